@@ -1,0 +1,1 @@
+"""Chunking: pages to the pieces of text that retrievers rank. Knows no Dagster."""

@@ -1,0 +1,1 @@
+"""Embedding: encoders, their backends, windows over long chunks, the vector cache. Knows no Dagster."""

@@ -1,0 +1,41 @@
+"""Errors that people are meant to read: what is wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+
+class FinragError(Exception):
+    """A problem with a remedy.
+
+    Args:
+        reason: what is wrong, in one sentence, naming the file or value.
+        remedy: what the reader can do about it, in one sentence.
+    """
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(f"{reason} {remedy}".strip())
+        self.reason = reason
+        self.remedy = remedy
+
+    def __reduce__(self) -> tuple[type[FinragError], tuple[str, str]]:
+        # Exceptions cross process boundaries by pickling; the default would lose the remedy.
+        return (type(self), (self.reason, self.remedy))
+
+
+class FilingError(FinragError):
+    """A filing that cannot be read: corrupt, encrypted, empty, not a PDF, malformed page text."""
+
+
+class BenchmarkError(FinragError):
+    """A benchmark source or question file that cannot be used."""
+
+
+class ModelError(FinragError):
+    """A model that cannot be loaded or has unexpected contents."""
+
+
+class LakeError(FinragError):
+    """A missing, damaged or inconsistent part of the lake."""
+
+
+class UsageError(FinragError):
+    """A request that names something that does not exist (system, filing, slice, …)."""

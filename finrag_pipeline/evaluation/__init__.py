@@ -1,0 +1,1 @@
+"""Evaluation: benchmark questions, per-question scores, intervals, slices, TREC export. Knows no Dagster."""

