@@ -24,7 +24,7 @@ CORE = [
     "rouge-score>=0.1.2",
     "sacrebleu>=2.5",
     "scipy>=1.14",
-    "sentence-transformers>=5.1,<7",
+    "sentence-transformers>=6.0,<7",
     "tokenizers>=0.21",
     "typer>=0.16",
 ]

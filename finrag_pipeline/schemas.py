@@ -59,6 +59,7 @@ FILINGS = pa.schema(
         _column("declared_quarter", pa.int32(), "Fiscal quarter in the file name.", True),
         _column("sector", pa.string(), "GICS sector in the document-information file.", True),
         _column("conflicts", pa.list_(pa.string()), "Disagreements between cover page and declared identity."),
+        _column("warnings", pa.list_(pa.string()), "What else is odd: repaired file, pages that need OCR, …"),
     ]
 )
 

@@ -1,0 +1,100 @@
+"""Fixed-size chunks within a page: 1024 tokens with 128 of overlap (Kobeissi & Langlais, section 4).
+
+The splitter is langchain's recursive one with the papers' separators; token counts are those of the
+encoder's own tokenizer.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from finrag_pipeline.embedding.tokens import TokenCounter
+from finrag_pipeline.errors import UsageError
+from finrag_pipeline.schemas import FILING_CHUNKS
+from finrag_pipeline.settings import ChunkSettings
+
+if TYPE_CHECKING:
+    from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+CHUNKING_VERSION = "1"
+SEPARATORS = ["\n\n", "\n", ". ", " ", ""]
+
+
+def chunk_pages(pages: pa.Table, settings: ChunkSettings, tokens: TokenCounter) -> pa.Table:
+    """Split every page into chunks of at most ``settings.tokens`` tokens; no chunk spans two pages.
+
+    Args:
+        pages: rows of ``filing_pages`` of one filing (columns filing, page, text, needs_ocr).
+        settings: length and overlap.
+        tokens: counter of the encoder in use.
+
+    Returns:
+        Rows of ``filing_chunks``. Pages without text, or with unusable text, yield none.
+
+    Raises:
+        UsageError: the overlap is not smaller than the chunk.
+    """
+    if settings.overlap >= settings.tokens:
+        raise UsageError(
+            f"The overlap ({settings.overlap}) is not smaller than the chunk ({settings.tokens} tokens).",
+            "Lower FINRAG_CHUNKS__OVERLAP.",
+        )
+    kept = [
+        (filing, page, text)
+        for filing, page, text, needs_ocr in zip(
+            *(pages[name].to_pylist() for name in ("filing", "page", "text", "needs_ocr")), strict=True
+        )
+        if not needs_ocr and text.strip()
+    ]
+    lengths = tokens.count_all([text for _, _, text in kept])
+    rows = []
+    for (filing, page, text), length in zip(kept, lengths, strict=True):
+        pieces = [text.strip()] if length <= settings.tokens else _split(text, settings, tokens)
+        for ordinal, piece in enumerate(pieces):
+            rows.append(
+                {
+                    "chunk_id": f"{filing}/p{page}/c{ordinal}",
+                    "filing": filing,
+                    "page": page,
+                    "ordinal": ordinal,
+                    "kind": "text",
+                    "text": piece,
+                    "tokens": 0,
+                }
+            )
+    for row, count in zip(rows, tokens.count_all([row["text"] for row in rows]), strict=True):
+        row["tokens"] = count
+    return pa.Table.from_pylist(rows, schema=FILING_CHUNKS)
+
+
+def _split(text: str, settings: ChunkSettings, tokens: TokenCounter) -> list[str]:
+    pieces = []
+    for piece in _splitter(settings, tokens).split_text(text):
+        # Token counts do not add up exactly when pieces are joined; the limit must hold all the same.
+        pieces.extend(_cut(piece, settings.tokens, tokens))
+    return pieces
+
+
+def _cut(text: str, limit: int, tokens: TokenCounter) -> list[str]:
+    if tokens.count(text) <= limit:
+        return [text]
+    middle = max(1, tokens.spans(text)[limit - 1][0])
+    head, tail = text[:middle].strip(), text[middle:].strip()
+    return [part for half in (head, tail) if half and half != text for part in _cut(half, limit, tokens)]
+
+
+@lru_cache(maxsize=4)
+def _splitter(settings: ChunkSettings, tokens: TokenCounter) -> RecursiveCharacterTextSplitter:
+    from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+    return RecursiveCharacterTextSplitter(
+        separators=SEPARATORS,
+        chunk_size=settings.tokens,
+        chunk_overlap=settings.overlap,
+        length_function=tokens.count,
+        keep_separator="end",
+        strip_whitespace=True,
+    )

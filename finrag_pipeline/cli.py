@@ -1,0 +1,375 @@
+"""The command line ``finrag``: the same graph as the Dagster UI, and answers from the index.
+
+Exit codes: 0 all done; 1 it failed; 2 wrong usage; 3 done, but some filings failed.
+Errors go to stderr: one line for people, ``{"error", "remedy"}`` with ``--json``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any, Literal, Optional
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from finrag_pipeline.errors import FinragError, UsageError
+from finrag_pipeline.settings import Settings, get_settings
+
+FAILED, USAGE, PARTLY = 1, 2, 3
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Index financial filings, measure retrieval on them, and ask them questions.",
+    epilog="Start with: finrag run   then: finrag search \"capital expenditure 2022\"",
+)
+out = Console()
+err = Console(stderr=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+class _State:
+    settings: Settings | None = None
+
+
+@app.callback()
+def _options(
+    lake: Annotated[
+        Optional[str],  # noqa: UP007, UP045 - Typer reads this at run time
+        typer.Option("--lake", help="Root of the lake; FINRAG_LAKE or ./data_lake when absent."),
+    ] = None,
+) -> None:
+    settings = get_settings()
+    _State.settings = settings.model_copy(update={"lake": lake}) if lake else settings
+
+
+def _settings() -> Settings:
+    return _State.settings or get_settings()
+
+
+def _print_json(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+class _Bar:
+    """A Rich progress bar fed by (stage, item, done, total); silent in JSON mode."""
+
+    def __init__(self, silent: bool) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description:<10}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[item]}"),
+            console=err,
+            disable=silent,
+        )
+        self._tasks: dict[str, Any] = {}
+        self._begun: dict[str, float] = {}
+
+    def __enter__(self) -> _Bar:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def __call__(self, stage: str, item: str, done: int, total: int) -> None:
+        if stage not in self._tasks:
+            self._tasks[stage] = self._progress.add_task(stage, total=total, item=item, rate="")
+            self._begun[stage] = time.monotonic()
+        seconds = time.monotonic() - self._begun[stage]
+        rate = f"{done / seconds:.2f}/s" if done and seconds > 0.5 else ""
+        self._progress.update(self._tasks[stage], completed=done, total=total, item=item, rate=rate)
+
+
+@app.command()
+def run(
+    source: Annotated[
+        Optional[Path],  # noqa: UP007, UP045
+        typer.Option(help="Folder of a benchmark (pdfs/ and FinanceBench's two JSONL files) or of PDFs."),
+    ] = None,
+    filings: Annotated[
+        Optional[list[str]],  # noqa: UP007, UP045
+        typer.Option(help="Only this filing; may be repeated."),
+    ] = None,
+    limit: Annotated[Optional[int], typer.Option(min=1, help="Only the first N filings.")] = None,  # noqa: UP007, UP045
+    systems: Annotated[
+        Optional[list[str]],  # noqa: UP007, UP045
+        typer.Option(help="Only this retrieval system; may be repeated."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Materialise the graph: index filings and, where there are questions, measure every system.
+
+    Without --source, the sample filings are used (generated on the first run). What is fresh is not
+    done again.
+    """
+    from finrag_pipeline.commands.run import run as materialise
+    from finrag_pipeline.storage.lake import Lake
+
+    start = time.monotonic()
+    with _Bar(as_json) as bar:
+        done = materialise(_settings(), source, filings, limit, systems, bar)
+    _finish(done, as_json, time.monotonic() - start)
+    if done.measured and not as_json:
+        from finrag_pipeline.commands.results import metrics_table
+
+        _print_metrics(metrics_table(Lake(_settings().lake), None), None)
+        out.print(f"Report: {done.report}", soft_wrap=True)
+    raise typer.Exit(PARTLY if done.failures else 0)
+
+
+@app.command()
+def ingest(
+    files: Annotated[list[Path], typer.Argument(help="PDF or page-text (JSONL) files.")], as_json: Json = False
+) -> None:
+    """Bring single files into the lake and make them searchable."""
+    from finrag_pipeline.commands.run import ingest as bring
+
+    start = time.monotonic()
+    with _Bar(as_json) as bar:
+        done = bring(_settings(), files, bar)
+    _finish(done, as_json, time.monotonic() - start)
+    raise typer.Exit(PARTLY if done.failures else 0)
+
+
+def _finish(done: Any, as_json: bool, seconds: float) -> None:
+    if as_json:
+        _print_json(
+            {
+                "source": done.source,
+                "filings": done.filings,
+                "indexed": done.indexed,
+                "fresh": done.fresh,
+                "failures": [{"filing": name, "error": text} for name, text in done.failures.items()],
+                "warnings": done.warnings,
+                "report": done.report,
+                "seconds": round(seconds, 2),
+            }
+        )
+        return
+    for warning in done.warnings:
+        err.print(f"warning: {warning}", markup=False, soft_wrap=True)
+    for name, text in done.failures.items():
+        err.print(f"failed: {name}: {text}", markup=False, soft_wrap=True, style="red")
+    out.print(
+        f"{done.source}: {done.filings} filings, {len(done.indexed)} indexed, {len(done.fresh)} fresh, "
+        f"{len(done.failures)} failed, {seconds:.1f} s"
+    )
+
+
+@app.command()
+def search(
+    question: Annotated[str, typer.Argument(help="The question.")],
+    system: Annotated[str, typer.Option(help="Retrieval system; see: finrag systems.")] = "dense",
+    k: Annotated[int, typer.Option("-k", help="Results.")] = 5,
+    filing: Annotated[
+        Optional[list[str]],  # noqa: UP007, UP045
+        typer.Option(help="Only in this filing; may be repeated."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find the pages that answer a question."""
+    from finrag_pipeline.commands.search import Searcher
+
+    answer = Searcher(_settings()).search(question, system, k, filing or [])
+    if as_json:
+        _print_json(answer.as_json())
+        return
+    for result in answer.results:
+        out.print(
+            f"[bold]{result['rank']}. {_plain(result['filing'])}[/bold], page {result['page_label']}"
+            f"  [dim]{result['score']:.4f}  {_plain(result['why'])}[/dim]"
+        )
+        out.print(f"   {result['snippet']}", markup=False, soft_wrap=True)
+    out.print(f"[dim]{answer.system}, {answer.seconds:.2f} s[/dim]")
+
+
+def _plain(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+@app.command()
+def systems(as_json: Json = False) -> None:
+    """List the retrieval systems, where they come from, and whether they can run here."""
+    from finrag_pipeline.commands.search import list_systems
+
+    rows = list_systems(_settings())
+    if as_json:
+        _print_json(rows)
+        return
+    _print_rows("Retrieval systems", ["name", "space", "status", "source", "why"], rows)
+
+
+@app.command()
+def metrics(
+    by: Annotated[
+        Optional[str],  # noqa: UP007, UP045
+        typer.Option(help="Slice: question_type, doc_type, company or source."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show the metrics of the active benchmark, with intervals."""
+    from finrag_pipeline.commands.results import metrics_json, metrics_table
+    from finrag_pipeline.storage.lake import Lake
+
+    lake = Lake(_settings().lake)
+    if as_json:
+        _print_json(metrics_json(lake, by))
+        return
+    _print_metrics(metrics_table(lake, by), by)
+
+
+HEADLINE = (("doc_rec", 5), ("page_rec", 5), ("hit", 5), ("max_bleu", 5), ("max_rouge_l", 5), ("ndcg", 10), ("mrr", 0))
+
+
+def _print_metrics(table: Any, by: str | None) -> None:
+    rows = [row for row in table.to_pylist() if row["slice"] == (by or "all")]
+    cells = {(r["slice_value"], r["space"], r["system"], r["metric"], r["k"]): r for r in rows}
+    grid = Table(title=f"Metrics by {by}" if by else "Metrics, mean [95 % interval by document]")
+    for column in [*([by] if by else []), "space", "system", "n", *(f"{m}@{k}" if k else m for m, k in HEADLINE)]:
+        grid.add_column(column, justify="left" if column in ("space", "system", by) else "right")
+    for value, space, system in dict.fromkeys((r["slice_value"], r["space"], r["system"]) for r in rows):
+        found = [cells.get((value, space, system, metric, k)) for metric, k in HEADLINE]
+        n = next((str(cell["n"]) for cell in found if cell), "")
+        texts = [_interval(cell) for cell in found]
+        grid.add_row(*([_plain(value)] if by else []), space, system, n, *texts)
+    Console(width=max(out.width, 150)).print(grid)
+
+
+def _interval(cell: dict[str, Any] | None) -> str:
+    if cell is None:
+        return ""
+    if cell["low"] is None:
+        return f"{cell['mean']:.3f}"
+    return f"{cell['mean']:.3f} [dim][{cell['low']:.2f}, {cell['high']:.2f}][/dim]".replace("[dim][", "[dim]\\[")
+
+
+@app.command(name="export-run")
+def export_run(
+    system: Annotated[str, typer.Argument(help="Retrieval system.")],
+    space: Annotated[str, typer.Option(help="corpus, filing or pages.")] = "corpus",
+    level: Annotated[Literal["chunk", "page"], typer.Option(help="What a document is.")] = "chunk",
+    cut: Annotated[Optional[int], typer.Option("-k", min=1, help="Cut rankings at k chunks.")] = None,  # noqa: UP007, UP045
+    output_format: Annotated[Literal["trec"], typer.Option("--format", help="File format.")] = "trec",
+    to: Annotated[Path, typer.Option(help="Folder to write into.")] = Path(),
+    as_json: Json = False,
+) -> None:
+    """Write a system's rankings and the gold labels for other evaluators (trec_eval, ranx, ir_measures)."""
+    from finrag_pipeline.commands.results import write_trec
+    from finrag_pipeline.storage.lake import Lake
+
+    run_path, qrels_path = write_trec(Lake(_settings().lake), system, space, level, cut, to)
+    if as_json:
+        _print_json({"run": str(run_path), "qrels": str(qrels_path), "format": output_format})
+    else:
+        out.print(f"{run_path}\n{qrels_path}", soft_wrap=True)
+
+
+@app.command()
+def filings(
+    failed: Annotated[bool, typer.Option("--failed", help="Only filings that could not be read.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List the filings of the lake: identity, state, and what is odd about them."""
+    from finrag_pipeline.commands.results import list_filings
+    from finrag_pipeline.storage.lake import Lake
+
+    rows = list_filings(Lake(_settings().lake), failed)
+    if as_json:
+        _print_json(rows)
+        return
+    shown = [
+        {**row, "odd": "; ".join([*filter(None, (row["reason"], row["remedy"])), *row["conflicts"], *row["warnings"]])}
+        for row in rows
+    ]
+    _print_rows("Filings", ["filing", "status", "company", "form", "fiscal_year", "period_end", "pages", "odd"], shown)
+
+
+@app.command()
+def fetch(what: Annotated[Literal["financebench"], typer.Argument(help="What to download.")]) -> None:
+    """Download a public benchmark into the lake (needs a connection)."""
+    from finrag_pipeline.commands.fetch import fetch_financebench
+    from finrag_pipeline.storage.lake import Lake
+
+    with _Bar(False) as bar:
+        folder, failures = fetch_financebench(Lake(_settings().lake), lambda item, n, of: bar(what, item, n, of))
+    for name, reason in failures.items():
+        err.print(f"failed: {name}: {reason}", markup=False, soft_wrap=True)
+    out.print(f"{folder}\nNext: finrag run --source {folder}", soft_wrap=True)
+    raise typer.Exit(PARTLY if failures else 0)
+
+
+@app.command()
+def doctor(as_json: Json = False) -> None:
+    """Say what is installed and reachable, and what to do about each gap."""
+    from finrag_pipeline.commands.doctor import examine
+
+    findings = examine(_settings())
+    if as_json:
+        _print_json(findings)
+    else:
+        _print_rows("finrag doctor", ["check", "status", "found", "remedy"], findings)
+    raise typer.Exit(FAILED if any(finding["status"] == "broken" for finding in findings) else 0)
+
+
+@app.command()
+def home() -> None:
+    """Print the folder of the Dagster instance: DAGSTER_HOME=$(finrag home) dagster dev."""
+    from finrag_pipeline.commands.instance import dagster_home
+
+    sys.stdout.write(f"{dagster_home(_settings())}\n")
+
+
+@app.command()
+def clean() -> None:
+    """Remove temporary files that killed runs left in the lake."""
+    from finrag_pipeline.storage.lake import Lake
+
+    lake = Lake(_settings().lake)
+    leftovers = lake.leftovers(older_than=60.0)
+    for path in leftovers:
+        lake.fs.rm(path, recursive=True)
+    out.print(f"removed {len(leftovers)} files")
+
+
+def _print_rows(title: str, columns: list[str], rows: list[dict[str, Any]]) -> None:
+    table = Table(title=title)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(_plain(str(row[column] if row[column] is not None else "")) for column in columns))
+    out.print(table)
+
+
+def main() -> None:
+    """Entry point; turns errors into one line for people or JSON for programs."""
+    as_json = "--json" in sys.argv
+    try:
+        app()
+    except FinragError as error:
+        if as_json:
+            sys.stderr.write(json.dumps({"error": error.reason, "remedy": error.remedy}, ensure_ascii=False) + "\n")
+        else:
+            err.print(f"error: {error.reason} {error.remedy}", markup=False, soft_wrap=True, style="red")
+        sys.exit(USAGE if isinstance(error, UsageError) else FAILED)
+    except KeyboardInterrupt:
+        err.print("stopped; run the same command again to go on")
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

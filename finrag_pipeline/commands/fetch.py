@@ -1,0 +1,70 @@
+"""``finrag fetch financebench``: download the public benchmark into the lake, for machines that are online."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+from finrag_pipeline.errors import BenchmarkError
+from finrag_pipeline.filings.names import filing_id
+from finrag_pipeline.storage.lake import Lake
+
+FINANCEBENCH = "https://raw.githubusercontent.com/patronus-ai/financebench/main"
+FILES = ("financebench_open_source.jsonl", "financebench_document_information.jsonl")
+_TIMEOUT = 60
+_REMEDY = "Check the connection, or download the repository patronus-ai/financebench and pass --source its folder."
+
+
+def fetch_financebench(
+    lake: Lake, progress: Callable[[str, int, int], None], base: str = FINANCEBENCH
+) -> tuple[Path, dict[str, str]]:
+    """Download the question files and the PDFs the questions use; what is there already is kept.
+
+    Args:
+        lake: downloads go to ``sources/financebench`` in it.
+        progress: told name, done and total.
+        base: where the benchmark is published.
+
+    Returns:
+        The folder, and the reason per filing that could not be had.
+
+    Raises:
+        BenchmarkError: the question files cannot be had.
+    """
+    folder = lake.local_path("sources", "financebench")
+    for name in FILES:
+        if not (folder / name).is_file():
+            try:
+                _download(f"{base}/data/{name}", folder / name)
+            except OSError as error:
+                raise BenchmarkError(f"{name} cannot be downloaded: {error}.", _REMEDY) from error
+    questions = (folder / FILES[0]).read_text(encoding="utf-8").splitlines()
+    names = sorted({json.loads(line)["doc_name"] for line in questions if line.strip()})
+    failures = {}
+    for number, name in enumerate(names):
+        progress(name, number, len(names))
+        target = folder / "pdfs" / f"{filing_id(name)}.pdf"
+        if target.is_file():
+            continue
+        try:
+            _download(f"{base}/pdfs/{urllib.parse.quote(name)}.pdf", target)
+        except OSError as error:
+            failures[name] = str(error)
+    progress("", len(names), len(names))
+    return folder, failures
+
+
+def _download(url: str, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_suffix(target.suffix + ".tmp")
+    try:
+        with urllib.request.urlopen(url, timeout=_TIMEOUT) as response, temporary.open("wb") as stream:  # noqa: S310
+            while block := response.read(1 << 20):
+                stream.write(block)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)

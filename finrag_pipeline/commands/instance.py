@@ -1,0 +1,149 @@
+"""The Dagster instance of a lake, and the runs that the command line makes in its own process."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from finrag_pipeline.errors import LakeError
+from finrag_pipeline.settings import REPOSITORY, Settings
+from finrag_pipeline.storage.lake import Lake
+
+if TYPE_CHECKING:
+    import dagster as dg
+
+_YAML = REPOSITORY / "data_lake" / "dagster_home" / "dagster.yaml"
+_PROCESS_TAG = "finrag/process"
+_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+
+def dagster_home(settings: Settings) -> Path:
+    """Folder of the Dagster instance: ``DAGSTER_HOME`` when set, else ``dagster_home`` in the lake.
+
+    The repository's ``dagster.yaml`` is copied there when the folder has none.
+
+    Raises:
+        LakeError: the lake is remote and ``DAGSTER_HOME`` is not set.
+    """
+    if configured := os.environ.get("DAGSTER_HOME"):
+        home = Path(configured)
+    else:
+        lake = Lake(settings.lake)
+        if not lake.is_local:
+            raise LakeError("A remote lake needs a local Dagster instance.", "Set DAGSTER_HOME to a folder.")
+        home = lake.local_path("dagster_home")
+    home.mkdir(parents=True, exist_ok=True)
+    if not (home / "dagster.yaml").exists() and _YAML.is_file():
+        shutil.copyfile(_YAML, home / "dagster.yaml")
+    return home.resolve()
+
+
+@dataclass(frozen=True)
+class JobOutcome:
+    """How a run ended."""
+
+    success: bool
+    error: str | None
+
+
+class Materialiser:
+    """Runs jobs of the definitions in this process, on the shared instance."""
+
+    def __init__(self, definitions: dg.Definitions, instance: dg.DagsterInstance) -> None:
+        self._definitions = definitions
+        self.instance = instance
+
+    def run(
+        self,
+        job: str,
+        partition: str | None = None,
+        tags: Mapping[str, str] | None = None,
+        assets: Sequence[str] | None = None,
+    ) -> JobOutcome:
+        """Run a job, or some of its assets, and tell how it ended; never raises for a failing step."""
+        import dagster as dg
+
+        result = self._definitions.resolve_job_def(job).execute_in_process(
+            instance=self.instance,
+            partition_key=partition,
+            run_config=_QUIET,
+            tags={**(tags or {}), _PROCESS_TAG: _process_tag(os.getpid())},
+            raise_on_error=False,
+            asset_selection=[dg.AssetKey(name) for name in assets] if assets else None,
+        )
+        return JobOutcome(result.success, None if result.success else _first_error(result))
+
+
+def _first_error(result: dg.ExecuteInProcessResult) -> str:
+    for event in result.all_events:
+        if event.is_step_failure:
+            failure = event.step_failure_data
+            if failure.user_failure_data and failure.user_failure_data.description:
+                return str(failure.user_failure_data.description)
+            error = failure.error
+            while error is not None and error.cause is not None:
+                error = error.cause
+            if error is not None:
+                return f"{event.step_key}: {error.message.strip()}"
+    return "the run failed"
+
+
+@contextmanager
+def open_materialiser(settings: Settings) -> Iterator[Materialiser]:
+    """The definitions for ``settings`` on the instance of their lake; clears up after killed runs first."""
+    os.environ["DAGSTER_HOME"] = str(dagster_home(settings))
+    import dagster as dg
+
+    from finrag_pipeline.orchestration.build import build_definitions
+
+    logging.getLogger("dagster").setLevel(logging.ERROR)
+    with dg.DagsterInstance.get() as instance:
+        release_dead_runs(instance)
+        yield Materialiser(build_definitions(settings), instance)
+
+
+def release_dead_runs(instance: dg.DagsterInstance) -> list[str]:
+    """Fail runs of the command line whose process is gone, and free their pool slots.
+
+    A run that was killed stays 'started' for ever otherwise, and holds its slot.
+
+    Returns:
+        Identifiers of the runs.
+    """
+    import dagster as dg
+
+    started = instance.get_runs(filters=dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED]))
+    dead = []
+    for run in started:
+        tag = run.tags.get(_PROCESS_TAG)
+        if tag is not None and not _is_alive(tag):
+            instance.report_run_failed(run, "The process of this run is gone.")
+            instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+            dead.append(run.run_id)
+    return dead
+
+
+def _process_tag(pid: int) -> str:
+    return f"{socket.gethostname()}:{pid}:{_start_time(pid)}"
+
+
+def _is_alive(tag: str) -> bool:
+    host, pid, started = tag.rsplit(":", 2)
+    if host != socket.gethostname():
+        return True  # another machine's process cannot be judged from here
+    return _start_time(int(pid)) == started != ""
+
+
+def _start_time(pid: int) -> str:
+    # Field 22 of /proc/<pid>/stat: with it, a recycled process number is not mistaken for the run.
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
+    except (OSError, IndexError):
+        return ""

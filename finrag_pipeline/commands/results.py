@@ -1,0 +1,84 @@
+"""``finrag metrics``, ``finrag export-run``, ``finrag filings``: read results back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finrag_pipeline.errors import LakeError, UsageError
+from finrag_pipeline.evaluation.retrieval_metrics import find_gold_chunks
+from finrag_pipeline.evaluation.summary import SLICES, metrics_records
+from finrag_pipeline.evaluation.trec import export_qrels, export_run
+from finrag_pipeline.retrieval.spaces import Space
+from finrag_pipeline.retrieval.systems import get_system
+from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.warehouse import query_warehouse
+
+
+def metrics_table(lake: Lake, by: str | None) -> pa.Table:
+    """Rows of ``system_metrics``: all slices, or only those of ``by`` (and the slice 'all').
+
+    Raises:
+        UsageError: there is no such slice.
+        LakeError: nothing was measured yet.
+    """
+    if by is not None and by not in SLICES:
+        raise UsageError(f"There is no slice '{by}'.", f"Choose one of: {', '.join(SLICES[1:])}.")
+    wanted = [by, "all"] if by else list(SLICES)
+    table = query_warehouse(lake, "SELECT * FROM system_metrics WHERE slice IN (SELECT unnest(?))", [wanted])
+    if not table.num_rows:
+        raise LakeError("Nothing was measured yet.", "Run 'finrag run' with a source that has questions.")
+    return table
+
+
+def metrics_json(lake: Lake, by: str | None) -> list[dict[str, Any]]:
+    """``[{system, space, slice, slice_value, metric, k, mean, low, high, n}]``."""
+    return metrics_records(metrics_table(lake, by))
+
+
+def write_trec(
+    lake: Lake, system: str, space: str, level: Literal["chunk", "page"], cut: int | None, folder: Path
+) -> tuple[Path, Path]:
+    """Write a system's run and the qrels in TREC format; returns both paths.
+
+    Raises:
+        UsageError: unknown system or space.
+        LakeError: the system has no run.
+    """
+    get_system(system)
+    if space not in [s.value for s in Space]:
+        raise UsageError(f"There is no space '{space}'.", f"Choose one of: {', '.join(s.value for s in Space)}.")
+    runs = lake.read_all("retrieval_runs", only={"system": [system]})
+    runs = runs.filter(pc.equal(runs["space"], space))
+    if not runs.num_rows:
+        raise LakeError(f"The lake holds no run of {system} in {space}.", f"Run it: finrag run --systems {system}.")
+    questions = lake.read("benchmark_questions")
+    gold = set(questions["filing"].to_pylist())
+    chunks = lake.read_all("filing_chunks", ["chunk_id", "filing", "page"], only={"filing": gold})
+    folder.mkdir(parents=True, exist_ok=True)
+    run_path = folder / f"{system}.{space}.{level}.run"
+    qrels_path = folder / f"{level}.qrels"
+    run_path.write_text(export_run(runs, level, cut), encoding="utf-8")
+    qrels_path.write_text(export_qrels(questions, level, find_gold_chunks(questions, chunks)), encoding="utf-8")
+    return run_path, qrels_path
+
+
+def list_filings(lake: Lake, failed: bool) -> list[dict[str, Any]]:
+    """Filings of the lake with identity, state and what is odd about them."""
+    columns = (
+        "filing", "status", "reason", "remedy", "source", "pages", "company", "form", "fiscal_year",
+        "fiscal_quarter", "period_end", "conflicts", "warnings",
+    )  # fmt: skip
+    rows = []
+    for row in lake.read_all("filings", columns).to_pylist():
+        row["period_end"] = row["period_end"].isoformat() if row["period_end"] else None
+        for asset in ("filing_pages", "filing_chunks", "chunk_index"):
+            entry = lake.ledger_entry(asset, row["filing"])
+            if row["status"] == "ok" and entry and entry["outcome"] == "failed":
+                row.update(status="failed", reason=entry["error"], remedy=entry["remedy"])
+        if not failed or row["status"] != "ok":
+            rows.append(row)
+    return rows

@@ -1,0 +1,236 @@
+"""``finrag run`` and ``finrag ingest``: materialise through Dagster what is not fresh in the lake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from finrag_pipeline.commands.instance import Materialiser, open_materialiser
+from finrag_pipeline.errors import BenchmarkError, FilingError, FinragError, UsageError
+from finrag_pipeline.evaluation.benchmark_registry import register_benchmark
+from finrag_pipeline.evaluation.questions import find_document_information, read_document_information
+from finrag_pipeline.filings.intake import FilingSource, accept, find_source
+from finrag_pipeline.filings.source_folder import SourceFolder, read_source_folder
+from finrag_pipeline.retrieval.systems import SYSTEMS, get_system
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.fingerprints import fingerprint
+from finrag_pipeline.storage.lake import Lake
+
+Progress = Callable[[str, str, int, int], None]
+"""Called with stage, item, items done and items in all."""
+
+
+@dataclass
+class RunReport:
+    """What a run did."""
+
+    source: str
+    filings: int
+    indexed: list[str] = field(default_factory=list)
+    fresh: list[str] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    measured: bool = False
+    report: str | None = None
+
+
+def run(
+    settings: Settings,
+    source: Path | None,
+    names: Sequence[str] | None,
+    limit: int | None,
+    systems: Sequence[str] | None,
+    progress: Progress,
+) -> RunReport:
+    """Bring filings into the lake, index them, and measure systems when the source has questions.
+
+    Args:
+        settings: settings of the run.
+        source: folder of a benchmark or corpus; that of the profile when None.
+        names: only these filings.
+        limit: only the first filings.
+        systems: only these systems; all when None.
+        progress: told how far it has come.
+
+    Raises:
+        FinragError: nothing could be done at all; failures of single filings are in the report.
+    """
+    lake = Lake(settings.lake)
+    chosen = [get_system(name).name for name in systems] if systems else list(SYSTEMS)
+    folder = read_source_folder(source or profile_source(settings, lake)).select(names, limit)
+    outcome = RunReport(folder.name, len(folder.files))
+    accepted = _accept_all(lake, folder, settings, outcome, progress)
+    if folder.questions is not None:
+        register_benchmark(lake, folder.name, list(folder.files), folder.questions, folder.documents)
+    with open_materialiser(settings) as materialiser:
+        index_filings(materialiser, lake, settings, accepted, outcome, progress)
+        if folder.questions is None:
+            _run_or_raise(materialiser, "publish", progress, "warehouse", assets=["warehouse"])
+        else:
+            measure(materialiser, lake, settings, chosen, outcome, progress)
+    return outcome
+
+
+def ingest(settings: Settings, files: Sequence[Path], progress: Progress) -> RunReport:
+    """Bring single files into the lake and make them searchable; benchmarks keep their corpus."""
+    lake = Lake(settings.lake)
+    outcome = RunReport("files", len(files))
+    accepted = []
+    for number, path in enumerate(files):
+        progress("accept", path.name, number, len(files))
+        try:
+            accepted.append(accept(lake, path, max_bytes=settings.max_filing_bytes))
+        except FilingError as error:
+            outcome.failures[path.name] = str(error)
+    if accepted:
+        with open_materialiser(settings) as materialiser:
+            index_filings(materialiser, lake, settings, accepted, outcome, progress)
+            _run_or_raise(materialiser, "publish", progress, "warehouse", assets=["warehouse"])
+    return outcome
+
+
+def profile_source(settings: Settings, lake: Lake) -> Path:
+    """Source of the profile: the generated sample filings, or the downloaded benchmark.
+
+    Raises:
+        BenchmarkError: the benchmark was not downloaded.
+    """
+    if settings.profile == "sample":
+        from finrag_pipeline.sample.generate import write_sample
+
+        return write_sample(lake.local_path("sources", "sample"))
+    folder = lake.local_path("sources", "financebench")
+    if not folder.is_dir():
+        raise BenchmarkError("FinanceBench is not in the lake.", "Run 'finrag fetch financebench', or pass --source.")
+    return folder
+
+
+def _accept_all(
+    lake: Lake, folder: SourceFolder, settings: Settings, outcome: RunReport, progress: Progress
+) -> list[FilingSource]:
+    documents: dict[str, Any] = {}
+    if folder.documents is not None:
+        documents, outcome.warnings = read_document_information(folder.documents)
+    accepted = []
+    for number, (filing, path) in enumerate(folder.files.items()):
+        progress("accept", filing, number, len(folder.files))
+        information = find_document_information(documents, filing)
+        declared = None
+        if information is not None:
+            declared = {
+                "company": information.company,
+                "doc_type": information.form,
+                "doc_period": information.year,
+                "gics_sector": information.sector,
+            }
+        try:
+            accepted.append(accept(lake, path, declared, settings.max_filing_bytes))
+        except FilingError as error:
+            outcome.failures[filing] = str(error)
+    progress("accept", "", len(folder.files), len(folder.files))
+    return accepted
+
+
+def index_filings(
+    materialiser: Materialiser,
+    lake: Lake,
+    settings: Settings,
+    sources: Iterable[FilingSource],
+    outcome: RunReport,
+    progress: Progress,
+) -> None:
+    """Run the per-filing job for every filing that is not fresh; failures go into ``outcome``."""
+    from finrag_pipeline.orchestration.freshness import stale_filings
+    from finrag_pipeline.orchestration.partitions import filings_partitions
+
+    sources = list(sources)
+    keys = [source.filing for source in sources]
+    known = set(materialiser.instance.get_dynamic_partitions(filings_partitions.name))
+    if new := [key for key in keys if key not in known]:
+        materialiser.instance.add_dynamic_partitions(filings_partitions.name, new)
+    stale = stale_filings(lake, settings, sources, materialiser.instance)
+    outcome.fresh = [key for key in keys if key not in stale]
+    for number, key in enumerate(stale):
+        progress("index", key, number, len(stale))
+        ended = materialiser.run("index_filing", partition=key)
+        if ended.success:
+            outcome.indexed.append(key)
+        else:
+            outcome.failures[key] = _reason(lake, key) or ended.error or "the run failed"
+    progress("index", "", len(stale), len(stale))
+
+
+def _reason(lake: Lake, filing: str) -> str | None:
+    for asset in ("filings", "filing_pages", "filing_chunks", "chunk_index"):
+        entry = lake.ledger_entry(asset, filing)
+        if entry and entry["outcome"] == "failed":
+            return " ".join(part for part in (entry["error"], entry["remedy"]) if part)
+    return None
+
+
+def measure(
+    materialiser: Materialiser,
+    lake: Lake,
+    settings: Settings,
+    systems: Sequence[str],
+    outcome: RunReport,
+    progress: Progress,
+) -> None:
+    """Questions, sweep, metrics, warehouse and report of the active benchmark; skipped when all is fresh.
+
+    Raises:
+        FinragError: a job failed.
+    """
+    from finrag_pipeline.orchestration.schedules import sweep_range
+
+    outcome.measured = True
+    outcome.report = str(lake.local_path("report", "index.html"))
+    before = _state(lake, settings, systems)
+    marker = lake.path("ledger", "run.json")
+    if lake.read_json(marker) == {"state": before} and not outcome.indexed:
+        return
+    _run_or_raise(materialiser, "prepare_benchmark", progress, "prepare")
+    for number, system in enumerate(systems):
+        progress("sweep", system, number, len(systems))
+        _run_or_raise(materialiser, "sweep", None, system, tags=sweep_range(system))
+    progress("sweep", "", len(systems), len(systems))
+    _run_or_raise(materialiser, "publish", progress, "publish")
+    lake.write_json(marker, {"state": _state(lake, settings, systems)})
+
+
+def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
+    """What the results in the lake are and were made from; equal before and after when nothing changed."""
+    from finrag_pipeline.orchestration.freshness import code_state
+
+    assets = ("filing_chunks", "benchmark_questions", "retrieval_runs", "retrieval_scores", "system_metrics")
+    parts = {a: [(keys, lake.info(a, keys)) for keys in lake.partitions(a)] for a in assets}
+    active = lake.read_json(lake.path("benchmarks", "active.json"))
+    record = lake.read_json(lake.path("benchmarks", active["name"], "benchmark.json")) if active else None
+    published = [lake.fs.exists(lake.path(*path)) for path in (("report", "index.html"), ("warehouse.duckdb",))]
+    plain = {a: [(keys, asdict(info) if info else None) for keys, info in found] for a, found in parts.items()}
+    return fingerprint(plain, record, published, settings, list(systems), code_state())
+
+
+def _run_or_raise(
+    materialiser: Materialiser, job: str, progress: Progress | None, item: str, **options: Any
+) -> None:
+    if progress:
+        progress(job, item, 0, 1)
+    ended = materialiser.run(job, **options)
+    if not ended.success:
+        raise FinragError(ended.error or f"Job {job} failed.", "See the run in the Dagster UI (make ui).")
+    if progress:
+        progress(job, item, 1, 1)
+
+
+def require_filing(lake: Lake, filing: str) -> str:
+    """``filing`` when the lake holds it.
+
+    Raises:
+        UsageError: it does not.
+    """
+    if find_source(lake, filing) is None:
+        raise UsageError(f"The lake holds no filing '{filing}'.", "List filings with: finrag filings.")
+    return filing

@@ -1,0 +1,134 @@
+"""``finrag search`` and ``finrag systems``: ask the index; list what can be asked."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from finrag_pipeline.commands.run import require_filing
+from finrag_pipeline.embedding.encoder import Encoder
+from finrag_pipeline.embedding.model_files import model_folder
+from finrag_pipeline.errors import LakeError, ModelError, UsageError
+from finrag_pipeline.retrieval.chunk_index import searchable_filings
+from finrag_pipeline.retrieval.corpus import Corpus
+from finrag_pipeline.retrieval.finance_tokens import finance_tokens
+from finrag_pipeline.retrieval.runner import rank
+from finrag_pipeline.retrieval.spaces import Space
+from finrag_pipeline.retrieval.systems import SYSTEMS, get_system
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.lake import Lake
+
+SNIPPET_CHARACTERS = 320
+MAX_QUESTION_CHARACTERS = 20_000
+
+
+@dataclass(frozen=True)
+class SearchAnswer:
+    """Answer of a search; `as_json` is the documented contract."""
+
+    question: str
+    system: str
+    results: list[dict[str, Any]]
+    seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        """``{question, system, results: [{rank, filing, page, page_label, …}], seconds}``."""
+        return {"question": self.question, "system": self.system, "results": self.results, "seconds": self.seconds}
+
+
+class Searcher:
+    """Searches every filing of the lake; indexes and weights are loaded once."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lake = Lake(settings.lake)
+        names = searchable_filings(self._lake)
+        if not names:
+            raise LakeError("The lake holds nothing to search.", "Run 'finrag run', or 'finrag ingest FILE'.")
+        self._corpus = Corpus(self._lake, names, settings, Encoder(settings.encoder, self._lake))
+
+    def search(self, question: str, system: str, k: int, filings: Sequence[str] = ()) -> SearchAnswer:
+        """The best ``k`` chunks for a question.
+
+        Args:
+            question: the question.
+            system: name of the retrieval system.
+            k: how many chunks, at least 1.
+            filings: restrict the search to these; all when empty.
+
+        Raises:
+            UsageError: empty or endless question, unknown system or filing, or k below 1.
+            LakeError: an index is missing.
+        """
+        start = time.perf_counter()
+        question = question.strip()
+        if not question:
+            raise UsageError("The question is empty.", 'Ask something: finrag search "capital expenditure 2022".')
+        if len(question) > MAX_QUESTION_CHARACTERS:
+            raise UsageError(
+                f"The question has {len(question):,} characters.", f"Shorten it to {MAX_QUESTION_CHARACTERS:,}."
+            )
+        if k < 1:
+            raise UsageError(f"k is {k}.", "Ask for at least one result.")
+        chosen = get_system(system)
+        for filing in filings:
+            require_filing(self._lake, filing)
+            if filing not in self._corpus.filings:
+                raise UsageError(f"'{filing}' holds no searchable text.", "See why: finrag filings --failed.")
+        hits = rank(chosen, question, self._corpus, tuple(filings) or None, depth=max(k, self._settings.retrieval.depth))
+        texts = dict(zip(self._corpus.chunk_ids, self._corpus.chunks["text"], strict=True))
+        results = [
+            {
+                "rank": place,
+                "filing": hit.filing,
+                "page": hit.page,
+                "page_label": str(hit.page + 1),
+                "chunk_id": hit.chunk_id,
+                "score": round(float(hit.score), 6),
+                "snippet": snippet(hit.passage or texts[hit.chunk_id].as_py(), question),
+                "why": hit.why,
+            }
+            for place, hit in enumerate(hits[:k], start=1)
+        ]
+        return SearchAnswer(question, system, results, round(time.perf_counter() - start, 4))
+
+
+def snippet(text: str, question: str, length: int = SNIPPET_CHARACTERS) -> str:
+    """The part of ``text`` that holds most words of the question, on one line."""
+    flat = re.sub(r"\s+", " ", text).strip()
+    if len(flat) <= length:
+        return flat
+    wanted = {token for token in finance_tokens(question) if len(token) > 3}
+    lowered = flat.lower()
+    starts = range(0, len(flat) - length // 2, length // 4)
+    best = max(starts, key=lambda start: (sum(word in lowered[start : start + length] for word in wanted), -start))
+    if best:
+        best = flat.find(" ", best) + 1
+    part = flat[best : best + length].rsplit(" ", 1)[0]
+    return f"{'… ' if best else ''}{part} …"
+
+
+def list_systems(settings: Settings) -> list[dict[str, str]]:
+    """Every system in every space: ``{name, source, space, status, why}``."""
+    try:
+        model_folder(settings.encoder.name, settings.encoder.revision)
+        encoder_problem = ""
+    except ModelError as error:
+        encoder_problem = str(error)
+    rows = []
+    for system in SYSTEMS.values():
+        why = encoder_problem if system.needs_encoder() else ""
+        rows.extend(
+            {
+                "name": system.name,
+                "source": str(system.source),
+                "space": space.value,
+                "status": "not run" if why else "runnable",
+                "why": why or ("oracle: searches only what the gold labels allow" if space.is_oracle else ""),
+            }
+            for space in Space
+        )
+    return rows

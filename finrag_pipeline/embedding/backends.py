@@ -1,0 +1,227 @@
+"""Encoder backends: the same model run by PyTorch or by OpenVINO.
+
+Both return unit-length float32 vectors. OpenVINO at fp32 agrees with PyTorch to float rounding; bf16
+and int8 are faster and slightly different (see docs/encoder-backends.md for measured losses).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from finrag_pipeline.embedding.model_files import encoder_fingerprint, model_folder
+from finrag_pipeline.errors import ModelError
+from finrag_pipeline.settings import EncoderSettings
+
+Progress = Callable[[int], None]
+"""Called with the number of texts just finished."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors."""
+
+    dimensions: int
+    max_tokens: int
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> np.ndarray:
+        """Unit-length float32 vectors, shape (texts, dimensions); longer texts are cut at max_tokens."""
+        ...
+
+
+def load_embedder(settings: EncoderSettings, cache: Path, calibration: Callable[[], list[str]]) -> Embedder:
+    """The embedder that ``settings`` describe.
+
+    Args:
+        settings: model, backend and arithmetic.
+        cache: folder for converted models.
+        calibration: typical texts, asked for only when a model is quantised to int8 for the first time.
+
+    Raises:
+        ModelError: the model or the backend is not to be had.
+    """
+    backend = settings.backend
+    if backend == "auto":
+        backend = "openvino" if importlib.util.find_spec("openvino") else "torch"
+    if backend == "torch":
+        if settings.precision != "fp32":
+            raise ModelError(
+                f"The torch backend runs at fp32, not {settings.precision}.", "Set FINRAG_ENCODER__BACKEND=openvino."
+            )
+        return TorchEmbedder(settings)
+    if importlib.util.find_spec("openvino") is None:
+        raise ModelError("OpenVINO is not installed.", "Install the fast extra, or set FINRAG_ENCODER__BACKEND=torch.")
+    return OpenVinoEmbedder(settings, cache, calibration)
+
+
+def _sentence_transformer(settings: EncoderSettings) -> Any:
+    from huggingface_hub.utils import disable_progress_bars
+    from sentence_transformers import SentenceTransformer
+    from transformers.utils import logging
+
+    disable_progress_bars()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    folder = model_folder(settings.name, settings.revision)
+    return SentenceTransformer(
+        str(folder), device=_device(), trust_remote_code=False, model_kwargs={"use_safetensors": True}
+    )
+
+
+def _device() -> str:
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+class TorchEmbedder:
+    """The reference backend: sentence-transformers on PyTorch, on a GPU when there is one."""
+
+    def __init__(self, settings: EncoderSettings) -> None:
+        self._model = _sentence_transformer(settings)
+        self._batch_size = settings.batch_size
+        self.max_tokens = int(self._model.max_seq_length)
+        self.dimensions = int(self._model.get_embedding_dimension())
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> np.ndarray:
+        """Unit-length float32 vectors, shape (texts, dimensions)."""
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
+        # encode() sorts by length itself; a few batches at a time keep the progress honest.
+        step = self._batch_size * 16
+        for start in range(0, len(texts), step):
+            part = list(texts[start : start + step])
+            vectors[start : start + len(part)] = self._model.encode(
+                part, batch_size=self._batch_size, normalize_embeddings=True, show_progress_bar=False
+            )
+            if progress:
+                progress(len(part))
+        return vectors
+
+
+class OpenVinoEmbedder:
+    """The fast backend for CPUs: the model converted once, then run on all cores.
+
+    Conversion happens on first use and is kept under ``cache``; later loads need no torch.
+    """
+
+    def __init__(self, settings: EncoderSettings, cache: Path, calibration: Callable[[], list[str]]) -> None:
+        import openvino as ov
+        from tokenizers import Tokenizer
+
+        folder = cache / encoder_fingerprint(settings)
+        if not (folder / "model.xml").is_file():
+            _convert(settings, folder, calibration)
+        self._batch_size = settings.batch_size
+        core = ov.Core()
+        config: dict[str, Any] = {"PERFORMANCE_HINT": "THROUGHPUT"}
+        if settings.precision == "fp32":
+            # Some processors would otherwise run at bf16 unasked, and vectors would differ by machine.
+            config["INFERENCE_PRECISION_HINT"] = "f32"
+        elif settings.precision == "bf16":
+            config["INFERENCE_PRECISION_HINT"] = "bf16"
+        self._compiled = core.compile_model(str(folder / "model.xml"), "CPU", config)
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._inputs = {port.get_any_name() for port in self._compiled.inputs}
+        self.dimensions = int(self._compiled.output(0).partial_shape[1].get_length())
+        self.max_tokens = int(self._tokenizer.truncation["max_length"])
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> np.ndarray:
+        """Unit-length float32 vectors, shape (texts, dimensions)."""
+        import openvino as ov
+
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
+        order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
+
+        def keep(request: Any, rows: list[int]) -> None:
+            vectors[rows] = request.get_output_tensor(0).data
+            if progress:
+                progress(len(rows))
+
+        queue = ov.AsyncInferQueue(self._compiled)
+        queue.set_callback(keep)
+        for start in range(0, len(order), self._batch_size):
+            rows = order[start : start + self._batch_size]
+            queue.start_async(self._encode([texts[i] for i in rows]), rows)
+        queue.wait_all()
+        return vectors
+
+    def _encode(self, texts: list[str]) -> dict[str, np.ndarray]:
+        encodings = self._tokenizer.encode_batch(texts)
+        arrays = {
+            "input_ids": np.array([e.ids for e in encodings], np.int64),
+            "attention_mask": np.array([e.attention_mask for e in encodings], np.int64),
+            "token_type_ids": np.array([e.type_ids for e in encodings], np.int64),
+        }
+        return {name: value for name, value in arrays.items() if name in self._inputs}
+
+
+def _convert(settings: EncoderSettings, folder: Path, calibration: Callable[[], list[str]]) -> None:
+    """Convert the model with its pooling layers to OpenVINO's format, quantised when asked."""
+    import openvino as ov
+    import torch
+
+    model = _sentence_transformer(settings.model_copy(update={"precision": "fp32"})).to("cpu").eval()
+    temporary = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}.tmp")
+    temporary.mkdir(parents=True)
+    try:
+        tokenizer = model.tokenizer.backend_tokenizer
+        pad = model.tokenizer.pad_token_id
+        tokenizer.enable_truncation(max_length=int(model.max_seq_length))
+        tokenizer.enable_padding(pad_id=pad, pad_token=model.tokenizer.pad_token)
+        tokenizer.save(str(temporary / "tokenizer.json"))
+        names = [n for n in ("input_ids", "attention_mask", "token_type_ids") if n in model.tokenizer.model_input_names]
+        encoded = model.tokenizer(["one text", "another, longer text"], padding=True, return_tensors="pt")
+        with torch.no_grad():
+            converted = ov.convert_model(_UnitVectors(model, names), example_input=tuple(encoded[n] for n in names))
+        for port, name in zip(converted.inputs, names, strict=True):
+            port.get_tensor().set_names({name})
+            port.get_node().set_partial_shape(ov.PartialShape([-1, -1]))
+        converted.validate_nodes_and_infer_types()
+        if settings.precision == "int8":
+            converted = _quantised(converted, tokenizer, names, calibration())
+        ov.save_model(converted, str(temporary / "model.xml"), compress_to_fp16=False)
+        if not folder.exists():
+            temporary.rename(folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _UnitVectors(model: Any, names: list[str]) -> Any:  # noqa: N802 - a class made late, so that torch loads late
+    import torch
+
+    class UnitVectors(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+            features = dict(zip(names, inputs, strict=True))
+            return torch.nn.functional.normalize(self.model(features)["sentence_embedding"], dim=1)
+
+    return UnitVectors()
+
+
+def _quantised(converted: Any, tokenizer: Any, names: list[str], texts: list[str]) -> Any:
+    if importlib.util.find_spec("nncf") is None:
+        raise ModelError("NNCF, which quantises models to int8, is not installed.", "Install the fast extra.")
+    import nncf
+
+    def inputs(text: str) -> dict[str, np.ndarray]:
+        e = tokenizer.encode(text)
+        arrays = {"input_ids": e.ids, "attention_mask": e.attention_mask, "token_type_ids": e.type_ids}
+        return {name: np.array([arrays[name]], np.int64) for name in names}
+
+    return nncf.quantize(
+        converted,
+        nncf.Dataset(texts, inputs),
+        model_type=nncf.ModelType.TRANSFORMER,
+        preset=nncf.QuantizationPreset.MIXED,
+        subset_size=len(texts),
+    )

@@ -1,0 +1,77 @@
+"""The encoder in use: tokenizer, windows, backend and vector cache together.
+
+Cheap to make; weights are loaded when the first missing vector is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from finrag_pipeline.embedding.backends import Embedder, Progress, load_embedder
+from finrag_pipeline.embedding.cache import EmbeddingCache
+from finrag_pipeline.embedding.calibration import calibration_texts
+from finrag_pipeline.embedding.model_files import encoder_fingerprint, max_tokens
+from finrag_pipeline.embedding.tokens import TokenCounter, token_counter
+from finrag_pipeline.embedding.windows import split_windows
+from finrag_pipeline.settings import EncoderSettings
+from finrag_pipeline.storage.lake import Lake
+
+SPECIAL_TOKENS = 2
+"""Tokens an encoder adds around a text ([CLS] and [SEP])."""
+
+
+class Encoder:
+    """Embeds texts of any length with the encoder of ``settings``, caching by content in ``lake``."""
+
+    def __init__(self, settings: EncoderSettings, lake: Lake) -> None:
+        self.settings = settings
+        self._lake = lake
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What decides the vector of a text."""
+        return encoder_fingerprint(self.settings)
+
+    @cached_property
+    def tokens(self) -> TokenCounter:
+        """Counter of the encoder's tokens."""
+        return token_counter(self.settings)
+
+    @cached_property
+    def window_tokens(self) -> int:
+        """Tokens of text that the encoder reads at once, special tokens apart."""
+        return max_tokens(self.settings) - SPECIAL_TOKENS
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The backend; loads the weights."""
+        cache = Path(self._lake.path("models", "encoders")) if self._lake.is_local else Path.home() / ".cache/finrag"
+        return load_embedder(self.settings, cache, calibration_texts)
+
+    @cached_property
+    def _cache(self) -> EmbeddingCache:
+        return EmbeddingCache(self._lake, self.fingerprint)
+
+    def windows(self, text: str) -> list[str]:
+        """The windows a long text is encoded in."""
+        return split_windows(text, self.window_tokens, self.tokens)
+
+    def missing(self, texts: Sequence[str]) -> int:
+        """Distinct texts that would have to be computed."""
+        return len(self._cache.missing(texts))
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> np.ndarray:
+        """Unit-length float32 vectors of texts no longer than a window, shape (texts, dimensions)."""
+        return self._cache.embed(texts, lambda: self.embedder, progress)
+
+    def embed_queries(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors of questions, kept in the cache; questions longer than a window are cut."""
+        return self.embed([self.windows(text)[0] for text in texts])
+
+    def embed_query(self, text: str) -> np.ndarray:
+        """Vector of a question, shape (dimensions,); not kept, cut at the encoder's length."""
+        return self.embedder.embed(self.windows(text)[:1])[0]

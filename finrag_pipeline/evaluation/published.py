@@ -1,0 +1,171 @@
+"""Figures that the authors of the oracle evaluation published on FinanceBench. None of them is ours.
+
+Three sources by the same first author give three columns, and they disagree: the thesis corrects the
+baselines of the two papers. Reports print all three beside a run and compare with the thesis.
+
+A published row is tied to a system of our registry and a search space. The papers' rows "Oracle document" and
+"Oracle page" restrict the *dense* system, so they are ``dense`` in the spaces ``filing`` and ``pages``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from finrag_pipeline.retrieval.spaces import Space
+
+
+@dataclass(frozen=True)
+class Publication:
+    """Where published figures come from.
+
+    Attributes:
+        key: identifier, as in :attr:`PublishedFigure.paper`.
+        label: short label for the head of a column.
+        title: authors and title.
+        table: the table the figures stand in.
+    """
+
+    key: str
+    label: str
+    title: str
+    table: str
+
+
+@dataclass(frozen=True)
+class PublishedFigure:
+    """One published mean over :data:`QUESTIONS` questions; the papers give no intervals.
+
+    Attributes:
+        paper: key of :data:`PUBLICATIONS`.
+        system: system of our registry that the row stands for.
+        space: search space: corpus, filing or pages.
+        row: name of the row in the publication.
+        metric: metric, named as in ``schemas.SYSTEM_METRICS``.
+        k: cut-off in chunks.
+        value: the figure, in [0, 1].
+        note: what differs from our system of that name.
+    """
+
+    paper: str
+    system: str
+    space: str
+    row: str
+    metric: str
+    k: int
+    value: float
+    note: str
+
+
+@dataclass(frozen=True)
+class PublishedStatistic:
+    """One published figure about the corpus.
+
+    Attributes:
+        paper: key of :data:`PUBLICATIONS`.
+        statistic: name as in ``schemas.CORPUS_STATISTICS``.
+        mean: the mean, or the count of a total.
+        std: standard deviation; None for totals.
+    """
+
+    paper: str
+    statistic: str
+    mean: float
+    std: float | None
+
+
+PUBLICATIONS: dict[str, Publication] = {
+    publication.key: publication
+    for publication in (
+        Publication(
+            "french",
+            "K&L, French",
+            "Kobeissi & Langlais, Évaluer la récupération dans les systèmes RAG pour la question-réponse "
+            "financière sur longs documents",
+            "Table 4",
+        ),
+        Publication(
+            "english",
+            "K&L, English",
+            "Kobeissi & Langlais, Measuring and Closing the Retrieval Gap in Financial Question Answering",
+            "Table 1",
+        ),
+        Publication("thesis", "Kobeissi 2026", "Kobeissi, thesis (2026), with corrected baselines", "main results"),
+    )
+}
+
+COMPARED_WITH = "thesis"
+"""The publication that differences are taken to: the latest, with corrected baselines."""
+
+QUESTIONS = 150
+DOCUMENTS = 84
+"""What the published means are over: FinanceBench's open questions and the filings they ask about."""
+
+CUTOFF = 5
+METRICS = ("doc_rec", "page_rec", "max_bleu", "max_rouge_l")
+
+DIFFERENCES = (
+    "The papers' encoder is BAAI/bge-m3, whose 8,192-token window takes in a whole chunk.",
+    "Their chunks are counted in that encoder's tokens, so chunks of the same nominal length end elsewhere.",
+    "Their figures have two decimals and no intervals.",
+)
+"""What differs from any run of ours with another encoder, in sentences."""
+
+_ENCODER = "encoder BAAI/bge-m3"
+_CHUNKS = "chunks counted in BGE-M3 tokens"
+
+# Publication, system, space, row, (DocRec@5, PageRec@5, Max BLEU@5, Max ROUGE-L@5), what differs.
+_ROWS: tuple[tuple[str, str, Space, str, tuple[float, float, float, float], str], ...] = (
+    ("french", "bm25", Space.CORPUS, "BM25", (0.32, 0.07, 0.04, 0.12), _CHUNKS),
+    ("english", "bm25", Space.CORPUS, "BM25", (0.32, 0.07, 0.04, 0.12), _CHUNKS),
+    ("thesis", "bm25", Space.CORPUS, "BM25", (0.55, 0.11, 0.07, 0.15), _CHUNKS),
+    ("french", "dense", Space.CORPUS, "Dense (BGE-M3)", (0.88, 0.34, 0.26, 0.35), _ENCODER),
+    ("english", "dense", Space.CORPUS, "Dense (BGE-M3)", (0.88, 0.34, 0.26, 0.35), _ENCODER),
+    ("thesis", "dense", Space.CORPUS, "Dense (BGE-M3)", (0.94, 0.35, 0.25, 0.35), _ENCODER),
+    ("french", "hybrid_rrf", Space.CORPUS, "Hybrid fusion", (0.61, 0.23, 0.13, 0.27), _ENCODER),
+    ("english", "hybrid_rrf", Space.CORPUS, "Hybrid", (0.61, 0.23, 0.13, 0.27), _ENCODER),
+    (
+        "thesis",
+        "hybrid_rrf",
+        Space.CORPUS,
+        "Hybrid, weights 50/50",
+        (0.87, 0.27, 0.19, 0.28),
+        f"{_ENCODER}; the row with equal weights",
+    ),
+    ("french", "dense", Space.FILING, "Oracle document", (1.00, 0.60, 0.25, 0.42), _ENCODER),
+    ("english", "dense", Space.FILING, "Oracle-Doc", (1.00, 0.60, 0.25, 0.42), _ENCODER),
+    ("thesis", "dense", Space.FILING, "Oracle-Doc", (1.00, 0.60, 0.25, 0.42), _ENCODER),
+    ("french", "dense", Space.PAGES, "Oracle page", (1.00, 1.00, 0.40, 0.59), _ENCODER),
+    ("english", "dense", Space.PAGES, "Oracle-Page", (1.00, 1.00, 0.40, 0.59), _ENCODER),
+    ("thesis", "dense", Space.PAGES, "Oracle-Page", (1.00, 1.00, 0.40, 0.59), _ENCODER),
+)
+
+PUBLISHED: tuple[PublishedFigure, ...] = tuple(
+    PublishedFigure(paper, system, space.value, row, metric, CUTOFF, value, note)
+    for paper, system, space, row, values, note in _ROWS
+    for metric, value in zip(METRICS, values, strict=True)
+)
+"""Every published figure that a system of the registry can be compared with."""
+
+PUBLISHED_STATISTICS: tuple[PublishedStatistic, ...] = (
+    PublishedStatistic("french", "documents", 84, None),
+    PublishedStatistic("french", "pages", 12_013, None),
+    PublishedStatistic("french", "pages_per_document", 143.0, 98.7),
+    PublishedStatistic("french", "chunks", 15_171, None),
+    PublishedStatistic("french", "questions", 150, None),
+    PublishedStatistic("french", "question_tokens", 40.0, 24.0),
+    PublishedStatistic("french", "answer_tokens", 19.5, 24.1),
+    PublishedStatistic("thesis", "evidence_tokens", 428.0, 378.0),
+)
+"""Table 3 of the French paper, and the evidence length that the thesis adds; tokens are BGE-M3's."""
+
+_BY_KEY = {(f.paper, f.system, f.space, f.metric, f.k): f for f in PUBLISHED}
+
+
+def published_figure(paper: str, system: str, space: str, metric: str, k: int) -> PublishedFigure | None:
+    """The figure that ``paper`` gives for a system in a space, or None where it has none."""
+    return _BY_KEY.get((paper, system, space, metric, k))
+
+
+def is_comparable(questions: int, documents: int) -> bool:
+    """Whether means over so many questions and gold filings are over what the papers measured."""
+    return (questions, documents) == (QUESTIONS, DOCUMENTS)

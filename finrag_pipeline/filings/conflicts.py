@@ -1,0 +1,129 @@
+"""Disagreements between what a filing says of itself and what its name or a table declares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from finrag_pipeline.filings.company_names import same_company
+from finrag_pipeline.filings.declared import IDENTITY_FIELDS, DeclaredIdentity
+
+if TYPE_CHECKING:
+    from finrag_pipeline.filings.identity import FilingIdentity
+
+# An 8-K is due four business days after its event and names carry either date; amendments come later.
+_DAYS_TO_REPORT = 14
+
+
+def find_conflicts(identity: FilingIdentity, declared: DeclaredIdentity) -> list[str]:
+    """Return one sentence per disagreement between a filing's pages and its declared identity.
+
+    Fields that either side does not state are passed over. Companies are compared loosely (see
+    :func:`~finrag_pipeline.filings.company_names.same_company`); years exactly, though names often carry
+    the calendar year, so that the sentence gives both values and the reason where it is that.
+
+    Args:
+        identity: what the pages say.
+        declared: what the file name, the document-information file, or both declare.
+    """
+    says = "the press release says" if identity.form == "EARNINGS" else "the cover page says"
+    conflicts = []
+    if identity.form and declared.form and _base(identity.form) != _base(declared.form):
+        conflicts.append(f"{says} form {identity.form}, {_claim(declared, 'form')}")
+    if (
+        identity.company
+        and declared.company
+        and not same_company(identity.company, declared.company, identity.ticker)
+    ):
+        conflicts.append(f'{says} company "{identity.company}", {_claim(declared, "company")}')
+    if (conflict := _year_conflict(identity, declared)) is not None:
+        conflicts.append(conflict)
+    quarters = (identity.fiscal_quarter, declared.fiscal_quarter)
+    if all(quarters) and quarters[0] != quarters[1]:
+        conflicts.append(
+            f"the filing reports on fiscal quarter {quarters[0]}, {_claim(declared, 'fiscal_quarter')}"
+        )
+    if (conflict := _event_conflict(identity, declared)) is not None:
+        conflicts.append(conflict)
+    return conflicts
+
+
+def _base(form: str) -> str:
+    """Form without amendment and variant: ``10-K405`` and ``10-K/A`` are both ``10-K``."""
+    for base in ("10-K", "10-Q"):
+        if form.startswith(base):
+            return base
+    return form.removesuffix("/A")
+
+
+def _year_conflict(identity: FilingIdentity, declared: DeclaredIdentity) -> str | None:
+    stated, claimed, end = identity.fiscal_year, declared.fiscal_year, identity.period_end
+    if stated is None or claimed is None or stated == claimed:
+        return None
+    claim = _claim(declared, "fiscal_year")
+    if identity.form is not None and identity.form.startswith("8-K"):
+        return f"the event of the 8-K is dated {end}, {claim}"
+    period = f" (period end {end})" if end else ""
+    hint = ""
+    if end is not None and claimed == end.year:
+        hint = ", the calendar year of the period end"
+    elif end is not None and claimed == end.year + 1:
+        hint = ", the year after the period end"
+    return f"the filing reports on fiscal year {stated}{period}, {claim}{hint}"
+
+
+def _event_conflict(identity: FilingIdentity, declared: DeclaredIdentity) -> str | None:
+    event, claimed = identity.period_end, declared.event_date
+    if identity.form is None or not identity.form.startswith("8-K") or event is None or claimed is None:
+        return None
+    if 0 <= (claimed - event).days <= _DAYS_TO_REPORT:
+        return None
+    return f"the cover page dates the event {event}, {_claim(declared, 'event_date')}"
+
+
+def _claim(declared: DeclaredIdentity, name: str) -> str:
+    origin, value = declared.origin(name), getattr(declared, name)
+    return f"the {origin} {'say' if ' and ' in origin else 'says'} {_shown(name, value)}"
+
+
+def _shown(name: str, value: object) -> str:
+    return f'"{value}"' if name == "company" else str(value)
+
+
+def merge_declared(
+    from_name: DeclaredIdentity, from_document_information: DeclaredIdentity | None
+) -> tuple[DeclaredIdentity, list[str]]:
+    """Merge what a file name and a document-information row declare.
+
+    The row, where it states a field, is preferred: it was filled in with care, a name was typed.
+
+    Args:
+        from_name: identity declared by the file name.
+        from_document_information: identity declared by the row, or None where there is no row.
+
+    Returns:
+        The merged identity, and one sentence per disagreement between the two sources.
+    """
+    if from_document_information is None:
+        return from_name, []
+    values: dict[str, object] = {}
+    origins: dict[str, str] = {}
+    conflicts = []
+    for name in IDENTITY_FIELDS:
+        typed, listed = getattr(from_name, name), getattr(from_document_information, name)
+        chosen, source = (typed, from_name) if listed is None else (listed, from_document_information)
+        values[name], origins[name] = chosen, source.origin(name)
+        if typed is None or listed is None:
+            continue
+        if name == "company":
+            differ = not same_company(typed, listed)
+        elif name == "form":
+            differ = _base(typed) != _base(listed)
+        else:
+            differ = typed != listed
+        if differ:
+            label = name.replace("_", " ")
+            typed_claim = f"the {from_name.origin(name)} says {label} {_shown(name, typed)}"
+            conflicts.append(f"{typed_claim}, {_claim(from_document_information, name)}")
+        else:
+            origins[name] = f"{from_name.origin(name)} and the {source.origin(name)}"
+    return DeclaredIdentity(**values, origins=origins), conflicts  # type: ignore[arg-type]

@@ -1,0 +1,96 @@
+"""One row of the table ``filings``: what a filing is, and whether it can be read at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from finrag_pipeline.errors import FilingError
+from finrag_pipeline.filings.declared import DeclaredIdentity, declared_from_document_information
+from finrag_pipeline.filings.identity import FilingIdentity, find_conflicts, merge_declared, read_identity
+from finrag_pipeline.filings.intake import FilingSource
+from finrag_pipeline.filings.names import declared_from_name
+from finrag_pipeline.filings.pages import first_texts, read_page_text
+from finrag_pipeline.filings.pdf import inspect_pdf
+from finrag_pipeline.schemas import FILINGS
+
+IDENTITY_VERSION = "1"
+_FIRST_PAGES = 60
+
+
+def describe_filing(path: Path, source: FilingSource) -> pa.Table:
+    """Identity and readability of a filing; a file that cannot be read becomes a row that says so.
+
+    Args:
+        path: the original.
+        source: how it arrived.
+
+    Returns:
+        One row of ``filings``.
+    """
+    from_name = declared_from_name(source.filing)
+    from_document = None
+    if source.document_information:
+        from_document = declared_from_document_information(source.document_information)
+    declared, conflicts = merge_declared(from_name, from_document)
+    identity, pages, warnings, failure = FilingIdentity(), 0, [], None
+    try:
+        if source.source == "pdf":
+            info = inspect_pdf(path)
+            pages = info.pages
+            if info.repaired:
+                warnings.append("the file is damaged and was repaired while reading")
+        else:
+            pages = read_page_text(path, source.filing).num_rows
+        identity = _identity(path, source.source, pages)
+        conflicts = [*conflicts, *find_conflicts(identity, declared)]
+    except FilingError as error:
+        failure = error
+    return pa.Table.from_pylist(
+        [_row(source, pages, identity, declared, conflicts, warnings, failure)], schema=FILINGS
+    )
+
+
+def _identity(path: Path, kind: str, pages: int) -> FilingIdentity:
+    identity = read_identity(first_texts(path, kind, _FIRST_PAGES))
+    if pages > _FIRST_PAGES and (identity.form is None or identity.company is None):
+        # An illustrated annual report may stand before the cover page.
+        identity = read_identity(first_texts(path, kind, pages))
+    return identity
+
+
+def _row(
+    source: FilingSource,
+    pages: int,
+    identity: FilingIdentity,
+    declared: DeclaredIdentity,
+    conflicts: list[str],
+    warnings: list[str],
+    failure: FilingError | None,
+) -> dict[str, Any]:
+    return {
+        "filing": source.filing,
+        "status": "failed" if failure else "ok",
+        "reason": failure.reason if failure else None,
+        "remedy": failure.remedy if failure else None,
+        "file_name": source.file_name,
+        "source": source.source,
+        "bytes": source.bytes,
+        "sha256": source.sha256,
+        "pages": pages,
+        "company": identity.company,
+        "form": identity.form,
+        "fiscal_year": identity.fiscal_year,
+        "fiscal_quarter": identity.fiscal_quarter,
+        "period_end": identity.period_end,
+        "ticker": identity.ticker,
+        "declared_company": declared.company,
+        "declared_form": declared.form,
+        "declared_year": declared.fiscal_year,
+        "declared_quarter": declared.fiscal_quarter,
+        "sector": (source.document_information or {}).get("gics_sector"),
+        "conflicts": conflicts,
+        "warnings": warnings,
+    }

@@ -1,0 +1,136 @@
+"""Pages of a filing, from a PDF (in worker processes) or from page text extracted elsewhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+
+from finrag_pipeline.engine import Engine, WorkerCrash, WorkerTimeout
+from finrag_pipeline.errors import FilingError
+from finrag_pipeline.filings.pdf import PDF_READER_VERSION, inspect_pdf, read_pages, read_texts
+from finrag_pipeline.filings.text_quality import is_garbled
+from finrag_pipeline.schemas import FILING_PAGES
+
+PAGES_VERSION = "1"
+PAGES_PER_TASK = 48
+"""Pages a worker reads at a time: enough to repay opening the file, few enough to share one filing."""
+
+
+def reader_version() -> str:
+    """Version of everything that decides what `extract_pages` returns."""
+    from importlib.metadata import version
+
+    return f"{PAGES_VERSION}/{PDF_READER_VERSION}/pymupdf {version('pymupdf')}"
+
+
+def extract_pages(path: Path, filing: str, source: str, engine: Engine) -> pa.Table:
+    """All pages of a filing as rows of ``filing_pages``.
+
+    Args:
+        path: the original.
+        filing: identifier of the filing.
+        source: ``pdf`` or ``page_text``.
+        engine: runs the readers.
+
+    Raises:
+        FilingError: the file cannot be read, or none of its pages has usable text.
+    """
+    table = _extract_pdf(path, filing, engine) if source == "pdf" else read_page_text(path, filing)
+    readable = sum(
+        words > 0 and not needs_ocr
+        for words, needs_ocr in zip(table["word_count"].to_pylist(), table["needs_ocr"].to_pylist(), strict=True)
+    )
+    if not readable:
+        raise FilingError(
+            f"{path.name} has no text layer: all {table.num_rows} pages are images or unreadable (a scan).",
+            "Run optical character recognition on it (for example 'ocrmypdf in.pdf out.pdf') and ingest the result.",
+        )
+    return table
+
+
+def _extract_pdf(path: Path, filing: str, engine: Engine) -> pa.Table:
+    pages = inspect_pdf(path).pages
+    tasks = [(path, filing, start, start + PAGES_PER_TASK) for start in range(0, pages, PAGES_PER_TASK)]
+    tables = []
+    for (_, _, start, stop), result in zip(tasks, engine.map(read_pages, tasks), strict=True):
+        if isinstance(result, (WorkerCrash, WorkerTimeout)):
+            raise FilingError(
+                f"{path.name}: reading pages {start + 1} to {min(stop, pages)} failed: {result}.",
+                "Export the filing again, or ingest it as page text (JSONL).",
+            ) from result
+        if isinstance(result, Exception):
+            raise result
+        tables.append(result)
+    return pa.concat_tables(tables)
+
+
+def first_texts(path: Path, source: str, pages: int) -> list[str]:
+    """Text of the first ``pages`` pages of a filing.
+
+    Raises:
+        FilingError: the file cannot be read.
+    """
+    if source == "pdf":
+        return read_texts(path, 0, pages)
+    return read_page_text(path, "")["text"].to_pylist()[:pages]
+
+
+def read_page_text(path: Path, filing: str) -> pa.Table:
+    """Pages from a JSONL file of ``{"doc": …, "page": zero-based, "text": …}``, one line per page.
+
+    Pages that no line names are empty pages: indices must stay those of the original.
+
+    Raises:
+        FilingError: the file is empty, or a line is broken, lacks a field or repeats a page. A filing
+            that would silently lose pages is refused as a whole.
+    """
+    remedy = 'Write one JSON object per line: {"doc": "NAME", "page": 0, "text": "…"}.'
+    texts: dict[int, str] = {}
+    docs: set[str] = set()
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise FilingError(f"{path.name} is not UTF-8 text (byte {error.start}).", "Save it as UTF-8.") from error
+    except OSError as error:
+        raise FilingError(f"{path.name} cannot be opened: {error.strerror}.", "Check that it is readable.") from error
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise FilingError(f"{path.name}, line {number} is not JSON ({error}).", remedy) from error
+        page, text = (row.get("page"), row.get("text")) if isinstance(row, dict) else (None, None)
+        if not isinstance(page, int) or isinstance(page, bool) or page < 0 or not isinstance(text, str):
+            raise FilingError(f"{path.name}, line {number} lacks a page number or a text.", remedy)
+        if page in texts:
+            raise FilingError(f"{path.name}, line {number} repeats page {page}.", remedy)
+        if page > 100_000:
+            raise FilingError(f"{path.name}, line {number}: page {page} is past any filing.", remedy)
+        docs.add(str(row.get("doc", "")))
+        texts[page] = text
+    if not texts:
+        raise FilingError(f"{path.name} holds no pages.", remedy)
+    if len(docs) > 1:
+        raise FilingError(f"{path.name} holds pages of several filings: {sorted(docs)[:3]}.", "Write one file per filing.")
+    pages = [texts.get(page, "") for page in range(max(texts) + 1)]
+    nothing = [None] * len(pages)
+    return pa.table(
+        {
+            "filing": [filing] * len(pages),
+            "page": range(len(pages)),
+            "label": nothing,
+            "text": pages,
+            "characters": [len(text) for text in pages],
+            "word_count": [len(text.split()) for text in pages],
+            "image_count": nothing,
+            "rotation": nothing,
+            "width": nothing,
+            "height": nothing,
+            "needs_ocr": [is_garbled(text) for text in pages],
+            "words": nothing,
+        },
+        schema=FILING_PAGES,
+    )

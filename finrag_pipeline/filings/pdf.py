@@ -1,0 +1,198 @@
+"""The PDF reader: the only module that knows PyMuPDF, so that another extractor can take its place.
+
+PyMuPDF is AGPL (see README, 'Licence of the PDF reader'). What the rest of the project relies on:
+`inspect_pdf`, `read_pages`, `render_page`, and their errors.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from struct import pack
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from finrag_pipeline.errors import FilingError
+from finrag_pipeline.filings.text_quality import SCARCE_TEXT, is_garbled
+from finrag_pipeline.schemas import FILING_PAGES, WORD
+
+if TYPE_CHECKING:
+    import pymupdf
+
+PDF_READER_VERSION = "1"
+_TAIL = 2048
+# struct codes of the columns of WORD: float32 and int32 are packed, words stay Python strings.
+_WORD_TYPECODES = ("f", "f", "f", "f", None, "i", "i", "i")
+
+
+@dataclass(frozen=True)
+class PdfInfo:
+    """What opening a PDF tells."""
+
+    pages: int
+    repaired: bool
+
+
+def _pymupdf() -> Any:
+    import pymupdf
+
+    # MuPDF prints every recovered syntax error to stderr; ours are the errors that matter.
+    pymupdf.TOOLS.mupdf_display_errors(False)
+    pymupdf.TOOLS.mupdf_display_warnings(False)
+    return pymupdf
+
+
+def _open(path: Path) -> pymupdf.Document:
+    name = path.name
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as stream:
+            head = stream.read(1024)
+            stream.seek(max(0, size - _TAIL))
+            tail = stream.read()
+    except OSError as error:
+        raise FilingError(f"{name} cannot be opened: {error.strerror}.", "Check that the file exists and is readable.") from error
+    if not size:
+        raise FilingError(f"{name} is empty (0 bytes).", "Download or export the filing again.")
+    if b"%PDF-" not in head:
+        raise FilingError(f"{name} is not a PDF.", "Convert it to PDF, or correct its extension.")
+    pymupdf = _pymupdf()
+    try:
+        document = pymupdf.open(path, filetype="pdf")
+    except Exception as error:
+        raise FilingError(f"{name} is corrupt: {_short(error)}.", "Download or export the filing again.") from error
+    if document.needs_pass:
+        document.close()
+        raise FilingError(
+            f"{name} is encrypted and asks for a password.", "Save it without a password, then ingest it again."
+        )
+    if document.is_repaired and b"%%EOF" not in tail:
+        document.close()
+        raise FilingError(f"{name} is truncated: its end is missing.", "Download or export the filing again.")
+    if document.page_count < 1:
+        document.close()
+        raise FilingError(f"{name} has no pages.", "Download or export the filing again.")
+    return document
+
+
+def _short(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def inspect_pdf(path: Path) -> PdfInfo:
+    """Number of pages, and whether the file had to be repaired.
+
+    Raises:
+        FilingError: the file is empty, not a PDF, corrupt, truncated, encrypted, or has no pages.
+    """
+    with _open(path) as document:
+        return PdfInfo(document.page_count, bool(document.is_repaired))
+
+
+def read_texts(path: Path, start: int, stop: int) -> list[str]:
+    """Plain text of the pages ``start`` (included) to ``stop`` (excluded).
+
+    Raises:
+        FilingError: as `inspect_pdf`, or a page cannot be read.
+    """
+    with _open(path) as document:
+        texts = []
+        for number in range(start, min(stop, document.page_count)):
+            try:
+                texts.append(document[number].get_text("text", sort=False))
+            except Exception as error:
+                raise _page_error(path, number, error) from error
+        return texts
+
+
+def _page_error(path: Path, number: int, error: Exception) -> FilingError:
+    return FilingError(
+        f"{path.name}: page {number + 1} cannot be read: {_short(error)}.", "Download or export the filing again."
+    )
+
+
+def read_pages(path: Path, filing: str, start: int, stop: int) -> pa.Table:
+    """Pages ``start`` (included) to ``stop`` (excluded) as rows of the table ``filing_pages``.
+
+    Text and words come from one pass over the page, so that both are of the same extraction.
+
+    Raises:
+        FilingError: as `inspect_pdf`, or a page cannot be read.
+    """
+    with _open(path) as document, _collector_paused():
+        stop = min(stop, document.page_count)
+        rows: dict[str, list[Any]] = {field.name: [] for field in FILING_PAGES if field.name != "words"}
+        offsets = [0]
+        columns: list[list[Any]] = [[] for _ in WORD]
+        for number in range(start, stop):
+            try:
+                page = document[number]
+                textpage = page.get_textpage()
+                words = page.get_text("words", textpage=textpage)
+                text = page.get_text("text", textpage=textpage)
+                images = len(page.get_images()) if len(text) < SCARCE_TEXT else None
+                has_drawing = bool(images) or (len(text) < SCARCE_TEXT and bool(page.get_contents()))
+                width, height = page.rect.width, page.rect.height
+                rotation = page.rotation
+                label = page.get_label() or None
+            except Exception as error:
+                raise _page_error(path, number, error) from error
+            # Packed page by page: keeping a tuple per word, or converting floats later, costs a fifth of the speed.
+            for column, values, typecode in zip(columns, zip(*words, strict=True), _WORD_TYPECODES, strict=False):
+                if typecode is None:
+                    column.extend(values)
+                else:
+                    column.append(pack(f"{len(values)}{typecode}", *values))
+            offsets.append(offsets[-1] + len(words))
+            rows["filing"].append(filing)
+            rows["page"].append(number)
+            rows["label"].append(label)
+            rows["text"].append(text)
+            rows["characters"].append(len(text))
+            rows["word_count"].append(len(words))
+            rows["image_count"].append(images)
+            rows["rotation"].append(rotation)
+            rows["width"].append(width)
+            rows["height"].append(height)
+            rows["needs_ocr"].append(is_garbled(text) or (not words and has_drawing and bool(images)))
+    table = {name: pa.array(values, FILING_PAGES.field(name).type) for name, values in rows.items()}
+    table["words"] = _words_column(offsets, columns)
+    return pa.table(table, schema=FILING_PAGES)
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    # Hundreds of thousands of word tuples come and go per call; none of them is part of a cycle.
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _words_column(offsets: list[int], columns: list[list[Any]]) -> pa.ListArray:
+    fields = [
+        pa.array(column, field.type)
+        if typecode is None
+        else pa.Array.from_buffers(field.type, offsets[-1], [None, pa.py_buffer(b"".join(column))])
+        for column, field, typecode in zip(columns, WORD, _WORD_TYPECODES, strict=True)
+    ]
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.StructArray.from_arrays(fields, fields=list(WORD)))
+
+
+def render_page(path: Path, page: int, dpi: int = 110) -> bytes:
+    """PNG picture of a page.
+
+    Raises:
+        FilingError: as `inspect_pdf`, or there is no such page.
+    """
+    with _open(path) as document:
+        if not 0 <= page < document.page_count:
+            raise FilingError(f"{path.name} has no page {page + 1}.", f"It has {document.page_count} pages.")
+        return bytes(document[page].get_pixmap(dpi=dpi).tobytes("png"))

@@ -1,0 +1,83 @@
+"""Source folders: where a corpus or a benchmark lies on disk before it enters the lake."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from finrag_pipeline.errors import BenchmarkError, UsageError
+from finrag_pipeline.filings.intake import filing_files
+from finrag_pipeline.filings.names import filing_id
+
+
+@dataclass(frozen=True)
+class SourceFolder:
+    """A folder of filings, with questions when it is a benchmark.
+
+    Attributes:
+        name: name of the folder.
+        files: file of each filing, by identifier.
+        questions: FinanceBench-format questions, or None for a plain corpus.
+        documents: document information, or None.
+    """
+
+    name: str
+    files: dict[str, Path]
+    questions: Path | None
+    documents: Path | None
+
+    def select(self, names: Collection[str] | None, limit: int | None) -> SourceFolder:
+        """Only the filings called ``names``, or the first ``limit``.
+
+        Raises:
+            UsageError: a name is not in the folder.
+        """
+        files = self.files
+        if names:
+            wanted = {filing_id(name) if name not in files else name for name in names}
+            unknown = sorted(wanted - set(files))
+            if unknown:
+                raise UsageError(
+                    f"{self.name} holds no filing {', '.join(unknown[:5])}.",
+                    f"Choose among its {len(files)} filings, for example {next(iter(files))}.",
+                )
+            files = {name: path for name, path in files.items() if name in wanted}
+        if limit is not None:
+            files = dict(list(files.items())[:limit])
+        return replace(self, files=files)
+
+
+def read_source_folder(folder: Path) -> SourceFolder:
+    """Find filings and questions in ``folder``.
+
+    A benchmark has ``pdfs/`` and FinanceBench's two JSONL files (``*open_source.jsonl`` or
+    ``questions.jsonl``, and ``*document_information.jsonl``); folders whose name begins with
+    ``page_text`` may add filings as pages of text. Any other folder is a corpus: its PDF and page-text
+    files. Where a filing comes both ways, the PDF is taken.
+
+    Raises:
+        BenchmarkError: the folder is missing, holds no filing, or several question files.
+    """
+    if not folder.is_dir():
+        raise BenchmarkError(f"{folder} is not a folder.", "Pass --source a folder of PDFs or a benchmark.")
+    questions = _only_one([*folder.glob("*open_source.jsonl"), *folder.glob("questions.jsonl")], "questions")
+    documents = _only_one(list(folder.glob("*document_information.jsonl")), "document information")
+    candidates = filing_files(folder / "pdfs") if (folder / "pdfs").is_dir() else []
+    if not candidates:
+        candidates = [path for path in filing_files(folder) if path not in (questions, documents)]
+    for page_text in sorted(folder.glob("page_text*")):
+        candidates.extend(path for path in filing_files(page_text) if path.suffix.lower() == ".jsonl")
+    files: dict[str, Path] = {}
+    for path in candidates:
+        files.setdefault(filing_id(path.name), path)
+    if not files:
+        raise BenchmarkError(f"{folder} holds no filings.", "Put PDFs into it or into its folder pdfs/.")
+    return SourceFolder(folder.resolve().name, dict(sorted(files.items())), questions, documents)
+
+
+def _only_one(paths: list[Path], what: str) -> Path | None:
+    if len(paths) > 1:
+        names = ", ".join(sorted(path.name for path in paths))
+        raise BenchmarkError(f"Several files of {what}: {names}.", "Leave only one of them in the folder.")
+    return paths[0] if paths else None

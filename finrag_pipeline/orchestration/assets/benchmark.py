@@ -1,0 +1,111 @@
+"""Benchmark: questions with their gold pages, and folds by document."""
+
+from pathlib import Path
+
+import dagster as dg
+import pyarrow as pa
+
+from finrag_pipeline.evaluation.benchmark_registry import get_benchmark
+from finrag_pipeline.evaluation.folds import assign_folds
+from finrag_pipeline.evaluation.questions import load_questions
+from finrag_pipeline.orchestration.assets.ingestion import filing_pages
+from finrag_pipeline.orchestration.partitions import FOLD_COUNT
+from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource
+from finrag_pipeline.orchestration.steps import check, column_schema, part_step, result
+from finrag_pipeline.storage.fingerprints import fingerprint
+
+OWNERS = ["team:ml-engineering"]
+QUESTIONS_VERSION = "1"
+
+
+@dg.asset(
+    deps=[dg.AssetDep(filing_pages, partition_mapping=dg.AllPartitionMapping())],
+    group_name="benchmark",
+    kinds={"python", "parquet"},
+    owners=OWNERS,
+    code_version=QUESTIONS_VERSION,
+    metadata=column_schema("benchmark_questions"),
+    check_specs=[
+        dg.AssetCheckSpec(
+            "questions_to_measure", asset="benchmark_questions", blocking=True, description="At least one question."
+        ),
+        dg.AssetCheckSpec(
+            "gold_pages_exist",
+            asset="benchmark_questions",
+            description="Every gold page of a measurable filing exists; others are excluded and listed.",
+        ),
+        dg.AssetCheckSpec("well_formed", asset="benchmark_questions", description="Every line of the files is sound."),
+    ],
+)
+def benchmark_questions(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult:
+    """Questions of the active benchmark, each with gold filing, pages, evidence and answer."""
+    store = lake.open()
+    benchmark = get_benchmark(store)
+    counts = {}
+    for filing in benchmark.filings:
+        info = store.info("filing_pages", {"filing": filing})
+        if info is not None:
+            counts[filing] = info.rows
+    problems: list[str] = []
+
+    def make() -> pa.Table:
+        with store.local_copy(benchmark.questions) as questions:
+            if benchmark.documents is None:
+                loaded = load_questions(questions, None, counts, benchmark.filings)
+            else:
+                with store.local_copy(benchmark.documents) as documents:
+                    loaded = load_questions(questions, Path(documents), counts, benchmark.filings)
+        problems.extend(loaded.problems)
+        store.write_json(store.path("benchmarks", benchmark.name, "problems.json"), loaded.problems)
+        return loaded.table
+
+    wanted = fingerprint("benchmark_questions", QUESTIONS_VERSION, benchmark.sha256, benchmark.filings, counts)
+    step = part_step(store, "benchmark_questions", "", None, wanted, make, context.run_id)
+    if step.cache_hit:
+        problems = store.read_json(store.path("benchmarks", benchmark.name, "problems.json")) or []
+    table = store.read("benchmark_questions")
+    status = table["status"].to_pylist()
+    page_faults = [p for p in table["problem"].to_pylist() if p and "page" in p.lower()]
+    step.checks = [
+        check("questions_to_measure", "measured" in status, measured=status.count("measured")),
+        check("gold_pages_exist", not page_faults, description="\n".join(page_faults[:10]) or None),
+        check("well_formed", not problems, warn=True, description="\n".join(problems[:10]) or None, count=len(problems)),
+    ]
+    return result(
+        [step],
+        benchmark=benchmark.name,
+        measured=status.count("measured"),
+        excluded=status.count("excluded"),
+        problems=dg.MetadataValue.md("\n".join(f"- {p}" for p in problems[:50]) or "none"),
+    )
+
+
+@dg.asset(
+    deps=[benchmark_questions],
+    group_name="benchmark",
+    kinds={"python", "parquet"},
+    owners=OWNERS,
+    code_version="1",
+    metadata=column_schema("folds"),
+    check_specs=[
+        dg.AssetCheckSpec("no_leak", asset="folds", blocking=True, description="No document is in two folds.")
+    ],
+)
+def folds(context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource) -> dg.MaterializeResult:
+    """Cross-validation folds by document: every question is tested in exactly one."""
+    store, values = lake.open(), settings.get()
+    info = store.info("benchmark_questions")
+    wanted = fingerprint("folds", "1", info.fingerprint if info else None, FOLD_COUNT, values.seed)
+
+    def make() -> pa.Table:
+        return assign_folds(store.read("benchmark_questions"), FOLD_COUNT, values.seed)
+
+    step = part_step(store, "folds", "", None, wanted, make, context.run_id)
+    table = store.read("folds")
+    of_filing: dict[str, set[int]] = {}
+    for filing, fold in zip(table["filing"].to_pylist(), table["fold"].to_pylist(), strict=True):
+        of_filing.setdefault(filing, set()).add(fold)
+    leaks = sorted(filing for filing, found in of_filing.items() if len(found) > 1)
+    step.checks = [check("no_leak", not leaks, description=", ".join(leaks) or None)]
+    sizes = {f"questions_fold_{n}": table["fold"].to_pylist().count(n) for n in range(FOLD_COUNT)}
+    return result([step], **sizes)

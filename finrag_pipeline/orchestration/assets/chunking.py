@@ -1,0 +1,61 @@
+"""Chunking: from pages to the pieces of text that retrievers rank."""
+
+import dagster as dg
+import pyarrow as pa
+
+from finrag_pipeline.chunking.fixed import chunk_pages
+from finrag_pipeline.errors import LakeError
+from finrag_pipeline.orchestration.assets.ingestion import ONE_FILING_PER_RUN, OWNERS, filing_pages
+from finrag_pipeline.orchestration.automation import on_changed_data
+from finrag_pipeline.orchestration.fingerprints import chunks_fingerprint
+from finrag_pipeline.orchestration.partitions import filings_partitions
+from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
+from finrag_pipeline.orchestration.steps import Step, check, column_schema, each_partition, part_step, result
+
+
+@dg.asset(
+    deps=[filing_pages],
+    partitions_def=filings_partitions,
+    backfill_policy=ONE_FILING_PER_RUN,
+    automation_condition=on_changed_data(),
+    group_name="chunking",
+    kinds={"python", "parquet"},
+    owners=OWNERS,
+    code_version="1",
+    metadata=column_schema("filing_chunks"),
+    check_specs=[
+        dg.AssetCheckSpec(
+            "within_token_limit", asset="filing_chunks", blocking=True, description="No chunk exceeds the limit."
+        ),
+        dg.AssetCheckSpec("not_empty", asset="filing_chunks", blocking=True, description="At least one chunk."),
+    ],
+)
+def filing_chunks(
+    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
+) -> dg.MaterializeResult:
+    """Chunks of 1024 tokens with 128 of overlap within a page, counted with the encoder's tokenizer."""
+    store, values = lake.open(), settings.get()
+    tokens = get_encoder(values, store).tokens
+
+    def work(key: str) -> Step:
+        partition = {"filing": key}
+        info = store.info("filing_pages", partition)
+        if info is None:
+            raise LakeError(f"The lake holds no pages of '{key}'.", "Materialise filing_pages first.")
+
+        def make() -> pa.Table:
+            pages = store.read("filing_pages", partition, ["filing", "page", "text", "needs_ocr"])
+            return chunk_pages(pages, values.chunks, tokens)
+
+        wanted = chunks_fingerprint(info.fingerprint, values)
+        step = part_step(store, "filing_chunks", key, partition, wanted, make, context.run_id)
+        lengths = store.read("filing_chunks", partition, ["tokens"])["tokens"].to_pylist()
+        longest = max(lengths, default=0)
+        step.checks = [
+            check("within_token_limit", longest <= values.chunks.tokens, longest=longest, limit=values.chunks.tokens),
+            check("not_empty", bool(lengths), chunks=len(lengths)),
+        ]
+        step.metadata = {"chunks": len(lengths), "longest_chunk_tokens": longest}
+        return step
+
+    return result(each_partition(context, work))

@@ -1,0 +1,90 @@
+"""Indexing: vectors in LanceDB and the lexical index over the corpus."""
+
+import dagster as dg
+
+from finrag_pipeline.embedding.encoder import Encoder
+from finrag_pipeline.errors import LakeError
+from finrag_pipeline.orchestration.assets.chunking import filing_chunks
+from finrag_pipeline.orchestration.assets.ingestion import ONE_FILING_PER_RUN, OWNERS
+from finrag_pipeline.orchestration.automation import on_changed_data, on_corpus_change
+from finrag_pipeline.orchestration.fingerprints import index_fingerprint
+from finrag_pipeline.orchestration.partitions import filings_partitions
+from finrag_pipeline.orchestration.pools import VECTORS
+from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_corpus, get_encoder
+from finrag_pipeline.orchestration.steps import Step, check, each_partition, failure, fresh_or_made, result
+from finrag_pipeline.retrieval.chunk_index import index_chunks, open_chunk_index, searchable_filings
+from finrag_pipeline.storage.fingerprints import fingerprint
+
+
+@dg.asset(
+    deps=[filing_chunks],
+    partitions_def=filings_partitions,
+    backfill_policy=ONE_FILING_PER_RUN,
+    automation_condition=on_changed_data(),
+    group_name="indexing",
+    kinds={"python", "lancedb"},
+    owners=OWNERS,
+    code_version="1",
+    pool=VECTORS,
+    check_specs=[
+        dg.AssetCheckSpec("complete", asset="chunk_index", blocking=True, description="Every chunk has its vectors.")
+    ],
+)
+def chunk_index(
+    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
+) -> dg.MaterializeResult:
+    """Vectors of a filing's chunks in LanceDB, replaced in one version; embeddings come from the cache."""
+    store, values = lake.open(), settings.get()
+    encoder: Encoder = get_encoder(values, store)
+    index = open_chunk_index(store, encoder, values)
+
+    def work(key: str) -> Step:
+        partition = {"filing": key}
+        info = store.info("filing_chunks", partition)
+        if info is None:
+            raise LakeError(f"The lake holds no chunks of '{key}'.", "Materialise filing_chunks first.")
+        wanted = index_fingerprint(info.fingerprint, encoder)
+        computed = 0
+
+        def find() -> int | None:
+            entry = store.ledger_entry("chunk_index", key)
+            rows = index.count(key)
+            return rows if entry and entry["fingerprint"] == wanted and entry["rows"] == rows and rows else None
+
+        def make() -> int:
+            nonlocal computed
+            chunks = store.read("filing_chunks", partition)
+            rows, computed = index_chunks(chunks, encoder, index, context.log.info)
+            return rows
+
+        step = fresh_or_made(store, "chunk_index", key, wanted, find, make, context.run_id)
+        found = index.count(key)
+        step.checks = [check("complete", found == step.rows and found > 0, vectors=found, expected=step.rows)]
+        step.metadata = {"vectors": found, "embedded": computed, "table": index.name}
+        return step
+
+    return result(each_partition(context, work))
+
+
+@dg.asset(
+    deps=[dg.AssetDep(filing_chunks, partition_mapping=dg.AllPartitionMapping())],
+    automation_condition=on_corpus_change(),
+    group_name="indexing",
+    kinds={"python", "numpy"},
+    owners=OWNERS,
+    code_version="1",
+)
+def bm25_index(
+    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
+) -> dg.MaterializeResult:
+    """Precomputed BM25 weights over every searchable filing, as `finrag search` uses them."""
+    store, values = lake.open(), settings.get()
+    names = searchable_filings(store)
+    if not names:
+        error = LakeError("The lake holds no chunks.", "Ingest a filing first: finrag ingest FILE.")
+        raise failure({"bm25_index": error})
+    corpus = get_corpus(values, store, names)
+    index = corpus.bm25  # built and kept on first use, else read
+    step = Step("", fingerprint("bm25_index", corpus.fingerprint), index.documents, 0.0, False)
+    store.record("bm25_index", "", "materialised", fingerprint=step.fingerprint, rows=step.rows, run_id=context.run_id)
+    return result([step], filings=len(names), chunks=index.documents, terms=len(index.vocabulary))

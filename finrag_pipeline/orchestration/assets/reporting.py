@@ -1,0 +1,195 @@
+"""Reporting: metrics with intervals, corpus statistics, the warehouse and the report."""
+
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import dagster as dg
+import pyarrow as pa
+
+from finrag_pipeline.evaluation.benchmark_registry import get_benchmark
+from finrag_pipeline.evaluation.corpus_statistics import corpus_statistics as describe_corpus
+from finrag_pipeline.evaluation.summary import SUMMARY_VERSION, summarise
+from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions
+from finrag_pipeline.orchestration.assets.chunking import filing_chunks
+from finrag_pipeline.orchestration.assets.ingestion import filings
+from finrag_pipeline.orchestration.assets.retrieval import benchmark_filings, retrieval_scores
+from finrag_pipeline.orchestration.automation import on_corpus_change
+from finrag_pipeline.orchestration.metadata import picture
+from finrag_pipeline.orchestration.pools import WAREHOUSE
+from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
+from finrag_pipeline.orchestration.steps import Step, column_schema, fresh_or_made, part_step, result
+from finrag_pipeline.reporting.plots import gap_plot, recall_curve
+from finrag_pipeline.reporting.report import REPORT_VERSION, ReportData, write_report
+from finrag_pipeline.reporting.tables import metrics_markdown, statistics_markdown
+from finrag_pipeline.storage.fingerprints import fingerprint
+from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.warehouse import build_warehouse
+
+
+def _fingerprints(store: Lake, asset: str) -> list[str]:
+    infos = [store.info(asset, keys) for keys in store.partitions(asset)]
+    return [info.fingerprint for info in infos if info]
+
+
+@dg.asset(
+    deps=[dg.AssetDep(retrieval_scores, partition_mapping=dg.AllPartitionMapping())],
+    automation_condition=on_corpus_change(),
+    group_name="reporting",
+    kinds={"python", "parquet"},
+    owners=OWNERS,
+    code_version=SUMMARY_VERSION,
+    metadata=column_schema("system_metrics"),
+)
+def system_metrics(
+    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
+) -> dg.MaterializeResult:
+    """Mean and document-cluster interval of every metric, system, space and slice."""
+    store, values = lake.open(), settings.get()
+    wanted = fingerprint(
+        "system_metrics", SUMMARY_VERSION, _fingerprints(store, "retrieval_scores"), values.evaluation, values.seed
+    )
+
+    def make() -> pa.Table:
+        rows = store.read_all("filings", ["filing", "source"]).to_pylist()
+        sources = {row["filing"]: row["source"] for row in rows}
+        questions = store.read("benchmark_questions")
+        return summarise(store.read_all("retrieval_scores"), questions, sources, values.evaluation, values.seed)
+
+    step = part_step(store, "system_metrics", "", None, wanted, make, context.run_id)
+    metrics = store.read("system_metrics")
+    headline = {
+        f"page_rec_at_5_{row['system']}_{row['space']}": round(row["mean"], 4)
+        for row in metrics.to_pylist()
+        if row["slice"] == "all" and row["metric"] == "page_rec" and row["k"] == 5
+    }
+    return result(
+        [step],
+        table=dg.MetadataValue.md(metrics_markdown(metrics)),
+        gap=picture(gap_plot(metrics, "png"), "Where the evidence is lost: document, page, chunk"),
+        recall=picture(recall_curve(metrics, "png"), "Page recall by the number of chunks"),
+        **headline,
+    )
+
+
+@dg.asset(
+    deps=[
+        dg.AssetDep(filing_chunks, partition_mapping=dg.AllPartitionMapping()),
+        benchmark_questions,
+    ],
+    group_name="reporting",
+    kinds={"python", "parquet"},
+    owners=OWNERS,
+    code_version="1",
+    metadata=column_schema("corpus_statistics"),
+)
+def corpus_statistics(
+    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
+) -> dg.MaterializeResult:
+    """Counts and lengths of the benchmark's corpus, as in Table 3 of Kobeissi & Langlais."""
+    store, values = lake.open(), settings.get()
+    names = benchmark_filings(store)
+    chunk_parts = [store.info("filing_chunks", {"filing": name}) for name in names]
+    questions = store.info("benchmark_questions")
+    wanted = fingerprint(
+        "corpus_statistics", [p.fingerprint for p in chunk_parts if p], questions.fingerprint if questions else None
+    )
+
+    def make() -> pa.Table:
+        only = {"filing": get_benchmark(store).filings}
+        return describe_corpus(
+            store.read_all("filings", only=only),
+            store.read_all("filing_pages", ["filing", "page", "characters"], only=only),
+            store.read_all("filing_chunks", ["filing", "page", "kind", "tokens"], only=only),
+            store.read("benchmark_questions"),
+            get_encoder(values, store).tokens.count_all,
+        )
+
+    step = part_step(store, "corpus_statistics", "", None, wanted, make, context.run_id)
+    table = store.read("corpus_statistics")
+    return result([step], table=dg.MetadataValue.md(statistics_markdown(table)))
+
+
+@dg.asset(
+    deps=[
+        dg.AssetDep(filings, partition_mapping=dg.AllPartitionMapping()),
+        dg.AssetDep(filing_chunks, partition_mapping=dg.AllPartitionMapping()),
+        system_metrics,
+        corpus_statistics,
+    ],
+    automation_condition=on_corpus_change(),
+    group_name="reporting",
+    kinds={"python", "duckdb"},
+    owners=OWNERS,
+    code_version="1",
+    pool=WAREHOUSE,
+)
+def warehouse(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult:
+    """One DuckDB file over the lake, built aside and published by rename; never blocks a reader."""
+    store = lake.open()
+    rows: dict[str, int] = {}
+    assets = ("filings", "filing_pages", "filing_chunks", "retrieval_scores", "system_metrics", "corpus_statistics")
+    wanted = fingerprint("warehouse", [_fingerprints(store, asset) for asset in assets])
+
+    def make() -> int:
+        rows.update(build_warehouse(store))
+        return sum(rows.values())
+
+    # Always rebuilt: it takes a second, and the ledger in it must be today's.
+    step = fresh_or_made(store, "warehouse", "", wanted, lambda: None, make, context.run_id)
+    return result([step], path=dg.MetadataValue.path(str(store.local_path("warehouse.duckdb"))), tables=rows)
+
+
+@dg.asset(
+    deps=[system_metrics, corpus_statistics],
+    automation_condition=on_corpus_change(),
+    group_name="reporting",
+    kinds={"python", "html"},
+    owners=OWNERS,
+    code_version=REPORT_VERSION,
+)
+def report(
+    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
+) -> dg.MaterializeResult:
+    """The static report: metrics with intervals, the gap between levels, slices, filings, failures."""
+    store, values = lake.open(), settings.get()
+    benchmark = get_benchmark(store)
+    folder = store.local_path("report")
+    index = folder / "index.html"
+    data = ReportData(
+        benchmark=benchmark.name,
+        metrics=store.read_all("system_metrics"),
+        statistics=store.read_all("corpus_statistics"),
+        filings=store.read_all("filings", only={"filing": benchmark.filings}),
+        questions=store.read("benchmark_questions"),
+        ledger=store.ledger(),
+        settings=values.model_dump(mode="json", exclude={"lake"}),
+        versions=_versions(),
+        command="finrag run",
+    )
+    inputs = ("filings", "benchmark_questions", "system_metrics", "corpus_statistics")
+    wanted = fingerprint("report", REPORT_VERSION, [_fingerprints(store, asset) for asset in inputs], data.settings)
+
+    def find() -> int | None:
+        entry = store.ledger_entry("report", "")
+        return 1 if entry and entry["fingerprint"] == wanted and index.is_file() else None
+
+    def make() -> int:
+        write_report(data, folder)
+        return 1
+
+    step: Step = fresh_or_made(store, "report", "", wanted, find, make, context.run_id)
+    return result(
+        [step],
+        path=dg.MetadataValue.path(str(index)),
+        open=dg.MetadataValue.url(Path(index).resolve().as_uri()),
+        table=dg.MetadataValue.md(metrics_markdown(data.metrics)),
+        gap=picture(gap_plot(data.metrics, "png"), "Where the evidence is lost: document, page, chunk"),
+    )
+
+
+def _versions() -> dict[str, str]:
+    names = ("finrag_pipeline", "dagster", "duckdb", "lancedb", "pymupdf", "sentence-transformers", "sacrebleu", "rouge-score")
+    return {"python": sys.version.split()[0], **{name: version(name) for name in names}}
+
+

@@ -1,0 +1,38 @@
+"""What each asset's partition should have been made from: the fingerprints to compare the lake with.
+
+Used by the assets to skip work, and by the command line to know what is stale without running anything.
+"""
+
+from finrag_pipeline.chunking.fixed import CHUNKING_VERSION
+from finrag_pipeline.embedding.encoder import Encoder
+from finrag_pipeline.embedding.model_files import tokenizer_fingerprint
+from finrag_pipeline.embedding.windows import WINDOWS_VERSION
+from finrag_pipeline.filings.describe import IDENTITY_VERSION
+from finrag_pipeline.filings.intake import FilingSource
+from finrag_pipeline.filings.pages import reader_version
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.fingerprints import fingerprint
+
+
+def filings_fingerprint(source: FilingSource) -> str:
+    """Fingerprint of a row of ``filings``."""
+    return fingerprint(
+        "filings", IDENTITY_VERSION, reader_version(), source.sha256, source.file_name, source.document_information
+    )
+
+
+def pages_fingerprint(source: FilingSource) -> str:
+    """Fingerprint of a part of ``filing_pages``."""
+    return fingerprint("filing_pages", reader_version(), source.sha256, source.source)
+
+
+def chunks_fingerprint(pages: str, settings: Settings) -> str:
+    """Fingerprint of a part of ``filing_chunks`` made from pages with the fingerprint ``pages``."""
+    return fingerprint(
+        "filing_chunks", CHUNKING_VERSION, pages, settings.chunks, tokenizer_fingerprint(settings.encoder)
+    )
+
+
+def index_fingerprint(chunks: str, encoder: Encoder) -> str:
+    """Fingerprint of a filing's rows in ``chunk_index`` made from chunks with the fingerprint ``chunks``."""
+    return fingerprint("chunk_index", WINDOWS_VERSION, chunks, encoder.fingerprint, encoder.settings.pooling)

@@ -1,0 +1,67 @@
+"""Which filings are stale: compares the lake with the fingerprints its parts should have."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from finrag_pipeline.chunking.fixed import CHUNKING_VERSION
+from finrag_pipeline.evaluation.retrieval_metrics import METRICS_VERSION
+from finrag_pipeline.evaluation.summary import SUMMARY_VERSION
+from finrag_pipeline.filings.intake import FilingSource
+from finrag_pipeline.orchestration.fingerprints import (
+    chunks_fingerprint,
+    filings_fingerprint,
+    index_fingerprint,
+    pages_fingerprint,
+)
+from finrag_pipeline.orchestration.jobs import PER_FILING
+from finrag_pipeline.orchestration.resources.settings import get_encoder
+from finrag_pipeline.reporting.report import REPORT_VERSION
+from finrag_pipeline.retrieval.bm25 import BM25_VERSION
+from finrag_pipeline.retrieval.chunk_index import open_chunk_index
+from finrag_pipeline.retrieval.systems import SYSTEMS_VERSION
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.lake import Lake
+
+if TYPE_CHECKING:
+    import dagster as dg
+
+
+def stale_filings(
+    lake: Lake, settings: Settings, sources: Sequence[FilingSource], instance: dg.DagsterInstance
+) -> list[str]:
+    """Filings of which some asset is missing, made from something else, or unknown to the instance."""
+    import dagster as dg
+
+    encoder = get_encoder(settings, lake)
+    index = open_chunk_index(lake, encoder, settings)
+    vectors: Counter[str] = index.count_by_filing()
+    materialised = [instance.get_materialized_partitions(dg.AssetKey(name)) for name in PER_FILING]
+    stale = []
+    for source in sources:
+        key = source.filing
+        partition = {"filing": key}
+        pages = pages_fingerprint(source)
+        chunks = chunks_fingerprint(pages, settings)
+        wanted = {
+            "filings": filings_fingerprint(source),
+            "filing_pages": pages,
+            "filing_chunks": chunks,
+        }
+        entry = lake.ledger_entry("chunk_index", key) or {}
+        fresh = (
+            all(key in known for known in materialised)
+            and all((info := lake.info(asset, partition)) and info.fingerprint == fp for asset, fp in wanted.items())
+            and entry.get("fingerprint") == index_fingerprint(chunks, encoder)
+            and entry.get("rows") == vectors[key] > 0
+        )
+        if not fresh:
+            stale.append(key)
+    return stale
+
+
+def code_state() -> list[str]:
+    """Versions of the code that turns chunks into published results."""
+    return [CHUNKING_VERSION, BM25_VERSION, SYSTEMS_VERSION, METRICS_VERSION, SUMMARY_VERSION, REPORT_VERSION]

@@ -1,0 +1,69 @@
+"""Jobs: one filing from original to searchable, the evaluation of the active benchmark, upkeep.
+
+Concept: https://docs.dagster.io/guides/build/jobs
+"""
+
+import dagster as dg
+
+from finrag_pipeline.orchestration.checks import corpus as corpus_checks
+from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
+
+PER_FILING = ("filings", "filing_pages", "filing_chunks", "chunk_index")
+BENCHMARK = ("benchmark_questions", "folds", "corpus_statistics")
+SWEEP = ("retrieval_runs", "retrieval_scores")
+PUBLISH = ("system_metrics", "warehouse", "report")
+
+CORPUS_CHECKS = dg.AssetSelection.checks(
+    *(value for value in vars(corpus_checks).values() if isinstance(value, dg.AssetChecksDefinition))
+)
+
+# Steps of one filing share a process: starting one per step would cost more than the steps.
+index_filing_job = dg.define_asset_job(
+    "index_filing",
+    selection=dg.AssetSelection.assets(*PER_FILING) - CORPUS_CHECKS,
+    executor_def=dg.in_process_executor,
+    description="From the original of a filing to its vectors. The inbox sensor launches it per filing.",
+    tags={"dagster/max_runtime": "7200"},
+)
+
+prepare_benchmark_job = dg.define_asset_job(
+    "prepare_benchmark",
+    selection=dg.AssetSelection.assets(*BENCHMARK, "bm25_index") - CORPUS_CHECKS,
+    executor_def=dg.in_process_executor,
+    description="Questions, folds, corpus statistics and the lexical index, over all filings in the lake.",
+)
+
+sweep_job = dg.define_asset_job(
+    "sweep",
+    selection=dg.AssetSelection.assets(*SWEEP),
+    executor_def=dg.in_process_executor,
+    description="Rankings and scores of one system on the folds of the active benchmark.",
+    tags={"dagster/max_runtime": "14400"},
+)
+
+publish_job = dg.define_asset_job(
+    "publish",
+    selection=dg.AssetSelection.assets(*PUBLISH) | CORPUS_CHECKS,
+    executor_def=dg.in_process_executor,
+    description="Metrics with intervals, the warehouse, the report, and the checks over the corpus.",
+)
+
+
+@dg.op
+def compact_lake(context: dg.OpExecutionContext, settings: SettingsResource, lake: LakeResource) -> None:
+    """Compact LanceDB, drop its versions older than a day, and remove what killed runs left behind."""
+    from finrag_pipeline.retrieval.chunk_index import open_chunk_index
+
+    store, values = lake.open(), settings.get()
+    index = open_chunk_index(store, get_encoder(values, store), values)
+    index.optimize()
+    leftovers = store.leftovers()
+    for path in leftovers:
+        store.fs.rm(path, recursive=True)
+    context.log.info(f"{index.name}: {index.count()} vectors; removed {len(leftovers)} leftover files")
+
+
+@dg.job(executor_def=dg.in_process_executor, description="Upkeep of the lake, every night.")
+def compact_lake_job() -> None:
+    """Upkeep of the lake."""
+    compact_lake()

@@ -1,0 +1,20 @@
+"""Partitions: filings (dynamic, fed by the inbox sensor and the command line), folds, systems.
+
+Concept: https://docs.dagster.io/guides/build/partitions-and-backfills
+"""
+
+import dagster as dg
+
+from finrag_pipeline.retrieval.systems import SYSTEMS
+
+FOLD_COUNT = 5
+
+filings_partitions = dg.DynamicPartitionsDefinition(name="filings")
+fold_partitions = dg.StaticPartitionsDefinition([f"fold_{n}" for n in range(FOLD_COUNT)])
+system_partitions = dg.StaticPartitionsDefinition(list(SYSTEMS))
+sweep_partitions = dg.MultiPartitionsDefinition({"fold": fold_partitions, "system": system_partitions})
+
+
+def fold_number(fold: str) -> int:
+    """Number of a fold partition: ``fold_3`` gives 3."""
+    return int(fold.removeprefix("fold_"))

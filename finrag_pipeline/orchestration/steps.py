@@ -1,0 +1,185 @@
+"""What all assets share: skip what is fresh, keep the ledger, turn errors into Dagster's.
+
+Metadata that is a number plots over time in the UI, so every step reports rows, seconds and cache hits.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+
+from finrag_pipeline.errors import FinragError
+from finrag_pipeline.schemas import TABLES, column_docs
+from finrag_pipeline.storage.fingerprints import fingerprint
+from finrag_pipeline.storage.lake import Lake
+
+
+@dataclass
+class Step:
+    """How one partition of an asset ended."""
+
+    key: str
+    fingerprint: str
+    rows: int
+    seconds: float
+    cache_hit: bool
+    checks: list[dg.AssetCheckResult] = field(default_factory=list)
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+def fresh_or_made(
+    lake: Lake,
+    asset: str,
+    key: str,
+    wanted: str,
+    find: Callable[[], int | None],
+    make: Callable[[], int],
+    run_id: str,
+) -> Step:
+    """Do nothing when a result with the fingerprint ``wanted`` is there, else make it; note it in the ledger.
+
+    Args:
+        lake: holds the ledger.
+        asset: name of the asset.
+        key: partition key; empty for none.
+        wanted: fingerprint of what is to be made.
+        find: rows of a fresh result, or None.
+        make: makes the result, returns its rows.
+        run_id: Dagster run, for the ledger.
+
+    Raises:
+        FinragError: from ``make``; the ledger then says why.
+    """
+    rows = find()
+    if rows is not None:
+        lake.record(asset, key, "cache_hit", fingerprint=wanted, rows=rows, seconds=0.0, run_id=run_id)
+        return Step(key, wanted, rows, 0.0, True)
+    start = time.perf_counter()
+    try:
+        rows = make()
+    except Exception as error:
+        remedy = error.remedy if isinstance(error, FinragError) else None
+        reason = error.reason if isinstance(error, FinragError) else f"{type(error).__name__}: {error}"
+        lake.record(asset, key, "failed", error=reason, remedy=remedy, run_id=run_id)
+        raise
+    seconds = time.perf_counter() - start
+    lake.record(asset, key, "materialised", fingerprint=wanted, rows=rows, seconds=seconds, run_id=run_id)
+    return Step(key, wanted, rows, seconds, False)
+
+
+def part_step(
+    lake: Lake,
+    asset: str,
+    key: str,
+    partition: Mapping[str, str] | None,
+    wanted: str,
+    make: Callable[[], pa.Table],
+    run_id: str,
+) -> Step:
+    """`fresh_or_made` for a result that is a Parquet part."""
+
+    def find() -> int | None:
+        info = lake.info(asset, partition)
+        return info.rows if info and info.fingerprint == wanted else None
+
+    def write() -> int:
+        start = time.perf_counter()
+        table = make()
+        return lake.write(asset, table, wanted, partition, seconds=time.perf_counter() - start).rows
+
+    return fresh_or_made(lake, asset, key, wanted, find, write, run_id)
+
+
+def each_partition(context: dg.AssetExecutionContext, work: Callable[[str], Step]) -> list[Step]:
+    """Run ``work`` for every partition of the run; a failing one does not stop the others.
+
+    Raises:
+        dagster.Failure: after the others are done, naming what failed and the remedy.
+    """
+    steps, failures = [], {}
+    for key in context.partition_keys:
+        try:
+            steps.append(work(key))
+        except FinragError as error:
+            context.log.error(f"{key}: {error}")
+            failures[key] = error
+    if failures:
+        raise failure(failures)
+    return steps
+
+
+def failure(failures: Mapping[str, FinragError]) -> dg.Failure:
+    """A Dagster failure that tells people what went wrong and what to do."""
+    lines = [f"{key}: {error.reason} {error.remedy}" for key, error in failures.items()]
+    return dg.Failure(
+        description="\n".join(lines),
+        metadata={"failures": dg.MetadataValue.md("\n".join(f"- {line}" for line in lines))},
+        allow_retries=False,
+    )
+
+
+def result(steps: list[Step], **metadata: Any) -> dg.MaterializeResult:
+    """The materialisation of one or several partitions."""
+    version = steps[0].fingerprint if len(steps) == 1 else fingerprint([step.fingerprint for step in steps])
+    hits = sum(step.cache_hit for step in steps)
+    merged: dict[str, Any] = {}
+    for step in steps:
+        merged.update(step.metadata)
+    return dg.MaterializeResult(
+        metadata={
+            **merged,
+            **metadata,
+            "dagster/partition_row_count" if steps[0].key else "dagster/row_count": sum(step.rows for step in steps),
+            "rows": sum(step.rows for step in steps),
+            "seconds": round(sum(step.seconds for step in steps), 3),
+            "cache": "hit" if hits == len(steps) else "miss",
+            "cache_hits": hits,
+            "fingerprint": version,
+        },
+        data_version=dg.DataVersion(version),
+        check_results=[check for step in steps for check in step.checks] if len(steps) == 1 else _merged(steps),
+    )
+
+
+def _merged(steps: list[Step]) -> list[dg.AssetCheckResult]:
+    by_name: dict[str, list[tuple[str, dg.AssetCheckResult]]] = {}
+    for step in steps:
+        for check in step.checks:
+            by_name.setdefault(check.check_name or "", []).append((step.key, check))
+    return [
+        dg.AssetCheckResult(
+            check_name=name,
+            passed=all(check.passed for _, check in found),
+            severity=next((check.severity for _, check in found if not check.passed), found[0][1].severity),
+            metadata={"failed": ", ".join(key for key, check in found if not check.passed) or "none"},
+        )
+        for name, found in by_name.items()
+    ]
+
+
+def check(
+    name: str, passed: bool, *, warn: bool = False, description: str | None = None, **metadata: Any
+) -> dg.AssetCheckResult:
+    """An inline check result; ``warn`` marks data that is odd rather than broken."""
+    return dg.AssetCheckResult(
+        check_name=name,
+        passed=bool(passed),
+        severity=dg.AssetCheckSeverity.WARN if warn else dg.AssetCheckSeverity.ERROR,
+        description=description,
+        metadata=metadata,
+    )
+
+
+def column_schema(table: str) -> dict[str, Any]:
+    """Definition metadata that shows a table's columns, types and descriptions in the UI."""
+    schema, docs = TABLES[table], column_docs(TABLES[table])
+    columns = [
+        dg.TableColumn(
+            f.name, str(f.type), description=docs[f.name], constraints=dg.TableColumnConstraints(nullable=f.nullable)
+        )
+        for f in schema
+    ]
+    return {"dagster/column_schema": dg.TableSchema(columns), "dagster/table_name": table}

@@ -1,0 +1,140 @@
+"""A table for people, as data: the HTML report and Markdown render the same grid."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from finrag_pipeline.reporting.estimates import Estimate
+
+_MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$&])")
+
+
+@dataclass(frozen=True)
+class Note:
+    """A remark in a cell.
+
+    Attributes:
+        kind: failure, conflict or warning.
+        text: the remark.
+        remedy: what to do about it.
+    """
+
+    kind: Literal["failure", "conflict", "warning"]
+    text: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell.
+
+    Attributes:
+        text: what stands in it.
+        small: what stands muted beneath it, such as an interval.
+        markdown: what Markdown shows instead of both.
+        sort: key for sorting in a browser; the text when None.
+        estimate: draws the interval as a bar.
+        notes: remarks, one line each.
+    """
+
+    text: str = ""
+    small: str = ""
+    markdown: str | None = None
+    sort: float | str | None = None
+    estimate: Estimate | None = None
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True)
+class Column:
+    """Head of a column.
+
+    Attributes:
+        label: its name.
+        kind: text aligns left, number aligns right, prose may wrap and wants room.
+        small: what stands muted beneath the label.
+    """
+
+    label: str
+    kind: Literal["text", "number", "prose"] = "text"
+    small: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row.
+
+    Attributes:
+        cells: as many as there are columns; the first names the row.
+        group: rows of another group than the one above are set off by a line.
+        system: system that the row is about, for filtering in a browser.
+    """
+
+    cells: tuple[Cell, ...]
+    group: str = ""
+    system: str = ""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table.
+
+    Attributes:
+        name: identifier, unique in a report.
+        caption: what the table shows.
+        columns: heads.
+        rows: rows; may be empty.
+        empty: sentence to show instead of an empty table.
+    """
+
+    name: str
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...] = field(default=())
+    empty: str = "Nothing to show."
+
+
+def estimate_cell(estimate: Estimate | None, bar: bool = False) -> Cell:
+    """Cell of a mean with its interval (or its number of questions) beneath; a dash where there is none."""
+    if estimate is None:
+        return Cell("–", sort=-1.0)
+    return Cell(
+        f"{estimate.mean:.3f}",
+        estimate.interval,
+        str(estimate),
+        estimate.mean,
+        estimate if bar else None,
+    )
+
+
+def number_cell(value: int) -> Cell:
+    """Cell of a count."""
+    return Cell(f"{value:,}", sort=float(value))
+
+
+def escape_markdown(text: str) -> str:
+    """Text that shows as itself inside a Markdown table cell."""
+    return _MARKDOWN_SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def grid_markdown(grid: Grid) -> str:
+    """The grid as a GitHub-flavoured Markdown table, numbers aligned right."""
+    if not grid.rows:
+        return f"_{grid.empty}_\n"
+    head = [column.label + (f" ({column.small})" if column.small else "") for column in grid.columns]
+    rule = ["---:" if column.kind == "number" else "---" for column in grid.columns]
+    lines = [_line([escape_markdown(label) for label in head]), _line(rule)]
+    lines += [_line([_cell_markdown(cell) for cell in row.cells]) for row in grid.rows]
+    return "\n".join(lines) + "\n"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell_markdown(cell: Cell) -> str:
+    text = cell.markdown if cell.markdown is not None else f"{cell.text} {cell.small}".strip()
+    return escape_markdown(text)

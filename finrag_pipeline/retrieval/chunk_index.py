@@ -1,0 +1,64 @@
+"""The LanceDB table of chunks: its name, how a filing enters it, and which filings can be searched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from finrag_pipeline.embedding.encoder import Encoder
+from finrag_pipeline.embedding.windows import mean_pool
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.fingerprints import fingerprint
+from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.vectors import VectorIndex, index_rows
+
+
+def open_chunk_index(lake: Lake, encoder: Encoder, settings: Settings) -> VectorIndex:
+    """The table of chunks for the encoder, pooling and chunking in use; another choice has another table."""
+    name = f"chunk_index-{fingerprint(encoder.fingerprint, settings.encoder.pooling, settings.chunks)[:12]}"
+    return VectorIndex(lake.uri("lance"), name, settings.retrieval.exact_below)
+
+
+def index_chunks(
+    chunks: pa.Table, encoder: Encoder, index: VectorIndex, log: Callable[[str], object] | None = None
+) -> tuple[int, int]:
+    """Replace the rows of one filing in the index.
+
+    Args:
+        chunks: rows of ``filing_chunks`` of one filing.
+        encoder: embeds the windows of the chunks.
+        index: the table.
+        log: told how far a long embedding has come.
+
+    Returns:
+        Rows written, and how many windows had to be embedded anew.
+    """
+    identity = zip(*(chunks[name].to_pylist() for name in ("chunk_id", "filing", "page", "text")), strict=True)
+    units = [(chunk_id, filing, page, text, encoder.windows(text)) for chunk_id, filing, page, text in identity]
+    texts = [window for *_, windows in units for window in windows]
+    missing = encoder.missing(texts)
+    done = 0
+
+    def progress(count: int) -> None:
+        nonlocal done
+        done += count
+        if log and done % 512 < count:
+            log(f"embedded {done} of {missing} windows")
+
+    vectors = encoder.embed(texts, progress)
+    if encoder.settings.pooling == "mean":
+        pooled, start = [], 0
+        for *_, windows in units:
+            pooled.append(mean_pool(vectors[start : start + len(windows)]))
+            start += len(windows)
+        rows = [(chunk_id, filing, page, [text]) for chunk_id, filing, page, text, _ in units]
+        return index.replace_filing(units[0][1], index_rows(rows, np.stack(pooled))), missing
+    windowed = [(chunk_id, filing, page, windows) for chunk_id, filing, page, _, windows in units]
+    return index.replace_filing(units[0][1], index_rows(windowed, vectors)), missing
+
+
+def searchable_filings(lake: Lake) -> tuple[str, ...]:
+    """Filings whose chunks are in the lake."""
+    return tuple(keys["filing"] for keys in lake.partitions("filing_chunks"))

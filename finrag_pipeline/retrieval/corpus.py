@@ -1,0 +1,120 @@
+"""The corpus a search runs over: chunks of chosen filings, with the shared indexes over them.
+
+Everything is loaded on first use and shared by all systems and spaces of a sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from finrag_pipeline.embedding.encoder import Encoder
+from finrag_pipeline.errors import LakeError
+from finrag_pipeline.retrieval.bm25 import BM25_VERSION, Bm25Index, build_bm25, load_bm25, save_bm25
+from finrag_pipeline.retrieval.chunk_index import open_chunk_index
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.fingerprints import fingerprint
+from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.vectors import VectorIndex
+
+
+class Corpus:
+    """Chunks of ``filings`` and the indexes over them.
+
+    Args:
+        lake: where everything is.
+        filings: the filings to search; their chunks must be in the lake.
+        settings: models and parameters.
+        encoder: embeds questions; its files are touched only when a dense system asks.
+    """
+
+    def __init__(self, lake: Lake, filings: Sequence[str], settings: Settings, encoder: Encoder) -> None:
+        self.lake = lake
+        self.filings = tuple(sorted(set(filings)))
+        self.settings = settings
+        self.encoder = encoder
+        self._index_is_larger = False
+
+    @cached_property
+    def chunks(self) -> pa.Table:
+        """All chunks, by filing, page and ordinal."""
+        table = self.lake.read_all("filing_chunks", only={"filing": self.filings})
+        missing = set(self.filings) - set(table["filing"].unique().to_pylist())
+        if missing:
+            raise LakeError(
+                f"{len(missing)} filings have no chunks: {', '.join(sorted(missing)[:3])} …", "Materialise filing_chunks."
+            )
+        return table.sort_by([("filing", "ascending"), ("page", "ascending"), ("ordinal", "ascending")])
+
+    @cached_property
+    def chunk_ids(self) -> list[str]:
+        """Identifier of each chunk, by position."""
+        return self.chunks["chunk_id"].to_pylist()
+
+    @cached_property
+    def chunk_filings(self) -> list[str]:
+        """Filing of each chunk, by position."""
+        return self.chunks["filing"].to_pylist()
+
+    @cached_property
+    def chunk_pages(self) -> np.ndarray:
+        """Zero-based page of each chunk, by position."""
+        return self.chunks["page"].to_numpy()
+
+    @cached_property
+    def _filing_ranges(self) -> dict[str, tuple[int, int]]:
+        ranges: dict[str, tuple[int, int]] = {}
+        for position, filing in enumerate(self.chunk_filings):
+            start, _ = ranges.get(filing, (position, position))
+            ranges[filing] = (start, position + 1)
+        return ranges
+
+    def positions(self, filings: Sequence[str] | None, pages: Sequence[int] | None) -> np.ndarray | None:
+        """Ascending positions of the chunks that a restriction allows; None when it allows all."""
+        if filings is None:
+            return None
+        parts = [np.arange(*self._filing_ranges[f]) for f in sorted(set(filings)) if f in self._filing_ranges]
+        found = np.concatenate(parts) if parts else np.empty(0, np.int64)
+        return found if pages is None else found[np.isin(self.chunk_pages[found], list(pages))]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What the corpus consists of: the fingerprints of its chunks."""
+        parts = {filing: self.lake.info("filing_chunks", {"filing": filing}) for filing in self.filings}
+        return fingerprint({filing: info.fingerprint if info else None for filing, info in parts.items()})
+
+    @cached_property
+    def bm25(self) -> Bm25Index:
+        """The BM25 index over the chunks, kept in the lake under its fingerprint."""
+        folder = ("bm25", fingerprint(self.fingerprint, BM25_VERSION))
+        index = load_bm25(self.lake, folder)
+        if index is None:
+            index = build_bm25(self.chunks["text"].to_pylist())
+            save_bm25(index, self.lake, folder)
+        return index
+
+    @cached_property
+    def vectors(self) -> VectorIndex:
+        """The LanceDB table of chunks.
+
+        Raises:
+            LakeError: a filing of the corpus is not in it.
+        """
+        index = open_chunk_index(self.lake, self.encoder, self.settings)
+        indexed = index.filings()
+        self._index_is_larger = indexed > set(self.filings)
+        missing = set(self.filings) - indexed
+        if missing:
+            raise LakeError(
+                f"{len(missing)} filings are not in the vector index: {', '.join(sorted(missing)[:3])} …",
+                "Materialise chunk_index.",
+            )
+        return index
+
+    def indexed_filings(self) -> tuple[str, ...] | None:
+        """Filings that a vector search must be restricted to; None when the index holds no others."""
+        _ = self.vectors  # finds out
+        return self.filings if self._index_is_larger else None

@@ -1,0 +1,218 @@
+"""Writes the sample corpus: filings of three fictitious companies and a benchmark in FinanceBench's format.
+
+The result has the layout of a benchmark folder::
+
+    pdfs/<FILING>.pdf
+    page_text/<FILING>.jsonl      a filing as text of its pages: {"doc", "page", "text"} per line
+    questions.jsonl               FinanceBench's fields; pages are zero-based
+    document_information.jsonl
+    VERSION                       written last; equal to SAMPLE_VERSION
+
+The same version always gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from finrag_pipeline.errors import BenchmarkError
+from finrag_pipeline.sample.company import Company
+from finrag_pipeline.sample.content import Document
+from finrag_pipeline.sample.pellamoor import PELLAMOOR
+from finrag_pipeline.sample.sundrevale import SUNDREVALE
+from finrag_pipeline.sample.torvexley import TORVEXLEY
+
+SAMPLE_VERSION = "1"
+
+_QUESTIONS, _INFORMATION, _VERSION = "questions.jsonl", "document_information.jsonl", "VERSION"
+_FOLDERS = ("pdfs", "page_text")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A filing of the sample: its name, company, kind (as the document information names it) and period."""
+
+    name: str
+    company: Company
+    kind: str
+    period: int
+    build: Callable[[], Document]
+    as_text: bool = False
+
+    @property
+    def path(self) -> str:
+        """Where the filing stands in the sample, relative to its root."""
+        return f"page_text/{self.name}.jsonl" if self.as_text else f"pdfs/{self.name}.pdf"
+
+
+def entries() -> list[Entry]:
+    """The filings of the sample."""
+
+    # The layouts load reportlab, which a caller that finds the sample complete does not need.
+    def torvexley(year: int) -> Document:
+        from finrag_pipeline.sample.torvexley_annual import torvexley_annual
+
+        return torvexley_annual(year)
+
+    def pellamoor(year: int) -> Document:
+        from finrag_pipeline.sample.pellamoor_annual import pellamoor_annual
+
+        return pellamoor_annual(year)
+
+    def sundrevale() -> Document:
+        from finrag_pipeline.sample.sundrevale_annual import sundrevale_annual
+
+        return sundrevale_annual()
+
+    def interim(name: str) -> Document:
+        from finrag_pipeline.sample import releases, torvexley_interim
+
+        return {
+            "quarterly": torvexley_interim.torvexley_quarterly,
+            "current": torvexley_interim.torvexley_current,
+            "pellamoor": releases.pellamoor_release,
+            "sundrevale": releases.sundrevale_release,
+        }[name]()
+
+    return [
+        Entry("TORVEXLEY_2022_10K", TORVEXLEY, "10k", 2022, lambda: torvexley(2022)),
+        Entry("TORVEXLEY_2023_10K", TORVEXLEY, "10k", 2023, lambda: torvexley(2023)),
+        Entry("TORVEXLEY_2023Q2_10Q", TORVEXLEY, "10q", 2023, lambda: interim("quarterly")),
+        Entry("TORVEXLEY_2022_8K_dated-2022-11-03", TORVEXLEY, "8k", 2022, lambda: interim("current")),
+        Entry("PELLAMOOR_2022_10K", PELLAMOOR, "10k", 2022, lambda: pellamoor(2022)),
+        Entry("PELLAMOOR_2023_10K", PELLAMOOR, "10k", 2023, lambda: pellamoor(2023)),
+        Entry("PELLAMOOR_2023Q1_EARNINGS", PELLAMOOR, "earnings", 2023, lambda: interim("pellamoor")),
+        Entry("SUNDREVALE_2022_10K", SUNDREVALE, "10k", 2022, sundrevale, as_text=True),
+        Entry("SUNDREVALE_2023Q1_EARNINGS", SUNDREVALE, "earnings", 2023, lambda: interim("sundrevale")),
+    ]
+
+
+def write_sample(directory: Path) -> Path:
+    """Write the sample to ``directory`` and return it; at once where it is already complete.
+
+    It is written to a temporary folder beside ``directory`` and renamed, so that a reader sees all of it or
+    nothing. What an interrupted call has left, or another version, is replaced.
+
+    Raises:
+        BenchmarkError: ``directory`` holds something other than a sample.
+    """
+    directory = Path(directory)
+    if _complete(directory):
+        return directory
+    _refuse_foreign(directory)
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(directory)
+    partial = Path(tempfile.mkdtemp(prefix=f".{directory.name}.{os.getpid()}.", dir=directory.parent))
+    try:
+        partial.chmod(0o755)
+        _write(partial)
+        _publish(partial, directory)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return directory
+
+
+def _complete(directory: Path) -> bool:
+    try:
+        version = (directory / _VERSION).read_text(encoding="utf-8").strip()
+    except OSError:
+        return False
+    names = [_QUESTIONS, _INFORMATION, *(entry.path for entry in entries())]
+    return version == SAMPLE_VERSION and all((directory / name).is_file() for name in names)
+
+
+def _refuse_foreign(directory: Path) -> None:
+    """Refuse to replace a folder that is not a sample, which a mistyped path would otherwise delete."""
+    if not directory.exists():
+        return
+    known = {*_FOLDERS, _QUESTIONS, _INFORMATION, _VERSION}
+    keys = tuple(f"{company.key}_" for company in (TORVEXLEY, PELLAMOOR, SUNDREVALE))
+    foreign = [directory] if not directory.is_dir() else [p for p in directory.iterdir() if p.name not in known]
+    for folder in _FOLDERS:
+        if (directory / folder).is_dir():
+            foreign += [p for p in (directory / folder).iterdir() if not p.name.startswith(keys)]
+    if foreign:
+        raise BenchmarkError(
+            f"'{directory}' holds '{foreign[0].name}', which is not part of the sample.",
+            "Choose a new or empty folder for the sample, or move the file away.",
+        )
+
+
+def _remove_leftovers(directory: Path) -> None:
+    """Remove temporary folders of calls that were killed; those of living processes are left alone."""
+    for leftover in directory.parent.glob(f".{directory.name}.*.*"):
+        process = leftover.name.removeprefix(f".{directory.name}.").split(".")[0]
+        if leftover.is_dir() and process.isdigit() and not _alive(int(process)):
+            shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return process != os.getpid()  # in this process, only one call at a time writes
+
+
+def _write(root: Path) -> None:
+    from finrag_pipeline.sample.questions_pellamoor import pellamoor_questions
+    from finrag_pipeline.sample.questions_sundrevale import sundrevale_questions
+    from finrag_pipeline.sample.questions_torvexley import torvexley_questions
+    from finrag_pipeline.sample.readback import ReadBack, read_back
+    from finrag_pipeline.sample.typesetting import typeset
+
+    for folder in _FOLDERS:
+        (root / folder).mkdir()
+    read: dict[str, ReadBack] = {}
+    for entry in entries():
+        document = typeset(entry.build())
+        read[entry.name] = filing = read_back(entry.name, document)
+        if entry.as_text:
+            rows = [{"doc": entry.name, "page": i, "text": text} for i, text in enumerate(filing.pages)]
+            _write_lines(root / entry.path, rows)
+        else:
+            (root / entry.path).write_bytes(document.pdf)
+    questions = [*torvexley_questions(), *pellamoor_questions(), *sundrevale_questions()]
+    _write_lines(root / _QUESTIONS, (q.record(i, read[q.filing]) for i, q in enumerate(questions, 1)))
+    _write_lines(root / _INFORMATION, (_information(entry) for entry in entries()))
+    (root / _VERSION).write_text(SAMPLE_VERSION + "\n", encoding="utf-8")
+
+
+def _information(entry: Entry) -> dict[str, Any]:
+    return {
+        "doc_name": entry.name,
+        "company": entry.company.name,
+        "gics_sector": entry.company.sector,
+        "doc_type": entry.kind,
+        "doc_period": entry.period,
+        "doc_link": f"https://example.com/filings/{entry.name}.pdf",
+    }
+
+
+def _write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _publish(partial: Path, directory: Path) -> None:
+    """Put ``partial`` in the place of ``directory``; if another process was first with a complete one, keep that."""
+    if directory.exists():
+        if _complete(directory):
+            return
+        old = partial.with_name(partial.name + ".old")
+        directory.rename(old)
+        shutil.rmtree(old, ignore_errors=True)
+    try:
+        partial.rename(directory)
+    except OSError:
+        if not _complete(directory):
+            raise

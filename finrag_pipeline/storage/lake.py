@@ -1,0 +1,300 @@
+"""The lake: Parquet parts in hive layout, each with its fingerprint in the footer.
+
+One part per filing, fold or system, written under a temporary name and renamed, so that a reader or
+a killed run never sees half a part. Paths go through fsspec: the root may be a folder or an object
+store. The ledger (one small JSON file per asset and partition) tells how each step last ended.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import uuid
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from fsspec.implementations.local import LocalFileSystem
+
+from finrag_pipeline.errors import LakeError
+from finrag_pipeline.schemas import TABLES, conform
+
+_PART = "data.parquet"
+_FINGERPRINT = b"finrag.fingerprint"
+_SECONDS = b"finrag.seconds"
+
+
+@dataclass(frozen=True)
+class PartInfo:
+    """What the footer of a part says."""
+
+    fingerprint: str
+    rows: int
+    seconds: float
+
+
+class Lake:
+    """Reads and writes the lake under one root.
+
+    Args:
+        root: a folder, or a URL that fsspec understands (``s3://bucket/lake``).
+    """
+
+    def __init__(self, root: str | Path) -> None:
+        self.fs, self.root = fsspec.core.url_to_fs(str(root))
+        self.root = self.root.rstrip("/")
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the lake is a folder of this machine."""
+        return isinstance(self.fs, LocalFileSystem)
+
+    def path(self, *parts: str) -> str:
+        """Path below the root.
+
+        Raises:
+            LakeError: a part would leave the lake.
+        """
+        for part in parts:
+            if not part or part.startswith(("/", "\\")) or ".." in part.replace("\\", "/").split("/"):
+                raise LakeError(f"'{part}' is not a path inside the lake.", "Use names without '..' or '/'.")
+        return "/".join([self.root, *parts])
+
+    def local_path(self, *parts: str) -> Path:
+        """Path below the root as a local path, for components that need files of this machine.
+
+        Raises:
+            LakeError: the lake is not local.
+        """
+        if not self.is_local:
+            raise LakeError(f"The lake {self.root} is not local.", "Keep this component on a local lake.")
+        return Path(self.path(*parts))
+
+    def uri(self, *parts: str) -> str:
+        """Path below the root with its protocol, as LanceDB and DuckDB expect it."""
+        path = self.path(*parts)
+        return path if self.is_local else self.fs.unstrip_protocol(path)
+
+    # -- plain files ---------------------------------------------------------------------------
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        """Write a file in one step: under a temporary name, then renamed."""
+        self.fs.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+        temporary = f"{path}.{uuid.uuid4().hex}.tmp"
+        try:
+            with self.fs.open(temporary, "wb") as stream:
+                stream.write(data)
+            self.fs.mv(temporary, path)
+        finally:
+            if self.fs.exists(temporary):
+                self.fs.rm(temporary)
+
+    def read_bytes(self, path: str) -> bytes | None:
+        """Contents of a file, or None when there is none."""
+        try:
+            with self.fs.open(path, "rb") as stream:
+                return stream.read()
+        except FileNotFoundError:
+            return None
+
+    def write_json(self, path: str, value: Any) -> None:
+        """Write a JSON file in one step."""
+        self.write_bytes(path, json.dumps(value, ensure_ascii=False, indent=1).encode())
+
+    def read_json(self, path: str) -> Any | None:
+        """Contents of a JSON file; None when it is absent or unreadable (it is then made again)."""
+        data = self.read_bytes(path)
+        try:
+            return None if data is None else json.loads(data)
+        except ValueError:
+            return None
+
+    @contextmanager
+    def local_copy(self, path: str) -> Iterator[Path]:
+        """A local path with the contents of ``path``; a download when the lake is remote."""
+        if self.is_local:
+            yield Path(path)
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            target = Path(folder) / path.rsplit("/", 1)[-1]
+            self.fs.get_file(path, str(target))
+            yield target
+
+    # -- Parquet parts -------------------------------------------------------------------------
+
+    def part_path(self, asset: str, partition: Mapping[str, str] | None = None) -> str:
+        """Path of a part: ``parquet/<asset>/<key>=<value>/…/data.parquet``."""
+        folders = [f"{key}={value}" for key, value in (partition or {}).items()]
+        return self.path("parquet", asset, *folders, _PART)
+
+    def write(
+        self,
+        asset: str,
+        table: pa.Table,
+        fingerprint: str,
+        partition: Mapping[str, str] | None = None,
+        seconds: float = 0.0,
+        name: str | None = None,
+    ) -> PartInfo:
+        """Check ``table`` against its schema and write it as the part of ``partition``.
+
+        Args:
+            asset: folder of the table.
+            table: rows of the part.
+            fingerprint: what the part was made from.
+            partition: hive keys and values; none for an unpartitioned table.
+            seconds: time that making the part took.
+            name: schema to check against; the asset's own when None.
+
+        Raises:
+            LakeError: the table does not fit its schema.
+        """
+        table = conform(table, name or asset)
+        metadata = {**(table.schema.metadata or {}), _FINGERPRINT: fingerprint.encode(), _SECONDS: repr(seconds).encode()}
+        sink = pa.BufferOutputStream()
+        pq.write_table(table.replace_schema_metadata(metadata), sink, compression="zstd")
+        self.write_bytes(self.part_path(asset, partition), sink.getvalue().to_pybytes())
+        return PartInfo(fingerprint, table.num_rows, seconds)
+
+    def info(self, asset: str, partition: Mapping[str, str] | None = None) -> PartInfo | None:
+        """What the footer of a part says; None when it is absent or damaged (it is then made again)."""
+        try:
+            with self.fs.open(self.part_path(asset, partition), "rb") as stream:
+                footer = pq.read_metadata(stream)
+        except (FileNotFoundError, pa.ArrowInvalid, OSError):
+            return None
+        metadata = footer.metadata or {}
+        if _FINGERPRINT not in metadata:
+            return None
+        return PartInfo(
+            metadata[_FINGERPRINT].decode(), footer.num_rows, float(metadata.get(_SECONDS, b"0").decode())
+        )
+
+    def partitions(self, asset: str) -> list[dict[str, str]]:
+        """Hive keys and values of every complete part of ``asset``, sorted."""
+        base = self.path("parquet", asset)
+        if not self.fs.exists(base):
+            return []
+        found = []
+        for path in self.fs.find(base):
+            folders = path[len(base) + 1 :].split("/")
+            if folders[-1] == _PART:
+                found.append(dict(folder.split("=", 1) for folder in folders[:-1]))
+        return sorted(found, key=lambda keys: sorted(keys.items()))
+
+    def read(
+        self,
+        asset: str,
+        partition: Mapping[str, str] | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> pa.Table:
+        """One part.
+
+        Raises:
+            LakeError: the part is absent or damaged.
+        """
+        path = self.part_path(asset, partition)
+        where = f"{asset} {dict(partition)}" if partition else asset
+        try:
+            with self.fs.open(path, "rb") as stream:
+                return pq.ParquetFile(stream).read(columns=list(columns) if columns else None)
+        except FileNotFoundError:
+            raise LakeError(f"There is no {where} in the lake.", "Materialise it first.") from None
+        except (pa.ArrowInvalid, OSError) as error:
+            raise LakeError(f"{where} is damaged ({error}).", "Materialise it again.") from error
+
+    def read_all(
+        self,
+        asset: str,
+        columns: Sequence[str] | None = None,
+        only: Mapping[str, Collection[str]] | None = None,
+        name: str | None = None,
+    ) -> pa.Table:
+        """All parts of ``asset``, in the order of their keys.
+
+        Args:
+            asset: folder of the table.
+            columns: columns to read; all when None.
+            only: keeps the parts whose value of a hive key is in the collection.
+            name: schema of the table; the asset's own when None.
+        """
+        wanted = {key: frozenset(values) for key, values in (only or {}).items()}
+        parts = [
+            self.read(asset, keys, columns)
+            for keys in self.partitions(asset)
+            if all(keys.get(key) in values for key, values in wanted.items())
+        ]
+        if parts:
+            return pa.concat_tables(part.replace_schema_metadata() for part in parts)
+        schema = TABLES[name or asset]
+        return (schema if columns is None else pa.schema([schema.field(c) for c in columns])).empty_table()
+
+    def remove(self, asset: str, partition: Mapping[str, str]) -> None:
+        """Remove a part, if it is there."""
+        folder = self.part_path(asset, partition).rsplit("/", 1)[0]
+        if self.fs.exists(folder):
+            self.fs.rm(folder, recursive=True)
+
+    def leftovers(self, older_than: float = 3600.0) -> list[str]:
+        """Temporary files that killed runs left behind, at least ``older_than`` seconds old."""
+        now = datetime.now(UTC)
+        found = []
+        for path, entry in self.fs.find(self.root, detail=True).items():
+            if path.endswith(".tmp"):
+                modified = entry.get("mtime") or entry.get("LastModified")
+                when = datetime.fromtimestamp(modified, UTC) if isinstance(modified, (int, float)) else modified
+                if when is None or (now - when).total_seconds() >= older_than:
+                    found.append(path)
+        return found
+
+    # -- ledger --------------------------------------------------------------------------------
+
+    def record(
+        self,
+        asset: str,
+        partition: str,
+        outcome: str,
+        *,
+        fingerprint: str | None = None,
+        rows: int | None = None,
+        seconds: float | None = None,
+        error: str | None = None,
+        remedy: str | None = None,
+        run_id: str | None = None,
+    ) -> None:
+        """Note how a step ended: its latest outcome per asset and partition."""
+        entry = {
+            "asset": asset,
+            "partition": partition,
+            "outcome": outcome,
+            "fingerprint": fingerprint,
+            "rows": rows,
+            "seconds": seconds,
+            "error": error,
+            "remedy": remedy,
+            "run_id": run_id,
+            "at": datetime.now(UTC).isoformat(),
+        }
+        self.write_json(self.path("ledger", asset, f"{partition or 'all'}.json"), entry)
+
+    def ledger_entry(self, asset: str, partition: str) -> dict[str, Any] | None:
+        """Latest outcome of a step, or None."""
+        entry = self.read_json(self.path("ledger", asset, f"{partition or 'all'}.json"))
+        return entry if isinstance(entry, dict) else None
+
+    def ledger(self) -> pa.Table:
+        """The latest outcome of every asset and partition."""
+        base = self.path("ledger")
+        entries = []
+        if self.fs.exists(base):
+            for path in sorted(self.fs.find(base)):
+                entry = self.read_json(path) if path.endswith(".json") else None
+                if isinstance(entry, dict):
+                    entries.append({**entry, "at": datetime.fromisoformat(entry["at"])})
+        return pa.Table.from_pylist(entries, schema=TABLES["ledger"])

@@ -1,0 +1,195 @@
+"""Vectors in LanceDB: one table per index, text and filter columns beside each vector.
+
+A filing is replaced in one table version, so that a reader sees all of its old rows or all of its new
+ones. Searches apply their filter before ranking (a pre-filter).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from finrag_pipeline.errors import LakeError
+
+
+def sql_literal(value: str) -> str:
+    """A string as an SQL literal; LanceDB's filters take no parameters."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+@dataclass(frozen=True)
+class VectorFilter:
+    """Which rows a search may return: any of ``filings`` (all when None), any of ``pages``."""
+
+    filings: tuple[str, ...] | None = None
+    pages: tuple[int, ...] | None = None
+
+    def sql(self) -> str | None:
+        """The filter as a condition, or None when it keeps everything."""
+        terms = []
+        if self.filings is not None:
+            terms.append(f"filing IN ({', '.join(sql_literal(f) for f in self.filings)})" if self.filings else "false")
+        if self.pages is not None:
+            terms.append(f"page IN ({', '.join(str(int(p)) for p in self.pages)})" if self.pages else "false")
+        return " AND ".join(terms) or None
+
+
+def index_schema(dimensions: int) -> pa.Schema:
+    """Columns of an index: identity, filter columns, text and a float32 vector of ``dimensions``."""
+    return pa.schema(
+        [
+            pa.field("vector_id", pa.string(), nullable=False),
+            pa.field("unit_id", pa.string(), nullable=False),
+            pa.field("filing", pa.string(), nullable=False),
+            pa.field("page", pa.int32(), nullable=False),
+            pa.field("text", pa.string(), nullable=False),
+            pa.field("vector", pa.list_(pa.float32(), dimensions), nullable=False),
+        ]
+    )
+
+
+def index_rows(units: list[tuple[str, str, int, list[str]]], vectors: np.ndarray) -> pa.Table:
+    """Rows of an index.
+
+    Args:
+        units: what is ranked (a chunk or a page): identifier, filing, page and its windows' texts.
+        vectors: one per window, in order; shape (windows, dimensions).
+    """
+    flat = [(unit, filing, page, n, text) for unit, filing, page, texts in units for n, text in enumerate(texts)]
+    dimensions = int(vectors.shape[1])
+    values = pa.FixedSizeListArray.from_arrays(pa.array(vectors.astype(np.float32).ravel()), dimensions)
+    return pa.table(
+        {
+            "vector_id": [f"{unit}/w{n}" for unit, _, _, n, _ in flat],
+            "unit_id": [unit for unit, _, _, _, _ in flat],
+            "filing": [filing for _, filing, _, _, _ in flat],
+            "page": pa.array([page for _, _, page, _, _ in flat], pa.int32()),
+            "text": [text for *_, text in flat],
+            "vector": values,
+        },
+        schema=index_schema(dimensions),
+    )
+
+
+class VectorIndex:
+    """One LanceDB table.
+
+    Args:
+        uri: folder or URL of the database.
+        name: name of the table.
+        exact_below: rows from which on an approximate index is built by `optimize`.
+    """
+
+    def __init__(self, uri: str, name: str, exact_below: int = 200_000) -> None:
+        import lancedb
+
+        self._database = lancedb.connect(uri)
+        self.name = name
+        self.exact_below = exact_below
+        self._table: Any = None
+
+    def _open(self) -> Any:
+        if self._table is None:
+            try:
+                self._table = self._database.open_table(self.name)
+            except (ValueError, FileNotFoundError) as error:
+                raise LakeError(f"There is no vector index '{self.name}'.", "Materialise chunk_index first.") from error
+        self._table.checkout_latest()
+        return self._table
+
+    def exists(self) -> bool:
+        """Whether the table has been made."""
+        try:
+            self._open()
+        except LakeError:
+            return False
+        return True
+
+    def replace_filing(self, filing: str, rows: pa.Table) -> int:
+        """Replace all rows of a filing by ``rows``, in one version; returns the number of rows.
+
+        Raises:
+            LakeError: a row belongs to another filing.
+        """
+        if set(rows["filing"].to_pylist()) - {filing}:
+            raise LakeError(f"Rows of another filing among those of '{filing}'.", "Pass rows of one filing.")
+        table = self._database.create_table(self.name, schema=rows.schema, exist_ok=True)
+        (
+            table.merge_insert("vector_id")
+            .when_matched_update_all()
+            .when_not_matched_insert_all()
+            .when_not_matched_by_source_delete(f"filing = {sql_literal(filing)}")
+            .execute(rows)
+        )
+        self._table = None
+        return rows.num_rows
+
+    def count(self, filing: str | None = None) -> int:
+        """Rows of a filing, or of the whole index; 0 when it does not exist yet."""
+        if not self.exists():
+            return 0
+        return int(self._open().count_rows(f"filing = {sql_literal(filing)}" if filing else None))
+
+    def count_by_filing(self) -> Counter[str]:
+        """Rows of each filing."""
+        if not self.exists():
+            return Counter()
+        table = self._open().search().select(["filing"]).limit(self.count() or 1).to_arrow()
+        return Counter(table["filing"].to_pylist())
+
+    def filings(self) -> set[str]:
+        """Filings that have rows."""
+        return set(self.count_by_filing())
+
+    def remove(self, filings: Collection[str]) -> None:
+        """Remove filings."""
+        if filings and self.exists():
+            self._open().delete(VectorFilter(tuple(filings)).sql())
+
+    def search(self, vector: np.ndarray, units: int, where: VectorFilter) -> list[dict[str, Any]]:
+        """The best ``units`` units, each by its best vector (max over its windows).
+
+        Returns:
+            Dictionaries with unit_id, filing, page, text (of the best window) and score (cosine), best
+            first; ties in order of unit_id.
+        """
+        table = self._open()
+        condition = where.sql()
+        total = int(table.count_rows(condition))
+        limit = min(total, units * 4)
+        while limit:
+            query = table.search(vector.astype(np.float32)).distance_type("dot").limit(limit)
+            if condition:
+                query = query.where(condition, prefilter=True)
+            found = query.select(["unit_id", "filing", "page", "text", "_distance"]).to_arrow().to_pylist()
+            best: dict[str, dict[str, Any]] = {}
+            for row in found:
+                # For unit vectors LanceDB's dot distance is 1 - cosine.
+                row["score"] = 1.0 - row.pop("_distance")
+                if row["unit_id"] not in best or row["score"] > best[row["unit_id"]]["score"]:
+                    best[row["unit_id"]] = row
+            if len(best) >= units or limit >= total:
+                ranked = sorted(best.values(), key=lambda row: (-row["score"], row["unit_id"]))
+                return ranked[:units]
+            limit = min(total, limit * 2)
+        return []
+
+    def optimize(self) -> None:
+        """Compact files, drop versions older than a day, and index when the table has grown large."""
+        from lancedb.index import Bitmap, BTree, IvfPq
+
+        if not self.exists():
+            return
+        table = self._open()
+        table.optimize(cleanup_older_than=timedelta(days=1))
+        indexed = {column for index in table.list_indices() for column in index.columns}
+        if table.count_rows() >= self.exact_below:
+            for column, config in (("filing", Bitmap()), ("page", BTree()), ("vector", IvfPq(distance_type="dot"))):
+                if column not in indexed:
+                    table.create_index(column, config=config)

@@ -1,0 +1,112 @@
+"""The warehouse: one DuckDB file that people and programs query.
+
+Built in a temporary file and published by rename, because DuckDB allows one writer and no reader beside
+it: a notebook that holds the file open keeps its snapshot and never blocks a run. Small tables are
+copied; pages and chunks are views over the lake's Parquet.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from finrag_pipeline.errors import LakeError
+from finrag_pipeline.schemas import TABLES, column_docs
+from finrag_pipeline.storage.lake import Lake
+
+COPIED = (
+    "filings",
+    "benchmark_questions",
+    "folds",
+    "retrieval_runs",
+    "retrieval_scores",
+    "system_metrics",
+    "corpus_statistics",
+)
+VIEWS = ("filing_pages", "filing_chunks")
+FILE = "warehouse.duckdb"
+
+
+def build_warehouse(lake: Lake, path: Path | None = None) -> dict[str, int]:
+    """Build the warehouse from the lake and publish it.
+
+    Args:
+        lake: where the tables are.
+        path: file to publish; ``warehouse.duckdb`` in the lake when None.
+
+    Returns:
+        Rows of each table and view.
+    """
+    import duckdb
+
+    target = path or lake.local_path(FILE)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f"{target.name}.{uuid.uuid4().hex}.tmp")
+    rows: dict[str, int] = {}
+    try:
+        with duckdb.connect(str(temporary)) as connection:
+            for name in COPIED:
+                rows[name] = _copy(connection, name, lake.read_all(name))
+            rows["ledger"] = _copy(connection, "ledger", lake.ledger())
+            for name in VIEWS:
+                rows[name] = _view(connection, name, lake)
+            connection.execute("CHECKPOINT")
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+        temporary.with_name(temporary.name + ".wal").unlink(missing_ok=True)
+    return rows
+
+
+def _copy(connection: Any, name: str, table: pa.Table) -> int:
+    connection.register("incoming", table)
+    connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM incoming LIMIT 0')  # noqa: S608 - our own names
+    connection.execute(f'INSERT INTO "{name}" BY NAME SELECT * FROM incoming')  # noqa: S608
+    connection.unregister("incoming")
+    for column, doc in column_docs(TABLES[name]).items():
+        connection.execute(f'COMMENT ON COLUMN "{name}"."{column}" IS {_literal(doc)}')
+    return table.num_rows
+
+
+def _view(connection: Any, name: str, lake: Lake) -> int:
+    if not lake.partitions(name):
+        connection.register("incoming", TABLES[name].empty_table())
+        connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM incoming')  # noqa: S608
+        connection.unregister("incoming")
+        return 0
+    pattern = _literal(lake.uri("parquet", name, "*", "data.parquet"))
+    connection.execute(
+        f'CREATE VIEW "{name}" AS SELECT * FROM read_parquet({pattern}, hive_partitioning=false)'  # noqa: S608
+    )
+    return int(connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0])  # noqa: S608
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def query_warehouse(lake: Lake, sql: str, parameters: list[Any] | None = None) -> pa.Table:
+    """Rows of a query, read-only.
+
+    Args:
+        lake: its warehouse is queried.
+        sql: the query, with ``?`` for parameters.
+        parameters: values of the parameters.
+
+    Raises:
+        LakeError: there is no warehouse yet, or it was written by an incompatible DuckDB.
+    """
+    import duckdb
+
+    path = lake.local_path(FILE)
+    if not path.is_file():
+        raise LakeError(f"There is no warehouse at {path}.", "Run 'finrag run' first.")
+    try:
+        with duckdb.connect(str(path), read_only=True) as connection:
+            return connection.execute(sql, parameters or []).to_arrow_table()
+    except duckdb.IOException as error:
+        raise LakeError(f"{path} cannot be opened: {error}.", "Delete it and run 'finrag run': it is a cache.") from error
