@@ -53,7 +53,7 @@ EXTRAS = {
 setup(
     name="finrag_pipeline",
     version="0.1.0",
-    description="Dagster pipeline that indexes financial filings and measures how well they can be questioned",
+    description="Dagster pipeline that indexes financial filings and measures retrieval on them",
     packages=find_packages(include=["finrag_pipeline", "finrag_pipeline.*"]),
     package_data={"finrag_pipeline": ["py.typed", "reporting/templates/*"]},
     python_requires=">=3.11,<3.13",

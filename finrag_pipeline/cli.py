@@ -14,7 +14,14 @@ from typing import Annotated, Any, Literal, Optional
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from finrag_pipeline.errors import FinragError, UsageError
@@ -27,7 +34,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     help="Index financial filings, measure retrieval on them, and ask them questions.",
-    epilog="Start with: finrag run   then: finrag search \"capital expenditure 2022\"",
+    epilog='Start with: finrag run   then: finrag search "capital expenditure 2022"',
 )
 out = Console()
 err = Console(stderr=True)
@@ -42,7 +49,7 @@ class _State:
 @app.callback()
 def _options(
     lake: Annotated[
-        Optional[str],  # noqa: UP007, UP045 - Typer reads this at run time
+        Optional[str],  # noqa: UP045 - Typer reads this at run time
         typer.Option("--lake", help="Root of the lake; FINRAG_LAKE or ./data_lake when absent."),
     ] = None,
 ) -> None:
@@ -96,16 +103,16 @@ class _Bar:
 @app.command()
 def run(
     source: Annotated[
-        Optional[Path],  # noqa: UP007, UP045
+        Optional[Path],  # noqa: UP045
         typer.Option(help="Folder of a benchmark (pdfs/ and FinanceBench's two JSONL files) or of PDFs."),
     ] = None,
     filings: Annotated[
-        Optional[list[str]],  # noqa: UP007, UP045
+        Optional[list[str]],  # noqa: UP045
         typer.Option(help="Only this filing; may be repeated."),
     ] = None,
-    limit: Annotated[Optional[int], typer.Option(min=1, help="Only the first N filings.")] = None,  # noqa: UP007, UP045
+    limit: Annotated[Optional[int], typer.Option(min=1, help="Only the first N filings.")] = None,  # noqa: UP045
     systems: Annotated[
-        Optional[list[str]],  # noqa: UP007, UP045
+        Optional[list[str]],  # noqa: UP045
         typer.Option(help="Only this retrieval system; may be repeated."),
     ] = None,
     as_json: Json = False,
@@ -132,7 +139,8 @@ def run(
 
 @app.command()
 def ingest(
-    files: Annotated[list[Path], typer.Argument(help="PDF or page-text (JSONL) files.")], as_json: Json = False
+    files: Annotated[list[Path], typer.Argument(help="PDF or page-text (JSONL) files.")],
+    as_json: Json = False,
 ) -> None:
     """Bring single files into the lake and make them searchable."""
     from finrag_pipeline.commands.run import ingest as bring
@@ -175,7 +183,7 @@ def search(
     system: Annotated[str, typer.Option(help="Retrieval system; see: finrag systems.")] = "dense",
     k: Annotated[int, typer.Option("-k", help="Results.")] = 5,
     filing: Annotated[
-        Optional[list[str]],  # noqa: UP007, UP045
+        Optional[list[str]],  # noqa: UP045
         typer.Option(help="Only in this filing; may be repeated."),
     ] = None,
     as_json: Json = False,
@@ -217,7 +225,7 @@ def systems(as_json: Json = False) -> None:
 @app.command()
 def metrics(
     by: Annotated[
-        Optional[str],  # noqa: UP007, UP045
+        Optional[str],  # noqa: UP045
         typer.Option(help="Slice: question_type, doc_type, company or source."),
     ] = None,
     as_json: Json = False,
@@ -233,14 +241,28 @@ def metrics(
     _print_metrics(metrics_table(lake, by), by)
 
 
-HEADLINE = (("doc_rec", 5), ("page_rec", 5), ("hit", 5), ("max_bleu", 5), ("max_rouge_l", 5), ("ndcg", 10), ("mrr", 0))
+HEADLINE = (
+    ("doc_rec", 5),
+    ("page_rec", 5),
+    ("hit", 5),
+    ("max_bleu", 5),
+    ("max_rouge_l", 5),
+    ("ndcg", 10),
+    ("mrr", 0),
+)
 
 
 def _print_metrics(table: Any, by: str | None) -> None:
     rows = [row for row in table.to_pylist() if row["slice"] == (by or "all")]
     cells = {(r["slice_value"], r["space"], r["system"], r["metric"], r["k"]): r for r in rows}
     grid = Table(title=f"Metrics by {by}" if by else "Metrics, mean [95 % interval by document]")
-    for column in [*([by] if by else []), "space", "system", "n", *(f"{m}@{k}" if k else m for m, k in HEADLINE)]:
+    for column in [
+        *([by] if by else []),
+        "space",
+        "system",
+        "n",
+        *(f"{m}@{k}" if k else m for m, k in HEADLINE),
+    ]:
         grid.add_column(column, justify="left" if column in ("space", "system", by) else "right")
     for value, space, system in dict.fromkeys((r["slice_value"], r["space"], r["system"]) for r in rows):
         found = [cells.get((value, space, system, metric, k)) for metric, k in HEADLINE]
@@ -255,7 +277,9 @@ def _interval(cell: dict[str, Any] | None) -> str:
         return ""
     if cell["low"] is None:
         return f"{cell['mean']:.3f}"
-    return f"{cell['mean']:.3f} [dim][{cell['low']:.2f}, {cell['high']:.2f}][/dim]".replace("[dim][", "[dim]\\[")
+    return f"{cell['mean']:.3f} [dim][{cell['low']:.2f}, {cell['high']:.2f}][/dim]".replace(
+        "[dim][", "[dim]\\["
+    )
 
 
 @app.command(name="export-run")
@@ -263,7 +287,7 @@ def export_run(
     system: Annotated[str, typer.Argument(help="Retrieval system.")],
     space: Annotated[str, typer.Option(help="corpus, filing or pages.")] = "corpus",
     level: Annotated[Literal["chunk", "page"], typer.Option(help="What a document is.")] = "chunk",
-    cut: Annotated[Optional[int], typer.Option("-k", min=1, help="Cut rankings at k chunks.")] = None,  # noqa: UP007, UP045
+    cut: Annotated[Optional[int], typer.Option("-k", min=1, help="Cut rankings at k chunks.")] = None,  # noqa: UP045
     output_format: Annotated[Literal["trec"], typer.Option("--format", help="File format.")] = "trec",
     to: Annotated[Path, typer.Option(help="Folder to write into.")] = Path(),
     as_json: Json = False,
@@ -293,10 +317,17 @@ def filings(
         _print_json(rows)
         return
     shown = [
-        {**row, "odd": "; ".join([*filter(None, (row["reason"], row["remedy"])), *row["conflicts"], *row["warnings"]])}
+        {
+            **row,
+            "odd": "; ".join(
+                [*filter(None, (row["reason"], row["remedy"])), *row["conflicts"], *row["warnings"]]
+            ),
+        }
         for row in rows
     ]
-    _print_rows("Filings", ["filing", "status", "company", "form", "fiscal_year", "period_end", "pages", "odd"], shown)
+    _print_rows(
+        "Filings", ["filing", "status", "company", "form", "fiscal_year", "period_end", "pages", "odd"], shown
+    )
 
 
 @app.command()
@@ -306,7 +337,9 @@ def fetch(what: Annotated[Literal["financebench"], typer.Argument(help="What to 
     from finrag_pipeline.storage.lake import Lake
 
     with _Bar(False) as bar:
-        folder, failures = fetch_financebench(Lake(_settings().lake), lambda item, n, of: bar(what, item, n, of))
+        folder, failures = fetch_financebench(
+            Lake(_settings().lake), lambda item, n, of: bar(what, item, n, of)
+        )
     for name, reason in failures.items():
         err.print(f"failed: {name}: {reason}", markup=False, soft_wrap=True)
     out.print(f"{folder}\nNext: finrag run --source {folder}", soft_wrap=True)
@@ -362,7 +395,9 @@ def main() -> None:
         app()
     except FinragError as error:
         if as_json:
-            sys.stderr.write(json.dumps({"error": error.reason, "remedy": error.remedy}, ensure_ascii=False) + "\n")
+            sys.stderr.write(
+                json.dumps({"error": error.reason, "remedy": error.remedy}, ensure_ascii=False) + "\n"
+            )
         else:
             err.print(f"error: {error.reason} {error.remedy}", markup=False, soft_wrap=True, style="red")
         sys.exit(USAGE if isinstance(error, UsageError) else FAILED)

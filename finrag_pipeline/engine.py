@@ -20,11 +20,11 @@ class Engine(Protocol):
         ...
 
 
-class WorkerCrash(Exception):
+class WorkerCrashError(Exception):
     """A worker process died, for instance inside a native library."""
 
 
-class WorkerTimeout(Exception):
+class WorkerTimeoutError(Exception):
     """A task took longer than its limit and was given up."""
 
 
@@ -68,9 +68,9 @@ class LocalEngine:
                 try:
                     yield future.result()
                 except FutureTimeoutError:
-                    yield WorkerTimeout(f"gave up after {self.timeout:.0f} s")
+                    yield WorkerTimeoutError(f"gave up after {self.timeout:.0f} s")
                 except ProcessExpired as error:
-                    yield WorkerCrash(f"the worker process died (exit code {error.exitcode})")
+                    yield WorkerCrashError(f"the worker process died (exit code {error.exitcode})")
                 except Exception as error:
                     yield error
         finally:

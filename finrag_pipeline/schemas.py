@@ -55,10 +55,14 @@ FILINGS = pa.schema(
         _column("ticker", pa.string(), "Trading symbol on the cover page.", True),
         _column("declared_company", pa.string(), "Company in the document-information file.", True),
         _column("declared_form", pa.string(), "Form in the document-information file or file name.", True),
-        _column("declared_year", pa.int32(), "Fiscal year in the document-information file or file name.", True),
+        _column(
+            "declared_year", pa.int32(), "Fiscal year in the document-information file or file name.", True
+        ),
         _column("declared_quarter", pa.int32(), "Fiscal quarter in the file name.", True),
         _column("sector", pa.string(), "GICS sector in the document-information file.", True),
-        _column("conflicts", pa.list_(pa.string()), "Disagreements between cover page and declared identity."),
+        _column(
+            "conflicts", pa.list_(pa.string()), "Disagreements between cover page and declared identity."
+        ),
         _column("warnings", pa.list_(pa.string()), "What else is odd: repaired file, pages that need OCR, …"),
     ]
 )
@@ -76,7 +80,9 @@ FILING_PAGES = pa.schema(
         _column("width", pa.float32(), "Width in PDF points (1/72 inch), after rotation.", True),
         _column("height", pa.float32(), "Height in PDF points, after rotation.", True),
         _column("needs_ocr", pa.bool_(), "The page shows content but carries no usable text."),
-        _column("words", pa.list_(WORD), "Words with boxes in points, origin top left; null for page text.", True),
+        _column(
+            "words", pa.list_(WORD), "Words with boxes in points, origin top left; null for page text.", True
+        ),
     ]
 )
 
@@ -227,8 +233,12 @@ def conform(table: pa.Table, name: str) -> pa.Table:
     try:
         table = table.select(schema.names).cast(schema)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
-        raise LakeError(f"Table '{name}' does not fit its schema: {error}.", "Check the producing asset.") from error
+        raise LakeError(
+            f"Table '{name}' does not fit its schema: {error}.", "Check the producing asset."
+        ) from error
     for field in schema:
         if not field.nullable and table[field.name].null_count:
-            raise LakeError(f"Column '{field.name}' of table '{name}' holds nulls.", "Check the producing asset.")
+            raise LakeError(
+                f"Column '{field.name}' of table '{name}' holds nulls.", "Check the producing asset."
+            )
     return table

@@ -58,7 +58,9 @@ class RetrievalSettings(BaseModel):
     depth: int = Field(100, ge=10, description="Length of a stored ranking, in chunks.")
     rrf_k: int = Field(60, ge=1, description="Constant of reciprocal rank fusion.")
     exact_below: int = Field(
-        200_000, ge=0, description="Vectors below which LanceDB scans exactly; above it an ANN index is built."
+        200_000,
+        ge=0,
+        description="Vectors below which LanceDB scans exactly; above it an ANN index is built.",
     )
 
 
@@ -90,10 +92,10 @@ class Settings(BaseSettings):
         300.0, gt=0, description="Seconds after which a worker that reads up to 64 pages is given up."
     )
     max_filing_bytes: int = Field(1 << 30, gt=0, description="Larger files are refused.")
-    encoder: EncoderSettings = EncoderSettings()  # type: ignore[call-arg]
-    chunks: ChunkSettings = ChunkSettings()  # type: ignore[call-arg]
-    retrieval: RetrievalSettings = RetrievalSettings()  # type: ignore[call-arg]
-    evaluation: EvaluationSettings = EvaluationSettings()  # type: ignore[call-arg]
+    encoder: EncoderSettings = EncoderSettings()
+    chunks: ChunkSettings = ChunkSettings()
+    retrieval: RetrievalSettings = RetrievalSettings()
+    evaluation: EvaluationSettings = EvaluationSettings()
 
 
 @lru_cache(maxsize=1)

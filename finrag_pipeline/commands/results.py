@@ -50,11 +50,15 @@ def write_trec(
     """
     get_system(system)
     if space not in [s.value for s in Space]:
-        raise UsageError(f"There is no space '{space}'.", f"Choose one of: {', '.join(s.value for s in Space)}.")
+        raise UsageError(
+            f"There is no space '{space}'.", f"Choose one of: {', '.join(s.value for s in Space)}."
+        )
     runs = lake.read_all("retrieval_runs", only={"system": [system]})
     runs = runs.filter(pc.equal(runs["space"], space))
     if not runs.num_rows:
-        raise LakeError(f"The lake holds no run of {system} in {space}.", f"Run it: finrag run --systems {system}.")
+        raise LakeError(
+            f"The lake holds no run of {system} in {space}.", f"Run it: finrag run --systems {system}."
+        )
     questions = lake.read("benchmark_questions")
     gold = set(questions["filing"].to_pylist())
     chunks = lake.read_all("filing_chunks", ["chunk_id", "filing", "page"], only={"filing": gold})
@@ -62,7 +66,9 @@ def write_trec(
     run_path = folder / f"{system}.{space}.{level}.run"
     qrels_path = folder / f"{level}.qrels"
     run_path.write_text(export_run(runs, level, cut), encoding="utf-8")
-    qrels_path.write_text(export_qrels(questions, level, find_gold_chunks(questions, chunks)), encoding="utf-8")
+    qrels_path.write_text(
+        export_qrels(questions, level, find_gold_chunks(questions, chunks)), encoding="utf-8"
+    )
     return run_path, qrels_path
 
 

@@ -103,7 +103,9 @@ def profile_source(settings: Settings, lake: Lake) -> Path:
         return write_sample(lake.local_path("sources", "sample"))
     folder = lake.local_path("sources", "financebench")
     if not folder.is_dir():
-        raise BenchmarkError("FinanceBench is not in the lake.", "Run 'finrag fetch financebench', or pass --source.")
+        raise BenchmarkError(
+            "FinanceBench is not in the lake.", "Run 'finrag fetch financebench', or pass --source."
+        )
     return folder
 
 
@@ -143,13 +145,13 @@ def index_filings(
 ) -> None:
     """Run the per-filing job for every filing that is not fresh; failures go into ``outcome``."""
     from finrag_pipeline.orchestration.freshness import stale_filings
-    from finrag_pipeline.orchestration.partitions import filings_partitions
+    from finrag_pipeline.orchestration.partitions import FILINGS
 
     sources = list(sources)
     keys = [source.filing for source in sources]
-    known = set(materialiser.instance.get_dynamic_partitions(filings_partitions.name))
+    known = set(materialiser.instance.get_dynamic_partitions(FILINGS))
     if new := [key for key in keys if key not in known]:
-        materialiser.instance.add_dynamic_partitions(filings_partitions.name, new)
+        materialiser.instance.add_dynamic_partitions(FILINGS, new)
     stale = stale_filings(lake, settings, sources, materialiser.instance)
     outcome.fresh = [key for key in keys if key not in stale]
     for number, key in enumerate(stale):
@@ -208,8 +210,12 @@ def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
     parts = {a: [(keys, lake.info(a, keys)) for keys in lake.partitions(a)] for a in assets}
     active = lake.read_json(lake.path("benchmarks", "active.json"))
     record = lake.read_json(lake.path("benchmarks", active["name"], "benchmark.json")) if active else None
-    published = [lake.fs.exists(lake.path(*path)) for path in (("report", "index.html"), ("warehouse.duckdb",))]
-    plain = {a: [(keys, asdict(info) if info else None) for keys, info in found] for a, found in parts.items()}
+    published = [
+        lake.fs.exists(lake.path(*path)) for path in (("report", "index.html"), ("warehouse.duckdb",))
+    ]
+    plain = {
+        a: [(keys, asdict(info) if info else None) for keys, info in found] for a, found in parts.items()
+    }
     return fingerprint(plain, record, published, settings, list(systems), code_state())
 
 

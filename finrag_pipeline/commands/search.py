@@ -36,7 +36,12 @@ class SearchAnswer:
 
     def as_json(self) -> dict[str, Any]:
         """``{question, system, results: [{rank, filing, page, page_label, …}], seconds}``."""
-        return {"question": self.question, "system": self.system, "results": self.results, "seconds": self.seconds}
+        return {
+            "question": self.question,
+            "system": self.system,
+            "results": self.results,
+            "seconds": self.seconds,
+        }
 
 
 class Searcher:
@@ -66,10 +71,13 @@ class Searcher:
         start = time.perf_counter()
         question = question.strip()
         if not question:
-            raise UsageError("The question is empty.", 'Ask something: finrag search "capital expenditure 2022".')
+            raise UsageError(
+                "The question is empty.", 'Ask something: finrag search "capital expenditure 2022".'
+            )
         if len(question) > MAX_QUESTION_CHARACTERS:
             raise UsageError(
-                f"The question has {len(question):,} characters.", f"Shorten it to {MAX_QUESTION_CHARACTERS:,}."
+                f"The question has {len(question):,} characters.",
+                f"Shorten it to {MAX_QUESTION_CHARACTERS:,}.",
             )
         if k < 1:
             raise UsageError(f"k is {k}.", "Ask for at least one result.")
@@ -78,7 +86,13 @@ class Searcher:
             require_filing(self._lake, filing)
             if filing not in self._corpus.filings:
                 raise UsageError(f"'{filing}' holds no searchable text.", "See why: finrag filings --failed.")
-        hits = rank(chosen, question, self._corpus, tuple(filings) or None, depth=max(k, self._settings.retrieval.depth))
+        hits = rank(
+            chosen,
+            question,
+            self._corpus,
+            tuple(filings) or None,
+            depth=max(k, self._settings.retrieval.depth),
+        )
         texts = dict(zip(self._corpus.chunk_ids, self._corpus.chunks["text"], strict=True))
         results = [
             {
@@ -104,7 +118,9 @@ def snippet(text: str, question: str, length: int = SNIPPET_CHARACTERS) -> str:
     wanted = {token for token in finance_tokens(question) if len(token) > 3}
     lowered = flat.lower()
     starts = range(0, len(flat) - length // 2, length // 4)
-    best = max(starts, key=lambda start: (sum(word in lowered[start : start + length] for word in wanted), -start))
+    best = max(
+        starts, key=lambda start: (sum(word in lowered[start : start + length] for word in wanted), -start)
+    )
     if best:
         best = flat.find(" ", best) + 1
     part = flat[best : best + length].rsplit(" ", 1)[0]
@@ -118,7 +134,7 @@ def list_systems(settings: Settings) -> list[dict[str, str]]:
         encoder_problem = ""
     except ModelError as error:
         encoder_problem = str(error)
-    rows = []
+    rows: list[dict[str, str]] = []
     for system in SYSTEMS.values():
         why = encoder_problem if system.needs_encoder() else ""
         rows.extend(

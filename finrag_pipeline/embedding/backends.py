@@ -52,11 +52,14 @@ def load_embedder(settings: EncoderSettings, cache: Path, calibration: Callable[
     if backend == "torch":
         if settings.precision != "fp32":
             raise ModelError(
-                f"The torch backend runs at fp32, not {settings.precision}.", "Set FINRAG_ENCODER__BACKEND=openvino."
+                f"The torch backend runs at fp32, not {settings.precision}.",
+                "Set FINRAG_ENCODER__BACKEND=openvino.",
             )
         return TorchEmbedder(settings)
     if importlib.util.find_spec("openvino") is None:
-        raise ModelError("OpenVINO is not installed.", "Install the fast extra, or set FINRAG_ENCODER__BACKEND=torch.")
+        raise ModelError(
+            "OpenVINO is not installed.", "Install the fast extra, or set FINRAG_ENCODER__BACKEND=torch."
+        )
     return OpenVinoEmbedder(settings, cache, calibration)
 
 
@@ -130,7 +133,7 @@ class OpenVinoEmbedder:
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._inputs = {port.get_any_name() for port in self._compiled.inputs}
         self.dimensions = int(self._compiled.output(0).partial_shape[1].get_length())
-        self.max_tokens = int(self._tokenizer.truncation["max_length"])
+        self.max_tokens = int((self._tokenizer.truncation or {})["max_length"])
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> np.ndarray:
         """Unit-length float32 vectors, shape (texts, dimensions)."""
@@ -176,10 +179,16 @@ def _convert(settings: EncoderSettings, folder: Path, calibration: Callable[[], 
         tokenizer.enable_truncation(max_length=int(model.max_seq_length))
         tokenizer.enable_padding(pad_id=pad, pad_token=model.tokenizer.pad_token)
         tokenizer.save(str(temporary / "tokenizer.json"))
-        names = [n for n in ("input_ids", "attention_mask", "token_type_ids") if n in model.tokenizer.model_input_names]
+        names = [
+            n
+            for n in ("input_ids", "attention_mask", "token_type_ids")
+            if n in model.tokenizer.model_input_names
+        ]
         encoded = model.tokenizer(["one text", "another, longer text"], padding=True, return_tensors="pt")
         with torch.no_grad():
-            converted = ov.convert_model(_UnitVectors(model, names), example_input=tuple(encoded[n] for n in names))
+            converted = ov.convert_model(
+                _UnitVectors(model, names), example_input=tuple(encoded[n] for n in names)
+            )
         for port, name in zip(converted.inputs, names, strict=True):
             port.get_tensor().set_names({name})
             port.get_node().set_partial_shape(ov.PartialShape([-1, -1]))

@@ -74,7 +74,9 @@ class EmbeddingCache:
 
     def _keep(self, texts: list[str], vectors: np.ndarray) -> None:
         if not np.isfinite(vectors).all():
-            raise LakeError("The encoder returned vectors that are not numbers.", "Use FINRAG_ENCODER__PRECISION=fp32.")
+            raise LakeError(
+                "The encoder returned vectors that are not numbers.", "Use FINRAG_ENCODER__PRECISION=fp32."
+            )
         shard = uuid.uuid4().hex
         hashes = [text_hash(text) for text in texts]
         values = pa.ListArray.from_arrays(

@@ -49,7 +49,11 @@ class Encoder:
     @cached_property
     def embedder(self) -> Embedder:
         """The backend; loads the weights."""
-        cache = Path(self._lake.path("models", "encoders")) if self._lake.is_local else Path.home() / ".cache/finrag"
+        cache = (
+            Path(self._lake.path("models", "encoders"))
+            if self._lake.is_local
+            else Path.home() / ".cache/finrag"
+        )
         return load_embedder(self.settings, cache, calibration_texts)
 
     @cached_property

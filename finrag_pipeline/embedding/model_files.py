@@ -81,7 +81,9 @@ def _weights_fingerprint(folder: Path) -> str:
     if not weights:
         raise ModelError(f"{folder} holds no safetensors weights.", "Convert the model to safetensors.")
     others = [folder / "tokenizer.json", folder / "modules.json", folder / "1_Pooling" / "config.json"]
-    return fingerprint([file_sha256(path) for path in weights], [p.read_text("utf-8") for p in others if p.is_file()])
+    return fingerprint(
+        [file_sha256(path) for path in weights], [p.read_text("utf-8") for p in others if p.is_file()]
+    )
 
 
 def encoder_fingerprint(settings: EncoderSettings) -> str:
@@ -89,7 +91,9 @@ def encoder_fingerprint(settings: EncoderSettings) -> str:
 
     The torch and openvino backends agree to float rounding at fp32, so the backend is left out.
     """
-    return fingerprint(_weights_fingerprint(model_folder(settings.name, settings.revision)), settings.precision)
+    return fingerprint(
+        _weights_fingerprint(model_folder(settings.name, settings.revision)), settings.precision
+    )
 
 
 def tokenizer_fingerprint(settings: EncoderSettings) -> str:
@@ -107,8 +111,13 @@ def max_tokens(settings: EncoderSettings) -> int:
         ModelError: the model's files do not say.
     """
     folder = model_folder(settings.name, settings.revision)
-    for name, key in (("sentence_bert_config.json", "max_seq_length"), ("config.json", "max_position_embeddings")):
+    for name, key in (
+        ("sentence_bert_config.json", "max_seq_length"),
+        ("config.json", "max_position_embeddings"),
+    ):
         path = folder / name
         if path.is_file() and isinstance(value := json.loads(path.read_text("utf-8")).get(key), int):
             return value
-    raise ModelError(f"{folder} does not say how long its inputs may be.", "Save it with sentence-transformers.")
+    raise ModelError(
+        f"{folder} does not say how long its inputs may be.", "Save it with sentence-transformers."
+    )

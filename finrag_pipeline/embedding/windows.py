@@ -7,6 +7,7 @@ normalised mean of a chunk's windows.
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
@@ -35,7 +36,7 @@ def split_windows(text: str, limit: int, tokens: TokenCounter) -> list[str]:
         begin = min(candidates, key=lambda i: abs(i - wanted)) if candidates else wanted
         cuts.append(begin)
     edges = [*(spans[i][0] for i in cuts), len(text)]
-    return [text[a:b].strip() for a, b in zip(edges, edges[1:], strict=False)]
+    return [text[a:b].strip() for a, b in pairwise(edges)]
 
 
 def mean_pool(vectors: np.ndarray) -> np.ndarray:

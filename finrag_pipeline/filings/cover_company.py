@@ -9,6 +9,7 @@ from finrag_pipeline.filings.cover_text import NAME_LABEL, normalise
 
 _LONGEST_NAME = 120
 _VOCABULARY_PAGES = 30
+_NAMING_PAGES = 8
 _HEAD_CHARACTERS = 500
 _FILE_NUMBER = r"(?<!\d)\d{1,3}\s*-\s*\d{3,6}(?!\d)(?:\s*-\s*\d{1,2}(?!\d))?(?!-[A-Za-z])\.?"
 _EMPLOYER_NUMBER = r"(?<!\d)\d{2}\s*-\s*\d{7}(?!\d)"
@@ -38,9 +39,10 @@ _AND_SUBSIDIARIES = re.compile(
     r"^(.{2,100}?),?\s+and\s+(?:its\s+)?(?:consolidated\s+)?subsidiar(?:ies|y)(?:\s+compan(?:ies|y))?\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
+# In this report, the terms "Company" and "we" mean Acme Corporation and its subsidiaries.
 _DEFINED = re.compile(
-    r"(?:terms?|references|words?)[^.]{0,80}\"(?:the\s+)?company,?\"[^.]{0,120}?\b(?:means?|refers?|are)\b(?:\s+to)?\s+"
-    r"([A-Z][^\"(;:]{2,80}?)(?:,?\s+(?:and|together|a\s+[A-Z]\w+\s+corporation)\b|\s*\(|[;:])"
+    r"(?i:(?:terms?|references|words?)[^.]{0,80}\"(?:the\s+)?company,?\"[^.]{0,120}?\b(?:means?|refers?|are)\b(?:\s+to)?)"
+    r"\s+(?P<name>[A-Z][^\"(;:]{2,80}?)(?:,?\s+(?:and|together|a\s+[A-Z]\w+\s+corporation)\b|\s*\(|[;:])"
 )
 
 
@@ -56,14 +58,15 @@ def read_company(pages: Sequence[str], cover: int | None) -> str | None:
         name = _name_on_cover(normalise(pages[cover]), words)
         if name:
             return name
+    # The cover shows the name as an image, or there is no cover.
     start = cover or 0
-    for page in pages[start : start + 8]:
+    for page in pages[start : start + _NAMING_PAGES]:
         for match in _AND_SUBSIDIARIES.finditer(normalise(page)):
             if name := tidy_name(match[1], words):
                 return name
-    for page in pages[start : start + 8]:
-        match_defined = _DEFINED.search(" ".join(normalise(page).split()))
-        if match_defined and (name := tidy_name(match_defined[1], words)):
+    for page in pages[start : start + _NAMING_PAGES]:
+        defined = _DEFINED.search(" ".join(normalise(page).split()))
+        if defined and (name := tidy_name(defined["name"], words)):
             return name
     for line in normalise(pages[0]).splitlines()[:15] if pages else ():
         if _LEGAL_END.search(line.strip()) and len(line.split()) <= 8 and (name := tidy_name(line, words)):
@@ -163,12 +166,11 @@ _SECURITIES = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _EXCHANGE = r"(?:The\s*)?(?:New\s*York\s*Stock|Nasdaq|NASDAQ|NYSE|Chicago\s*Stock|Cboe|CBOE)"
-_SYMBOL = r"[\"']?(?P<symbol>[A-Z]{1,5}(?:[.\-/][A-Z]{1,2})?)[\"']?"
+# "Series DD" and "ABC PR D" name preferred shares.
+_SYMBOL = r"(?<!Series\s)(?<!\sPR\s)[\"']?(?P<symbol>[A-Z]{1,5}(?:[.\-/][A-Z]{1,2})?)[\"']?"
 _SYMBOL_LINE = re.compile(rf"^{_SYMBOL}$(?P<exchange>\n{_EXCHANGE})?", re.MULTILINE)
 # In a row of text the exchange follows: "Common Stock, $0.01 par value ABC New York Stock Exchange".
-_SYMBOL_IN_ROW = re.compile(
-    rf"(?<!Series\s)(?:(?<=[\s\"'])|(?<=[a-z0-9)])){_SYMBOL}\s*(?P<exchange>{_EXCHANGE})"
-)
+_SYMBOL_IN_ROW = re.compile(rf"(?:(?<=[\s\"'])|(?<=[a-z0-9)])){_SYMBOL}\s*(?P<exchange>{_EXCHANGE})")
 # fmt: off
 _NOT_A_SYMBOL = frozenset({
     "NYSE", "NONE", "LLC", "INC", "CORP", "PLC", "LTD", "CO", "OR", "AND", "NA", "N/A", "YES", "NO",

@@ -120,7 +120,7 @@ def fiscal_year_of(year_end: dt.date, words: str) -> int:
             return year + offset
     if year_end.month in _EARLY_MONTHS and year == year_end.year:
         named = Counter(int(name["label"]) for name in _NAME_OF_YEAR.finditer(words))
-        if named[year] < _OWN_YEAR_SHARE * named[year - 1]:
+        if named[year - 1] and named[year] <= _OWN_YEAR_SHARE * named[year - 1]:
             return year - 1
     return year
 

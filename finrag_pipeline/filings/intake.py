@@ -68,16 +68,20 @@ def accept(
     source = SUFFIXES.get(path.suffix.lower())
     if source is None:
         raise FilingError(
-            f"{path.name} is neither a PDF nor page text.", "Give it the extension .pdf, or .jsonl for page text."
+            f"{path.name} is neither a PDF nor page text.",
+            "Give it the extension .pdf, or .jsonl for page text.",
         )
     try:
         size = path.stat().st_size
         sha256 = file_sha256(path)
     except OSError as error:
-        raise FilingError(f"{path.name} cannot be read: {error.strerror}.", "Check that it exists and is readable.") from error
+        raise FilingError(
+            f"{path.name} cannot be read: {error.strerror}.", "Check that it exists and is readable."
+        ) from error
     if size > max_bytes:
         raise FilingError(
-            f"{path.name} has {size:,} bytes; the limit is {max_bytes:,}.", "Raise FINRAG_MAX_FILING_BYTES, or split it."
+            f"{path.name} has {size:,} bytes; the limit is {max_bytes:,}.",
+            "Raise FINRAG_MAX_FILING_BYTES, or split it.",
         )
     filing = filing_id(path.name)
     before = find_source(lake, filing)

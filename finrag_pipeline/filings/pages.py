@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from finrag_pipeline.engine import Engine, WorkerCrash, WorkerTimeout
+from finrag_pipeline.engine import Engine, WorkerCrashError, WorkerTimeoutError
 from finrag_pipeline.errors import FilingError
 from finrag_pipeline.filings.pdf import PDF_READER_VERSION, inspect_pdf, read_pages, read_texts
 from finrag_pipeline.filings.text_quality import is_garbled
@@ -40,12 +40,14 @@ def extract_pages(path: Path, filing: str, source: str, engine: Engine) -> pa.Ta
     table = _extract_pdf(path, filing, engine) if source == "pdf" else read_page_text(path, filing)
     readable = sum(
         words > 0 and not needs_ocr
-        for words, needs_ocr in zip(table["word_count"].to_pylist(), table["needs_ocr"].to_pylist(), strict=True)
+        for words, needs_ocr in zip(
+            table["word_count"].to_pylist(), table["needs_ocr"].to_pylist(), strict=True
+        )
     )
     if not readable:
         raise FilingError(
             f"{path.name} has no text layer: all {table.num_rows} pages are images or unreadable (a scan).",
-            "Run optical character recognition on it (for example 'ocrmypdf in.pdf out.pdf') and ingest the result.",
+            "Run optical character recognition on it ('ocrmypdf in.pdf out.pdf'), then ingest the result.",
         )
     return table
 
@@ -55,7 +57,7 @@ def _extract_pdf(path: Path, filing: str, engine: Engine) -> pa.Table:
     tasks = [(path, filing, start, start + PAGES_PER_TASK) for start in range(0, pages, PAGES_PER_TASK)]
     tables = []
     for (_, _, start, stop), result in zip(tasks, engine.map(read_pages, tasks), strict=True):
-        if isinstance(result, (WorkerCrash, WorkerTimeout)):
+        if isinstance(result, (WorkerCrashError, WorkerTimeoutError)):
             raise FilingError(
                 f"{path.name}: reading pages {start + 1} to {min(stop, pages)} failed: {result}.",
                 "Export the filing again, or ingest it as page text (JSONL).",
@@ -92,9 +94,13 @@ def read_page_text(path: Path, filing: str) -> pa.Table:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
-        raise FilingError(f"{path.name} is not UTF-8 text (byte {error.start}).", "Save it as UTF-8.") from error
+        raise FilingError(
+            f"{path.name} is not UTF-8 text (byte {error.start}).", "Save it as UTF-8."
+        ) from error
     except OSError as error:
-        raise FilingError(f"{path.name} cannot be opened: {error.strerror}.", "Check that it is readable.") from error
+        raise FilingError(
+            f"{path.name} cannot be opened: {error.strerror}.", "Check that it is readable."
+        ) from error
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -114,7 +120,9 @@ def read_page_text(path: Path, filing: str) -> pa.Table:
     if not texts:
         raise FilingError(f"{path.name} holds no pages.", remedy)
     if len(docs) > 1:
-        raise FilingError(f"{path.name} holds pages of several filings: {sorted(docs)[:3]}.", "Write one file per filing.")
+        raise FilingError(
+            f"{path.name} holds pages of several filings: {sorted(docs)[:3]}.", "Write one file per filing."
+        )
     pages = [texts.get(page, "") for page in range(max(texts) + 1)]
     nothing = [None] * len(pages)
     return pa.table(

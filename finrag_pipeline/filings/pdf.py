@@ -55,7 +55,9 @@ def _open(path: Path) -> pymupdf.Document:
             stream.seek(max(0, size - _TAIL))
             tail = stream.read()
     except OSError as error:
-        raise FilingError(f"{name} cannot be opened: {error.strerror}.", "Check that the file exists and is readable.") from error
+        raise FilingError(
+            f"{name} cannot be opened: {error.strerror}.", "Check that the file exists and is readable."
+        ) from error
     if not size:
         raise FilingError(f"{name} is empty (0 bytes).", "Download or export the filing again.")
     if b"%PDF-" not in head:
@@ -64,11 +66,14 @@ def _open(path: Path) -> pymupdf.Document:
     try:
         document = pymupdf.open(path, filetype="pdf")
     except Exception as error:
-        raise FilingError(f"{name} is corrupt: {_short(error)}.", "Download or export the filing again.") from error
+        raise FilingError(
+            f"{name} is corrupt: {_short(error)}.", "Download or export the filing again."
+        ) from error
     if document.needs_pass:
         document.close()
         raise FilingError(
-            f"{name} is encrypted and asks for a password.", "Save it without a password, then ingest it again."
+            f"{name} is encrypted and asks for a password.",
+            "Save it without a password, then ingest it again.",
         )
     if document.is_repaired and b"%%EOF" not in tail:
         document.close()
@@ -111,7 +116,8 @@ def read_texts(path: Path, start: int, stop: int) -> list[str]:
 
 def _page_error(path: Path, number: int, error: Exception) -> FilingError:
     return FilingError(
-        f"{path.name}: page {number + 1} cannot be read: {_short(error)}.", "Download or export the filing again."
+        f"{path.name}: page {number + 1} cannot be read: {_short(error)}.",
+        "Download or export the filing again.",
     )
 
 
@@ -135,14 +141,15 @@ def read_pages(path: Path, filing: str, start: int, stop: int) -> pa.Table:
                 words = page.get_text("words", textpage=textpage)
                 text = page.get_text("text", textpage=textpage)
                 images = len(page.get_images()) if len(text) < SCARCE_TEXT else None
-                has_drawing = bool(images) or (len(text) < SCARCE_TEXT and bool(page.get_contents()))
                 width, height = page.rect.width, page.rect.height
                 rotation = page.rotation
                 label = page.get_label() or None
             except Exception as error:
                 raise _page_error(path, number, error) from error
-            # Packed page by page: keeping a tuple per word, or converting floats later, costs a fifth of the speed.
-            for column, values, typecode in zip(columns, zip(*words, strict=True), _WORD_TYPECODES, strict=False):
+            # Packed page by page: keeping a tuple per word, or converting later, costs a fifth of the speed.
+            for column, values, typecode in zip(
+                columns, zip(*words, strict=True), _WORD_TYPECODES, strict=False
+            ):
                 if typecode is None:
                     column.extend(values)
                 else:
@@ -158,7 +165,7 @@ def read_pages(path: Path, filing: str, start: int, stop: int) -> pa.Table:
             rows["rotation"].append(rotation)
             rows["width"].append(width)
             rows["height"].append(height)
-            rows["needs_ocr"].append(is_garbled(text) or (not words and has_drawing and bool(images)))
+            rows["needs_ocr"].append(is_garbled(text) or (not words and bool(images)))
     table = {name: pa.array(values, FILING_PAGES.field(name).type) for name, values in rows.items()}
     table["words"] = _words_column(offsets, columns)
     return pa.table(table, schema=FILING_PAGES)
@@ -183,7 +190,9 @@ def _words_column(offsets: list[int], columns: list[list[Any]]) -> pa.ListArray:
         else pa.Array.from_buffers(field.type, offsets[-1], [None, pa.py_buffer(b"".join(column))])
         for column, field, typecode in zip(columns, WORD, _WORD_TYPECODES, strict=True)
     ]
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.StructArray.from_arrays(fields, fields=list(WORD)))
+    return pa.ListArray.from_arrays(
+        pa.array(offsets, pa.int32()), pa.StructArray.from_arrays(fields, fields=list(WORD))
+    )
 
 
 def render_page(path: Path, page: int, dpi: int = 110) -> bytes:

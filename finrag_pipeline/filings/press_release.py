@@ -72,7 +72,7 @@ _ENDED = re.compile(r"(?:MONTHS?|WEEKS?|QUARTER|YEAR|PERIODS?)(?:\([^)]*\))?\)?E
 # Heads of columns may leave the verb out: "Six Months", and below it the day.
 _DURATION = re.compile(r"(?:MONTHS|WEEKS|QUARTER)(?=[A-Z]{3,9}\d)")
 # A sentence on another filing is not about this period.
-_OTHER_FILING = re.compile(r"10-?[KQ]")
+_OTHER_FILING = re.compile(r"10-?[KQ](?:(?!20\d\d)[^.;:]){0,40}$")
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def _period_end(words: str, quarter: int | None, year: int | None) -> dt.date | 
             dates = find_dates(words[match.end() : match.end() + 22])
             if not dates or dates[0][0] > 1:
                 continue
-            if _OTHER_FILING.search(words, max(0, match.start() - 40), match.start()):
+            if _OTHER_FILING.search(words, max(0, match.start() - 50), match.start()):
                 continue
             day = dates[0][2]
             # A fiscal year is named after the calendar year it ends in or after the one before.

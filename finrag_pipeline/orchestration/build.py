@@ -8,7 +8,14 @@ from datetime import timedelta
 import dagster as dg
 
 from finrag_pipeline.orchestration import jobs, schedules, sensors
-from finrag_pipeline.orchestration.assets import benchmark, chunking, indexing, ingestion, reporting, retrieval
+from finrag_pipeline.orchestration.assets import (
+    benchmark,
+    chunking,
+    indexing,
+    ingestion,
+    reporting,
+    retrieval,
+)
 from finrag_pipeline.orchestration.checks import corpus as corpus_checks
 from finrag_pipeline.orchestration.resources.settings import EngineResource, LakeResource, SettingsResource
 from finrag_pipeline.settings import Settings, get_settings

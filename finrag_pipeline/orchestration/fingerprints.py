@@ -17,7 +17,12 @@ from finrag_pipeline.storage.fingerprints import fingerprint
 def filings_fingerprint(source: FilingSource) -> str:
     """Fingerprint of a row of ``filings``."""
     return fingerprint(
-        "filings", IDENTITY_VERSION, reader_version(), source.sha256, source.file_name, source.document_information
+        "filings",
+        IDENTITY_VERSION,
+        reader_version(),
+        source.sha256,
+        source.file_name,
+        source.document_information,
     )
 
 

@@ -53,7 +53,10 @@ def stale_filings(
         entry = lake.ledger_entry("chunk_index", key) or {}
         fresh = (
             all(key in known for known in materialised)
-            and all((info := lake.info(asset, partition)) and info.fingerprint == fp for asset, fp in wanted.items())
+            and all(
+                (info := lake.info(asset, partition)) and info.fingerprint == fp
+                for asset, fp in wanted.items()
+            )
             and entry.get("fingerprint") == index_fingerprint(chunks, encoder)
             and entry.get("rows") == vectors[key] > 0
         )

@@ -9,7 +9,8 @@ from finrag_pipeline.retrieval.systems import SYSTEMS
 
 FOLD_COUNT = 5
 
-filings_partitions = dg.DynamicPartitionsDefinition(name="filings")
+FILINGS = "filings"
+filings_partitions = dg.DynamicPartitionsDefinition(name=FILINGS)
 fold_partitions = dg.StaticPartitionsDefinition([f"fold_{n}" for n in range(FOLD_COUNT)])
 system_partitions = dg.StaticPartitionsDefinition(list(SYSTEMS))
 sweep_partitions = dg.MultiPartitionsDefinition({"fold": fold_partitions, "system": system_partitions})

@@ -16,7 +16,7 @@ from finrag_pipeline.orchestration.jobs import (
     publish_job,
     sweep_job,
 )
-from finrag_pipeline.orchestration.partitions import FOLD_COUNT, filings_partitions
+from finrag_pipeline.orchestration.partitions import FILINGS, FOLD_COUNT
 from finrag_pipeline.orchestration.resources.settings import LakeResource
 from finrag_pipeline.retrieval.systems import SYSTEMS
 
@@ -28,10 +28,12 @@ _STATUS = (
 )
 
 
-@dg.schedule(job=index_filing_job, cron_schedule="0 2 * * *", default_status=_STATUS, execution_timezone="UTC")
+@dg.schedule(
+    job=index_filing_job, cron_schedule="0 2 * * *", default_status=_STATUS, execution_timezone="UTC"
+)
 def nightly_reindex(context: dg.ScheduleEvaluationContext) -> list[dg.RunRequest] | dg.SkipReason:
     """Every night: bring every filing of the lake up to date. Fresh ones are cache hits."""
-    keys = context.instance.get_dynamic_partitions(filings_partitions.name)
+    keys = context.instance.get_dynamic_partitions(FILINGS)
     if not keys:
         return dg.SkipReason("The lake holds no filings.")
     night = context.scheduled_execution_time.date().isoformat()
@@ -41,8 +43,12 @@ def nightly_reindex(context: dg.ScheduleEvaluationContext) -> list[dg.RunRequest
 _NO_BENCHMARK = dg.SkipReason("The lake holds no benchmark; 'finrag run' brings one.")
 
 
-@dg.schedule(job=prepare_benchmark_job, cron_schedule="0 3 * * *", default_status=_STATUS, execution_timezone="UTC")
-def nightly_preparation(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
+@dg.schedule(
+    job=prepare_benchmark_job, cron_schedule="0 3 * * *", default_status=_STATUS, execution_timezone="UTC"
+)
+def nightly_preparation(
+    context: dg.ScheduleEvaluationContext, lake: LakeResource
+) -> dg.RunRequest | dg.SkipReason:
     """Every night, after re-indexing: questions, folds, corpus statistics and the lexical index."""
     return dg.RunRequest() if active_benchmark(lake.open()) else _NO_BENCHMARK
 
@@ -59,7 +65,9 @@ def nightly_sweep(
 
 
 @dg.schedule(job=publish_job, cron_schedule="0 5 * * *", default_status=_STATUS, execution_timezone="UTC")
-def nightly_publish(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
+def nightly_publish(
+    context: dg.ScheduleEvaluationContext, lake: LakeResource
+) -> dg.RunRequest | dg.SkipReason:
     """Every night, after the sweep: metrics, warehouse, report and corpus checks."""
     return dg.RunRequest() if active_benchmark(lake.open()) else _NO_BENCHMARK
 

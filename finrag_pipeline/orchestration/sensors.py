@@ -4,6 +4,7 @@ Concept: https://docs.dagster.io/guides/automate/sensors
 """
 
 import json
+from pathlib import Path
 
 import dagster as dg
 
@@ -39,14 +40,16 @@ def inbox_sensor(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.
     return dg.SensorResult(
         dynamic_partitions_requests=[filings_partitions.build_add_request(new)],
         run_requests=[
-            dg.RunRequest(partition_key=filing, run_key=f"{filing}:{waiting[filing]}", tags={"finrag/origin": "inbox"})
+            dg.RunRequest(
+                partition_key=filing, run_key=f"{filing}:{waiting[filing]}", tags={"finrag/origin": "inbox"}
+            )
             for filing in new
         ],
         cursor=json.dumps(cursor, sort_keys=True),
     )
 
 
-def _state(path) -> str:  # noqa: ANN001 - a pathlib.Path; Dagster resolves annotations of this module
+def _state(path: Path) -> str:
     stat = path.stat()
     return f"{stat.st_size}:{stat.st_mtime_ns}"
 

@@ -132,7 +132,9 @@ def result(steps: list[Step], **metadata: Any) -> dg.MaterializeResult:
         metadata={
             **merged,
             **metadata,
-            "dagster/partition_row_count" if steps[0].key else "dagster/row_count": sum(step.rows for step in steps),
+            "dagster/partition_row_count" if steps[0].key else "dagster/row_count": sum(
+                step.rows for step in steps
+            ),
             "rows": sum(step.rows for step in steps),
             "seconds": round(sum(step.seconds for step in steps), 3),
             "cache": "hit" if hits == len(steps) else "miss",
@@ -140,7 +142,9 @@ def result(steps: list[Step], **metadata: Any) -> dg.MaterializeResult:
             "fingerprint": version,
         },
         data_version=dg.DataVersion(version),
-        check_results=[check for step in steps for check in step.checks] if len(steps) == 1 else _merged(steps),
+        check_results=[check for step in steps for check in step.checks]
+        if len(steps) == 1
+        else _merged(steps),
     )
 
 
@@ -178,7 +182,10 @@ def column_schema(table: str) -> dict[str, Any]:
     schema, docs = TABLES[table], column_docs(TABLES[table])
     columns = [
         dg.TableColumn(
-            f.name, str(f.type), description=docs[f.name], constraints=dg.TableColumnConstraints(nullable=f.nullable)
+            f.name,
+            str(f.type),
+            description=docs[f.name],
+            constraints=dg.TableColumnConstraints(nullable=f.nullable),
         )
         for f in schema
     ]

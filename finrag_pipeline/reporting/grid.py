@@ -34,7 +34,7 @@ class Cell:
     Attributes:
         text: what stands in it.
         small: what stands muted beneath it, such as an interval.
-        markdown: what Markdown shows instead of both.
+        markdown: Markdown to show instead of both, with its special characters escaped.
         sort: key for sorting in a browser; the text when None.
         estimate: draws the interval as a bar.
         notes: remarks, one line each.
@@ -54,12 +54,12 @@ class Column:
 
     Attributes:
         label: its name.
-        kind: text aligns left, number aligns right, prose may wrap and wants room.
+        kind: text wraps where it must, tag is short and does not, number aligns right, prose wants room.
         small: what stands muted beneath the label.
     """
 
     label: str
-    kind: Literal["text", "number", "prose"] = "text"
+    kind: Literal["text", "tag", "number", "prose"] = "text"
     small: str = ""
 
 
@@ -115,6 +115,13 @@ def number_cell(value: int) -> Cell:
     return Cell(f"{value:,}", sort=float(value))
 
 
+def code_cell(text: str, small: str = "") -> Cell:
+    """Cell that names something: its title in the report, its identifier in Markdown."""
+    identifier = small or text
+    plain = re.fullmatch(r"[\w.+-]+", identifier) is not None
+    return Cell(text, small, f"`{identifier}`" if plain else escape_markdown(identifier))
+
+
 def escape_markdown(text: str) -> str:
     """Text that shows as itself inside a Markdown table cell."""
     return _MARKDOWN_SPECIAL.sub(r"\\\1", " ".join(text.split()))
@@ -136,5 +143,4 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _cell_markdown(cell: Cell) -> str:
-    text = cell.markdown if cell.markdown is not None else f"{cell.text} {cell.small}".strip()
-    return escape_markdown(text)
+    return escape_markdown(f"{cell.text} {cell.small}") if cell.markdown is None else cell.markdown

@@ -107,7 +107,9 @@ def build_bm25(texts: Iterable[str]) -> Bm25Index:
     norm = K1 * (1 - B + B * length / (length.mean() if length.any() else 1.0))
     weights = np.repeat(idf, df.astype(np.int64)) * frequency * (K1 + 1) / (frequency + norm[document])
     indptr = np.concatenate([[0], np.cumsum(df.astype(np.int64))])
-    return _with_dense_rows(vocabulary, indptr, document.astype(np.int32), weights.astype(np.float32), documents)
+    return _with_dense_rows(
+        vocabulary, indptr, document.astype(np.int32), weights.astype(np.float32), documents
+    )
 
 
 def _with_dense_rows(
@@ -156,7 +158,9 @@ def save_bm25(index: Bm25Index, lake: Lake, folder: Sequence[str]) -> None:
     import io
 
     buffer = io.BytesIO()
-    np.savez(buffer, indptr=index.indptr, postings=index.postings, weights=index.weights, documents=index.documents)
+    np.savez(
+        buffer, indptr=index.indptr, postings=index.postings, weights=index.weights, documents=index.documents
+    )
     lake.write_json(lake.path(*folder, "vocabulary.json"), list(index.vocabulary))
     # Written last: its presence means that the index is complete.
     lake.write_bytes(lake.path(*folder, "bm25.npz"), buffer.getvalue())
@@ -184,4 +188,6 @@ def load_bm25(lake: Lake, folder: Sequence[str]) -> Bm25Index | None:
                 int(arrays["documents"]),
             )
     except (ValueError, KeyError, OSError) as error:
-        raise LakeError(f"The BM25 index in {'/'.join(folder)} is damaged ({error}).", "Delete that folder.") from error
+        raise LakeError(
+            f"The BM25 index in {'/'.join(folder)} is damaged ({error}).", "Delete that folder."
+        ) from error

@@ -35,8 +35,12 @@ def index_chunks(
     Returns:
         Rows written, and how many windows had to be embedded anew.
     """
-    identity = zip(*(chunks[name].to_pylist() for name in ("chunk_id", "filing", "page", "text")), strict=True)
-    units = [(chunk_id, filing, page, text, encoder.windows(text)) for chunk_id, filing, page, text in identity]
+    identity = zip(
+        *(chunks[name].to_pylist() for name in ("chunk_id", "filing", "page", "text")), strict=True
+    )
+    units = [
+        (chunk_id, filing, page, text, encoder.windows(text)) for chunk_id, filing, page, text in identity
+    ]
     texts = [window for *_, windows in units for window in windows]
     missing = encoder.missing(texts)
     done = 0

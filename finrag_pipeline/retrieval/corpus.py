@@ -45,7 +45,8 @@ class Corpus:
         missing = set(self.filings) - set(table["filing"].unique().to_pylist())
         if missing:
             raise LakeError(
-                f"{len(missing)} filings have no chunks: {', '.join(sorted(missing)[:3])} …", "Materialise filing_chunks."
+                f"{len(missing)} filings have no chunks: {', '.join(sorted(missing)[:3])} …",
+                "Materialise filing_chunks.",
             )
         return table.sort_by([("filing", "ascending"), ("page", "ascending"), ("ordinal", "ascending")])
 

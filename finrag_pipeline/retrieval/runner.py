@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -105,7 +106,12 @@ def _dense(
         vector = corpus.encoder.embed_query(question)
     return [
         Hit(
-            row["unit_id"], row["filing"], row["page"], row["score"], f"similarity {row['score']:.2f}", row["text"]
+            row["unit_id"],
+            row["filing"],
+            row["page"],
+            row["score"],
+            f"similarity {row['score']:.2f}",
+            row["text"],
         )
         for row in index.search(vector, depth, where)
     ]
@@ -132,7 +138,10 @@ def _fused(system: RetrievalSystem, rankings: list[list[Hit]], k: int, depth: in
 
 
 def run_system(
-    system: RetrievalSystem, corpus: Corpus, questions: Iterable[dict], spaces: Sequence[Space] = tuple(Space)
+    system: RetrievalSystem,
+    corpus: Corpus,
+    questions: Iterable[dict[str, Any]],
+    spaces: Sequence[Space] = tuple(Space),
 ) -> pa.Table:
     """Rankings of ``system`` for every question in every space.
 
@@ -151,11 +160,13 @@ def run_system(
     if system.needs_encoder() and questions:
         texts = [question["question"] for question in questions]
         vectors = dict(zip(texts, corpus.encoder.embed_queries(texts), strict=True))
-    rows = []
+    rows: list[dict[str, Any]] = []
     for space in spaces:
         for question in questions:
             filings, pages = restriction(space, question["filing"], question["gold_pages"])
-            hits = rank(system, question["question"], corpus, filings, pages, vector=vectors.get(question["question"]))
+            hits = rank(
+                system, question["question"], corpus, filings, pages, vector=vectors.get(question["question"])
+            )
             rows.extend(
                 {
                     "system": system.name,

@@ -83,7 +83,10 @@ def cover_head(form: str, period: str, company: Company) -> list[Block]:
         "8-K": "CURRENT REPORT PURSUANT TO SECTION 13 OR 15(d) OF THE SECURITIES EXCHANGE ACT OF 1934",
     }
     blocks: list[Block] = [
-        Text("<b>UNITED STATES<br/>SECURITIES AND EXCHANGE COMMISSION</b><br/>Washington, D.C. 20549", centred=True),
+        Text(
+            "<b>UNITED STATES<br/>SECURITIES AND EXCHANGE COMMISSION</b><br/>Washington, D.C. 20549",
+            centred=True,
+        ),
         RuleLine(),
         Heading(f"FORM {form}", centred=True),
     ]
@@ -91,7 +94,11 @@ def cover_head(form: str, period: str, company: Company) -> list[Block]:
         blocks += [
             Text(f"<b>{kinds[form]}</b>", centred=True),
             Space(4),
-            Text(f"Date of Report (Date of earliest event reported): <b>{period}</b>", centred=True, mark="cover.date"),
+            Text(
+                f"Date of Report (Date of earliest event reported): <b>{period}</b>",
+                centred=True,
+                mark="cover.date",
+            ),
         ]
     else:
         blocks += [
@@ -99,7 +106,10 @@ def cover_head(form: str, period: str, company: Company) -> list[Block]:
             Text(f"☒&nbsp;&nbsp;<b>{kinds[form]}</b>"),
             Text(f"<b>{period}</b>", centred=True),
             Text("or", centred=True),
-            Text("☐&nbsp;&nbsp;TRANSITION REPORT PURSUANT TO SECTION 13 OR 15(d) OF THE SECURITIES EXCHANGE ACT OF 1934"),
+            Text(
+                "☐&nbsp;&nbsp;TRANSITION REPORT PURSUANT TO SECTION 13 OR 15(d) OF THE SECURITIES EXCHANGE "
+                "ACT OF 1934"
+            ),
         ]
     return [
         *blocks,
@@ -131,26 +141,26 @@ def _cover(company: Company, year: int, facts: CoverFacts) -> list[Block]:
         *cover_head("10-K", f"For the fiscal year ended {ended}", company),
         Text("Securities registered pursuant to Section 12(g) of the Act: None", centred=True),
         Text(
-            "Indicate by check mark if the registrant is a well-known seasoned issuer, as defined in Rule 405 of "
-            "the Securities Act. Yes ☒ No ☐",
+            "Indicate by check mark if the registrant is a well-known seasoned issuer, as defined in Rule "
+            "405 of the Securities Act. Yes ☒ No ☐",
             small=True,
         ),
         Text(
-            "Indicate by check mark whether the registrant (1) has filed all reports required to be filed by "
-            "Section 13 or 15(d) of the Securities Exchange Act of 1934 during the preceding 12 months, and (2) "
-            "has been subject to such filing requirements for the past 90 days. Yes ☒ No ☐",
+            "Indicate by check mark whether the registrant (1) has filed all reports required to be filed "
+            "by Section 13 or 15(d) of the Securities Exchange Act of 1934 during the preceding 12 months, "
+            "and (2) has been subject to such filing requirements for the past 90 days. Yes ☒ No ☐",
             small=True,
         ),
         Text(
-            "Indicate by check mark whether the registrant is a large accelerated filer, an accelerated filer, a "
-            "non-accelerated filer, a smaller reporting company, or an emerging growth company. Large accelerated "
-            "filer ☒ Accelerated filer ☐ Non-accelerated filer ☐ Smaller reporting company ☐ Emerging growth "
-            "company ☐",
+            "Indicate by check mark whether the registrant is a large accelerated filer, an accelerated "
+            "filer, a non-accelerated filer, a smaller reporting company, or an emerging growth company. "
+            "Large accelerated filer ☒ Accelerated filer ☐ Non-accelerated filer ☐ Smaller reporting "
+            "company ☐ Emerging growth company ☐",
             small=True,
         ),
         Text(
-            "Indicate by check mark whether the registrant is a shell company (as defined in Rule 12b-2 of the "
-            "Act). Yes ☐ No ☒",
+            "Indicate by check mark whether the registrant is a shell company (as defined in Rule 12b-2 of "
+            "the Act). Yes ☐ No ☒",
             small=True,
         ),
         Text(
@@ -160,14 +170,14 @@ def _cover(company: Company, year: int, facts: CoverFacts) -> list[Block]:
             mark="cover.market_value",
         ),
         Text(
-            f"As of {day(facts.shares_on)}, there were {facts.shares:,} shares of the registrant's common stock "
-            f"outstanding.",
+            f"As of {day(facts.shares_on)}, there were {facts.shares:,} shares of the registrant's common "
+            "stock outstanding.",
             small=True,
             mark="cover.shares",
         ),
         Text(
-            "<b>DOCUMENTS INCORPORATED BY REFERENCE:</b> Portions of the registrant's definitive proxy statement "
-            "for its annual meeting are incorporated by reference into Part III.",
+            "<b>DOCUMENTS INCORPORATED BY REFERENCE:</b> Portions of the registrant's definitive proxy "
+            "statement for its annual meeting are incorporated by reference into Part III.",
             small=True,
         ),
         Text(f"<i>{FICTITIOUS}</i>", small=True, centred=True),
@@ -189,12 +199,12 @@ def _audit_report(company: Company, year: int, facts: CoverFacts) -> list[Block]
         Heading("Report of Independent Registered Public Accounting Firm", 2),
         Text(f"To the Shareholders and the Board of Directors of {company.registrant.title()}"),
         Text(
-            f"We have audited the accompanying consolidated financial statements of {company.name} as of {ended} "
-            f"and the related notes. In our opinion, the financial statements present fairly, in all material "
-            f"respects, the financial position of the Company at that date, and the results of its operations and "
-            f"its cash flows for the periods presented, in conformity with U.S. generally accepted accounting "
-            f"principles. We also have audited the Company's internal control over financial reporting and "
-            f"expressed an unqualified opinion thereon.",
+            f"We have audited the accompanying consolidated financial statements of {company.name} as of "
+            f"{ended} and the related notes. In our opinion, the financial statements present fairly, in "
+            "all material respects, the financial position of the Company at that date, and the results of "
+            "its operations and its cash flows for the periods presented, in conformity with U.S. "
+            "generally accepted accounting principles. We also have audited the Company's internal control "
+            "over financial reporting and expressed an unqualified opinion thereon.",
         ),
         Text(f"/s/ {company.auditor}<br/>{day(facts.signed)}"),
     ]
@@ -210,7 +220,10 @@ def _statements(company: Company, year: int, content: Annual) -> list[Block]:
         PageBreak(),
         equity_statement(company, year, 3, "equity"),
         annual_statement(company, company.cash_flows, year, 3, "cash_flows"),
-        Text("The accompanying notes are an integral part of these consolidated financial statements.", centred=True),
+        Text(
+            "The accompanying notes are an integral part of these consolidated financial statements.",
+            centred=True,
+        ),
         Space(12),
         Heading("NOTES TO CONSOLIDATED FINANCIAL STATEMENTS", 1),
         Text(f"<i>{company.note}</i>"),
@@ -223,9 +236,9 @@ def _signatures(company: Company, facts: CoverFacts) -> list[Block]:
         PageBreak(),
         Heading("SIGNATURES", 1, entry=("", "Signatures")),
         Text(
-            "Pursuant to the requirements of Section 13 or 15(d) of the Securities Exchange Act of 1934, the "
-            "registrant has duly caused this report to be signed on its behalf by the undersigned, thereunto duly "
-            "authorized.",
+            "Pursuant to the requirements of Section 13 or 15(d) of the Securities Exchange Act of 1934, "
+            "the registrant has duly caused this report to be signed on its behalf by the undersigned, "
+            "thereunto duly authorized.",
         ),
         Text(f"<b>{company.registrant}</b><br/>Date: {day(facts.signed)}"),
     ]
@@ -238,7 +251,7 @@ def annual_report(company: Company, year: int, content: Annual) -> Document:
     """The 10-K of ``company`` for fiscal ``year``."""
     statements = _statements(company, year, content)
     eight = "Financial Statements and Supplementary Data"
-    contents = [
+    contents: list[Block] = [
         PageBreak("front"),
         Heading("TABLE OF CONTENTS", 1, centred=True),
         Contents(),
@@ -247,7 +260,7 @@ def annual_report(company: Company, year: int, content: Annual) -> Document:
     signatures = _signatures(company, content.cover)
     if content.statements_last:
         pointer = Text("The financial statements follow the signatures and begin on page F-1.")
-        body = [
+        body: list[Block] = [
             *_items(content.items),
             *_items([Item("Item 8.", eight, [pointer])]),
             *_items(content.closing),

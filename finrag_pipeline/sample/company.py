@@ -35,7 +35,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Instrument:
-    """A borrowing: ``principal`` (reporting units) is outstanding at year-ends from ``issued`` to before ``due``."""
+    """A borrowing that is on the books at year-ends from ``issued`` to before ``due``."""
 
     name: str
     principal: int
@@ -123,7 +123,7 @@ def held(*accounts: str) -> Value:
 
 
 def lines(rows: Sequence[Row], periods: Sequence[Period]) -> list[Line]:
-    """Printed lines of ``rows`` with one figure per period; a line that is nil in every period is left out."""
+    """Printed lines of ``rows`` with one figure per period; one that is nil in every period is left out."""
     printed = []
     for row in rows:
         if row.value is None:
@@ -137,7 +137,7 @@ def lines(rows: Sequence[Row], periods: Sequence[Period]) -> list[Line]:
 
 
 def annual_statement(company: Company, statement: Statement, year: int, count: int, mark: str) -> Figures:
-    """A statement with ``count`` year columns, newest first. A statement of position has dates as headings."""
+    """A statement with ``count`` year columns, newest first; a statement of position is headed by dates."""
     years = range(year, year - count, -1)
     dated = statement is company.position
     return Figures(

@@ -49,7 +49,7 @@ class Line:
     Args:
         label: text of the first column.
         cells: figures as printed; empty for a heading within the table.
-        kind: line, subtotal (rule above), total (rule above, double rule below) or heading (bold, no figures).
+        kind: line, subtotal (rule above), total (double rule below) or heading (bold, no figures).
         dollar: print a dollar sign apart from each figure.
         indent: depth of the label.
     """

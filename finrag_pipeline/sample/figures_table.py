@@ -34,9 +34,11 @@ def typographic(text: str) -> str:
 
 
 class FiguresTable(Flowable):
-    """Draws a :class:`Figures`: figures right-aligned under their headings, dollar signs apart, rules above
-    subtotals, double rules under totals. Breaks across pages before a heading or a line, never after a
-    heading, and repeats its title with '(continued)'.
+    """Draws a :class:`Figures`.
+
+    Figures are right-aligned under their headings, with dollar signs apart, rules above subtotals and double
+    rules under totals. The table may break across pages, though never after a heading; the rest repeats the
+    title with '(continued)'.
     """
 
     def __init__(self, table: Figures, theme: Theme, recorder: Recorder) -> None:

@@ -18,6 +18,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ SAMPLE_VERSION = "1"
 
 _QUESTIONS, _INFORMATION, _VERSION = "questions.jsonl", "document_information.jsonl", "VERSION"
 _FOLDERS = ("pdfs", "page_text")
+
+_in_use: set[Path] = set()  # temporary folders that calls in this process are writing
 
 
 @dataclass(frozen=True)
@@ -110,12 +113,14 @@ def write_sample(directory: Path) -> Path:
     directory.parent.mkdir(parents=True, exist_ok=True)
     _remove_leftovers(directory)
     partial = Path(tempfile.mkdtemp(prefix=f".{directory.name}.{os.getpid()}.", dir=directory.parent))
+    _in_use.add(partial)
     try:
         partial.chmod(0o755)
         _write(partial)
         _publish(partial, directory)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+        _in_use.discard(partial)
     return directory
 
 
@@ -134,7 +139,9 @@ def _refuse_foreign(directory: Path) -> None:
         return
     known = {*_FOLDERS, _QUESTIONS, _INFORMATION, _VERSION}
     keys = tuple(f"{company.key}_" for company in (TORVEXLEY, PELLAMOOR, SUNDREVALE))
-    foreign = [directory] if not directory.is_dir() else [p for p in directory.iterdir() if p.name not in known]
+    foreign = (
+        [directory] if not directory.is_dir() else [p for p in directory.iterdir() if p.name not in known]
+    )
     for folder in _FOLDERS:
         if (directory / folder).is_dir():
             foreign += [p for p in (directory / folder).iterdir() if not p.name.startswith(keys)]
@@ -149,7 +156,11 @@ def _remove_leftovers(directory: Path) -> None:
     """Remove temporary folders of calls that were killed; those of living processes are left alone."""
     for leftover in directory.parent.glob(f".{directory.name}.*.*"):
         process = leftover.name.removeprefix(f".{directory.name}.").split(".")[0]
-        if leftover.is_dir() and process.isdigit() and not _alive(int(process)):
+        if not process.isdigit():
+            continue
+        # Process numbers come again, in containers above all: our own number may be a dead process's.
+        used = leftover in _in_use if int(process) == os.getpid() else _alive(int(process))
+        if not used:
             shutil.rmtree(leftover, ignore_errors=True)
 
 
@@ -160,7 +171,7 @@ def _alive(process: int) -> bool:
         return False
     except PermissionError:
         return True
-    return process != os.getpid()  # in this process, only one call at a time writes
+    return True
 
 
 def _write(root: Path) -> None:
@@ -175,12 +186,13 @@ def _write(root: Path) -> None:
     read: dict[str, ReadBack] = {}
     for entry in entries():
         document = typeset(entry.build())
-        read[entry.name] = filing = read_back(entry.name, document)
+        path = root / f"pdfs/{entry.name}.pdf"
+        path.write_bytes(document.pdf)
+        read[entry.name] = filing = read_back(path, entry.name, document.places)
         if entry.as_text:
+            path.unlink()
             rows = [{"doc": entry.name, "page": i, "text": text} for i, text in enumerate(filing.pages)]
             _write_lines(root / entry.path, rows)
-        else:
-            (root / entry.path).write_bytes(document.pdf)
     questions = [*torvexley_questions(), *pellamoor_questions(), *sundrevale_questions()]
     _write_lines(root / _QUESTIONS, (q.record(i, read[q.filing]) for i, q in enumerate(questions, 1)))
     _write_lines(root / _INFORMATION, (_information(entry) for entry in entries()))
@@ -204,12 +216,13 @@ def _write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
 
 
 def _publish(partial: Path, directory: Path) -> None:
-    """Put ``partial`` in the place of ``directory``; if another process was first with a complete one, keep that."""
+    """Put ``partial`` in the place of ``directory``, unless another process was first with a complete one."""
     if directory.exists():
         if _complete(directory):
             return
         old = partial.with_name(partial.name + ".old")
-        directory.rename(old)
+        with suppress(FileNotFoundError):  # another process may have moved it first
+            directory.rename(old)
         shutil.rmtree(old, ignore_errors=True)
     try:
         partial.rename(directory)

@@ -62,7 +62,7 @@ class Chart:
         return self.liabilities + self.equity
 
     def open(self, plug: str, balances: Mapping[str, int]) -> Mapping[str, int]:
-        """Opening balances, with the equity account ``plug`` as what the assets leave after all other claims."""
+        """Opening balances, with the equity account ``plug`` as the rest of the assets."""
         claims = sum(balances[account] for account in self.claims if account != plug)
         return MappingProxyType({**balances, plug: sum(balances[a] for a in self.assets) - claims})
 
@@ -100,7 +100,7 @@ class Period:
     memo: Mapping[str, int]
 
     def total(self, *keys: str) -> int:
-        """Sum over ``keys``: an item, a prefix ending in a dot, or ``opening:account``, ``closing:account``."""
+        """Sum over items, prefixes of items that end in a dot, and ``opening:`` or ``closing:`` accounts."""
         total = 0
         for key in keys:
             side, _, account = key.partition(":")

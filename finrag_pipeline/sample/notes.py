@@ -1,4 +1,4 @@
-"""Tables of the notes that every company has: debt, property, inventories, leases, taxes, purchases of shares."""
+"""Tables of the notes that every company has: debt, property, inventories, leases and taxes."""
 
 from __future__ import annotations
 
@@ -25,11 +25,15 @@ def debt_table(company: Company, year: int, other: Sequence[tuple[str, int, int]
     now, before = company.outstanding(year), company.outstanding(year - 1)
     names = sorted({i.name: i.due for i in (*now, *before)}.items(), key=lambda pair: pair[1])
     rows = [
-        (name, sum(i.principal for i in now if i.name == name), sum(i.principal for i in before if i.name == name))
+        (
+            name,
+            sum(i.principal for i in now if i.name == name),
+            sum(i.principal for i in before if i.name == name),
+        )
         for name, _ in names
     ]
     rows += other
-    totals = tuple(sum(row[k] for row in rows) for k in (1, 2))
+    totals = (sum(row[1] for row in rows), sum(row[2] for row in rows))
     printed = [Line(r[0], (cell(r[1]), cell(r[2])), dollar=i == 0) for i, r in enumerate(rows)]
     years = company.years[year], company.years[year - 1]
     current = [p.closing.get("short_debt", 0) for p in years]
@@ -44,7 +48,9 @@ def debt_table(company: Company, year: int, other: Sequence[tuple[str, int, int]
 def debt_maturities(company: Company, year: int, other: Sequence[tuple[int, int]] = ()) -> Ruled:
     """Principal due in each of the next five years and after; ``other`` are further (due year, amount)."""
     due = [(i.due, i.principal) for i in company.outstanding(year)] + list(other)
-    rows = [(str(y), cell(sum(amount for when, amount in due if when == y))) for y in range(year + 1, year + 6)]
+    rows = [
+        (str(y), cell(sum(amount for when, amount in due if when == y))) for y in range(year + 1, year + 6)
+    ]
     rows.append(("Thereafter", cell(sum(amount for when, amount in due if when > year + 5))))
     rows.append(("Total principal payments", cell(sum(amount for _, amount in due))))
     return Ruled(
@@ -79,7 +85,8 @@ def split_table(
 ) -> Figures:
     """A balance at two year-ends split by class (label, weight)."""
     columns = [
-        allocate(company.years[y].closing[account], [weight for _, weight in classes]) for y in (year, year - 1)
+        allocate(company.years[y].closing[account], [weight for _, weight in classes])
+        for y in (year, year - 1)
     ]
     printed = [
         Line(label, tuple(cell(parts[i]) for parts in columns), dollar=i == 0)
@@ -110,7 +117,8 @@ def lease_maturities(
     parts = allocate(payments, weights)
     labels = [*(str(y) for y in range(year + 1, year + 6)), "Thereafter"]
     printed = [
-        Line(label, (cell(part),), dollar=i == 0) for i, (label, part) in enumerate(zip(labels, parts, strict=True))
+        Line(label, (cell(part),), dollar=i == 0)
+        for i, (label, part) in enumerate(zip(labels, parts, strict=True))
     ]
     printed.append(Line("Total undiscounted lease payments", (cell(payments),), "subtotal"))
     printed.append(Line("Less: imputed interest", (cell(liability - payments),)))
@@ -124,7 +132,7 @@ def tax_reconciliation(company: Company, year: int, parts: Sequence[tuple[str, i
     Args:
         company: whose taxes.
         year: the latest year.
-        parts: (label, tenths of a percent of pretax income) of the items between; the sign is that of the tax.
+        parts: (label, tenths of a percent of pretax income) of the items between, signed as the tax.
         last: label of the item that takes the rest.
     """
     columns = []

@@ -24,7 +24,8 @@ def _annual(year: int) -> str:
 def _metrics() -> list[Question]:
     y22, y23 = PELLAMOOR.years[2022], PELLAMOOR.years[2023]
     intensity = [
-        Decimal(-PELLAMOOR.years[y].total("inv.capex")) * 100 / PELLAMOOR.years[y].revenue for y in (2021, 2022, 2023)
+        Decimal(-PELLAMOOR.years[y].total("inv.capex")) * 100 / PELLAMOOR.years[y].revenue
+        for y in (2021, 2022, 2023)
     ]
     stock = Decimal(y23.closing["inventories"] + y22.closing["inventories"]) / 2
     return [
@@ -32,9 +33,9 @@ def _metrics() -> list[Question]:
             PELLAMOOR,
             _annual(2022),
             METRICS,
-            "What is the FY2022 operating cash flow ratio for Pellamoor? Operating cash flow ratio is defined as: cash from "
-            "operations / total current liabilities. Round your answer to two decimal places, using the cash flow statement and "
-            "the statement of financial position.",
+            "What is the FY2022 operating cash flow ratio for Pellamoor? Operating cash flow ratio is "
+            "defined as: cash from operations / total current liabilities. Round your answer to two "
+            "decimal places, using the cash flow statement and the statement of financial position.",
             str(quotient(y22.operating_cash, y22.balance(PELLAMOOR.chart.current_liabilities))),
             (Source("cash_flows", "Net cash provided by operating activities"), Source("position")),
             line_items(
@@ -47,24 +48,28 @@ def _metrics() -> list[Question]:
             PELLAMOOR,
             _annual(2023),
             METRICS,
-            "What is the FY2021 - FY2023 3 year average of capex as a % of revenue for Pellamoor? Answer in units of percents and "
-            "round to one decimal place. Use the statement of cash flows and the statement of earnings.",
+            "What is the FY2021 - FY2023 3 year average of capex as a % of revenue for Pellamoor? Answer "
+            "in units of percents and round to one decimal place. Use the statement of cash flows and the "
+            "statement of earnings.",
             f"{quotient(sum(intensity, Decimal(0)), 3, 1)}%",
             (Source("cash_flows", "Purchases of property and equipment"), Source("income")),
-            line_items(("Capital expenditures", "Purchases of property and equipment"), ("Revenue", "Net sales")),
+            line_items(
+                ("Capital expenditures", "Purchases of property and equipment"), ("Revenue", "Net sales")
+            ),
             _NUMERICAL,
         ),
         Question(
             PELLAMOOR,
             _annual(2023),
             METRICS,
-            "What is Pellamoor's FY2023 inventory turnover ratio? It is defined as: FY2023 cost of goods sold / average inventory "
-            "between FY2022 and FY2023. Round your answer to two decimal places, using the statement of earnings and the "
-            "statement of financial position.",
+            "What is Pellamoor's FY2023 inventory turnover ratio? It is defined as: FY2023 cost of goods "
+            "sold / average inventory between FY2022 and FY2023. Round your answer to two decimal places, "
+            "using the statement of earnings and the statement of financial position.",
             str(quotient(-y23.total("cost."), stock)),
             (Source("income"), Source("position")),
             line_items(
-                ("Cost of goods sold", "Cost of goods sold and occupancy costs"), ("Inventories", "Merchandise inventories")
+                ("Cost of goods sold", "Cost of goods sold and occupancy costs"),
+                ("Inventories", "Merchandise inventories"),
             ),
             _NUMERICAL,
         ),
@@ -72,7 +77,8 @@ def _metrics() -> list[Question]:
             PELLAMOOR,
             _annual(2022),
             METRICS,
-            "What is Pellamoor's FY2022 total amount of cash dividends paid (in USD millions)? Use the cash flow statement.",
+            "What is Pellamoor's FY2022 total amount of cash dividends paid (in USD millions)? Use the "
+            "cash flow statement.",
             usd_millions(-y22.total("fin.dividends"), _UNIT),
             (Source("cash_flows", "Cash dividends paid"),),
             line_items(("Dividends", "Cash dividends paid")),
@@ -93,11 +99,13 @@ def _domain() -> list[Question]:
             PELLAMOOR,
             _annual(2023),
             DOMAIN,
-            "Does Pellamoor have a reasonably healthy liquidity profile based on its quick ratio for FY2023? If the quick ratio is not "
-            "relevant to measure liquidity, please state that and explain why.",
+            "Does Pellamoor have a reasonably healthy liquidity profile based on its quick ratio for "
+            "FY2023? If the quick ratio is not relevant to measure liquidity, please state that and "
+            "explain why.",
             f"{verdict}. The quick ratio was {ratio}, {'below' if ratio < 1 else 'at or above'} 1.",
             (Source("position"),),
-            f"(Current assets - inventories - prepaid expenses) / current liabilities = {quick:,} / {current:,}",
+            f"(Current assets - inventories - prepaid expenses) / current liabilities = {quick:,} / "
+            f"{current:,}",
             "Logical reasoning (based on numerical reasoning)",
             "dg02",
         ),
@@ -105,9 +113,10 @@ def _domain() -> list[Question]:
             PELLAMOOR,
             _annual(2023),
             DOMAIN,
-            "What drove the gross margin change of Pellamoor as of FY2023? If gross margin is not a useful metric for a company like "
-            "this, then please state that and explain why.",
-            f"Gross margin moved from {margins[0]} to {margins[1]} of net sales because of {MARGIN_REASONS[2023]}.",
+            "What drove the gross margin change of Pellamoor as of FY2023? If gross margin is not a useful "
+            "metric for a company like this, then please state that and explain why.",
+            f"Gross margin moved from {margins[0]} to {margins[1]} of net sales because of "
+            f"{MARGIN_REASONS[2023]}.",
             (Source("mdna.margin"),),
             None,
             "Information extraction",
@@ -128,7 +137,8 @@ def _domain() -> list[Question]:
             PELLAMOOR,
             _annual(2023),
             DOMAIN,
-            "What became of the overtime suit of Pellamoor's former assistant managers, according to the FY2023 report?",
+            "What became of the overtime suit of Pellamoor's former assistant managers, according to the "
+            "FY2023 report?",
             SUIT[2023],
             (Source("legal"),),
             None,
@@ -144,10 +154,13 @@ def _stores(year: int) -> Question:
         PELLAMOOR,
         _annual(year),
         NOVEL,
-        f"How many stores did Pellamoor operate at the end of fiscal {year}, and how many more was that than a year earlier?",
-        f"{now['stores']} stores, {now['stores'] - before['stores']} more than at the end of fiscal {year - 1}.",
+        f"How many stores did Pellamoor operate at the end of fiscal {year}, and how many more was that "
+        "than a year earlier?",
+        f"{now['stores']} stores, {now['stores'] - before['stores']} more than at the end of fiscal "
+        f"{year - 1}.",
         (Source("stores"),),
-        f"{now['stores']} - {before['stores']}; {now['stores_opened']} opened and {now['stores_closed']} closed.",
+        f"{now['stores']} - {before['stores']}; {now['stores_opened']} opened and {now['stores_closed']} "
+        "closed.",
     )
 
 
@@ -159,17 +172,18 @@ def _release() -> list[Question]:
             PELLAMOOR,
             _RELEASE,
             NOVEL,
-            "What net sales did Pellamoor report for the first quarter of fiscal 2023, and how did diluted earnings per share compare "
-            "with the prior-year quarter?",
-            f"Net sales were {money(new.revenue, _UNIT)} ({growth(new.revenue, old.revenue)}% growth); diluted earnings per share "
-            f"were ${new.eps_diluted} against ${old.eps_diluted}.",
+            "What net sales did Pellamoor report for the first quarter of fiscal 2023, and how did diluted "
+            "earnings per share compare with the prior-year quarter?",
+            f"Net sales were {money(new.revenue, _UNIT)} ({growth(new.revenue, old.revenue)}% growth); "
+            f"diluted earnings per share were ${new.eps_diluted} against ${old.eps_diluted}.",
             (Source("release.headline"),),
         ),
         Question(
             PELLAMOOR,
             _RELEASE,
             NOVEL,
-            "What range of diluted earnings per share before impairment did Pellamoor forecast for fiscal 2023 in October 2022?",
+            "What range of diluted earnings per share before impairment did Pellamoor forecast for fiscal "
+            "2023 in October 2022?",
             f"{OUTLOOK[outlook]} per diluted share.",
             (Source("release.outlook"),),
         ),
@@ -177,10 +191,10 @@ def _release() -> list[Question]:
             PELLAMOOR,
             _RELEASE,
             NOVEL,
-            "What was Pellamoor's adjusted EBITDA in the quarter ended September 24, 2022, and how large was the difference between "
-            "it and net earnings?",
-            f"{money(adjusted_ebitda(new), _UNIT)}, which is {money(adjusted_ebitda(new) - new.net_income, _UNIT)} above net "
-            f"earnings.",
+            "What was Pellamoor's adjusted EBITDA in the quarter ended September 24, 2022, and how large "
+            "was the difference between it and net earnings?",
+            f"{money(adjusted_ebitda(new), _UNIT)}, which is "
+            f"{money(adjusted_ebitda(new) - new.net_income, _UNIT)} above net earnings.",
             (Source("reconciliation"),),
         ),
     ]

@@ -26,8 +26,8 @@ def sundrevale_questions() -> list[Question]:
             SUNDREVALE,
             _ANNUAL,
             METRICS,
-            "What is Sundrevale's 2 year total revenue CAGR from FY2020 to FY2022 (in units of percents and round to one decimal "
-            "place)? Use the statement of operations.",
+            "What is Sundrevale's 2 year total revenue CAGR from FY2020 to FY2022 (in units of percents "
+            "and round to one decimal place)? Use the statement of operations.",
             f"{quotient(yearly, 1, 1)}%",
             (Source("income"),),
             line_items(("Total revenue", "Total revenue")),
@@ -37,7 +37,8 @@ def sundrevale_questions() -> list[Question]:
             SUNDREVALE,
             _ANNUAL,
             METRICS,
-            "What is the year end FY2022 deferred revenue of Sundrevale, in USD millions? Refer to the balance sheet.",
+            "What is the year end FY2022 deferred revenue of Sundrevale, in USD millions? Refer to the "
+            "balance sheet.",
             usd_millions(y22.closing["deferred_revenue"], _UNIT),
             (Source("position"),),
             line_items(("Deferred revenue", "Deferred revenue")),
@@ -47,7 +48,8 @@ def sundrevale_questions() -> list[Question]:
             SUNDREVALE,
             _ANNUAL,
             DOMAIN,
-            "Are there any product or service categories that represent more than 20% of Sundrevale's revenue for FY2022?",
+            "Are there any product or service categories that represent more than 20% of Sundrevale's "
+            "revenue for FY2022?",
             f"Yes, subscriptions, which made up {percent(subscription, y22.revenue, 0)} of total revenue.",
             (Source("income"),),
             f"{subscription:,} / {y22.revenue:,}",
@@ -58,7 +60,8 @@ def sundrevale_questions() -> list[Question]:
             SUNDREVALE,
             _ANNUAL,
             NOVEL,
-            "What was Sundrevale's net retention rate at the end of FY2022, and how many customers had contracts above $100,000?",
+            "What was Sundrevale's net retention rate at the end of FY2022, and how many customers had "
+            "contracts above $100,000?",
             f"{y22.memo['retention']}%; {y22.memo['large_customers']} customers.",
             (Source("business.customers"), Source("mdna.metrics")),
         ),
@@ -74,11 +77,12 @@ def sundrevale_questions() -> list[Question]:
             SUNDREVALE,
             _RELEASE,
             NOVEL,
-            "What was Sundrevale's non-GAAP income from operations in Q1 of 2023, and which items lie between it and the GAAP loss "
-            "from operations?",
-            f"{money(non_gaap_income(QUARTER_2023), _UNIT)}; the GAAP loss of {money(QUARTER_2023.operating_income, _UNIT)} is "
-            f"adjusted for stock-based compensation ({money(QUARTER_2023.total('adj.sbc'), _UNIT)}), amortization of intangible "
-            f"assets ({money(QUARTER_2023.total('adj.amortization'), _UNIT)}) and restructuring "
+            "What was Sundrevale's non-GAAP income from operations in Q1 of 2023, and which items lie "
+            "between it and the GAAP loss from operations?",
+            f"{money(non_gaap_income(QUARTER_2023), _UNIT)}; the GAAP loss of "
+            f"{money(QUARTER_2023.operating_income, _UNIT)} is adjusted for stock-based compensation "
+            f"({money(QUARTER_2023.total('adj.sbc'), _UNIT)}), amortization of intangible assets "
+            f"({money(QUARTER_2023.total('adj.amortization'), _UNIT)}) and restructuring "
             f"({money(QUARTER_2023.total('opex.restructuring'), _UNIT)}).",
             (Source("release.operating"), Source("reconciliation")),
         ),

@@ -51,8 +51,8 @@ def _same_question_every_year() -> list[Question]:
             _ask(
                 _annual(year),
                 METRICS,
-                f"What is the FY{year} capital expenditure amount (in USD millions) for Torvexley? Answer by relying on the "
-                f"details shown in the cash flow statement.",
+                f"What is the FY{year} capital expenditure amount (in USD millions) for Torvexley? Answer "
+                "by relying on the details shown in the cash flow statement.",
                 usd_millions(-now.total("inv.capex"), _UNIT),
                 Source("cash_flows", "Capital expenditures"),
                 why=line_items(("Capital expenditures", "Capital expenditures")),
@@ -61,8 +61,10 @@ def _same_question_every_year() -> list[Question]:
             _ask(
                 _annual(year),
                 DOMAIN,
-                f"How much has the effective tax rate of Torvexley changed between FY{year - 1} and FY{year}, and why?",
-                f"It changed from {rates[0]} in FY{year - 1} to {rates[1]} in FY{year}, due to {TAX_REASONS[year]}.",
+                f"How much has the effective tax rate of Torvexley changed between FY{year - 1} and "
+                f"FY{year}, and why?",
+                f"It changed from {rates[0]} in FY{year - 1} to {rates[1]} in FY{year}, due to "
+                f"{TAX_REASONS[year]}.",
                 Source("mdna.taxes"),
                 reasoning=_NUMERICAL,
                 domain="dg19",
@@ -87,7 +89,8 @@ def _metrics() -> list[Question]:
         _ask(
             _annual(2022),
             METRICS,
-            "What is the year end FY2022 net PPNE for Torvexley? Answer in USD millions, using the balance sheet.",
+            "What is the year end FY2022 net PPNE for Torvexley? Answer in USD millions, using the balance "
+            "sheet.",
             usd_millions(y22.closing["ppe"], _UNIT),
             Source("position"),
             why=line_items(("Net PP&E", "Property, plant and equipment, net")),
@@ -96,9 +99,9 @@ def _metrics() -> list[Question]:
         _ask(
             _annual(2023),
             METRICS,
-            "What is the FY2023 fixed asset turnover ratio for Torvexley? Fixed asset turnover ratio is defined as: FY2023 revenue "
-            "/ (average PP&E between FY2022 and FY2023). Round your answer to two decimal places. Base your judgments on the "
-            "statement of income and the balance sheet.",
+            "What is the FY2023 fixed asset turnover ratio for Torvexley? Fixed asset turnover ratio is "
+            "defined as: FY2023 revenue / (average PP&E between FY2022 and FY2023). Round your answer to "
+            "two decimal places. Base your judgments on the statement of income and the balance sheet.",
             str(quotient(y23.revenue, average)),
             Source("income"),
             Source("position"),
@@ -108,12 +111,15 @@ def _metrics() -> list[Question]:
         _ask(
             _annual(2022),
             METRICS,
-            "What is the FY2022 retention ratio (using total cash dividends paid and net income) for Torvexley? Round the answer to "
-            "two decimal places. Use the cash flow statement and the income statement.",
+            "What is the FY2022 retention ratio (using total cash dividends paid and net income) for "
+            "Torvexley? Round the answer to two decimal places. Use the cash flow statement and the income "
+            "statement.",
             str(quotient(kept, 1)),
             Source("income"),
             Source("cash_flows", "Dividends paid"),
-            why=line_items(("Dividends paid", "Dividends paid to shareholders"), ("Net income", "Net income")),
+            why=line_items(
+                ("Dividends paid", "Dividends paid to shareholders"), ("Net income", "Net income")
+            ),
             reasoning=_NUMERICAL,
         ),
     ]
@@ -128,9 +134,10 @@ def _annual_narrative() -> list[Question]:
         _ask(
             _annual(2022),
             DOMAIN,
-            "Does Torvexley have an improving gross margin profile as of FY2022? If gross margin is not a useful metric for a company "
-            "like this, then state that and explain why.",
-            f"Gross margin {verb} from {margin(y21)} in FY2021 to {margin(y22)} in FY2022, as {MARGIN_REASONS[2022]}.",
+            "Does Torvexley have an improving gross margin profile as of FY2022? If gross margin is not a "
+            "useful metric for a company like this, then state that and explain why.",
+            f"Gross margin {verb} from {margin(y21)} in FY2021 to {margin(y22)} in FY2022, as "
+            f"{MARGIN_REASONS[2022]}.",
             Source("mdna.margin"),
             reasoning=_LOGICAL,
             domain="dg01",
@@ -138,7 +145,8 @@ def _annual_narrative() -> list[Question]:
         _ask(
             _annual(2022),
             DOMAIN,
-            "As of the end of FY2022, what principal of Torvexley's debt falls due in 2024, and which notes are these?",
+            "As of the end of FY2022, what principal of Torvexley's debt falls due in 2024, and which "
+            "notes are these?",
             f"{money(sum(i.principal for i in due), _UNIT)}: the {joined([i.name for i in due])}.",
             Source("note.maturities"),
             Source("note.debt"),
@@ -155,7 +163,8 @@ def _annual_narrative() -> list[Question]:
         _ask(
             _annual(2022),
             NOVEL,
-            f"How much goodwill did Torvexley record when it acquired {TARGET}, and what share of the purchase price was that?",
+            f"How much goodwill did Torvexley record when it acquired {TARGET}, and what share of the "
+            "purchase price was that?",
             f"{money(y22.total('inv.acq.goodwill'), _UNIT)}, or "
             f"{percent(-y22.total('inv.acq.goodwill'), acquisition_price())} of the price.",
             Source("note.acquisition"),
@@ -169,8 +178,8 @@ def _interim() -> list[Question]:
         _ask(
             _QUARTERLY,
             DOMAIN,
-            "Which securities of Torvexley are registered to trade on a national securities exchange, and under which symbol, as of "
-            "Q2 of 2023?",
+            "Which securities of Torvexley are registered to trade on a national securities exchange, and "
+            "under which symbol, as of Q2 of 2023?",
             f"{TORVEXLEY.par}, trading symbol {TORVEXLEY.ticker}, on the {TORVEXLEY.exchange}.",
             Source("cover.securities"),
             reasoning=_EXTRACTION,
@@ -179,10 +188,10 @@ def _interim() -> list[Question]:
         _ask(
             _QUARTERLY,
             NOVEL,
-            "What total charges does Torvexley expect from closing the Marrowick foundry, and how much of it was recorded in the "
-            "first half of 2023?",
-            f"It expects {CLOSURE_COST}, of which {money(HALF_2023.total('opex.restructuring'), _UNIT)} were recorded in the first "
-            f"half.",
+            "What total charges does Torvexley expect from closing the Marrowick foundry, and how much of "
+            "it was recorded in the first half of 2023?",
+            f"It expects {CLOSURE_COST}, of which {money(HALF_2023.total('opex.restructuring'), _UNIT)} "
+            "were recorded in the first half.",
             Source("mdna.restructuring"),
         ),
         _ask(
@@ -195,8 +204,8 @@ def _interim() -> list[Question]:
         _ask(
             _QUARTERLY,
             METRICS,
-            "What was Torvexley's operating income in Q2 of 2023 (in USD millions), and how did it change against Q2 of 2022? Use the "
-            "income statement.",
+            "What was Torvexley's operating income in Q2 of 2023 (in USD millions), and how did it change "
+            "against Q2 of 2022? Use the income statement.",
             f"{usd_millions(SECOND_2023.operating_income, _UNIT)}, a change of "
             f"{growth(SECOND_2023.operating_income, SECOND_2022.operating_income)}%.",
             Source("income"),
@@ -222,7 +231,8 @@ def _interim() -> list[Question]:
         _ask(
             _CURRENT,
             NOVEL,
-            "What is the date of the earliest event that Torvexley's current report on its acquisition covers?",
+            "What is the date of the earliest event that Torvexley's current report on its acquisition "
+            "covers?",
             "November 3, 2022.",
             Source("cover.date"),
         ),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from finrag_pipeline.errors import BenchmarkError
-from finrag_pipeline.sample.typesetting import Place, Typeset
+from finrag_pipeline.filings.pdf import read_pages
+from finrag_pipeline.sample.typesetting import Place
 
 _SLACK = 2.0  # points by which a line may stand out of the recorded box
+_ALL_PAGES = 1_000
 
 
 @dataclass(frozen=True)
@@ -48,38 +52,41 @@ class ReadBack:
         return found[0]
 
 
-def read_back(name: str, document: Typeset) -> ReadBack:
-    """Extract the text of every page of ``document`` and of its marked passages.
+def read_back(path: Path, name: str, places: Iterable[Place]) -> ReadBack:
+    """Extract the text of every page of the PDF at ``path`` and of its marked passages.
+
+    The pipeline's own extraction is used, so that evidence agrees with it to the letter.
 
     Raises:
         BenchmarkError: a marked passage does not stand in one piece in the text of its page.
     """
-    import pymupdf
-
+    table = read_pages(path, name, 0, _ALL_PAGES)
+    pages: list[str] = table["text"].to_pylist()
+    words = table["words"].to_pylist()
     passages: dict[str, list[Passage]] = {}
-    with pymupdf.open(stream=document.pdf, filetype="pdf") as pdf:
-        pages = [page.get_text("text") for page in pdf]
-        lines = [_lines(page.get_text("dict", flags=pymupdf.TEXTFLAGS_TEXT)) for page in pdf]
-    for place in document.places:
-        text = _between(lines[place.page], place)
-        if not text or text not in pages[place.page]:
+    for place in places:
+        text = _passage(pages[place.page], words[place.page], place)
+        if text is None:
             raise BenchmarkError(
-                f"Passage '{place.mark}' is not in one piece on page {place.page} of the sample filing {name}.",
+                f"Passage '{place.mark}' is not in one piece on page {place.page} of the sample filing "
+                f"{name}.",
                 "Set it apart from its neighbours in the sample's layout.",
             )
         passages.setdefault(place.mark, []).append(Passage(place.page, text))
     return ReadBack(name, pages, passages)
 
 
-def _lines(content: dict) -> list[tuple[float, str]]:
-    """Vertical middle and text of each line, in the order of the page's text."""
-    return [
-        ((line["bbox"][1] + line["bbox"][3]) / 2, "".join(span["text"] for span in line["spans"]))
-        for block in content["blocks"]
-        for line in block.get("lines", ())
-    ]
-
-
-def _between(lines: Sequence[tuple[float, str]], place: Place) -> str:
-    inside = [text for middle, text in lines if place.top - _SLACK <= middle <= place.bottom + _SLACK]
-    return "\n".join(inside)
+def _passage(text: str, words: Sequence[Mapping[str, Any]], place: Place) -> str | None:
+    """The lines of a page's ``text`` that stand in ``place``, or None if they do not follow one another."""
+    middles: dict[tuple[int, int], float] = {}
+    for word in words:
+        middles.setdefault((word["block"], word["line"]), (word["y0"] + word["y1"]) / 2)
+    lines = text.split("\n")
+    printed = [i for i, line in enumerate(lines) if line.strip()]
+    if len(printed) != len(middles):
+        return None
+    top, bottom = place.top - _SLACK, place.bottom + _SLACK
+    inside = [k for k, middle in enumerate(middles.values()) if top <= middle <= bottom]
+    if not inside or inside != list(range(inside[0], inside[-1] + 1)):
+        return None
+    return "\n".join(lines[printed[inside[0]] : printed[inside[-1]] + 1])

@@ -35,7 +35,13 @@ OUTLOOK = {
 
 
 def _statements(
-    company: Company, now: Period, before: Period, year_end: Period, dates: tuple[str, str], columns: tuple[str, str], span: str
+    company: Company,
+    now: Period,
+    before: Period,
+    year_end: Period,
+    dates: tuple[str, str],
+    columns: tuple[str, str],
+    span: str,
 ) -> list[Block]:
     def title(name: str) -> tuple[str, str]:
         return company.registrant, f"{name.upper()} (UNAUDITED)"
@@ -43,11 +49,21 @@ def _statements(
     return [
         PageBreak(),
         Figures(
-            lines(company.income.rows, [now, before]), columns, ((span, 2),), title(company.income.title), company.note, "income"
+            lines(company.income.rows, [now, before]),
+            columns,
+            ((span, 2),),
+            title(company.income.title),
+            company.note,
+            "income",
         ),
         PageBreak(),
         Figures(
-            lines(company.position.rows, [now, year_end]), dates, (), title(company.position.title), company.note, "position"
+            lines(company.position.rows, [now, year_end]),
+            dates,
+            (),
+            title(company.position.title),
+            company.note,
+            "position",
         ),
         PageBreak(),
         Figures(
@@ -62,7 +78,7 @@ def _statements(
 
 
 def adjusted_ebitda(period: Period) -> int:
-    """Pellamoor's measure: earnings before interest, taxes, depreciation, share awards, openings and closures."""
+    """Pellamoor's measure: EBITDA before share awards, pre-opening expenses and impairment."""
     return (
         period.net_income
         - period.total("tax.", "other.", "opex.preopening", "opex.impairment")
@@ -82,7 +98,9 @@ def _food_reconciliation() -> Figures:
         ("Impairment and store closure charges", [-p.total("opex.impairment") for p in periods]),
     ]
     printed = [Line(label, tuple(map(cell, v)), dollar=i == 0) for i, (label, v) in enumerate(rows) if any(v)]
-    printed.append(Line("Adjusted EBITDA", tuple(cell(adjusted_ebitda(p)) for p in periods), "total", dollar=True))
+    printed.append(
+        Line("Adjusted EBITDA", tuple(cell(adjusted_ebitda(p)) for p in periods), "total", dollar=True)
+    )
     return Figures(
         printed,
         ("September 24, 2022", "September 25, 2021"),
@@ -102,10 +120,12 @@ def pellamoor_release() -> Document:
         Heading("Pellamoor Provisions Reports First Quarter Results of Fiscal 2023", 1, centred=True),
         RuleLine(),
         Text(
-            f"WEST HALLANDER, Maryland, October 27, 2022. Pellamoor Provisions Co. (NASDAQ: {PELLAMOOR.ticker}) today reported net "
-            f"sales of {money(new.revenue, unit)} for the thirteen weeks ended September 24, 2022, "
-            f"{'an increase' if new.revenue > old.revenue else 'a decrease'} of {growth(new.revenue, old.revenue)}% from the same "
-            f"quarter of fiscal 2022. Diluted net earnings per share were ${new.eps_diluted}, compared with ${old.eps_diluted}.",
+            "WEST HALLANDER, Maryland, October 27, 2022. Pellamoor Provisions Co. (NASDAQ: "
+            f"{PELLAMOOR.ticker}) today reported net sales of {money(new.revenue, unit)} for the thirteen "
+            "weeks ended September 24, 2022, "
+            f"{'an increase' if new.revenue > old.revenue else 'a decrease'} of "
+            f"{growth(new.revenue, old.revenue)}% from the same quarter of fiscal 2022. Diluted net "
+            f"earnings per share were ${new.eps_diluted}, compared with ${old.eps_diluted}.",
             mark="release.headline",
         ),
         Heading("Highlights of the quarter"),
@@ -116,19 +136,23 @@ def pellamoor_release() -> Document:
             bullet=True,
         ),
         Text(
-            f"Adjusted EBITDA {moved(adjusted_ebitda(new), adjusted_ebitda(old))} to {money(adjusted_ebitda(new), unit)}",
+            f"Adjusted EBITDA {moved(adjusted_ebitda(new), adjusted_ebitda(old))} to "
+            f"{money(adjusted_ebitda(new), unit)}",
             bullet=True,
         ),
         Text(
-            f"{word(new.memo['stores_opened']).capitalize()} stores opened, which brings their number to {new.memo['stores']}",
+            f"{word(new.memo['stores_opened']).capitalize()} stores opened, which brings their number to "
+            f"{new.memo['stores']}",
             bullet=True,
             mark="release.stores",
         ),
-        Text(f"{money(new.total('fin.repurchases'), unit)} spent on repurchases of common stock", bullet=True),
         Text(
-            f"\"Our customers traded down within the store rather than out of it,\" said {chief[0]}, {chief[1].lower()}. \"They "
-            f"bought more soup from our kitchens and fewer restaurant meals. That helps sales, but the higher cost of wages and "
-            f"spoilage weighed on profit.\""
+            f"{money(new.total('fin.repurchases'), unit)} spent on repurchases of common stock", bullet=True
+        ),
+        Text(
+            f'"Our customers traded down within the store rather than out of it," said {chief[0]}, '
+            f'{chief[1].lower()}. "They bought more soup from our kitchens and fewer restaurant meals. '
+            'That helps sales, but the higher cost of wages and spoilage weighed on profit."'
         ),
         Heading("Sales by category"),
         Ruled(
@@ -138,17 +162,25 @@ def pellamoor_release() -> Document:
                     name,
                     f"${new.total(f'revenue.{key}'):,}",
                     f"${old.total(f'revenue.{key}'):,}",
-                    percent(new.total(f"revenue.{key}") - old.total(f"revenue.{key}"), old.total(f"revenue.{key}")),
+                    percent(
+                        new.total(f"revenue.{key}") - old.total(f"revenue.{key}"), old.total(f"revenue.{key}")
+                    ),
                 )
                 for key, name in CATEGORIES.items()
             ],
             mark="categories",
         ),
         Heading("Outlook for fiscal 2023"),
-        Ruled(("Measure", "Fiscal year ending June 24, 2023"), list(OUTLOOK.items()), mark="release.outlook", widths=(2, 1.4)),
+        Ruled(
+            ("Measure", "Fiscal year ending June 24, 2023"),
+            list(OUTLOOK.items()),
+            mark="release.outlook",
+            widths=(2, 1.4),
+        ),
         Text(
-            f"{finance[0]}, {finance[1].lower()}, will discuss these results in a call at 9:00 a.m. Adjusted EBITDA is not a measure "
-            f"under generally accepted accounting principles; the last page reconciles it with net earnings."
+            f"{finance[0]}, {finance[1].lower()}, will discuss these results in a call at 9:00 a.m. "
+            "Adjusted EBITDA is not a measure under generally accepted accounting principles; the last "
+            "page reconciles it with net earnings."
         ),
         Text(f"<i>{FICTITIOUS}</i>", small=True, centred=True),
         *_statements(
@@ -163,13 +195,21 @@ def pellamoor_release() -> Document:
         _food_reconciliation(),
     ]
     return Document(
-        "PELLAMOOR_2023Q1_EARNINGS", "Pellamoor first quarter release", blocks, PELLAMOOR.theme, numbering="body"
+        "PELLAMOOR_2023Q1_EARNINGS",
+        "Pellamoor first quarter release",
+        blocks,
+        PELLAMOOR.theme,
+        numbering="body",
     )
 
 
 def non_gaap_income(period: Period) -> int:
     """Sundrevale's non-GAAP income from operations."""
-    return period.operating_income + period.total("adj.sbc", "adj.amortization") - period.total("opex.restructuring")
+    return (
+        period.operating_income
+        + period.total("adj.sbc", "adj.amortization")
+        - period.total("opex.restructuring")
+    )
 
 
 def _soft_reconciliation() -> Figures:
@@ -182,9 +222,16 @@ def _soft_reconciliation() -> Figures:
     ]
     printed = [Line(label, tuple(map(cell, v)), dollar=i == 0) for i, (label, v) in enumerate(rows)]
     printed.append(
-        Line("Non-GAAP income from operations", tuple(cell(non_gaap_income(p)) for p in periods), "total", dollar=True)
+        Line(
+            "Non-GAAP income from operations",
+            tuple(cell(non_gaap_income(p)) for p in periods),
+            "total",
+            dollar=True,
+        )
     )
-    printed.append(Line("Non-GAAP operating margin", tuple(percent(non_gaap_income(p), p.revenue) for p in periods)))
+    printed.append(
+        Line("Non-GAAP operating margin", tuple(percent(non_gaap_income(p), p.revenue) for p in periods))
+    )
     return Figures(
         printed,
         ("2023", "2022"),
@@ -203,18 +250,20 @@ def sundrevale_release() -> Document:
     blocks: list[Block] = [
         Heading("Sundrevale Announces First Quarter 2023 Financial Results", 1, centred=True),
         Text(
-            f"<i>Revenue of {money(new.revenue, unit)}, up {growth(new.revenue, old.revenue)}% year over year; "
-            f"{new.memo['large_customers']} customers above $100,000</i>",
+            f"<i>Revenue of {money(new.revenue, unit)}, up {growth(new.revenue, old.revenue)}% year over "
+            f"year; {new.memo['large_customers']} customers above $100,000</i>",
             centred=True,
             mark="release.headline",
         ),
         Text(
-            f"PORT ANSLEY, Massachusetts, May 4, 2023. Sundrevale Software, Inc. (NASDAQ: {SUNDREVALE.ticker}), which makes planning "
-            f"software for logistics, today announced results for the quarter ended March 31, 2023."
+            "PORT ANSLEY, Massachusetts, May 4, 2023. Sundrevale Software, Inc. (NASDAQ: "
+            f"{SUNDREVALE.ticker}), which makes planning software for logistics, today announced results "
+            "for the quarter ended March 31, 2023."
         ),
         Text(
-            f"\"Freight is slow, and slow markets are when shippers look at what they waste,\" said {chief[0]}, co-founder and chief "
-            f"executive officer. \"Dock was part of half of our new contracts.\""
+            '"Freight is slow, and slow markets are when shippers look at what they waste," said '
+            f'{chief[0]}, co-founder and chief executive officer. "Dock was part of half of our new '
+            'contracts."'
         ),
         Heading("First quarter results"),
         Text(
@@ -224,15 +273,16 @@ def sundrevale_release() -> Document:
             mark="release.revenue",
         ),
         Text(
-            f"<b>Operating result:</b> GAAP loss from operations was {money(new.operating_income, unit)}, compared with "
-            f"{money(old.operating_income, unit)} in the first quarter of 2022. Non-GAAP income from operations was "
-            f"{money(non_gaap_income(new), unit)}.",
+            f"<b>Operating result:</b> GAAP loss from operations was {money(new.operating_income, unit)}, "
+            f"compared with {money(old.operating_income, unit)} in the first quarter of 2022. Non-GAAP "
+            f"income from operations was {money(non_gaap_income(new), unit)}.",
             bullet=True,
             mark="release.operating",
         ),
         Text(
-            f"<b>Cash flow:</b> Operating activities provided {money(new.operating_cash, unit)}; cash and marketable securities were "
-            f"{money(new.balance(('cash', 'securities')), unit)} at the end of the quarter.",
+            f"<b>Cash flow:</b> Operating activities provided {money(new.operating_cash, unit)}; cash and "
+            f"marketable securities were {money(new.balance(('cash', 'securities')), unit)} at the end of "
+            "the quarter.",
             bullet=True,
         ),
         Text(
@@ -241,7 +291,11 @@ def sundrevale_release() -> Document:
             bullet=True,
             mark="release.obligations",
         ),
-        Text(f"<b>Customers:</b> {new.memo['customers']:,} at quarter-end, after {old.memo['customers']:,} a year ago.", bullet=True),
+        Text(
+            f"<b>Customers:</b> {new.memo['customers']:,} at quarter-end, after {old.memo['customers']:,} "
+            "a year ago.",
+            bullet=True,
+        ),
         Heading("Guidance"),
         Ruled(
             ("(in millions)", "Second quarter of 2023", "Full year 2023"),
@@ -254,8 +308,9 @@ def sundrevale_release() -> Document:
         ),
         Heading("About Sundrevale"),
         Text(
-            "More than 1,800 shippers, carriers and ports in 41 countries plan with Sundrevale. This release contains "
-            "forward-looking statements; the annual report on Form 10-K describes what could prove them wrong."
+            "More than 1,800 shippers, carriers and ports in 41 countries plan with Sundrevale. This "
+            "release contains forward-looking statements; the annual report on Form 10-K describes what "
+            "could prove them wrong."
         ),
         Text(f"<i>{FICTITIOUS}</i>", small=True, centred=True),
         *_statements(

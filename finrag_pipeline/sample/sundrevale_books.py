@@ -1,4 +1,4 @@
-"""Books of Sundrevale Software, a fictitious and loss-making subscription business: calendar year, thousands."""
+"""Books of Sundrevale Software, a fictitious subscription business: calendar year, in thousands."""
 
 from __future__ import annotations
 

@@ -83,16 +83,17 @@ def _results(year: int) -> list[Block]:
         mark="mdna.results",
     )
     growth_by_segment = {
-        key: moved(now.total(f"revenue.{key}"), before.total(f"revenue.{key}"), "rose", "fell") for key in SEGMENTS
+        key: moved(now.total(f"revenue.{key}"), before.total(f"revenue.{key}"), "rose", "fell")
+        for key in SEGMENTS
     }
     why = {
         2022: (
-            f"About 5 points of the increase came from prices, 6 from volume and 1 from {TARGET}, while the stronger "
-            f"dollar took away less than 1 point."
+            f"About 5 points of the increase came from prices, 6 from volume and 1 from {TARGET}, while "
+            "the stronger dollar took away less than 1 point."
         ),
         2023: (
-            f"The full-year inclusion of {TARGET} added about 3 points and prices about 4, while volumes in Energy "
-            f"Services and in European chemicals declined."
+            f"The full-year inclusion of {TARGET} added about 3 points and prices about 4, while volumes "
+            "in Energy Services and in European chemicals declined."
         ),
     }[year]
     restructuring = {
@@ -107,28 +108,31 @@ def _results(year: int) -> list[Block]:
         Text(
             f"Net sales {moved(now.revenue, before.revenue)} to {money(now.revenue, _UNIT)} in {year} from "
             f"{money(before.revenue, _UNIT)} in {year - 1}. {why} By segment, sales of Industrial Flow "
-            f"{growth_by_segment['flow']}, those of Water Systems {growth_by_segment['water']} and those of Energy "
-            f"Services {growth_by_segment['energy']}.",
+            f"{growth_by_segment['flow']}, those of Water Systems {growth_by_segment['water']} and those "
+            f"of Energy Services {growth_by_segment['energy']}.",
             mark="mdna.sales",
         ),
         Heading("Gross Profit"),
         Text(
-            f"Gross profit was {money(now.gross_profit, _UNIT)}, compared with {money(before.gross_profit, _UNIT)} in "
-            f"{year - 1}. Gross profit as a percentage of net sales was {margin(now)} against {margin(before)}, as "
-            f"{MARGIN_REASONS[year]}.",
+            f"Gross profit was {money(now.gross_profit, _UNIT)}, compared with "
+            f"{money(before.gross_profit, _UNIT)} in {year - 1}. Gross profit as a percentage of net sales "
+            f"was {margin(now)} against {margin(before)}, as {MARGIN_REASONS[year]}.",
             mark="mdna.margin",
         ),
         Heading("Operating Expenses"),
         Text(
-            f"Selling, general and administrative expenses {moved(-now.total('opex.sga'), -before.total('opex.sga'))} "
-            f"to {money(now.total('opex.sga'), _UNIT)} and were {percent(-now.total('opex.sga'), now.revenue)} of net "
-            f"sales ({percent(-before.total('opex.sga'), before.revenue)} in {year - 1}). Wage increases, travel and "
-            f"the cost of a new order-entry system account for most of the change. Amortization of intangible assets "
-            f"was {money(now.total('opex.amortization'), _UNIT)}, which reflects the customer relationships and "
-            f"technology acquired with {TARGET}."
+            "Selling, general and administrative expenses "
+            f"{moved(-now.total('opex.sga'), -before.total('opex.sga'))} to "
+            f"{money(now.total('opex.sga'), _UNIT)} and were "
+            f"{percent(-now.total('opex.sga'), now.revenue)} of net sales "
+            f"({percent(-before.total('opex.sga'), before.revenue)} in {year - 1}). Wage increases, travel "
+            "and the cost of a new order-entry system account for most of the change. Amortization of "
+            f"intangible assets was {money(now.total('opex.amortization'), _UNIT)}, which reflects the "
+            f"customer relationships and technology acquired with {TARGET}."
         ),
         Text(
-            f"We recorded restructuring charges of {money(charge, _UNIT)} in {year}, mainly for {restructuring}. "
+            f"We recorded restructuring charges of {money(charge, _UNIT)} in {year}, mainly for "
+            f"{restructuring}. "
             + (
                 f"Charges in {year - 1} were {money(charge_before, _UNIT)}."
                 if charge_before
@@ -138,10 +142,12 @@ def _results(year: int) -> list[Block]:
         ),
         Heading("Interest and Taxes"),
         Text(
-            f"Interest expense was {money(now.total('other.interest'), _UNIT)} ({money(before.total('other.interest'), _UNIT)} "
-            f"in {year - 1}), a {higher(-now.total('other.interest'), -before.total('other.interest'), 'rise', 'fall')} "
-            f"that follows from the 5.40% notes issued in September 2022. The effective income tax rate was {rate} in "
-            f"{year} and {rate_before} in {year - 1}; the difference is due to {TAX_REASONS[year]}.",
+            f"Interest expense was {money(now.total('other.interest'), _UNIT)} "
+            f"({money(before.total('other.interest'), _UNIT)} in {year - 1}), a "
+            f"{higher(-now.total('other.interest'), -before.total('other.interest'), 'rise', 'fall')} that "
+            "follows from the 5.40% notes issued in September 2022. The effective income tax rate was "
+            f"{rate} in {year} and {rate_before} in {year - 1}; the difference is due to "
+            f"{TAX_REASONS[year]}.",
             mark="mdna.taxes",
         ),
     ]
@@ -150,7 +156,9 @@ def _results(year: int) -> list[Block]:
 def _liquidity(year: int) -> list[Block]:
     now, before = TORVEXLEY.years[year], TORVEXLEY.years[year - 1]
     debt = now.balance(("short_debt", "long_debt"))
-    ratio = quotient(now.balance(TORVEXLEY.chart.current_assets), now.balance(TORVEXLEY.chart.current_liabilities))
+    ratio = quotient(
+        now.balance(TORVEXLEY.chart.current_assets), now.balance(TORVEXLEY.chart.current_liabilities)
+    )
     free = now.operating_cash + now.total("inv.capex")
     inventory = higher(now.total("wc.inventories"), 0, "a release of", "an investment in")
     plan = {2022: "$165 million to $180 million", 2023: "$150 million to $165 million"}[year]
@@ -158,26 +166,29 @@ def _liquidity(year: int) -> list[Block]:
         Heading("Liquidity and Capital Resources"),
         Text(
             f"Operating activities provided {money(now.operating_cash, _UNIT)} in {year} and "
-            f"{money(before.operating_cash, _UNIT)} in {year - 1}. The difference stems mainly from {inventory} "
-            f"{money(now.total('wc.inventories'), _UNIT)} in inventories. Capital expenditures were "
-            f"{money(now.total('inv.capex'), _UNIT)}; free cash flow, which we define as cash from operating activities "
-            f"less capital expenditures, was {money(free, _UNIT)}. We plan capital expenditures of {plan} in {year + 1}.",
+            f"{money(before.operating_cash, _UNIT)} in {year - 1}. The difference stems mainly from "
+            f"{inventory} {money(now.total('wc.inventories'), _UNIT)} in inventories. Capital expenditures "
+            f"were {money(now.total('inv.capex'), _UNIT)}; free cash flow, which we define as cash from "
+            f"operating activities less capital expenditures, was {money(free, _UNIT)}. We plan capital "
+            f"expenditures of {plan} in {year + 1}.",
             mark="mdna.cash",
         ),
         Text(
-            f"At December 31, {year} we held cash of {money(now.closing['cash'], _UNIT)} and owed {money(debt, _UNIT)} "
-            f"under our senior notes. The revolving credit facility of $600 million, which expires in June 2026, was "
-            f"unused. The current ratio was {ratio} to 1. We returned {money(now.total('fin.dividends'), _UNIT)} to "
-            f"shareholders in dividends and {money(now.total('fin.repurchases'), _UNIT)} in share purchases.",
+            f"At December 31, {year} we held cash of {money(now.closing['cash'], _UNIT)} and owed "
+            f"{money(debt, _UNIT)} under our senior notes. The revolving credit facility of $600 million, "
+            f"which expires in June 2026, was unused. The current ratio was {ratio} to 1. We returned "
+            f"{money(now.total('fin.dividends'), _UNIT)} to shareholders in dividends and "
+            f"{money(now.total('fin.repurchases'), _UNIT)} in share purchases.",
             mark="mdna.liquidity",
         ),
         Heading("Critical Accounting Estimates"),
         Text(
-            "Revenue from engineered systems that take more than six months to build is recognized over time, by the "
-            "ratio of cost incurred to expected total cost; a change of one percentage point in the estimated margins "
-            "of such contracts would alter pretax income by about $3 million. Goodwill is tested in October of every "
-            "year. In the latest test the fair value of each reporting unit exceeded its carrying amount by more than "
-            "25%, except for Energy Services, where the excess was 11%."
+            "Revenue from engineered systems that take more than six months to build is recognized over "
+            "time, by the ratio of cost incurred to expected total cost; a change of one percentage point "
+            "in the estimated margins of such contracts would alter pretax income by about $3 million. "
+            "Goodwill is tested in October of every year. In the latest test the fair value of each "
+            "reporting unit exceeded its carrying amount by more than 25%, except for Energy Services, "
+            "where the excess was 11%."
         ),
     ]
 
@@ -193,23 +204,29 @@ def _notes(year: int) -> list[Block]:
         ("Property, plant and equipment", -deal.total("inv.acq.ppe")),
         ("Accrued liabilities", -deal.total("inv.acq.accrued")),
     ]
-    plant = [("Land", 4), ("Buildings and improvements", 27), ("Machinery and equipment", 62), ("Construction in progress", 7)]
+    plant = [
+        ("Land", 4),
+        ("Buildings and improvements", 27),
+        ("Machinery and equipment", 62),
+        ("Construction in progress", 7),
+    ]
     stock = [("Raw materials", 34), ("Work in process", 27), ("Finished goods", 39)]
     inventory_change = now.closing["inventories"] - before.closing["inventories"]
     return [
         Heading("Note 1. Summary of Significant Accounting Policies"),
         Text(
-            "The consolidated financial statements include the accounts of Torvexley Industries, Inc. and its "
-            "subsidiaries, after elimination of transactions between them. Standard products are recognized in revenue "
-            "when control passes, generally on shipment. Inventories are stated at the lower of cost, on a first-in, "
-            "first-out basis, and net realizable value. Property is depreciated by the straight-line method over 20 to "
-            "40 years for buildings and 4 to 15 years for machinery."
+            "The consolidated financial statements include the accounts of Torvexley Industries, Inc. and "
+            "its subsidiaries, after elimination of transactions between them. Standard products are "
+            "recognized in revenue when control passes, generally on shipment. Inventories are stated at "
+            "the lower of cost, on a first-in, first-out basis, and net realizable value. Property is "
+            "depreciated by the straight-line method over 20 to 40 years for buildings and 4 to 15 years "
+            "for machinery."
         ),
         Heading("Note 2. Acquisition"),
         Text(
-            f"On November 3, 2022 the Company bought all shares of {TARGET}, of Aldersey Falls, Vermont, for "
-            f"{money(price, _UNIT)} in cash, net of cash acquired. The purchase was paid for with part of the proceeds "
-            f"of the 5.40% notes. The price was assigned as follows:",
+            f"On November 3, 2022 the Company bought all shares of {TARGET}, of Aldersey Falls, Vermont, "
+            f"for {money(price, _UNIT)} in cash, net of cash acquired. The purchase was paid for with part "
+            "of the proceeds of the 5.40% notes. The price was assigned as follows:",
             mark="note.acquisition.text",
         ),
         Figures(
@@ -222,8 +239,8 @@ def _notes(year: int) -> list[Block]:
         ),
         Heading("Note 3. Inventories"),
         Text(
-            f"Inventories {higher(inventory_change, 0, 'grew', 'shrank')} by {money(inventory_change, _UNIT)} in {year}. "
-            f"They consist of the following:"
+            f"Inventories {higher(inventory_change, 0, 'grew', 'shrank')} by "
+            f"{money(inventory_change, _UNIT)} in {year}. They consist of the following:"
         ),
         split_table(TORVEXLEY, year, "inventories", stock, "Total inventories", "note.inventories"),
         Heading("Note 4. Property, Plant and Equipment"),
@@ -239,8 +256,8 @@ def _notes(year: int) -> list[Block]:
         debt_maturities(TORVEXLEY, year),
         Heading("Note 6. Leases"),
         Text(
-            "The Company leases service centres, vehicles and offices. The weighted-average remaining term was 6.1 years "
-            "and the weighted-average discount rate 4.3%. Future payments are:"
+            "The Company leases service centres, vehicles and offices. The weighted-average remaining term "
+            "was 6.1 years and the weighted-average discount rate 4.3%. Future payments are:"
         ),
         lease_maturities(TORVEXLEY, year, ("lease",)),
         Heading("Note 7. Income Taxes"),
@@ -264,14 +281,15 @@ def _content(year: int) -> Annual:
     before = TORVEXLEY.years[year - 1]
     overview = {
         2022: (
-            f"2022 was a year of strong orders and expensive materials. Net sales grew by "
-            f"{growth(now.revenue, before.revenue)}%, and the purchase of {TARGET} gave Water Systems a range of "
-            f"electric actuators that it had until then bought from others."
+            "2022 was a year of strong orders and expensive materials. Net sales grew by "
+            f"{growth(now.revenue, before.revenue)}%, and the purchase of {TARGET} gave Water Systems a "
+            "range of electric actuators that it had until then bought from others."
         ),
         2023: (
-            f"In 2023 Water Systems became the main source of our growth, while refinery customers of Energy Services "
-            f"put off overhauls. Net sales grew by {growth(now.revenue, before.revenue)}% and operating cash flow "
-            f"reached {money(now.operating_cash, _UNIT)}, the highest in our history."
+            "In 2023 Water Systems became the main source of our growth, while refinery customers of "
+            f"Energy Services put off overhauls. Net sales grew by {growth(now.revenue, before.revenue)}% "
+            f"and operating cash flow reached {money(now.operating_cash, _UNIT)}, the highest in our "
+            "history."
         ),
     }[year]
     items = [
@@ -288,8 +306,9 @@ def _content(year: int) -> Annual:
                 Heading("Segments"),
                 Text(
                     f"Operating income of Water Systems was {money(now.memo['profit.water'], _UNIT)}, or "
-                    f"{percent(now.memo['profit.water'], now.total('revenue.water'))} of its sales, compared with "
-                    f"{money(before.memo['profit.water'], _UNIT)} in {year - 1}. Operating income of Energy Services "
+                    f"{percent(now.memo['profit.water'], now.total('revenue.water'))} of its sales, "
+                    f"compared with {money(before.memo['profit.water'], _UNIT)} in {year - 1}. Operating "
+                    "income of Energy Services "
                     f"{moved(now.memo['profit.energy'], before.memo['profit.energy'])} to "
                     f"{money(now.memo['profit.energy'], _UNIT)}. Figures for all segments are in Note 8.",
                     mark="mdna.segments",
@@ -302,10 +321,11 @@ def _content(year: int) -> Annual:
             "Quantitative and Qualitative Disclosures About Market Risk",
             [
                 Text(
-                    f"All our senior notes bear fixed interest. A rise of one percentage point in market rates would "
-                    f"have lowered their fair value by about $61 million at December 31, {year}. A change of 10% in "
-                    f"the value of the dollar against all currencies in which we sell would change annual net sales by "
-                    f"about {money(int((now.revenue - now.memo['us_sales']) / 10), _UNIT)}.",
+                    "All our senior notes bear fixed interest. A rise of one percentage point in market "
+                    "rates would have lowered their fair value by about $61 million at December 31, "
+                    f"{year}. A change of 10% in the value of the dollar against all currencies in which "
+                    "we sell would change annual net sales by about "
+                    f"{money(int((now.revenue - now.memo['us_sales']) / 10), _UNIT)}.",
                     mark="market_risk",
                 )
             ],
@@ -317,10 +337,14 @@ def _content(year: int) -> Annual:
             "Controls and Procedures",
             [
                 Text(
-                    f"Management, with the participation of the chief executive officer and the chief financial "
-                    f"officer, concluded that disclosure controls and internal control over financial reporting were "
-                    f"effective as of December 31, {year}. "
-                    + (f"{TARGET}, acquired in November, was left out of the assessment." if year == 2022 else "")
+                    "Management, with the participation of the chief executive officer and the chief "
+                    "financial officer, concluded that disclosure controls and internal control over "
+                    f"financial reporting were effective as of December 31, {year}. "
+                    + (
+                        f"{TARGET}, acquired in November, was left out of the assessment."
+                        if year == 2022
+                        else ""
+                    )
                 )
             ],
         ),

@@ -38,7 +38,9 @@ def _statements() -> list[Block]:
         return title, f"CONDENSED {statement.upper()} (Unaudited)"
 
     return [
-        Figures(lines(TORVEXLEY.income.rows, four), _FOUR, _SPANS, name(TORVEXLEY.income.title), note, "income"),
+        Figures(
+            lines(TORVEXLEY.income.rows, four), _FOUR, _SPANS, name(TORVEXLEY.income.title), note, "income"
+        ),
         PageBreak(),
         Figures(
             lines(TORVEXLEY.position.rows, [HALF_2023, TORVEXLEY.years[2022]]),
@@ -76,37 +78,42 @@ def _discussion() -> list[Block]:
     backlog = HALF_2023.memo["backlog"]
     return [
         Text(
-            f"Net sales of the second quarter {moved(new.revenue, old.revenue)} to {money(new.revenue, _UNIT)} from "
-            f"{money(old.revenue, _UNIT)} a year earlier. Without {TARGET}, which we bought in November 2022, they would have "
-            f"risen by about 1%. Water Systems {moved(new.total('revenue.water'), old.total('revenue.water'), 'grew', 'fell')}; "
-            f"Energy Services {moved(new.total('revenue.energy'), old.total('revenue.energy'), 'grew', 'fell')} as two refineries "
-            f"postponed their spring outages into the autumn.",
+            f"Net sales of the second quarter {moved(new.revenue, old.revenue)} to "
+            f"{money(new.revenue, _UNIT)} from {money(old.revenue, _UNIT)} a year earlier. Without "
+            f"{TARGET}, which we bought in November 2022, they would have risen by about 1%. Water Systems "
+            f"{moved(new.total('revenue.water'), old.total('revenue.water'), 'grew', 'fell')}; Energy "
+            f"Services {moved(new.total('revenue.energy'), old.total('revenue.energy'), 'grew', 'fell')} "
+            "as two refineries postponed their spring outages into the autumn.",
             mark="mdna.sales",
         ),
         Text(
-            f"Gross profit was {margin(new)} of net sales in the quarter, against {margin(old)} in the second quarter of 2022. "
-            f"Operating income {moved(new.operating_income, old.operating_income)} to {money(new.operating_income, _UNIT)}, after "
-            f"restructuring charges of {money(cost, _UNIT)}.",
+            f"Gross profit was {margin(new)} of net sales in the quarter, against {margin(old)} in the "
+            f"second quarter of 2022. Operating income {moved(new.operating_income, old.operating_income)} "
+            f"to {money(new.operating_income, _UNIT)}, after restructuring charges of {money(cost, _UNIT)}.",
             mark="mdna.margin",
         ),
         Text(
-            f"In May 2023 the Board approved the closure of the Marrowick foundry, which employs 212 people. We expect total "
-            f"charges of {CLOSURE_COST}, of which {money(HALF_2023.total('opex.restructuring'), _UNIT)} were recorded "
-            f"in the first half, and annual savings of about $24 million from 2025 on.",
+            "In May 2023 the Board approved the closure of the Marrowick foundry, which employs 212 "
+            f"people. We expect total charges of {CLOSURE_COST}, of which "
+            f"{money(HALF_2023.total('opex.restructuring'), _UNIT)} were recorded in the first half, and "
+            "annual savings of about $24 million from 2025 on.",
             mark="mdna.restructuring",
         ),
         Text(
-            f"The effective tax rate of the first half was {percent(-HALF_2023.total('tax.'), HALF_2023.pretax)}, compared with "
-            f"{percent(-HALF_2022.total('tax.'), HALF_2022.pretax)} in the first half of 2022. Backlog at June 30, 2023 was "
-            f"{money(backlog, _UNIT)}, {growth(backlog, HALF_2022.memo['backlog'])}% more than a year before.",
+            "The effective tax rate of the first half was "
+            f"{percent(-HALF_2023.total('tax.'), HALF_2023.pretax)}, compared with "
+            f"{percent(-HALF_2022.total('tax.'), HALF_2022.pretax)} in the first half of 2022. Backlog at "
+            f"June 30, 2023 was {money(backlog, _UNIT)}, {growth(backlog, HALF_2022.memo['backlog'])}% "
+            "more than a year before.",
             mark="mdna.backlog",
         ),
         Heading("Liquidity and Capital Resources"),
         Text(
-            f"Operating activities provided {money(HALF_2023.operating_cash, _UNIT)} in the first six months "
-            f"({money(HALF_2022.operating_cash, _UNIT)} in 2022). We repaid the 2.85% notes of "
+            f"Operating activities provided {money(HALF_2023.operating_cash, _UNIT)} in the first six "
+            f"months ({money(HALF_2022.operating_cash, _UNIT)} in 2022). We repaid the 2.85% notes of "
             f"{money(HALF_2023.total('fin.repaid'), _UNIT)} when they fell due in April. Cash fell to "
-            f"{money(HALF_2023.closing['cash'], _UNIT)}; the revolving credit facility of $600 million remained unused.",
+            f"{money(HALF_2023.closing['cash'], _UNIT)}; the revolving credit facility of $600 million "
+            "remained unused.",
             mark="mdna.liquidity",
         ),
     ]
@@ -121,8 +128,8 @@ def torvexley_quarterly() -> Document:
             "Controls and Procedures",
             [
                 Text(
-                    f"Disclosure controls and procedures were effective as of June 30, 2023. {TARGET} was brought into our system "
-                    f"of internal control in the quarter."
+                    f"Disclosure controls and procedures were effective as of June 30, 2023. {TARGET} was "
+                    "brought into our system of internal control in the quarter."
                 )
             ],
         ),
@@ -148,9 +155,10 @@ def torvexley_quarterly() -> Document:
         PageBreak(),
         Heading("NOTES TO CONDENSED CONSOLIDATED FINANCIAL STATEMENTS", 1),
         Text(
-            "The statements are unaudited and omit some disclosures that annual statements contain. In the opinion of management "
-            "all adjustments needed for a fair presentation have been made; they are of a normal, recurring kind. Results of the "
-            "first half do not foretell those of the year, since Energy Services works mostly in spring and autumn."
+            "The statements are unaudited and omit some disclosures that annual statements contain. In the "
+            "opinion of management all adjustments needed for a fair presentation have been made; they are "
+            "of a normal, recurring kind. Results of the first half do not foretell those of the year, "
+            "since Energy Services works mostly in spring and autumn."
         ),
         Heading("Note A. Net Sales by Segment"),
         _segments(),
@@ -159,11 +167,16 @@ def torvexley_quarterly() -> Document:
     blocks: list[Block] = [
         *cover_head("10-Q", "For the quarterly period ended June 30, 2023", TORVEXLEY),
         Text(
-            "Indicate by check mark whether the registrant is a large accelerated filer, an accelerated filer, a non-accelerated "
-            "filer, a smaller reporting company, or an emerging growth company. Large accelerated filer ☒ Accelerated filer ☐",
+            "Indicate by check mark whether the registrant is a large accelerated filer, an accelerated "
+            "filer, a non-accelerated filer, a smaller reporting company, or an emerging growth company. "
+            "Large accelerated filer ☒ Accelerated filer ☐",
             small=True,
         ),
-        Text("As of July 21, 2023, there were 88,861,027 shares of common stock outstanding.", small=True, mark="cover.shares"),
+        Text(
+            "As of July 21, 2023, there were 88,861,027 shares of common stock outstanding.",
+            small=True,
+            mark="cover.shares",
+        ),
         Text(f"<i>{FICTITIOUS}</i>", small=True, centred=True),
         PageBreak("front"),
         Heading("TABLE OF CONTENTS", 1, centred=True),
@@ -175,7 +188,10 @@ def torvexley_quarterly() -> Document:
         *body,
         Space(10),
         Heading("SIGNATURE"),
-        Text("Pursuant to the requirements of the Securities Exchange Act of 1934, this report has been signed by:"),
+        Text(
+            "Pursuant to the requirements of the Securities Exchange Act of 1934, this report has been "
+            "signed by:"
+        ),
         Pair(f"/s/ {officer[0].upper()}<br/>{officer[0]}<br/>{officer[1]}", "July 26, 2023"),
     ]
     return Document("TORVEXLEY_2023Q2_10Q", f"{TORVEXLEY.registrant} Form 10-Q", blocks, TORVEXLEY.theme)
@@ -189,31 +205,34 @@ def torvexley_current() -> Document:
     blocks: list[Block] = [
         *cover_head("8-K", "November 3, 2022", TORVEXLEY),
         Text(
-            "Check the appropriate box below if the Form 8-K filing is intended to simultaneously satisfy the filing obligation "
-            "of the registrant: ☐ Written communications pursuant to Rule 425 ☐ Soliciting material pursuant to Rule 14a-12",
+            "Check the appropriate box below if the Form 8-K filing is intended to simultaneously satisfy "
+            "the filing obligation of the registrant: ☐ Written communications pursuant to Rule 425 ☐ "
+            "Soliciting material pursuant to Rule 14a-12",
             small=True,
         ),
         Text(f"<i>{FICTITIOUS}</i>", small=True, centred=True),
         PageBreak("body"),
         Heading("Item 2.01 Completion of Acquisition or Disposition of Assets."),
         Text(
-            f"On November 3, 2022, Torvexley Industries, Inc. completed the acquisition of all outstanding shares of {TARGET}, "
-            f"Inc., of Aldersey Falls, Vermont, under the stock purchase agreement dated September 12, 2022. The price paid at "
-            f"closing was {price}, net of cash acquired, and is subject to an adjustment for working capital within ninety days.",
+            "On November 3, 2022, Torvexley Industries, Inc. completed the acquisition of all outstanding "
+            f"shares of {TARGET}, Inc., of Aldersey Falls, Vermont, under the stock purchase agreement "
+            f"dated September 12, 2022. The price paid at closing was {price}, net of cash acquired, and "
+            "is subject to an adjustment for working capital within ninety days.",
             mark="item.acquisition",
         ),
         Heading("Item 2.03 Creation of a Direct Financial Obligation."),
         Text(
-            f"The price was paid from the proceeds of {money(notes.principal, _UNIT)} of {notes.name.lower()}, which the Company "
-            f"sold on September 28, 2022. Interest is payable on April 1 and October 1. If both rating agencies lower their "
-            f"ratings below investment grade after a change of control, holders may demand repayment at 101% of principal.",
+            f"The price was paid from the proceeds of {money(notes.principal, _UNIT)} of "
+            f"{notes.name.lower()}, which the Company sold on September 28, 2022. Interest is payable on "
+            "April 1 and October 1. If both rating agencies lower their ratings below investment grade "
+            "after a change of control, holders may demand repayment at 101% of principal.",
             mark="item.obligation",
         ),
         Heading("Item 5.02 Appointment of Certain Officers."),
         Text(
-            f"Upon closing, Mr. {NEW_PRESIDENT}, until then chief executive of {TARGET}, was appointed president of the Water "
-            f"Systems segment. He succeeds Ms. Beatrix Oyelowo-Lund, who retires on December 31, 2022 and will advise the "
-            f"Company until June 30, 2023.",
+            f"Upon closing, Mr. {NEW_PRESIDENT}, until then chief executive of {TARGET}, was appointed "
+            "president of the Water Systems segment. He succeeds Ms. Beatrix Oyelowo-Lund, who retires on "
+            "December 31, 2022 and will advise the Company until June 30, 2023.",
             mark="item.officers",
         ),
         Heading("Item 9.01 Financial Statements and Exhibits."),
@@ -226,27 +245,34 @@ def torvexley_current() -> Document:
             widths=(0.6, 4),
         ),
         Heading("SIGNATURE"),
-        Text(f"{TORVEXLEY.registrant}<br/>Date: November 3, 2022<br/>By: /s/ {finance[0].upper()}<br/>{finance[0]}, {finance[1]}"),
+        Text(
+            f"{TORVEXLEY.registrant}<br/>Date: November 3, 2022<br/>By: /s/ "
+            f"{finance[0].upper()}<br/>{finance[0]}, {finance[1]}"
+        ),
         PageBreak(),
         Text("<b>Exhibit 99.1</b>"),
         Heading("Torvexley Completes Purchase of Talmere Controls", 1, centred=True),
         Text(
-            f"DUNMERE HEIGHTS, Ohio, November 3, 2022. Torvexley Industries, Inc. ({TORVEXLEY.exchange}: {TORVEXLEY.ticker}) today "
-            f"completed its purchase of {TARGET} for {price}, net of cash acquired. {TARGET} makes electric actuators and sensors "
-            f"that find leaks in water mains. It has about 480 employees and expects sales of some $140 million in 2022."
+            f"DUNMERE HEIGHTS, Ohio, November 3, 2022. Torvexley Industries, Inc. ({TORVEXLEY.exchange}: "
+            f"{TORVEXLEY.ticker}) today completed its purchase of {TARGET} for {price}, net of cash "
+            f"acquired. {TARGET} makes electric actuators and sensors that find leaks in water mains. It "
+            "has about 480 employees and expects sales of some $140 million in 2022."
         ),
         Text(
-            f"\"Water utilities lose a fifth of what they pump,\" said {chief[0]}, {chief[1].lower()}. \"With these sensors and our "
-            f"valves we can find a leak and shut it off before anyone digs.\""
+            f'"Water utilities lose a fifth of what they pump," said {chief[0]}, {chief[1].lower()}. "With '
+            'these sensors and our valves we can find a leak and shut it off before anyone digs."'
         ),
         Text(
-            "Torvexley expects savings of $15 million a year by 2025, half of them from common purchasing, and a slight dilution "
-            "of earnings per share in 2022 because of transaction costs of about $6 million.",
+            "Torvexley expects savings of $15 million a year by 2025, half of them from common purchasing, "
+            "and a slight dilution of earnings per share in 2022 because of transaction costs of about $6 "
+            "million.",
             mark="release.savings",
         ),
         Text(
-            "Statements about savings and earnings are forward-looking. Actual results may differ for the reasons given in the "
-            "Company's annual report."
+            "Statements about savings and earnings are forward-looking. Actual results may differ for the "
+            "reasons given in the Company's annual report."
         ),
     ]
-    return Document("TORVEXLEY_2022_8K_dated-2022-11-03", f"{TORVEXLEY.registrant} Form 8-K", blocks, TORVEXLEY.theme)
+    return Document(
+        "TORVEXLEY_2022_8K_dated-2022-11-03", f"{TORVEXLEY.registrant} Form 8-K", blocks, TORVEXLEY.theme
+    )

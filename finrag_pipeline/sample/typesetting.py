@@ -1,8 +1,8 @@
 """Turns a :class:`Document` into a PDF and says on which page each marked passage stands.
 
-Every document is set twice: the first pass finds the page of every heading, the second prints the table of
-contents. Only standard fonts are used and reportlab runs in its invariant mode, so that the same document
-always gives the same bytes.
+A document with a table of contents is set twice: the first pass finds the page of every heading, the
+second prints the table. Only standard fonts are used and reportlab runs in its invariant mode, so that the
+same document always gives the same bytes.
 """
 
 from __future__ import annotations
@@ -204,13 +204,19 @@ class _Setter:
         self.theme, self.recorder, self.contents = theme, recorder, contents
         regular, bold, italic = fonts(theme)
         size = theme.size
-        base = ParagraphStyle("base", fontName=regular, fontSize=size, leading=size * 1.24, spaceAfter=size * 0.72)
+        base = ParagraphStyle(
+            "base", fontName=regular, fontSize=size, leading=size * 1.24, spaceAfter=size * 0.72
+        )
         self.text = ParagraphStyle("text", base, alignment=TA_JUSTIFY)
         self.centred = ParagraphStyle("centred", base, alignment=TA_CENTER, spaceAfter=3)
-        self.small = ParagraphStyle("small", base, fontSize=size - 1.6, leading=(size - 1.6) * 1.2, spaceAfter=4)
+        self.small = ParagraphStyle(
+            "small", base, fontSize=size - 1.6, leading=(size - 1.6) * 1.2, spaceAfter=4
+        )
         self.small_centred = ParagraphStyle("small centred", self.small, alignment=TA_CENTER)
         self.bullet = ParagraphStyle("bullet", self.text, leftIndent=22, bulletIndent=10, spaceAfter=3)
-        self.cell = ParagraphStyle("cell", base, fontSize=size - 0.8, leading=(size - 0.8) * 1.2, spaceAfter=0)
+        self.cell = ParagraphStyle(
+            "cell", base, fontSize=size - 0.8, leading=(size - 0.8) * 1.2, spaceAfter=0
+        )
         self.cell_right = ParagraphStyle("cell right", self.cell, alignment=TA_RIGHT)
         self.head = ParagraphStyle("head", self.cell, fontName=bold, alignment=TA_CENTER)
         heading = {"spaceBefore": 6, "keepWithNext": 1}
@@ -219,7 +225,9 @@ class _Setter:
             2: ParagraphStyle("h2", base, fontName=bold, **heading),
             3: ParagraphStyle("h3", base, fontName=italic, **heading),
         }
-        self.title = ParagraphStyle("title", self.levels[1], alignment=TA_CENTER, fontSize=size + 3, leading=size + 7)
+        self.title = ParagraphStyle(
+            "title", self.levels[1], alignment=TA_CENTER, fontSize=size + 3, leading=size + 7
+        )
 
     def flowables(self, block: Block) -> Iterator[Flowable]:
         """Flowables of one block."""
@@ -252,12 +260,16 @@ class _Setter:
         else:
             style = self.small if block.small else self.bullet if block.bullet else self.text
         text = f"<bullet>•</bullet>{_rich(block.text)}" if block.bullet else _rich(block.text)
-        return _MarkedParagraph(text, style, self.recorder, block.mark) if block.mark else Paragraph(text, style)
+        return (
+            _MarkedParagraph(text, style, self.recorder, block.mark) if block.mark else Paragraph(text, style)
+        )
 
     def _ruled(self, block: Ruled) -> Flowable:
         widths = block.widths or (2.2, *(1.0 for _ in block.header[1:]))
         columns = list(zip(*block.rows, strict=True))
-        right = [i > 0 and all(_NUMBER.fullmatch(text) for text in column) for i, column in enumerate(columns)]
+        right = [
+            i > 0 and all(_NUMBER.fullmatch(text) for text in column) for i, column in enumerate(columns)
+        ]
         full = letter[0] - 2 * _MARGIN
         last = len(block.rows) - 1
         rows = [[Paragraph(_rich(text), self.head) for text in block.header]]
@@ -317,8 +329,8 @@ def _rich(text: str) -> str:
 def typeset(document: Document) -> Typeset:
     """Set ``document`` as a PDF on letter paper."""
     contents: list[tuple[str, str, str]] = []
-    # The contents list grows in the second pass; one page is always enough for it, so numbers stay right.
-    for _ in range(2):
+    # The contents fit on a page of their own whether filled or not, so a second pass moves no heading.
+    for _ in range(2 if Contents() in document.blocks else 1):
         recorder, target = Recorder(), io.BytesIO()
         setter = _Setter(document.theme, recorder, contents)
         story = [flowable for block in document.blocks for flowable in setter.flowables(block)]

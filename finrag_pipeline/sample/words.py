@@ -8,8 +8,20 @@ from decimal import ROUND_HALF_UP, Decimal
 NIL = "—"
 # Spelt out, since strftime follows the locale of the process.
 MONTHS = (
-    "January February March April May June July August September October November December".split()
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
 )
+_COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _UNITS = {"millions": 1_000_000, "thousands": 1_000}
 
 
@@ -54,7 +66,7 @@ def cell(amount: int | Decimal) -> str:
 
 
 def money(amount: int, unit: str, places: int = 1) -> str:
-    """An amount in prose, for example ``$412 million`` or ``$3,115.4 million``; ``unit`` is that of the books."""
+    """An amount in prose, for example ``$412 million``; ``unit`` is that of the books."""
     if unit == "millions":
         return f"${abs(amount):,} million"
     value = quotient(abs(amount) * _UNITS[unit], 1_000_000, places)
@@ -74,8 +86,7 @@ def day(when: date) -> str:
 
 def word(count: int) -> str:
     """A small count in words, larger ones in digits."""
-    names = "no one two three four five six seven eight nine ten eleven twelve".split()
-    return names[count] if 0 <= count < len(names) else f"{count:,}"
+    return _COUNTS[count] if 0 <= count < len(_COUNTS) else f"{count:,}"
 
 
 def joined(parts: list[str]) -> str:

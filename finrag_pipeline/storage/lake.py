@@ -156,7 +156,11 @@ class Lake:
             LakeError: the table does not fit its schema.
         """
         table = conform(table, name or asset)
-        metadata = {**(table.schema.metadata or {}), _FINGERPRINT: fingerprint.encode(), _SECONDS: repr(seconds).encode()}
+        metadata = {
+            **(table.schema.metadata or {}),
+            _FINGERPRINT: fingerprint.encode(),
+            _SECONDS: repr(seconds).encode(),
+        }
         sink = pa.BufferOutputStream()
         pq.write_table(table.replace_schema_metadata(metadata), sink, compression="zstd")
         self.write_bytes(self.part_path(asset, partition), sink.getvalue().to_pybytes())
@@ -248,7 +252,9 @@ class Lake:
         for path, entry in self.fs.find(self.root, detail=True).items():
             if path.endswith(".tmp"):
                 modified = entry.get("mtime") or entry.get("LastModified")
-                when = datetime.fromtimestamp(modified, UTC) if isinstance(modified, (int, float)) else modified
+                when = (
+                    datetime.fromtimestamp(modified, UTC) if isinstance(modified, (int, float)) else modified
+                )
                 if when is None or (now - when).total_seconds() >= older_than:
                     found.append(path)
         return found

@@ -34,7 +34,9 @@ class VectorFilter:
         """The filter as a condition, or None when it keeps everything."""
         terms = []
         if self.filings is not None:
-            terms.append(f"filing IN ({', '.join(sql_literal(f) for f in self.filings)})" if self.filings else "false")
+            terms.append(
+                f"filing IN ({', '.join(sql_literal(f) for f in self.filings)})" if self.filings else "false"
+            )
         if self.pages is not None:
             terms.append(f"page IN ({', '.join(str(int(p)) for p in self.pages)})" if self.pages else "false")
         return " AND ".join(terms) or None
@@ -61,7 +63,9 @@ def index_rows(units: list[tuple[str, str, int, list[str]]], vectors: np.ndarray
         units: what is ranked (a chunk or a page): identifier, filing, page and its windows' texts.
         vectors: one per window, in order; shape (windows, dimensions).
     """
-    flat = [(unit, filing, page, n, text) for unit, filing, page, texts in units for n, text in enumerate(texts)]
+    flat = [
+        (unit, filing, page, n, text) for unit, filing, page, texts in units for n, text in enumerate(texts)
+    ]
     dimensions = int(vectors.shape[1])
     values = pa.FixedSizeListArray.from_arrays(pa.array(vectors.astype(np.float32).ravel()), dimensions)
     return pa.table(
@@ -99,7 +103,9 @@ class VectorIndex:
             try:
                 self._table = self._database.open_table(self.name)
             except (ValueError, FileNotFoundError) as error:
-                raise LakeError(f"There is no vector index '{self.name}'.", "Materialise chunk_index first.") from error
+                raise LakeError(
+                    f"There is no vector index '{self.name}'.", "Materialise chunk_index first."
+                ) from error
         self._table.checkout_latest()
         return self._table
 
@@ -190,6 +196,10 @@ class VectorIndex:
         table.optimize(cleanup_older_than=timedelta(days=1))
         indexed = {column for index in table.list_indices() for column in index.columns}
         if table.count_rows() >= self.exact_below:
-            for column, config in (("filing", Bitmap()), ("page", BTree()), ("vector", IvfPq(distance_type="dot"))):
+            for column, config in (
+                ("filing", Bitmap()),
+                ("page", BTree()),
+                ("vector", IvfPq(distance_type="dot")),
+            ):
                 if column not in indexed:
                     table.create_index(column, config=config)

@@ -7,7 +7,6 @@ copied; pages and chunks are views over the lake's Parquet.
 
 from __future__ import annotations
 
-import os
 import uuid
 from pathlib import Path
 from typing import Any
@@ -55,7 +54,7 @@ def build_warehouse(lake: Lake, path: Path | None = None) -> dict[str, int]:
             for name in VIEWS:
                 rows[name] = _view(connection, name, lake)
             connection.execute("CHECKPOINT")
-        os.replace(temporary, target)
+        temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
         temporary.with_name(temporary.name + ".wal").unlink(missing_ok=True)
@@ -109,4 +108,6 @@ def query_warehouse(lake: Lake, sql: str, parameters: list[Any] | None = None) -
         with duckdb.connect(str(path), read_only=True) as connection:
             return connection.execute(sql, parameters or []).to_arrow_table()
     except duckdb.IOException as error:
-        raise LakeError(f"{path} cannot be opened: {error}.", "Delete it and run 'finrag run': it is a cache.") from error
+        raise LakeError(
+            f"{path} cannot be opened: {error}.", "Delete it and run 'finrag run': it is a cache."
+        ) from error

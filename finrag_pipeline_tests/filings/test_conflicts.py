@@ -114,10 +114,10 @@ def test_spellings_of_one_company(printed: str, declared: str) -> None:
     ("printed", "declared"),
     [
         ("RECTANGLE, INC.", "Lump"),
-        ("American Beet Sugar Company", "American Express Lines"),
+        ("American Beet Sugar Company", "American Omnibus Lines"),
         ("Harbor Foods Inc.", "Harbor Power Inc."),
         ("Lanternsat Inc.", "Lantern"),
-        ("General Mills of Arcadia", "General Motors of Arcadia"),
+        ("Granite Looms of Arcadia", "Granite Wheels of Arcadia"),
     ],
 )
 def test_different_companies(printed: str, declared: str) -> None:

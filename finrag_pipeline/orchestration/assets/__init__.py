@@ -1,1 +1,4 @@
-"""Dagster assets, one thin module per stage. Concept: https://docs.dagster.io/guides/build/assets"""
+"""Dagster assets, one thin module per stage.
+
+Concept: https://docs.dagster.io/guides/build/assets
+"""

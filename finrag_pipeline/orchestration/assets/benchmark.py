@@ -27,14 +27,19 @@ QUESTIONS_VERSION = "1"
     metadata=column_schema("benchmark_questions"),
     check_specs=[
         dg.AssetCheckSpec(
-            "questions_to_measure", asset="benchmark_questions", blocking=True, description="At least one question."
+            "questions_to_measure",
+            asset="benchmark_questions",
+            blocking=True,
+            description="At least one question.",
         ),
         dg.AssetCheckSpec(
             "gold_pages_exist",
             asset="benchmark_questions",
             description="Every gold page of a measurable filing exists; others are excluded and listed.",
         ),
-        dg.AssetCheckSpec("well_formed", asset="benchmark_questions", description="Every line of the files is sound."),
+        dg.AssetCheckSpec(
+            "well_formed", asset="benchmark_questions", description="Every line of the files is sound."
+        ),
     ],
 )
 def benchmark_questions(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult:
@@ -59,7 +64,9 @@ def benchmark_questions(context: dg.AssetExecutionContext, lake: LakeResource) -
         store.write_json(store.path("benchmarks", benchmark.name, "problems.json"), loaded.problems)
         return loaded.table
 
-    wanted = fingerprint("benchmark_questions", QUESTIONS_VERSION, benchmark.sha256, benchmark.filings, counts)
+    wanted = fingerprint(
+        "benchmark_questions", QUESTIONS_VERSION, benchmark.sha256, benchmark.filings, counts
+    )
     step = part_step(store, "benchmark_questions", "", None, wanted, make, context.run_id)
     if step.cache_hit:
         problems = store.read_json(store.path("benchmarks", benchmark.name, "problems.json")) or []
@@ -69,7 +76,13 @@ def benchmark_questions(context: dg.AssetExecutionContext, lake: LakeResource) -
     step.checks = [
         check("questions_to_measure", "measured" in status, measured=status.count("measured")),
         check("gold_pages_exist", not page_faults, description="\n".join(page_faults[:10]) or None),
-        check("well_formed", not problems, warn=True, description="\n".join(problems[:10]) or None, count=len(problems)),
+        check(
+            "well_formed",
+            not problems,
+            warn=True,
+            description="\n".join(problems[:10]) or None,
+            count=len(problems),
+        ),
     ]
     return result(
         [step],
@@ -91,7 +104,9 @@ def benchmark_questions(context: dg.AssetExecutionContext, lake: LakeResource) -
         dg.AssetCheckSpec("no_leak", asset="folds", blocking=True, description="No document is in two folds.")
     ],
 )
-def folds(context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource) -> dg.MaterializeResult:
+def folds(
+    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
+) -> dg.MaterializeResult:
     """Cross-validation folds by document: every question is tested in exactly one."""
     store, values = lake.open(), settings.get()
     info = store.info("benchmark_questions")

@@ -25,9 +25,14 @@ from finrag_pipeline.orchestration.steps import Step, check, column_schema, each
     metadata=column_schema("filing_chunks"),
     check_specs=[
         dg.AssetCheckSpec(
-            "within_token_limit", asset="filing_chunks", blocking=True, description="No chunk exceeds the limit."
+            "within_token_limit",
+            asset="filing_chunks",
+            blocking=True,
+            description="No chunk exceeds the limit.",
         ),
-        dg.AssetCheckSpec("not_empty", asset="filing_chunks", blocking=True, description="At least one chunk."),
+        dg.AssetCheckSpec(
+            "not_empty", asset="filing_chunks", blocking=True, description="At least one chunk."
+        ),
     ],
 )
 def filing_chunks(
@@ -52,7 +57,12 @@ def filing_chunks(
         lengths = store.read("filing_chunks", partition, ["tokens"])["tokens"].to_pylist()
         longest = max(lengths, default=0)
         step.checks = [
-            check("within_token_limit", longest <= values.chunks.tokens, longest=longest, limit=values.chunks.tokens),
+            check(
+                "within_token_limit",
+                longest <= values.chunks.tokens,
+                longest=longest,
+                limit=values.chunks.tokens,
+            ),
             check("not_empty", bool(lengths), chunks=len(lengths)),
         ]
         step.metadata = {"chunks": len(lengths), "longest_chunk_tokens": longest}

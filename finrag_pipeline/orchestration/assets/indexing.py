@@ -10,7 +10,12 @@ from finrag_pipeline.orchestration.automation import on_changed_data, on_corpus_
 from finrag_pipeline.orchestration.fingerprints import index_fingerprint
 from finrag_pipeline.orchestration.partitions import filings_partitions
 from finrag_pipeline.orchestration.pools import VECTORS
-from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_corpus, get_encoder
+from finrag_pipeline.orchestration.resources.settings import (
+    LakeResource,
+    SettingsResource,
+    get_corpus,
+    get_encoder,
+)
 from finrag_pipeline.orchestration.steps import Step, check, each_partition, failure, fresh_or_made, result
 from finrag_pipeline.retrieval.chunk_index import index_chunks, open_chunk_index, searchable_filings
 from finrag_pipeline.storage.fingerprints import fingerprint
@@ -27,7 +32,9 @@ from finrag_pipeline.storage.fingerprints import fingerprint
     code_version="1",
     pool=VECTORS,
     check_specs=[
-        dg.AssetCheckSpec("complete", asset="chunk_index", blocking=True, description="Every chunk has its vectors.")
+        dg.AssetCheckSpec(
+            "complete", asset="chunk_index", blocking=True, description="Every chunk has its vectors."
+        )
     ],
 )
 def chunk_index(
@@ -49,7 +56,9 @@ def chunk_index(
         def find() -> int | None:
             entry = store.ledger_entry("chunk_index", key)
             rows = index.count(key)
-            return rows if entry and entry["fingerprint"] == wanted and entry["rows"] == rows and rows else None
+            return (
+                rows if entry and entry["fingerprint"] == wanted and entry["rows"] == rows and rows else None
+            )
 
         def make() -> int:
             nonlocal computed
@@ -86,5 +95,7 @@ def bm25_index(
     corpus = get_corpus(values, store, names)
     index = corpus.bm25  # built and kept on first use, else read
     step = Step("", fingerprint("bm25_index", corpus.fingerprint), index.documents, 0.0, False)
-    store.record("bm25_index", "", "materialised", fingerprint=step.fingerprint, rows=step.rows, run_id=context.run_id)
+    store.record(
+        "bm25_index", "", "materialised", fingerprint=step.fingerprint, rows=step.rows, run_id=context.run_id
+    )
     return result([step], filings=len(names), chunks=index.documents, terms=len(index.vocabulary))

@@ -26,9 +26,13 @@ ONE_FILING_PER_RUN = dg.BackfillPolicy.multi_run(max_partitions_per_run=1)
     code_version="1",
     metadata=column_schema("filings"),
     check_specs=[
-        dg.AssetCheckSpec("readable", asset="filings", blocking=True, description="The file can be opened and read."),
         dg.AssetCheckSpec(
-            "identity_agrees", asset="filings", description="Cover page, file name and declared identity agree."
+            "readable", asset="filings", blocking=True, description="The file can be opened and read."
+        ),
+        dg.AssetCheckSpec(
+            "identity_agrees",
+            asset="filings",
+            description="Cover page, file name and declared identity agree.",
         ),
     ],
 )
@@ -50,7 +54,9 @@ def filings(
             with store.local_copy(original_path(store, source)) as path:
                 return describe_filing(path, source)
 
-        step = part_step(store, "filings", key, {"filing": key}, filings_fingerprint(source), make, context.run_id)
+        step = part_step(
+            store, "filings", key, {"filing": key}, filings_fingerprint(source), make, context.run_id
+        )
         row = store.read("filings", {"filing": key}).to_pylist()[0]
         failed = row["status"] == "failed"
         if failed:
@@ -60,7 +66,10 @@ def filings(
         step.checks = [
             check("readable", not failed, reason=row["reason"] or "", remedy=row["remedy"] or ""),
             check(
-                "identity_agrees", not row["conflicts"], warn=True, description="; ".join(row["conflicts"]) or None
+                "identity_agrees",
+                not row["conflicts"],
+                warn=True,
+                description="; ".join(row["conflicts"]) or None,
             ),
         ]
         step.metadata = {
@@ -106,7 +115,9 @@ def filing_pages(
                 return extract_pages(path, key, source.source, workers)
 
         partition = {"filing": key}
-        step = part_step(store, "filing_pages", key, partition, pages_fingerprint(source), make, context.run_id)
+        step = part_step(
+            store, "filing_pages", key, partition, pages_fingerprint(source), make, context.run_id
+        )
         counts = store.read("filing_pages", partition, ["needs_ocr", "word_count", "characters"])
         scanned = [n + 1 for n, needs_ocr in enumerate(counts["needs_ocr"].to_pylist()) if needs_ocr]
         step.checks = [

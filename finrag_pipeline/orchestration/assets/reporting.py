@@ -47,14 +47,20 @@ def system_metrics(
     """Mean and document-cluster interval of every metric, system, space and slice."""
     store, values = lake.open(), settings.get()
     wanted = fingerprint(
-        "system_metrics", SUMMARY_VERSION, _fingerprints(store, "retrieval_scores"), values.evaluation, values.seed
+        "system_metrics",
+        SUMMARY_VERSION,
+        _fingerprints(store, "retrieval_scores"),
+        values.evaluation,
+        values.seed,
     )
 
     def make() -> pa.Table:
         rows = store.read_all("filings", ["filing", "source"]).to_pylist()
         sources = {row["filing"]: row["source"] for row in rows}
         questions = store.read("benchmark_questions")
-        return summarise(store.read_all("retrieval_scores"), questions, sources, values.evaluation, values.seed)
+        return summarise(
+            store.read_all("retrieval_scores"), questions, sources, values.evaluation, values.seed
+        )
 
     step = part_step(store, "system_metrics", "", None, wanted, make, context.run_id)
     metrics = store.read("system_metrics")
@@ -92,7 +98,9 @@ def corpus_statistics(
     chunk_parts = [store.info("filing_chunks", {"filing": name}) for name in names]
     questions = store.info("benchmark_questions")
     wanted = fingerprint(
-        "corpus_statistics", [p.fingerprint for p in chunk_parts if p], questions.fingerprint if questions else None
+        "corpus_statistics",
+        [p.fingerprint for p in chunk_parts if p],
+        questions.fingerprint if questions else None,
     )
 
     def make() -> pa.Table:
@@ -128,7 +136,14 @@ def warehouse(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.Mater
     """One DuckDB file over the lake, built aside and published by rename; never blocks a reader."""
     store = lake.open()
     rows: dict[str, int] = {}
-    assets = ("filings", "filing_pages", "filing_chunks", "retrieval_scores", "system_metrics", "corpus_statistics")
+    assets = (
+        "filings",
+        "filing_pages",
+        "filing_chunks",
+        "retrieval_scores",
+        "system_metrics",
+        "corpus_statistics",
+    )
     wanted = fingerprint("warehouse", [_fingerprints(store, asset) for asset in assets])
 
     def make() -> int:
@@ -168,7 +183,9 @@ def report(
         command="finrag run",
     )
     inputs = ("filings", "benchmark_questions", "system_metrics", "corpus_statistics")
-    wanted = fingerprint("report", REPORT_VERSION, [_fingerprints(store, asset) for asset in inputs], data.settings)
+    wanted = fingerprint(
+        "report", REPORT_VERSION, [_fingerprints(store, asset) for asset in inputs], data.settings
+    )
 
     def find() -> int | None:
         entry = store.ledger_entry("report", "")
@@ -189,7 +206,14 @@ def report(
 
 
 def _versions() -> dict[str, str]:
-    names = ("finrag_pipeline", "dagster", "duckdb", "lancedb", "pymupdf", "sentence-transformers", "sacrebleu", "rouge-score")
+    names = (
+        "finrag_pipeline",
+        "dagster",
+        "duckdb",
+        "lancedb",
+        "pymupdf",
+        "sentence-transformers",
+        "sacrebleu",
+        "rouge-score",
+    )
     return {"python": sys.version.split()[0], **{name: version(name) for name in names}}
-
-

@@ -27,7 +27,9 @@ def benchmark_filings(store: Lake) -> tuple[str, ...]:
     chunked = {keys["filing"] for keys in store.partitions("filing_chunks")}
     names = tuple(filing for filing in get_benchmark(store).filings if filing in chunked)
     if not names:
-        raise BenchmarkError("None of the benchmark's filings could be read.", "See the failures of filing_pages.")
+        raise BenchmarkError(
+            "None of the benchmark's filings could be read.", "See the failures of filing_pages."
+        )
     return names
 
 
@@ -59,7 +61,10 @@ def split_key(key: str) -> tuple[str, str]:
     metadata=column_schema("retrieval_runs"),
     check_specs=[
         dg.AssetCheckSpec(
-            "every_question_ranked", asset="retrieval_runs", blocking=True, description="No question is left out."
+            "every_question_ranked",
+            asset="retrieval_runs",
+            blocking=True,
+            description="No question is left out.",
         )
     ],
 )
@@ -111,7 +116,10 @@ def retrieval_runs(
     metadata=column_schema("retrieval_scores"),
     check_specs=[
         dg.AssetCheckSpec(
-            "values_in_range", asset="retrieval_scores", blocking=True, description="Every value lies in [0, 1]."
+            "values_in_range",
+            asset="retrieval_scores",
+            blocking=True,
+            description="Every value lies in [0, 1].",
         )
     ],
 )
@@ -127,9 +135,13 @@ def retrieval_scores(
         partition = {"system": name, "fold": fold}
         info = store.info("retrieval_runs", partition)
         if info is None:
-            raise LakeError(f"The lake holds no run of {name} on {fold}.", "Materialise retrieval_runs first.")
+            raise LakeError(
+                f"The lake holds no run of {name} on {fold}.", "Materialise retrieval_runs first."
+            )
         questions = fold_questions(store, fold_number(fold))
-        evidence = [questions[column].to_pylist() for column in ("question_id", "evidence", "gold_pages", "filing")]
+        evidence = [
+            questions[column].to_pylist() for column in ("question_id", "evidence", "gold_pages", "filing")
+        ]
         wanted = fingerprint("retrieval_scores", METRICS_VERSION, info.fingerprint, evidence)
 
         def make() -> pa.Table:
@@ -153,7 +165,8 @@ def retrieval_scores(
 
 
 def _means(scores: pa.Table) -> dict[str, float]:
-    kept = scores.filter(pc.and_(pc.equal(scores["k"], 5), pc.is_in(scores["metric"], pa.array(["doc_rec", "page_rec"]))))
+    kept = scores.filter(
+        pc.and_(pc.equal(scores["k"], 5), pc.is_in(scores["metric"], pa.array(["doc_rec", "page_rec"])))
+    )
     means = kept.group_by(["metric", "space"]).aggregate([("value", "mean")]).to_pylist()
     return {f"{row['metric']}_at_5_{row['space']}": round(row["value_mean"], 4) for row in means}
-

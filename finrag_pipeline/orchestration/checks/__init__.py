@@ -1,1 +1,4 @@
-"""Dagster asset checks over the whole corpus. Concept: https://docs.dagster.io/guides/test/asset-checks"""
+"""Dagster asset checks over the whole corpus.
+
+Concept: https://docs.dagster.io/guides/test/asset-checks
+"""

@@ -31,7 +31,9 @@ def no_duplicate_files(lake: LakeResource) -> dg.AssetCheckResult:
     duplicates = [names for names in groups.values() if len(names) > 1]
     text = "\n".join(f"- {' = '.join(names)}" for names in duplicates) or "none"
     return dg.AssetCheckResult(
-        passed=not duplicates, severity=_WARN, metadata={"duplicates": dg.MetadataValue.md(text), "count": len(duplicates)}
+        passed=not duplicates,
+        severity=_WARN,
+        metadata={"duplicates": dg.MetadataValue.md(text), "count": len(duplicates)},
     )
 
 
@@ -53,7 +55,9 @@ def all_readable(lake: LakeResource) -> dg.AssetCheckResult:
     failed = [row for row in rows if row["status"] != "ok"]
     text = "\n".join(f"- {row['filing']}: {row['reason']} {row['remedy']}" for row in failed) or "none"
     return dg.AssetCheckResult(
-        passed=not failed, severity=_WARN, metadata={"failed": dg.MetadataValue.md(text), "count": len(failed)}
+        passed=not failed,
+        severity=_WARN,
+        metadata={"failed": dg.MetadataValue.md(text), "count": len(failed)},
     )
 
 
@@ -83,10 +87,17 @@ def gold_pages_have_text(lake: LakeResource) -> dg.AssetCheckResult:
     chunks = store.read_all("filing_chunks", ["filing", "page"], only={"filing": wanted})
     pages = set(zip(chunks["filing"].to_pylist(), chunks["page"].to_pylist(), strict=True))
     empty = sorted(
-        {f"{q['filing']} page {p + 1}" for q in questions for p in q["gold_pages"] if (q["filing"], p) not in pages}
+        {
+            f"{q['filing']} page {p + 1}"
+            for q in questions
+            for p in q["gold_pages"]
+            if (q["filing"], p) not in pages
+        }
     )
     return dg.AssetCheckResult(
-        passed=not empty, severity=_WARN, metadata={"without_text": "; ".join(empty) or "none", "count": len(empty)}
+        passed=not empty,
+        severity=_WARN,
+        metadata={"without_text": "; ".join(empty) or "none", "count": len(empty)},
     )
 
 
@@ -106,7 +117,9 @@ def oracle_not_below_parent(lake: LakeResource) -> dg.AssetCheckResult:
     for system in sorted({system for system, _ in means}):
         for smaller, larger in ((Space.PAGES, Space.FILING), (Space.FILING, Space.CORPUS)):
             if means[system, smaller] < means[system, larger] - 1e-9:
-                broken.append(f"{system}: {smaller} {means[system, smaller]:.4f} < {larger} {means[system, larger]:.4f}")
+                broken.append(
+                    f"{system}: {smaller} {means[system, smaller]:.4f} < {larger} {means[system, larger]:.4f}"
+                )
                 fused_only &= SYSTEMS[system].fusion is not None
     return dg.AssetCheckResult(
         passed=not broken,

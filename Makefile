@@ -1,0 +1,46 @@
+# make run   materialise the graph over the sample filings, print the metrics and where the report is
+# make test  lint, type-check and test
+# make ui    the Dagster UI and daemon on the same instance
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV ?= .venv
+BIN := $(VENV)/bin
+EXTRAS := offline,fast,ui,dev
+PORT ?= 3000
+
+.PHONY: run test ui env lint types unit bench constraints clean
+
+run: env
+	$(BIN)/finrag run
+
+test: env lint types unit
+
+ui: env
+	DAGSTER_HOME="$$($(BIN)/finrag home)" $(BIN)/dagster dev --workspace workspace.yaml --port $(PORT)
+
+env: $(VENV)/.complete
+
+$(VENV)/.complete: setup.py constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[$(EXTRAS)]'
+	touch $@
+
+lint:
+	$(BIN)/ruff check finrag_pipeline finrag_pipeline_tests benchmarks setup.py
+	$(BIN)/ruff format --check finrag_pipeline finrag_pipeline_tests benchmarks setup.py
+
+types:
+	$(BIN)/mypy
+
+unit:
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+
+bench:
+	$(BIN)/python -m benchmarks.all
+
+constraints: env
+	$(BIN)/uv pip compile setup.py --extra offline --extra fast --extra ui --extra dev --python-version 3.11 \
+		--upgrade --no-header --no-annotate --quiet --output-file constraints.txt
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache build *.egg-info

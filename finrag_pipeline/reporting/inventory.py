@@ -1,0 +1,189 @@
+"""Grids of what a report is about: filings, excluded questions, settings, versions and the ledger."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from finrag_pipeline.reporting.estimates import SOURCE_NAMES
+from finrag_pipeline.reporting.grid import Cell, Column, Grid, Note, Row, number_cell
+
+OUTCOMES = ("materialised", "cache_hit", "skipped", "failed")
+_OUTCOME_NAMES = {"cache_hit": "Cache hit"}
+_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+
+
+def filings_grid(filings: pa.Table) -> Grid:
+    """Every filing with its identity and what is wrong with it; failed ones first.
+
+    Args:
+        filings: table as ``schemas.FILINGS``.
+    """
+    records = sorted(filings.to_pylist(), key=lambda row: (row["status"] == "ok", row["filing"].casefold()))
+    columns = (
+        Column("Filing"),
+        Column("Status"),
+        Column("Company"),
+        Column("Form"),
+        Column("Period"),
+        Column("Pages", "number"),
+        Column("Remarks", "prose"),
+    )
+    rows = tuple(Row(_filing_cells(record), record["status"]) for record in records)
+    return Grid("filings", "Filings of the corpus", columns, rows, "The lake holds no filing.")
+
+
+def _filing_cells(record: Mapping[str, Any]) -> tuple[Cell, ...]:
+    failed = record["status"] != "ok"
+    notes = [Note("failure", record["reason"] or "No reason was given.", record["remedy"] or "")] if failed else []
+    notes += [Note("conflict", text) for text in record["conflicts"] or ()]
+    notes += [Note("warning", text) for text in record["warnings"] or ()]
+    name = record["file_name"]
+    other_name = name if name.rsplit(".", 1)[0] != record["filing"] else ""
+    status = "Failed" if failed else "Conflict" if record["conflicts"] else "Warning" if notes else "OK"
+    return (
+        Cell(record["filing"], other_name),
+        Cell(status, SOURCE_NAMES.get(record["source"], record["source"])),
+        _stated_or_declared(record["company"], record["declared_company"]),
+        _stated_or_declared(record["form"], record["declared_form"]),
+        _period(record),
+        number_cell(record["pages"]),
+        Cell(notes=tuple(notes), sort=float(len(notes))),
+    )
+
+
+def _stated_or_declared(stated: str | None, declared: str | None) -> Cell:
+    if stated:
+        return Cell(stated)
+    return Cell(declared, "declared") if declared else Cell("–", sort="")
+
+
+def _period(record: Mapping[str, Any]) -> Cell:
+    stated = record["fiscal_year"] is not None
+    year = record["fiscal_year"] if stated else record["declared_year"]
+    quarter = record["fiscal_quarter"] if stated else record["declared_quarter"]
+    end = record["period_end"]
+    day = f"{end:%Y-%m-%d}" if end else ""
+    if year is None:
+        return Cell(day or "–", sort=day)
+    text = f"FY {year}" + (f" Q{quarter}" if quarter else "")
+    return Cell(text, day if stated else "declared", sort=f"{year} {quarter or 5} {day}")
+
+
+def filing_counts(filings: pa.Table) -> dict[str, int]:
+    """Filings by what is to be said of them: failed, conflicts, warnings (one filing may count twice)."""
+    records = filings.select(["status", "conflicts", "warnings"]).to_pylist()
+    return {
+        "failed": sum(record["status"] != "ok" for record in records),
+        "conflicts": sum(bool(record["conflicts"]) for record in records),
+        "warnings": sum(bool(record["warnings"]) for record in records),
+    }
+
+
+def excluded_grid(questions: pa.Table) -> Grid:
+    """Questions that enter no metric, and why.
+
+    Args:
+        questions: table as ``schemas.BENCHMARK_QUESTIONS``.
+    """
+    rows = tuple(
+        Row(
+            (
+                Cell(record["question_id"]),
+                Cell(record["filing"]),
+                Cell(record["question"]),
+                Cell(record["problem"] or "No reason was given."),
+            )
+        )
+        for record in questions.to_pylist()
+        if record["status"] != "measured"
+    )
+    columns = (Column("Question"), Column("Gold filing"), Column("Text", "prose"), Column("Problem", "prose"))
+    return Grid("excluded", "Questions left out of every metric", columns, rows, "Every question is measured.")
+
+
+def settings_grid(settings: Mapping[str, Any]) -> Grid:
+    """Settings as dotted names and values; credentials inside URLs are blanked."""
+    rows = tuple(
+        Row((Cell(name), Cell(_CREDENTIALS.sub("…@", str(value))))) for name, value in _flat(settings)
+    )
+    columns = (Column("Setting"), Column("Value", "prose"))
+    return Grid("settings", "Settings of the run", columns, rows, "No settings were recorded.")
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", "not set" if value is None else value
+
+
+def versions_grid(versions: Mapping[str, str]) -> Grid:
+    """Versions of the software and models a run was made with."""
+    rows = tuple(Row((Cell(name), Cell(version))) for name, version in sorted(versions.items()))
+    columns = (Column("Component"), Column("Version", "prose"))
+    return Grid("versions", "Versions", columns, rows, "No versions were recorded.")
+
+
+def ledger_grid(ledger: pa.Table) -> Grid:
+    """Latest outcomes, rows and seconds per asset.
+
+    Args:
+        ledger: table as ``schemas.LEDGER``.
+    """
+    outcomes: dict[str, Counter[str]] = defaultdict(Counter)
+    rows_of: Counter[str] = Counter()
+    seconds: dict[str, float] = defaultdict(float)
+    for entry in ledger.to_pylist():
+        outcomes[entry["asset"]][entry["outcome"]] += 1
+        rows_of[entry["asset"]] += entry["rows"] or 0
+        seconds[entry["asset"]] += entry["seconds"] or 0.0
+    unknown = sorted({outcome for counts in outcomes.values() for outcome in counts} - set(OUTCOMES))
+    kinds = [*OUTCOMES, *unknown]
+    rows = tuple(
+        Row(
+            (
+                Cell(asset),
+                number_cell(sum(counts.values())),
+                *(number_cell(counts[kind]) for kind in kinds),
+                number_cell(rows_of[asset]),
+                Cell(f"{seconds[asset]:,.1f}", sort=seconds[asset]),
+            )
+        )
+        for asset, counts in outcomes.items()
+    )
+    columns = (
+        Column("Asset"),
+        Column("Partitions", "number"),
+        *(Column(_OUTCOME_NAMES.get(kind, kind.capitalize()), "number") for kind in kinds),
+        Column("Rows", "number"),
+        Column("Seconds", "number"),
+    )
+    return Grid("ledger", "Latest outcome of every step", columns, rows, "The ledger is empty.")
+
+
+def failures_grid(ledger: pa.Table) -> Grid:
+    """Steps whose latest outcome is a failure, with reason and remedy.
+
+    Args:
+        ledger: table as ``schemas.LEDGER``.
+    """
+    rows = tuple(
+        Row(
+            (
+                Cell(entry["asset"]),
+                Cell(entry["partition"] or "–"),
+                Cell(f"{entry['at']:%Y-%m-%d %H:%M}" if entry["at"] else "–"),
+                Cell(notes=(Note("failure", entry["error"] or "No reason was given.", entry["remedy"] or ""),)),
+            )
+        )
+        for entry in ledger.to_pylist()
+        if entry["outcome"] == "failed"
+    )
+    columns = (Column("Asset"), Column("Partition"), Column("When (UTC)"), Column("What went wrong", "prose"))
+    return Grid("failures", "Steps that failed", columns, rows, "No step failed.")

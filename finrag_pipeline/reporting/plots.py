@@ -1,0 +1,335 @@
+"""Plots of a run, as SVG or PNG, for light and dark surroundings.
+
+Matplotlib is used through its objects only: no pyplot, no window, no state shared between calls. Colours are
+those of Okabe & Ito (2008), which readers with colour-vision deficiencies tell apart, lightened for dark
+backgrounds; markers and dashes differ as well.
+"""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
+
+from finrag_pipeline.errors import UsageError
+from finrag_pipeline.evaluation.published import CUTOFF
+from finrag_pipeline.reporting.estimates import (
+    Estimate,
+    MetricIndex,
+    metric_label,
+    space_label,
+    system_title,
+)
+from finrag_pipeline.retrieval.spaces import Space
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Format = Literal["svg", "png"]
+
+LEVELS = (("doc_rec", "Filing"), ("page_rec", "Pages"), ("max_rouge_l", "Passage"))
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.8)), (0, (5, 1.5, 1.5, 1.5)))
+_PANELS_PER_ROW = 3
+_DOTS_PER_INCH = 160
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours of a plot.
+
+    Attributes:
+        surface: background.
+        ink: text.
+        muted: axes and secondary text.
+        grid: grid lines.
+        spaces: colour of each search space, from the widest to the narrowest.
+        systems: colours of systems, in turn.
+    """
+
+    surface: str
+    ink: str
+    muted: str
+    grid: str
+    spaces: tuple[str, ...]
+    systems: tuple[str, ...]
+
+
+LIGHT = Theme(
+    "#ffffff",
+    "#1b2127",
+    "#5b6670",
+    "#e3e7ea",
+    ("#0072b2", "#c77700", "#00795a"),
+    ("#0072b2", "#d55e00", "#00795a", "#a64d79", "#8a6d00", "#3b8ec2", "#1b2127"),
+)
+DARK = Theme(
+    "#161b20",
+    "#e8ecef",
+    "#9aa6b0",
+    "#2b333a",
+    ("#56b4e9", "#f0a830", "#35c59b"),
+    ("#56b4e9", "#ff8a4f", "#35c59b", "#e79bc4", "#e6cf4a", "#9fd4f5", "#e8ecef"),
+)
+
+
+def gap_plot(metrics: pa.Table, fmt: Format = "svg", dark: bool = False) -> bytes:
+    """One panel per system: evidence found at filing, page and passage level, in every search space.
+
+    The shaded areas are what is lost: to other filings (between the whole corpus and the oracle filing) and
+    to other pages of the right filing (between the oracle filing and the oracle pages).
+
+    Args:
+        metrics: table as ``schemas.SYSTEM_METRICS``; may be empty.
+        fmt: svg or png.
+        dark: colours for a dark background.
+
+    Returns:
+        The file's bytes; the same table gives the same bytes.
+
+    Raises:
+        UsageError: the format is neither svg nor png.
+    """
+    index = MetricIndex(metrics)
+    theme = DARK if dark else LIGHT
+    systems = [s for s in index.systems if any(_gap_estimates(index, s, space) for space in index.spaces)]
+    if not systems:
+        return _render(_message(theme), fmt)
+    columns = min(len(systems), _PANELS_PER_ROW)
+    rows = -(-len(systems) // columns)
+    figure = _figure(theme, (max(3.5 * columns, 5.2), 3.5 * rows + 0.45))
+    panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    for axes, system in zip(panels, systems, strict=False):
+        _gap_panel(axes, theme, index, system)
+    for axes in panels[len(systems) :]:
+        axes.set_visible(False)
+    handles: dict[str, Any] = {}
+    for axes in panels[: len(systems)]:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    # Spaces from the widest to the narrowest, then what is lost between them.
+    labels = [label for label in map(space_label, index.spaces) if label in handles]
+    labels += [label for label in handles if label not in labels]
+    legend = figure.legend(
+        [handles[label] for label in labels],
+        labels,
+        loc="outside upper left",
+        ncols=5 if columns > 2 else 2,
+        frameon=False,
+        fontsize=9,
+        handlelength=2.2,
+        columnspacing=1.4,
+    )
+    for text in legend.get_texts():
+        text.set_color(theme.ink)
+    return _render(figure, fmt)
+
+
+def recall_curve(metrics: pa.Table, fmt: Format = "svg", dark: bool = False) -> bytes:
+    """PageRec@k over k for every system in the whole corpus, with its interval as a band.
+
+    Args:
+        metrics: table as ``schemas.SYSTEM_METRICS``; may be empty.
+        fmt: svg or png.
+        dark: colours for a dark background.
+
+    Returns:
+        The file's bytes; the same table gives the same bytes.
+
+    Raises:
+        UsageError: the format is neither svg nor png.
+    """
+    index = MetricIndex(metrics)
+    theme = DARK if dark else LIGHT
+    cutoffs = index.cutoffs("page_rec")
+    curves = {
+        system: [
+            (k, estimate)
+            for k in cutoffs
+            if (estimate := index.find(system, Space.CORPUS, "page_rec", k)) is not None
+        ]
+        for system in index.systems
+    }
+    curves = {system: points for system, points in curves.items() if points}
+    if not curves:
+        return _render(_message(theme), fmt)
+    figure = _figure(theme, (9.0, 4.6 + 0.16 * max(len(curves) - 10, 0)))
+    axes = figure.subplots()
+    _style(axes, theme)
+    ends = []
+    for position, (system, points) in enumerate(curves.items()):
+        colour = theme.systems[position % len(theme.systems)]
+        ks = [k for k, _ in points]
+        axes.plot(
+            ks,
+            [estimate.mean for _, estimate in points],
+            color=colour,
+            marker=_MARKERS[position % len(_MARKERS)],
+            linestyle=_DASHES[position // len(theme.systems) % len(_DASHES)],
+            markersize=5.5,
+            linewidth=2,
+        )
+        known = [(k, e.low, e.high) for k, e in points if e.low is not None and e.high is not None]
+        if known:
+            axes.fill_between(*zip(*known, strict=True), color=colour, alpha=0.13, linewidth=0)
+        ends.append((points[-1][1].mean, system_title(system), colour))
+    axes.set_xscale("log")
+    axes.set_xticks(cutoffs, [str(k) for k in cutoffs])
+    axes.set_xticks([], minor=True)
+    axes.set_xlim(cutoffs[0] * 0.92, cutoffs[-1] * 1.06)
+    axes.set_xlabel("k, chunks looked at", color=theme.muted)
+    axes.set_ylabel("PageRec@k, whole corpus", color=theme.muted)
+    highest = max(e.mean if e.high is None else e.high for points in curves.values() for _, e in points)
+    top = min(1.02, max(0.1, highest * 1.08))
+    axes.set_ylim(0, top)
+    _end_labels(axes, ends, top)
+    return _render(figure, fmt)
+
+
+def _gap_estimates(index: MetricIndex, system: str, space: str) -> list[tuple[int, Estimate]]:
+    """(position of the level, estimate) of the levels that were measured."""
+    found = [(x, index.find(system, space, metric, CUTOFF)) for x, (metric, _) in enumerate(LEVELS)]
+    return [(x, estimate) for x, estimate in found if estimate is not None]
+
+
+def _gap_panel(axes: Axes, theme: Theme, index: MetricIndex, system: str) -> None:
+    from matplotlib.patheffects import withStroke
+
+    _style(axes, theme)
+    _title(axes, system_title(system), theme)
+    # The narrowest space is drawn first, so that the whole corpus lies on top.
+    order = list(enumerate(index.spaces))[::-1]
+    lines: dict[str, dict[int, float]] = {}
+    for position, space in order:
+        points = _gap_estimates(index, system, space)
+        if not points:
+            continue
+        colour = theme.spaces[position % len(theme.spaces)]
+        xs = [x + 0.05 * (position - 1) for x, _ in points]  # side by side, so that intervals stay visible
+        lines[space] = {x: estimate.mean for x, estimate in points}
+        for x, (_, estimate) in zip(xs, points, strict=True):
+            if estimate.low is not None and estimate.high is not None:
+                axes.vlines(x, estimate.low, estimate.high, color=colour, linewidth=2.4, alpha=0.45, zorder=3)
+        axes.plot(
+            xs,
+            [estimate.mean for _, estimate in points],
+            color=colour,
+            marker=_MARKERS[position % len(_MARKERS)],
+            linestyle=_DASHES[position % len(_DASHES)],
+            linewidth=2,
+            markersize=6,
+            label=space_label(space),
+            zorder=4,
+        )
+        if space == Space.CORPUS:
+            for x, (_, estimate) in zip(xs, points, strict=True):
+                low = estimate.mean if estimate.low is None else estimate.low
+                below = low > 0.12
+                axes.annotate(
+                    f"{estimate.mean:.2f}",
+                    (x, low if below else estimate.high or estimate.mean),
+                    xytext=(0, -4 if below else 4),
+                    textcoords="offset points",
+                    ha="center",
+                    va="top" if below else "bottom",
+                    fontsize=9,
+                    color=colour,
+                    fontweight="bold",
+                    path_effects=[withStroke(linewidth=2.5, foreground=theme.surface)],
+                    zorder=5,
+                )
+    losses = (
+        (Space.CORPUS, Space.FILING, theme.spaces[1], "Lost to other filings"),
+        (Space.FILING, Space.PAGES, theme.spaces[2], "Lost to other pages of the filing"),
+    )
+    for lower, upper, colour, label in losses:
+        shared = sorted(lines.get(lower, {}).keys() & lines.get(upper, {}).keys())
+        if len(shared) > 1:
+            bottom = [lines[lower][x] for x in shared]
+            top = [max(lines[upper][x], lines[lower][x]) for x in shared]
+            axes.fill_between(shared, bottom, top, color=colour, alpha=0.14, linewidth=0, label=label, zorder=1)
+    axes.set_xlim(-0.35, len(LEVELS) - 0.65)
+    axes.set_ylim(0, 1.06)
+    axes.set_xticks(
+        range(len(LEVELS)), [f"{name}\n{metric_label(metric, CUTOFF)}" for metric, name in LEVELS]
+    )
+    axes.tick_params(axis="x", labelsize=8.5)
+    axes.set_yticks([0, 0.25, 0.5, 0.75, 1.0])
+
+
+def _end_labels(axes: Axes, ends: Sequence[tuple[float, str, str]], top: float) -> None:
+    """Name each curve at its right end, moved apart where they would overlap."""
+    gap = top * 0.052
+    placed: list[float] = []
+    for value, title, colour in sorted(ends):
+        y = max(value, placed[-1] + gap) if placed else value
+        placed.append(y)
+        axes.annotate(
+            f"{_shortened(title, 34)}  {value:.2f}",
+            xy=(1.0, value),
+            xycoords=("axes fraction", "data"),
+            xytext=(1.015, y),
+            textcoords=("axes fraction", "data"),
+            va="center",
+            fontsize=9.5,
+            color=colour,
+            parse_math=False,
+            annotation_clip=False,
+        )
+
+
+def _figure(theme: Theme, size: tuple[float, float]) -> Figure:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=size, facecolor=theme.surface, layout="constrained", dpi=_DOTS_PER_INCH)
+
+
+def _message(theme: Theme) -> Figure:
+    figure = _figure(theme, (6.0, 1.2))
+    figure.text(
+        0.5, 0.5, "No system has been measured yet", ha="center", va="center", color=theme.muted, fontsize=11
+    )
+    return figure
+
+
+def _style(axes: Axes, theme: Theme) -> None:
+    axes.set_facecolor(theme.surface)
+    axes.grid(axis="y", color=theme.grid, linewidth=0.8)
+    axes.set_axisbelow(True)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color(theme.muted)
+    axes.tick_params(colors=theme.muted, labelcolor=theme.muted, labelsize=9, length=0, pad=5)
+
+
+def _title(axes: Axes, title: str, theme: Theme) -> None:
+    lines = textwrap.wrap(_shortened(title, 60), 30) or [" "]
+    axes.set_title(
+        "\n".join(lines), color=theme.ink, fontsize=11, fontweight="bold", loc="left", pad=8, parse_math=False
+    )
+
+
+def _shortened(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1].rstrip() + "…"
+
+
+def _render(figure: Figure, fmt: Format) -> bytes:
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    if fmt not in ("svg", "png"):
+        raise UsageError(f"There is no plot format '{fmt}'.", "Choose svg or png.")
+    canvas = FigureCanvasAgg(figure)
+    # Without a date and with a fixed salt for identifiers, the same figures give the same bytes.
+    metadata = {"Date": None} if fmt == "svg" else {"Software": None}
+    stream = io.BytesIO()
+    with rc_context({"svg.hashsalt": "finrag_pipeline", "svg.fonttype": "path"}):
+        canvas.print_figure(
+            stream, format=fmt, facecolor=figure.get_facecolor(), bbox_inches="tight", pad_inches=0.12, metadata=metadata
+        )
+    return stream.getvalue()
