@@ -36,7 +36,9 @@ unit:
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 bench:
-	$(BIN)/python -m benchmarks.all
+	$(BIN)/python -m benchmarks.embedding
+	$(BIN)/python -m benchmarks.bm25
+	$(BIN)/python -m benchmarks.pages data_lake/sources/sample/pdfs
 
 constraints: env
 	$(BIN)/uv pip compile setup.py --extra offline --extra fast --extra ui --extra dev --python-version 3.11 \

@@ -17,6 +17,7 @@ import json
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ _QUESTIONS, _INFORMATION, _VERSION = "questions.jsonl", "document_information.js
 _FOLDERS = ("pdfs", "page_text")
 
 _in_use: set[Path] = set()  # temporary folders that calls in this process are writing
+_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -111,9 +113,10 @@ def write_sample(directory: Path) -> Path:
         return directory
     _refuse_foreign(directory)
     directory.parent.mkdir(parents=True, exist_ok=True)
-    _remove_leftovers(directory)
-    partial = Path(tempfile.mkdtemp(prefix=f".{directory.name}.{os.getpid()}.", dir=directory.parent))
-    _in_use.add(partial)
+    with _lock:
+        _remove_leftovers(directory)
+        partial = Path(tempfile.mkdtemp(prefix=f".{directory.name}.{os.getpid()}.", dir=directory.parent))
+        _in_use.add(partial)
     try:
         partial.chmod(0o755)
         _write(partial)

@@ -105,7 +105,7 @@ def _discussion(year: int) -> list[Block]:
             f"({_share(year - 1, 'opex.stores')} in fiscal {year - 1}). Hourly wages rose by about 6% and "
             "electricity by more. Pre-opening expenses, which are rent, training and advertising before a "
             f"store opens, were {money(now.total('opex.preopening'), _UNIT)} for "
-            f"{now.memo['stores_opened']} stores. {charge}",
+            f"{word(now.memo['stores_opened'])} stores. {charge}",
             mark="mdna.expenses",
         ),
         Heading("Interest and Income Taxes"),

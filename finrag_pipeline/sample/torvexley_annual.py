@@ -256,7 +256,7 @@ def _notes(year: int) -> list[Block]:
         debt_maturities(TORVEXLEY, year),
         Heading("Note 6. Leases"),
         Text(
-            "The Company leases service centres, vehicles and offices. The weighted-average remaining term "
+            "The Company leases service centers, vehicles and offices. The weighted-average remaining term "
             "was 6.1 years and the weighted-average discount rate 4.3%. Future payments are:"
         ),
         lease_maturities(TORVEXLEY, year, ("lease",)),

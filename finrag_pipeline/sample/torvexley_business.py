@@ -82,7 +82,7 @@ def business(year: int) -> Item:
         Heading("Competition and Raw Materials"),
         Text(
             "Each segment meets a handful of large international rivals and many local shops. Buyers weigh "
-            "energy use over the life of the equipment, delivery time, the nearness of a service centre "
+            "energy use over the life of the equipment, delivery time, the nearness of a service center "
             "and price. We buy castings, bar stock, motors and electronic components. Nickel, which goes "
             "into our stainless castings, is the material whose price affects us most; about half of our "
             "contracts let us pass on changes in its price after one quarter."
@@ -138,7 +138,7 @@ def risks(year: int) -> Item:
             "closures cost cash before they save any.",
         ),
         (
-            "Our borrowings limit our room for manoeuvre.",
+            "Our borrowings limit our room for maneuver.",
             f"Total debt was {money(debt, 'millions')} at year-end. Our revolving credit agreement "
             "requires that debt not exceed 3.5 times earnings before interest, taxes, depreciation and "
             "amortization. A breach would let lenders demand repayment and, through cross-default clauses, "

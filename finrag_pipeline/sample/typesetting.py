@@ -159,7 +159,7 @@ class _Template(BaseDocTemplate):
         frame = (_MARGIN, 50, letter[0] - 2 * _MARGIN, letter[1] - 50 - top)
         self.addPageTemplates(
             [
-                PageTemplate(name, [Frame(*frame, 0, 0, 0, 0)], onPage=self._number, onPageEnd=self._decorate)
+                PageTemplate(name, [Frame(*frame, 0, 0, 0, 0)], onPage=self._begin, onPageEnd=self._end)
                 for name in names
             ]
         )
@@ -174,21 +174,23 @@ class _Template(BaseDocTemplate):
             return _ROMAN[count]
         return f"{theme.statement_prefix or ''}{count}" if kind == "statements" else str(count)
 
-    def _number(self, canvas: Any, _: BaseDocTemplate) -> None:
+    def _begin(self, canvas: Any, _: BaseDocTemplate) -> None:
         label = self._label(self.pageTemplate.id)
         self.recorder.labels.append(label)
-        if self.document.theme.page_labels:
+        theme = self.document.theme
+        if theme.page_labels:
             canvas.addPageLabel(canvas.getPageNumber() - 1, prefix=label or "Cover")
-
-    def _decorate(self, canvas: Any, _: BaseDocTemplate) -> None:
-        theme, kind, label = self.document.theme, self.pageTemplate.id, self.recorder.labels[-1]
-        canvas.saveState()
-        regular, bold, _ = fonts(theme)
-        if theme.header and kind != "cover":
-            canvas.setFont(bold, theme.size - 1)
+        if theme.header and self.pageTemplate.id != "cover":
+            canvas.saveState()
+            canvas.setFont(fonts(theme)[1], theme.size - 1)
             canvas.drawCentredString(letter[0] / 2, letter[1] - 34, theme.header)
+            canvas.restoreState()
+
+    def _end(self, canvas: Any, _: BaseDocTemplate) -> None:
+        theme, label = self.document.theme, self.recorder.labels[-1]
+        canvas.saveState()
         if label:
-            canvas.setFont(regular, theme.size - 0.5)
+            canvas.setFont(fonts(theme)[0], theme.size - 0.5)
             if theme.footer:
                 canvas.drawString(_MARGIN, 30, theme.footer)
                 canvas.drawRightString(letter[0] - _MARGIN, 30, label)

@@ -1,0 +1,69 @@
+"""Embedding: every backend against a bare SentenceTransformer.encode on the same sorted texts."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.pairs import paired, rate
+from finrag_pipeline.embedding.backends import load_embedder
+from finrag_pipeline.embedding.calibration import calibration_texts
+from finrag_pipeline.embedding.encoder import Encoder
+from finrag_pipeline.embedding.model_files import model_folder
+from finrag_pipeline.settings import EncoderSettings, get_settings
+from finrag_pipeline.storage.lake import Lake
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--windows", type=int, default=256)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    settings = get_settings()
+    lake = Lake(settings.lake)
+    encoder = Encoder(settings.encoder, lake)
+    chunks = lake.read_all("filing_chunks", ["text"])["text"].to_pylist()
+    rng = np.random.default_rng(settings.seed)
+    windows = [w for i in rng.permutation(len(chunks))[: options.windows] for w in encoder.windows(chunks[i])]
+    windows = sorted(windows[: options.windows], key=len, reverse=True)
+
+    from sentence_transformers import SentenceTransformer
+
+    name = settings.encoder.name
+    model = SentenceTransformer(str(model_folder(name)), device="cpu")
+
+    def bare() -> int:
+        model.encode(windows, batch_size=settings.encoder.batch_size, normalize_embeddings=True)
+        return len(windows)
+
+    reference = model.encode(windows, normalize_embeddings=True)
+    with tempfile.TemporaryDirectory() as cache:
+        for backend, precision in (
+            ("torch", "fp32"),
+            ("openvino", "fp32"),
+            ("openvino", "bf16"),
+            ("openvino", "int8"),
+        ):
+            chosen = EncoderSettings(name=name, backend=backend, precision=precision)
+            embedder = load_embedder(chosen, Path(cache), calibration_texts)
+
+            def ours(embedder=embedder) -> int:
+                embedder.embed(windows)
+                return len(windows)
+
+            paired(
+                f"{backend} {precision} / bare SentenceTransformer.encode",
+                rate(ours),
+                rate(bare),
+                options.rounds,
+                "windows per second",
+            )
+            cosine = (embedder.embed(windows) * reference).sum(axis=1)
+            print(f"  cosine to the reference: mean {cosine.mean():.6f}, least {cosine.min():.6f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Reading pages: against a bare PyMuPDF loop, and two workers against one."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from benchmarks.pairs import paired, rate
+from finrag_pipeline.engine import LocalEngine
+from finrag_pipeline.filings.intake import filing_files
+from finrag_pipeline.filings.pages import PAGES_PER_TASK, extract_pages
+from finrag_pipeline.filings.pdf import inspect_pdf, read_pages
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="folder of PDFs")
+    parser.add_argument("--files", type=int, default=12)
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    files = [path for path in filing_files(options.folder) if path.suffix.lower() == ".pdf"]
+    files = files[:: max(1, len(files) // options.files)][: options.files]
+
+    def bare() -> int:
+        import pymupdf
+
+        pages = 0
+        for path in files:
+            with pymupdf.open(path) as document:
+                for page in document:
+                    page.get_text("words")
+                    pages += 1
+        return pages
+
+    def ours() -> int:
+        pages = 0
+        for path in files:
+            count = inspect_pdf(path).pages
+            for start in range(0, count, PAGES_PER_TASK):
+                pages += read_pages(path, path.stem, start, start + PAGES_PER_TASK).num_rows
+        return pages
+
+    # CPU time of this process: what else the machine does must not enter a per-process ratio.
+    paired(
+        "pages per process (text, words with boxes, counts, as Arrow) / bare get_text('words')",
+        rate(ours, time.process_time),
+        rate(bare, time.process_time),
+        options.rounds,
+        "pages per CPU second",
+    )
+    one, two = LocalEngine(1, 600), LocalEngine(2, 600)
+
+    def through(engine: LocalEngine) -> int:
+        return sum(extract_pages(path, path.stem, "pdf", engine).num_rows for path in files)
+
+    paired(
+        "two workers / one",
+        rate(lambda: through(two)),
+        rate(lambda: through(one)),
+        options.rounds,
+        "pages per second",
+    )
+    one.close()
+    two.close()
+
+
+if __name__ == "__main__":
+    main()
