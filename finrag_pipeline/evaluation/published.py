@@ -105,7 +105,9 @@ DOCUMENTS = 84
 CUTOFF = 5
 METRICS = ("doc_rec", "page_rec", "max_bleu", "max_rouge_l")
 
-_BM25 = "Their BM25 ranks chunks counted in BGE-M3's tokens, so chunks of the same nominal length end elsewhere."
+_BM25 = (
+    "Their BM25 ranks chunks counted in BGE-M3's tokens, so chunks of the same nominal length end elsewhere."
+)
 _DENSE = (
     "Their dense rows use the encoder BAAI/bge-m3, whose window of 8,192 tokens takes in a whole chunk, and chunks "
     "counted in its tokens."
@@ -124,7 +126,7 @@ _ROWS: tuple[tuple[str, str, Space, str, tuple[float, float, float, float], str]
     ("thesis", "dense", Space.CORPUS, "Dense (BGE-M3)", (0.94, 0.35, 0.25, 0.35), _DENSE),
     ("french", "hybrid_rrf", Space.CORPUS, "Hybrid fusion", (0.61, 0.23, 0.13, 0.27), _HYBRID),
     ("english", "hybrid_rrf", Space.CORPUS, "Hybrid", (0.61, 0.23, 0.13, 0.27), _HYBRID),
-        ("thesis", "hybrid_rrf", Space.CORPUS, "Hybrid, weights 50/50", (0.87, 0.27, 0.19, 0.28), _WEIGHTS),
+    ("thesis", "hybrid_rrf", Space.CORPUS, "Hybrid, weights 50/50", (0.87, 0.27, 0.19, 0.28), _WEIGHTS),
     ("french", "dense", Space.FILING, "Oracle document", (1.00, 0.60, 0.25, 0.42), _ORACLE),
     ("english", "dense", Space.FILING, "Oracle-Doc", (1.00, 0.60, 0.25, 0.42), _ORACLE),
     ("thesis", "dense", Space.FILING, "Oracle-Doc", (1.00, 0.60, 0.25, 0.42), _ORACLE),

@@ -63,7 +63,8 @@ def _refuse_foreign(folder: Path) -> None:
         raise UsageError(f"{folder} is a file.", "Name a folder for the report.")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MARKER).exists():
         raise UsageError(
-            f"The folder {folder} holds files that no report put there.", "Choose another folder, or empty it."
+            f"The folder {folder} holds files that no report put there.",
+            "Choose another folder, or empty it.",
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from finrag_pipeline.reporting.estimates import Estimate
+from finrag_pipeline.reporting.estimates import Estimate, system_title
 
 _MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$&])")
 
@@ -115,11 +115,11 @@ def number_cell(value: int) -> Cell:
     return Cell(f"{value:,}", sort=float(value))
 
 
-def code_cell(text: str, small: str = "") -> Cell:
-    """Cell that names something: its title in the report, its identifier in Markdown."""
-    identifier = small or text
-    plain = re.fullmatch(r"[\w.+-]+", identifier) is not None
-    return Cell(text, small, f"`{identifier}`" if plain else escape_markdown(identifier))
+def system_cell(system: str) -> Cell:
+    """Cell that names a system: by title and identifier, in Markdown by identifier alone."""
+    title = system_title(system)
+    plain = re.fullmatch(r"[\w.+-]+", system) is not None
+    return Cell(title, system if title != system else "", f"`{system}`" if plain else escape_markdown(system))
 
 
 def escape_markdown(text: str) -> str:

@@ -69,6 +69,8 @@ def _reading(index: MetricIndex, system: str, k: int) -> list[str]:
         return []
     label = metric_label("page_rec", k)
     between, within = max(inside.mean - whole.mean, 0.0), 1.0 - inside.mean
+    if between + within < 0.005:
+        return []
     larger = "inside the right filing" if within >= between else "to other filings"
     return [
         f"Searching the right filing only, the same system reaches {label} {inside} instead of {whole} (n = {inside.n}).",

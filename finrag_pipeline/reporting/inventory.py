@@ -39,7 +39,11 @@ def filings_grid(filings: pa.Table) -> Grid:
 
 def _filing_cells(record: Mapping[str, Any]) -> tuple[Cell, ...]:
     failed = record["status"] != "ok"
-    notes = [Note("failure", record["reason"] or "No reason was given.", record["remedy"] or "")] if failed else []
+    notes = (
+        [Note("failure", record["reason"] or "No reason was given.", record["remedy"] or "")]
+        if failed
+        else []
+    )
     notes += [Note("conflict", text) for text in record["conflicts"] or ()]
     notes += [Note("warning", text) for text in record["warnings"] or ()]
     name = record["file_name"]
@@ -103,7 +107,9 @@ def excluded_grid(questions: pa.Table) -> Grid:
         if record["status"] != "measured"
     )
     columns = (Column("Question"), Column("Gold filing"), Column("Text", "prose"), Column("Problem", "prose"))
-    return Grid("excluded", "Questions left out of every metric", columns, rows, "Every question is measured.")
+    return Grid(
+        "excluded", "Questions left out of every metric", columns, rows, "Every question is measured."
+    )
 
 
 def settings_grid(settings: Mapping[str, Any]) -> Grid:
@@ -179,7 +185,9 @@ def failures_grid(ledger: pa.Table) -> Grid:
                 Cell(entry["asset"]),
                 Cell(entry["partition"] or "–"),
                 Cell(f"{entry['at']:%Y-%m-%d %H:%M}" if entry["at"] else "–"),
-                Cell(notes=(Note("failure", entry["error"] or "No reason was given.", entry["remedy"] or ""),)),
+                Cell(
+                    notes=(Note("failure", entry["error"] or "No reason was given.", entry["remedy"] or ""),)
+                ),
             )
         )
         for entry in ledger.to_pylist()

@@ -108,6 +108,8 @@ def gap_plot(metrics: pa.Table, fmt: Format = "svg", dark: bool = False) -> byte
         _gap_panel(axes, theme, index, system)
     for axes in panels[len(systems) :]:
         axes.set_visible(False)
+    for axes in panels[max(len(systems) - columns, 0) : len(systems)]:
+        axes.tick_params(labelbottom=True)  # no panel stands beneath that would name the levels
     handles: dict[str, Any] = {}
     for axes in panels[: len(systems)]:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -176,7 +178,8 @@ def recall_curve(metrics: pa.Table, fmt: Format = "svg", dark: bool = False) -> 
         )
         known = [(k, e.low, e.high) for k, e in points if e.low is not None and e.high is not None]
         if known:
-            axes.fill_between(*zip(*known, strict=True), color=colour, alpha=0.13, linewidth=0)
+            alpha = 0.13 if len(curves) <= 5 else 0.05
+            axes.fill_between(*zip(*known, strict=True), color=colour, alpha=alpha, linewidth=0)
         ends.append((points[-1][1].mean, system_title(system), colour))
     axes.set_xscale("log")
     axes.set_xticks(cutoffs, [str(k) for k in cutoffs])
@@ -252,7 +255,9 @@ def _gap_panel(axes: Axes, theme: Theme, index: MetricIndex, system: str) -> Non
         if len(shared) > 1:
             bottom = [lines[lower][x] for x in shared]
             top = [max(lines[upper][x], lines[lower][x]) for x in shared]
-            axes.fill_between(shared, bottom, top, color=colour, alpha=0.14, linewidth=0, label=label, zorder=1)
+            axes.fill_between(
+                shared, bottom, top, color=colour, alpha=0.14, linewidth=0, label=label, zorder=1
+            )
     axes.set_xlim(-0.35, len(LEVELS) - 0.65)
     axes.set_ylim(0, 1.06)
     axes.set_xticks(
@@ -263,12 +268,17 @@ def _gap_panel(axes: Axes, theme: Theme, index: MetricIndex, system: str) -> Non
 
 
 def _end_labels(axes: Axes, ends: Sequence[tuple[float, str, str]], top: float) -> None:
-    """Name each curve at its right end, moved apart where they would overlap."""
-    gap = top * 0.052
-    placed: list[float] = []
-    for value, title, colour in sorted(ends):
-        y = max(value, placed[-1] + gap) if placed else value
-        placed.append(y)
+    """Name each curve at its right end, moved apart where names would overlap."""
+    ordered = sorted(ends)
+    gap = min(top * 0.052, top / len(ordered))
+    heights: list[float] = []
+    for value, _, _ in ordered:
+        heights.append(max(value, heights[-1] + gap) if heights else value)
+    ceiling = top
+    for position in range(len(heights) - 1, -1, -1):
+        heights[position] = min(heights[position], ceiling)
+        ceiling = heights[position] - gap
+    for (value, title, colour), y in zip(ordered, heights, strict=True):
         axes.annotate(
             f"{_shortened(title, 34)}  {value:.2f}",
             xy=(1.0, value),
@@ -330,6 +340,11 @@ def _render(figure: Figure, fmt: Format) -> bytes:
     stream = io.BytesIO()
     with rc_context({"svg.hashsalt": "finrag_pipeline", "svg.fonttype": "path"}):
         canvas.print_figure(
-            stream, format=fmt, facecolor=figure.get_facecolor(), bbox_inches="tight", pad_inches=0.12, metadata=metadata
+            stream,
+            format=fmt,
+            facecolor=figure.get_facecolor(),
+            bbox_inches="tight",
+            pad_inches=0.12,
+            metadata=metadata,
         )
     return stream.getvalue()

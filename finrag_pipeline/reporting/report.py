@@ -151,7 +151,10 @@ def _context(data: ReportData) -> dict[str, Any]:
         "published_notes": published_notes(index),
         "published_sources": published_sources(),
         "gap": gap_grid(index),
-        "slices": [(SLICE_NAMES[name], slice_grid(index, name)) for name in ("question_type", "doc_type", "source", "company")],
+        "slices": [
+            (SLICE_NAMES[name], slice_grid(index, name))
+            for name in ("question_type", "doc_type", "source", "company")
+        ],
         "statistics": statistics_grid(data.statistics),
         "filings_grid": filings_grid(data.filings),
         "excluded_grid": excluded_grid(data.questions),

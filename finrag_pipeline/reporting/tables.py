@@ -36,10 +36,10 @@ from finrag_pipeline.reporting.grid import (
     Column,
     Grid,
     Row,
-    code_cell,
     estimate_cell,
     grid_markdown,
     number_cell,
+    system_cell,
 )
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.schemas import conform
@@ -115,7 +115,7 @@ def headline_grid(index: MetricIndex, slice: str = "all", k: int = 5) -> Grid:
                 n = max((estimate.n for estimate in estimates if estimate), default=0)
                 cells = (
                     *([Cell(slice_value_label(slice, value))] if sliced else []),
-                    code_cell(system_title(system), system),
+                    system_cell(system),
                     Cell(space_label(space)),
                     *map(estimate_cell, estimates),
                     number_cell(n),
@@ -149,7 +149,7 @@ def published_grid(index: MetricIndex) -> Grid:
             reference = published_figure(COMPARED_WITH, system, space, metric, CUTOFF)
             where = space_label(space)
             cells = [
-                Cell(system_title(system), where, f"`{system}`, {where.lower()}"),
+                Cell(system_title(system), where, f"{system_cell(system).markdown}, {where.lower()}"),
                 Cell(metric_label(metric, CUTOFF)),
                 estimate_cell(ours),
                 *(Cell(f"{f.value:.2f}", sort=f.value) if f else Cell("–", sort=-1.0) for f in figures),
@@ -178,7 +178,9 @@ def published_notes(index: MetricIndex) -> list[str]:
     questions, documents = index.size()
     notes = []
     if not is_comparable(questions, documents):
-        measured = f"this run measured {questions:,} on {documents:,}" if questions else "this run measured none"
+        measured = (
+            f"this run measured {questions:,} on {documents:,}" if questions else "this run measured none"
+        )
         notes.append(
             f"Not comparable: the papers measured {QUESTIONS} questions on {DOCUMENTS} filings of FinanceBench, "
             f"{measured}."
@@ -218,7 +220,7 @@ def gap_grid(index: MetricIndex, k: int = CUTOFF) -> Grid:
             whole = index.find(system, Space.CORPUS, "page_rec", k)
             gain = page.mean - whole.mean if page and whole and space != Space.CORPUS else None
             cells = (
-                code_cell(system_title(system), system),
+                system_cell(system),
                 Cell(space_label(space)),
                 *map(estimate_cell, estimates),
                 Cell("–", sort=0.0)
@@ -249,7 +251,7 @@ def slice_grid(index: MetricIndex, slice: str, k: int = CUTOFF) -> Grid:
             size = page or document
             cells = (
                 Cell(slice_value_label(slice, value)),
-                code_cell(system_title(system), system),
+                system_cell(system),
                 estimate_cell(document),
                 estimate_cell(page, bar=True),
                 estimate_cell(oracle),

@@ -56,10 +56,15 @@ def random_metrics(
     """Every series of a run on every slice; recall grows with k and with the help of the oracle."""
     rng = np.random.default_rng(seed)
     slices = [("all", "all", questions, documents)]
-    slices += [("question_type", name, questions // 3, documents // 2) for name in ("domain", "metrics", "novel")]
+    slices += [
+        ("question_type", name, questions // 3, documents // 2) for name in ("domain", "metrics", "novel")
+    ]
     slices += [("doc_type", form, questions // 4, documents // 4) for form in _FORMS]
     slices += [("source", "page_text", 21, 10), ("source", "pdf", questions - 21, documents - 10)]
-    slices += [("company", f"Company {i:02d}", int(rng.integers(1, 9)), int(rng.integers(1, 4))) for i in range(companies)]
+    slices += [
+        ("company", f"Company {i:02d}", int(rng.integers(1, 9)), int(rng.integers(1, 4)))
+        for i in range(companies)
+    ]
     help_of = {"corpus": 0.0, "filing": 0.28, "pages": 0.75}
     rows = []
     for name, value, n, clusters in slices:
@@ -193,16 +198,37 @@ def ledger_table(*rows: dict[str, Any]) -> pa.Table:
 
 def report_data(**overrides: Any) -> ReportData:
     """A report of some size with one of everything that can go wrong."""
-    filings = [filing_row(f"EXAMPLE_{year}_10K", fiscal_year=year, pages=100 + year % 7) for year in range(1940, 2020)]
+    filings = [
+        filing_row(f"EXAMPLE_{year}_10K", fiscal_year=year, pages=100 + year % 7)
+        for year in range(1940, 2020)
+    ]
     filings[3]["conflicts"] = ["the cover page says form 10-Q, the file name says 10-K"]
     filings[5]["warnings"] = ["the file is damaged and was repaired while reading"]
-    filings.append(filing_row("QUARTER_2021_Q2", form="10-Q", fiscal_quarter=2, file_name="Quarter (2021) Q2.pdf"))
-    filings.append(filing_row("TEXT_ONLY", source="page_text", company=None, form=None, fiscal_year=None, period_end=None))
-    filings.append(failed_row("BROKEN", "BROKEN.pdf is encrypted.", "Remove its password and ingest it again."))
+    filings.append(
+        filing_row("QUARTER_2021_Q2", form="10-Q", fiscal_quarter=2, file_name="Quarter (2021) Q2.pdf")
+    )
+    filings.append(
+        filing_row(
+            "TEXT_ONLY", source="page_text", company=None, form=None, fiscal_year=None, period_end=None
+        )
+    )
+    filings.append(
+        failed_row("BROKEN", "BROKEN.pdf is encrypted.", "Remove its password and ingest it again.")
+    )
     questions = [question_row(f"q{i}", "EXAMPLE_1940_10K") for i in range(150)]
-    questions.append(question_row("q_out", "BROKEN", status="excluded", problem="gold filing 'BROKEN' could not be read"))
+    questions.append(
+        question_row("q_out", "BROKEN", status="excluded", problem="gold filing 'BROKEN' could not be read")
+    )
     ledger = [ledger_row("filing_pages", row["filing"], "cache_hit") for row in filings[:-1]]
-    ledger.append(ledger_row("filing_pages", "BROKEN", "failed", error="BROKEN.pdf is encrypted.", remedy="Remove its password."))
+    ledger.append(
+        ledger_row(
+            "filing_pages",
+            "BROKEN",
+            "failed",
+            error="BROKEN.pdf is encrypted.",
+            remedy="Remove its password.",
+        )
+    )
     ledger.append(ledger_row("system_metrics", ""))
     data = ReportData(
         benchmark="Example benchmark",
@@ -211,7 +237,12 @@ def report_data(**overrides: Any) -> ReportData:
         filings=filings_table(*filings),
         questions=questions_table(*questions),
         ledger=ledger_table(*ledger),
-        settings={"seed": 17, "lake": "/lake", "encoder": {"name": "an-encoder", "revision": None}, "evaluation": {"confidence": 0.95}},
+        settings={
+            "seed": 17,
+            "lake": "/lake",
+            "encoder": {"name": "an-encoder", "revision": None},
+            "evaluation": {"confidence": 0.95},
+        },
         versions={"python": "3.11", "pyarrow": "25.0"},
         command="finrag run --source data/example",
         made=MADE,
