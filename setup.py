@@ -17,7 +17,9 @@ CORE = [
     "pyarrow>=22",
     "pydantic>=2.10,<3",
     "pydantic-settings>=2.7,<3",
-    "pymupdf>=1.26",  # AGPL: see README, 'Licence of the PDF reader'
+    # AGPL, see README. Below 2: from there on it pulls in pymupdf_layout, whose metadata states no licence, and
+    # an ONNX runtime that doubles its import time; the text of 1.28 and 2.0 is the same on real filings.
+    "pymupdf>=1.26,<2",
     "rapidfuzz>=3.13",
     "reportlab>=4.4",  # writes the sample filings
     "rich>=13",

@@ -241,35 +241,23 @@ def metrics(
     _print_metrics(metrics_table(lake, by), by)
 
 
-HEADLINE = (
-    ("doc_rec", 5),
-    ("page_rec", 5),
-    ("hit", 5),
-    ("max_bleu", 5),
-    ("max_rouge_l", 5),
-    ("ndcg", 10),
-    ("mrr", 0),
-)
+HEADLINE = (("doc_rec", 5), ("page_rec", 5), ("max_rouge_l", 5), ("ndcg", 10), ("mrr", 0))
 
 
 def _print_metrics(table: Any, by: str | None) -> None:
     rows = [row for row in table.to_pylist() if row["slice"] == (by or "all")]
     cells = {(r["slice_value"], r["space"], r["system"], r["metric"], r["k"]): r for r in rows}
-    grid = Table(title=f"Metrics by {by}" if by else "Metrics, mean [95 % interval by document]")
-    for column in [
-        *([by] if by else []),
-        "space",
-        "system",
-        "n",
-        *(f"{m}@{k}" if k else m for m, k in HEADLINE),
-    ]:
-        grid.add_column(column, justify="left" if column in ("space", "system", by) else "right")
-    for value, space, system in dict.fromkeys((r["slice_value"], r["space"], r["system"]) for r in rows):
+    order = {"corpus": 0, "filing": 1, "pages": 2}
+    groups = dict.fromkeys((r["slice_value"], r["space"], r["system"]) for r in rows)
+    grid = Table(title=f"Metrics by {by}" if by else "Metrics: mean [95 % interval over documents]")
+    names = [f"{metric}@{k}" if k else metric for metric, k in HEADLINE]
+    for column in [*([by] if by else []), "space", "system", "n", *names]:
+        grid.add_column(column, no_wrap=True)
+    for value, space, system in sorted(groups, key=lambda g: (g[0], order.get(g[1], 9))):
         found = [cells.get((value, space, system, metric, k)) for metric, k in HEADLINE]
         n = next((str(cell["n"]) for cell in found if cell), "")
-        texts = [_interval(cell) for cell in found]
-        grid.add_row(*([_plain(value)] if by else []), space, system, n, *texts)
-    Console(width=max(out.width, 150)).print(grid)
+        grid.add_row(*([_plain(value)] if by else []), space, system, n, *map(_interval, found))
+    Console(width=max(out.width, 140)).print(grid)
 
 
 def _interval(cell: dict[str, Any] | None) -> str:
@@ -277,9 +265,8 @@ def _interval(cell: dict[str, Any] | None) -> str:
         return ""
     if cell["low"] is None:
         return f"{cell['mean']:.3f}"
-    return f"{cell['mean']:.3f} [dim][{cell['low']:.2f}, {cell['high']:.2f}][/dim]".replace(
-        "[dim][", "[dim]\\["
-    )
+    interval = _plain(f"[{cell['low']:.2f}, {cell['high']:.2f}]")
+    return f"{cell['mean']:.3f} [dim]{interval}[/dim]"
 
 
 @app.command(name="export-run")

@@ -109,8 +109,8 @@ _BM25 = (
     "Their BM25 ranks chunks counted in BGE-M3's tokens, so chunks of the same nominal length end elsewhere."
 )
 _DENSE = (
-    "Their dense rows use the encoder BAAI/bge-m3, whose window of 8,192 tokens takes in a whole chunk, and chunks "
-    "counted in its tokens."
+    "Their dense rows use the encoder BAAI/bge-m3, whose window of 8,192 tokens takes in a whole chunk, and "
+    "chunks counted in its tokens."
 )
 _HYBRID = "Their hybrid fuses BM25 with BGE-M3."
 _WEIGHTS = f"{_HYBRID} Kobeissi 2026 gives three weightings, of which the equal one stands here."

@@ -69,7 +69,7 @@ def _refuse_foreign(folder: Path) -> None:
 
 
 def _swap(temporary: Path, folder: Path) -> None:
-    """Put ``temporary`` in the place of ``folder``; what was there is at ``temporary`` afterwards, or gone."""
+    """Put ``temporary`` in the place of ``folder``; what was there is then at ``temporary``, or gone."""
     if folder.exists() and _exchange(temporary, folder):
         return
     old = temporary.with_suffix(".old.tmp")

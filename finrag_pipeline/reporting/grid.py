@@ -9,7 +9,7 @@ from typing import Literal
 
 from finrag_pipeline.reporting.estimates import Estimate, system_title
 
-_MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$&])")
+_MARKDOWN_SPECIAL = re.compile(r"[\\`*_\[\]<>|~$]|&(?=#?\w+;)")
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def system_cell(system: str) -> Cell:
 
 def escape_markdown(text: str) -> str:
     """Text that shows as itself inside a Markdown table cell."""
-    return _MARKDOWN_SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return _MARKDOWN_SPECIAL.sub(r"\\\g<0>", " ".join(text.split()))
 
 
 def grid_markdown(grid: Grid) -> str:

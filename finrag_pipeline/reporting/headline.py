@@ -73,7 +73,8 @@ def _reading(index: MetricIndex, system: str, k: int) -> list[str]:
         return []
     larger = "inside the right filing" if within >= between else "to other filings"
     return [
-        f"Searching the right filing only, the same system reaches {label} {inside} instead of {whole} (n = {inside.n}).",
+        f"Searching the right filing only, the same system reaches {label} {inside} instead of {whole} "
+        f"(n = {inside.n}).",
         f"So {between:.2f} is lost to other filings and {within:.2f} inside the right one: "
         f"most of what is missing is lost {larger}.",
     ]

@@ -179,7 +179,8 @@ def recall_curve(metrics: pa.Table, fmt: Format = "svg", dark: bool = False) -> 
         known = [(k, e.low, e.high) for k, e in points if e.low is not None and e.high is not None]
         if known:
             alpha = 0.13 if len(curves) <= 5 else 0.05
-            axes.fill_between(*zip(*known, strict=True), color=colour, alpha=alpha, linewidth=0)
+            at, lows, highs = zip(*known, strict=True)
+            axes.fill_between(at, lows, highs, color=colour, alpha=alpha, linewidth=0)
         ends.append((points[-1][1].mean, system_title(system), colour))
     axes.set_xscale("log")
     axes.set_xticks(cutoffs, [str(k) for k in cutoffs])

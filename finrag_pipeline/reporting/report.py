@@ -135,6 +135,7 @@ def _context(data: ReportData) -> dict[str, Any]:
     return {
         "data": data,
         "k": CUTOFF,
+        "made": f"{data.made.day} {data.made:%B %Y, %H:%M} {data.made.tzname() or ''}".strip(),
         "confidence": f"{100 * float(confidence):g} %",
         "filings": {
             "total": data.filings.num_rows,

@@ -182,8 +182,8 @@ def published_notes(index: MetricIndex) -> list[str]:
             f"this run measured {questions:,} on {documents:,}" if questions else "this run measured none"
         )
         notes.append(
-            f"Not comparable: the papers measured {QUESTIONS} questions on {DOCUMENTS} filings of FinanceBench, "
-            f"{measured}."
+            f"Not comparable: the papers measured {QUESTIONS} questions on {DOCUMENTS} filings of "
+            f"FinanceBench, {measured}."
         )
     # A note that another one begins with says nothing of its own.
     texts = list(dict.fromkeys(figure.note for figure in PUBLISHED))
@@ -286,7 +286,8 @@ def statistics_grid(statistics: pa.Table) -> Grid:
         if statistic in TOTALS or row["std"] is None:
             return number_cell(round(row["mean"]))
         text = _mean_and_deviation(row["mean"], row["std"])
-        return Cell(text, f"n = {row['n']:,}", sort=row["mean"])
+        size = f"n = {row['n']:,}"
+        return Cell(text, size, f"{text} ({size})", sort=row["mean"])
 
     rows = []
     for statistic in [name for name in STATISTICS if any((form, name) in found for form in ["all", *forms])]:
