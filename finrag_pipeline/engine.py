@@ -5,8 +5,12 @@ One task that crashes, hangs or raises fails alone; the others go on.
 
 from __future__ import annotations
 
+import pickle
+import traceback
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -43,6 +47,8 @@ class LocalEngine:
         self._pool: Any = None
 
     def _started(self) -> Any:
+        if self._pool is not None and not self._pool.active:
+            self.close()
         if self._pool is None:
             import multiprocessing
 
@@ -59,23 +65,51 @@ class LocalEngine:
             function: importable by the workers.
             items: positional arguments, one tuple per task.
         """
-        from pebble import ProcessExpired
-
-        pool = self._started()
-        futures = [pool.schedule(function, args=item, timeout=self.timeout) for item in items]
+        futures = self._schedule(function, items)
+        restarted = False
         try:
-            for future in futures:
-                try:
-                    yield future.result()
-                except FutureTimeoutError:
-                    yield WorkerTimeoutError(f"gave up after {self.timeout:.0f} s")
-                except ProcessExpired as error:
-                    yield WorkerCrashError(f"the worker process died (exit code {error.exitcode})")
-                except Exception as error:
-                    yield error
+            for place in range(len(items)):
+                if self._is_lost(futures[place]) and not restarted:
+                    # The pool gives up all its tasks when an idle worker is killed from outside, for
+                    # instance for want of memory. None of the tasks is to blame: a new pool takes them.
+                    restarted = True
+                    left = [n for n in range(place, len(items)) if self._is_lost(futures[n])]
+                    again = self._schedule(function, [items[n] for n in left])
+                    for n, future in zip(left, again, strict=True):
+                        futures[n] = future
+                yield self._outcome(futures[place])
         finally:
             for future in futures:
                 future.cancel()
+
+    def _schedule(self, function: Callable[..., T], items: Sequence[tuple[Any, ...]]) -> list[Future[bytes]]:
+        pool = self._started()
+        return [pool.schedule(_call, args=(function, item), timeout=self.timeout) for item in items]
+
+    def _is_lost(self, future: Future[bytes]) -> bool:
+        """Wait for a task; whether the pool broke before it could end."""
+        while True:
+            alive = self._pool.active
+            try:
+                return isinstance(future.exception(timeout=1.0 if alive else 0.0), BrokenProcessPool)
+            except FutureTimeoutError:
+                # A broken pool forgets tasks that it had not yet handed on: they would never end.
+                if not alive:
+                    return True
+
+    def _outcome(self, future: Future[bytes]) -> Any:
+        from pebble import ProcessExpired
+
+        if self._is_lost(future):
+            return WorkerCrashError("the worker processes could not be kept alive")
+        try:
+            return pickle.loads(future.result())  # noqa: S301 - pickled by our own worker
+        except FutureTimeoutError:
+            return WorkerTimeoutError(f"gave up after {self.timeout:g} s")
+        except ProcessExpired as error:
+            return WorkerCrashError(f"the worker process died (exit code {error.exitcode})")
+        except Exception as error:
+            return error
 
     def close(self) -> None:
         """Stop the worker processes."""
@@ -83,3 +117,20 @@ class LocalEngine:
             self._pool.stop()
             self._pool.join()
             self._pool = None
+
+
+def _call(function: Callable[..., T], arguments: tuple[Any, ...]) -> bytes:
+    """Run in the worker: the pickled result of ``function``, or its pickled exception.
+
+    Pickled here, because an exception that cannot be unpickled would break the whole pool.
+    """
+    try:
+        return pickle.dumps(function(*arguments), protocol=pickle.HIGHEST_PROTOCOL)
+    except Exception as error:
+        error.add_note(f"In a worker process:\n{traceback.format_exc()}")
+        try:
+            payload = pickle.dumps(error)
+            pickle.loads(payload)  # noqa: S301 - pickled one line above
+            return payload
+        except Exception:
+            return pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))

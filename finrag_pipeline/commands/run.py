@@ -190,7 +190,7 @@ def measure(
     outcome.measured = True
     outcome.report = str(lake.local_path("report", "index.html"))
     before = _state(lake, settings, systems)
-    marker = lake.path("ledger", "run.json")
+    marker = lake.path("benchmarks", "measured.json")
     if lake.read_json(marker) == {"state": before} and not outcome.indexed:
         return
     _run_or_raise(materialiser, "prepare_benchmark", progress, "prepare")

@@ -20,11 +20,12 @@ def split_windows(text: str, limit: int, tokens: TokenCounter) -> list[str]:
     """Split ``text`` into the fewest windows of at most ``limit`` tokens, of nearly equal length.
 
     Windows end between words, so that each is tokenised as it was inside the whole text; equal lengths
-    avoid a last window of a few stray words, which would match anything. They do not overlap.
+    avoid a last window of a few stray words, which would match anything. They do not overlap. White space
+    is folded to single spaces: encoders do not see it, and equal passages then share one cached vector.
     """
     spans = tokens.spans(text)
     if len(spans) <= limit:
-        return [text]
+        return [" ".join(text.split())]
     # A token starts a word when something untokenised (white space) stands before it.
     word_starts = [0] + [i for i in range(1, len(spans)) if spans[i][0] > spans[i - 1][1]]
     size = math.ceil(len(spans) / math.ceil(len(spans) / limit))
@@ -36,7 +37,7 @@ def split_windows(text: str, limit: int, tokens: TokenCounter) -> list[str]:
         begin = min(candidates, key=lambda i: abs(i - wanted)) if candidates else wanted
         cuts.append(begin)
     edges = [*(spans[i][0] for i in cuts), len(text)]
-    return [text[a:b].strip() for a, b in pairwise(edges)]
+    return [" ".join(text[a:b].split()) for a, b in pairwise(edges)]
 
 
 def mean_pool(vectors: np.ndarray) -> np.ndarray:

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 PDF_READER_VERSION = "1"
 _TAIL = 2048
+# MuPDF's own flags by number, so that importing this module does not load it: keep white space (2), and
+# leave out text outside the page (64). Ligatures are spelt out (flag 1 unset), since no question is asked
+# with them, and characters without a Unicode value become U+FFFD (flag 128 unset), which shows.
+_FLAGS = 2 | 64
 # struct codes of the columns of WORD: float32 and int32 are packed, words stay Python strings.
 _WORD_TYPECODES = ("f", "f", "f", "f", None, "i", "i", "i")
 
@@ -108,7 +112,7 @@ def read_texts(path: Path, start: int, stop: int) -> list[str]:
         texts = []
         for number in range(start, min(stop, document.page_count)):
             try:
-                texts.append(document[number].get_text("text", sort=False))
+                texts.append(document[number].get_text("text", flags=_FLAGS))
             except Exception as error:
                 raise _page_error(path, number, error) from error
         return texts
@@ -137,9 +141,9 @@ def read_pages(path: Path, filing: str, start: int, stop: int) -> pa.Table:
         for number in range(start, stop):
             try:
                 page = document[number]
-                textpage = page.get_textpage()
-                words = page.get_text("words", textpage=textpage)
-                text = page.get_text("text", textpage=textpage)
+                textpage = page.get_textpage(flags=_FLAGS)
+                words = textpage.extractWORDS()
+                text = textpage.extractText()
                 images = len(page.get_images()) if len(text) < SCARCE_TEXT else None
                 width, height = page.rect.width, page.rect.height
                 rotation = page.rotation

@@ -32,9 +32,8 @@ def build_definitions(settings: Settings | None = None) -> dg.Definitions:
         settings: settings of the deployment; those of the environment when None.
     """
     settings = settings or get_settings()
-    assets = dg.load_assets_from_modules(ASSET_MODULES)
-    definitions = dg.Definitions(
-        assets=assets,
+    return dg.Definitions(
+        assets=dg.map_asset_specs(_with_freshness, dg.load_assets_from_modules(ASSET_MODULES)),
         asset_checks=dg.load_asset_checks_from_modules([corpus_checks]),
         jobs=[
             jobs.index_filing_job,
@@ -62,7 +61,6 @@ def build_definitions(settings: Settings | None = None) -> dg.Definitions:
             "engine": EngineResource(workers=settings.workers, timeout=settings.page_timeout),
         },
     )
-    return definitions.map_resolved_asset_specs(func=_with_freshness)
 
 
 def _with_freshness(spec: dg.AssetSpec) -> dg.AssetSpec:

@@ -40,9 +40,9 @@ def replace_folder(folder: Path, write: Callable[[Path], None]) -> Path:
         LakeError: it cannot be written.
     """
     folder = folder.resolve()
-    _refuse_foreign(folder)
     temporary = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.tmp")
     try:
+        _refuse_foreign(folder)
         temporary.mkdir(parents=True)
         write(temporary)
         (temporary / MARKER).touch()

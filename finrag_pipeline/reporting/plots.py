@@ -326,6 +326,8 @@ def _title(axes: Axes, title: str, theme: Theme) -> None:
 
 
 def _shortened(text: str, width: int) -> str:
+    # SVG is XML, which has no control characters.
+    text = "".join(character if character.isprintable() else "\ufffd" for character in text)
     return text if len(text) <= width else text[: width - 1].rstrip() + "…"
 
 

@@ -8,6 +8,7 @@ store. The ledger (one small JSON file per asset and partition) tells how each s
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -28,6 +29,8 @@ from finrag_pipeline.schemas import TABLES, conform
 _PART = "data.parquet"
 _FINGERPRINT = b"finrag.fingerprint"
 _SECONDS = b"finrag.seconds"
+# The lake's own temporary files, folders of a conversion, and DuckDB's log and spill files beside a build.
+_TEMPORARY = re.compile(r"\.[0-9a-f]{32}(\.old)?\.tmp(\.(wal|tmp))?$")
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,8 @@ class Lake:
     """
 
     def __init__(self, root: str | Path) -> None:
-        self.fs, self.root = fsspec.core.url_to_fs(str(root))
+        # Listings of an object store are not cached: other processes write to the lake as well.
+        self.fs, self.root = fsspec.core.url_to_fs(str(root), use_listings_cache=False)
         self.root = self.root.rstrip("/")
 
     @property
@@ -62,7 +66,7 @@ class Lake:
             LakeError: a part would leave the lake.
         """
         for part in parts:
-            if not part or part.startswith(("/", "\\")) or ".." in part.replace("\\", "/").split("/"):
+            if not part or "\0" in part or part[0] in "/\\" or ".." in part.replace("\\", "/").split("/"):
                 raise LakeError(f"'{part}' is not a path inside the lake.", "Use names without '..' or '/'.")
         return "/".join([self.root, *parts])
 
@@ -84,24 +88,42 @@ class Lake:
     # -- plain files ---------------------------------------------------------------------------
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        """Write a file in one step: under a temporary name, then renamed."""
-        self.fs.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+        """Write a file in one step: under a temporary name, then renamed.
+
+        Raises:
+            LakeError: the file system refuses it (disk full, no permission, name too long, …).
+        """
         temporary = f"{path}.{uuid.uuid4().hex}.tmp"
         try:
-            with self.fs.open(temporary, "wb") as stream:
-                stream.write(data)
-            self.fs.mv(temporary, path)
-        finally:
-            if self.fs.exists(temporary):
-                self.fs.rm(temporary)
+            self.fs.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+            try:
+                with self.fs.open(temporary, "wb") as stream:
+                    stream.write(data)
+                self.fs.mv(temporary, path)
+            finally:
+                if self.fs.exists(temporary):
+                    self.fs.rm(temporary)
+        except OSError as error:
+            raise LakeError(
+                f"{path} cannot be written: {error.strerror or error}.",
+                "Check the free space and the permissions of the lake.",
+            ) from error
 
     def read_bytes(self, path: str) -> bytes | None:
-        """Contents of a file, or None when there is none."""
+        """Contents of a file, or None when there is none.
+
+        Raises:
+            LakeError: the file is there but cannot be read.
+        """
         try:
             with self.fs.open(path, "rb") as stream:
                 return stream.read()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
+        except OSError as error:
+            raise LakeError(
+                f"{path} cannot be read: {error.strerror or error}.", "Check the permissions of the lake."
+            ) from error
 
     def write_json(self, path: str, value: Any) -> None:
         """Write a JSON file in one step."""
@@ -129,8 +151,14 @@ class Lake:
     # -- Parquet parts -------------------------------------------------------------------------
 
     def part_path(self, asset: str, partition: Mapping[str, str] | None = None) -> str:
-        """Path of a part: ``parquet/<asset>/<key>=<value>/…/data.parquet``."""
+        """Path of a part: ``parquet/<asset>/<key>=<value>/…/data.parquet``.
+
+        Raises:
+            LakeError: a value would leave its folder.
+        """
         folders = [f"{key}={value}" for key, value in (partition or {}).items()]
+        if any("/" in folder or "\\" in folder for folder in folders):
+            raise LakeError(f"'{'/'.join(folders)}' is not a partition.", "Use keys and values without '/'.")
         return self.path("parquet", asset, *folders, _PART)
 
     def write(
@@ -162,7 +190,10 @@ class Lake:
             _SECONDS: repr(seconds).encode(),
         }
         sink = pa.BufferOutputStream()
-        pq.write_table(table.replace_schema_metadata(metadata), sink, compression="zstd")
+        # Checksums: compressed pages whose bits have flipped on disk would often decompress to nonsense.
+        pq.write_table(
+            table.replace_schema_metadata(metadata), sink, compression="zstd", write_page_checksum=True
+        )
         self.write_bytes(self.part_path(asset, partition), sink.getvalue().to_pybytes())
         return PartInfo(fingerprint, table.num_rows, seconds)
 
@@ -207,11 +238,13 @@ class Lake:
         where = f"{asset} {dict(partition)}" if partition else asset
         try:
             with self.fs.open(path, "rb") as stream:
-                return pq.ParquetFile(stream).read(columns=list(columns) if columns else None)
+                file = pq.ParquetFile(stream, page_checksum_verification=True)
+                return file.read(columns=list(columns) if columns else None)
         except FileNotFoundError:
             raise LakeError(f"There is no {where} in the lake.", "Materialise it first.") from None
         except (pa.ArrowInvalid, OSError) as error:
-            raise LakeError(f"{where} is damaged ({error}).", "Materialise it again.") from error
+            # Deleted first: a footer that is still whole would pass for a fresh part.
+            raise LakeError(f"{where} is damaged ({error}).", f"Delete {path} and materialise it again.") from error
 
     def read_all(
         self,
@@ -227,6 +260,9 @@ class Lake:
             columns: columns to read; all when None.
             only: keeps the parts whose value of a hive key is in the collection.
             name: schema of the table; the asset's own when None.
+
+        Raises:
+            LakeError: a part is damaged, or was written with another schema.
         """
         wanted = {key: frozenset(values) for key, values in (only or {}).items()}
         parts = [
@@ -235,7 +271,13 @@ class Lake:
             if all(keys.get(key) in values for key, values in wanted.items())
         ]
         if parts:
-            return pa.concat_tables(part.replace_schema_metadata() for part in parts)
+            try:
+                return pa.concat_tables(part.replace_schema_metadata() for part in parts)
+            except pa.ArrowInvalid as error:
+                raise LakeError(
+                    f"The parts of {asset} differ in their columns ({error}).",
+                    f"Delete {self.path('parquet', asset)} and materialise it again.",
+                ) from error
         schema = TABLES[name or asset]
         return (schema if columns is None else pa.schema([schema.field(c) for c in columns])).empty_table()
 
@@ -246,18 +288,23 @@ class Lake:
             self.fs.rm(folder, recursive=True)
 
     def leftovers(self, older_than: float = 3600.0) -> list[str]:
-        """Temporary files that killed runs left behind, at least ``older_than`` seconds old."""
+        """Temporary files and folders that killed runs left behind, at least ``older_than`` seconds old."""
+        if not self.fs.exists(self.root):
+            return []
+        newest: dict[str, datetime] = {}
+        for path in self.fs.find(self.root):
+            folders = path[len(self.root) + 1 :].split("/")
+            depth = next((n for n, folder in enumerate(folders, start=1) if _TEMPORARY.search(folder)), None)
+            if depth is None:
+                continue
+            try:
+                modified = self.fs.modified(path)
+            except FileNotFoundError:  # renamed or removed meanwhile: its writer is alive
+                continue
+            leftover = "/".join([self.root, *folders[:depth]])
+            newest[leftover] = max(modified, newest.get(leftover, modified))
         now = datetime.now(UTC)
-        found = []
-        for path, entry in self.fs.find(self.root, detail=True).items():
-            if path.endswith(".tmp"):
-                modified = entry.get("mtime") or entry.get("LastModified")
-                when = (
-                    datetime.fromtimestamp(modified, UTC) if isinstance(modified, (int, float)) else modified
-                )
-                if when is None or (now - when).total_seconds() >= older_than:
-                    found.append(path)
-        return found
+        return [path for path, at in newest.items() if (now - at).total_seconds() >= older_than]
 
     # -- ledger --------------------------------------------------------------------------------
 
@@ -301,6 +348,7 @@ class Lake:
         if self.fs.exists(base):
             for path in sorted(self.fs.find(base)):
                 entry = self.read_json(path) if path.endswith(".json") else None
-                if isinstance(entry, dict):
+                # Other notes may lie beside the ledger, and an unreadable entry says nothing.
+                if isinstance(entry, dict) and entry.keys() >= set(TABLES["ledger"].names):
                     entries.append({**entry, "at": datetime.fromisoformat(entry["at"])})
         return pa.Table.from_pylist(entries, schema=TABLES["ledger"])

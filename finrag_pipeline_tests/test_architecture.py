@@ -1,0 +1,221 @@
+"""The shape of the code base: who may import whom, what an import costs, what the repository may not hold."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from finrag_pipeline_tests.console import REPOSITORY, environment
+
+PACKAGE = REPOSITORY / "finrag_pipeline"
+
+ROOMS = (
+    "errors",
+    "schemas",
+    "settings",
+    "storage",
+    "engine",
+    "filings",
+    "sample",
+    "embedding",
+    "chunking",
+    "retrieval",
+    "evaluation",
+    "reporting",
+    "orchestration",
+    "definitions",
+    "commands",
+    "cli",
+)
+"""Rooms from the ground up: a room may import the rooms before it, never one after it."""
+
+KNOWS_DAGSTER = ("orchestration", "definitions", "commands", "cli")
+HEAVY = (
+    "torch",
+    "transformers",
+    "sentence_transformers",
+    "ray",
+    "openvino",
+    "langchain_text_splitters",
+    "lancedb",
+    "pymupdf",
+    "matplotlib",
+    "pandas",
+    "scipy",
+)
+LONGEST_FILE = 400
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """(line, module) of every import anywhere in a file, also inside functions and ``if TYPE_CHECKING``."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno} imports relatively; the project imports absolutely"
+            yield node.lineno, node.module or ""
+            # 'from finrag_pipeline import x' and 'from package.room import module' name modules too.
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in (
+            "import_module",
+            "__import__",
+        ):
+            for argument in node.args[:1]:
+                assert isinstance(argument, ast.Constant), f"{path}:{node.lineno} imports a computed name"
+                yield node.lineno, str(argument.value)
+
+
+def test_every_module_belongs_to_a_room() -> None:
+    assert {room_of(path) for path in modules()} - {"__init__"} == set(ROOMS)
+
+
+def test_the_domain_knows_no_dagster() -> None:
+    found = [
+        f"{path.relative_to(REPOSITORY)}:{line} imports {name}"
+        for path in modules()
+        if room_of(path) not in KNOWS_DAGSTER
+        for line, name in imports(path)
+        if re.match(r"(dagster|finrag_pipeline\.(orchestration|definitions|commands|cli))(\W|_|$)", name)
+    ]
+    assert not found
+
+
+def test_imports_run_downwards() -> None:
+    height = {room: place for place, room in enumerate(ROOMS)}
+    found = set()
+    for path in modules():
+        for line, name in imports(path):
+            parts = name.split(".")
+            if parts[0] != "finrag_pipeline" or len(parts) < 2 or room_of(path) == "__init__":
+                continue
+            if height[parts[1]] > height[room_of(path)]:
+                found.add(f"{path.relative_to(REPOSITORY)}:{line} imports {name}")
+    assert not found
+
+
+def test_the_reader_of_imports_sees_lazy_and_dynamic_ones(tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(
+        "def f():\n    import dagster as dg\n\nif TYPE_CHECKING:\n    from dagster import asset\n"
+        "import importlib\nimportlib.import_module('finrag_pipeline.orchestration')\n"
+    )
+    assert {"dagster", "dagster.asset", "finrag_pipeline.orchestration"} <= {name for _, name in imports(path)}
+
+
+def test_only_one_module_knows_pymupdf() -> None:
+    users = {
+        str(path.relative_to(PACKAGE))
+        for path in modules()
+        for _, name in imports(path)
+        if name.split(".")[0] in ("pymupdf", "fitz")
+    }
+    # The sample reads its own pages back to find the gold pages; everything else goes through the reader.
+    assert users <= {"filings/pdf.py", "sample/readback.py", "sample/typesetting.py"}
+
+
+def fresh_import(code: str, lake: Path) -> tuple[float, float, str]:
+    """Wall and processor seconds of a new interpreter that runs ``code``, and what it printed."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(lake), capture_output=True, text=True, cwd=REPOSITORY
+    )
+    wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr, f"the import is not silent: {done.stderr}"
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
+
+
+def test_definitions_load_nothing_heavy_and_say_nothing(tmp_path: Path) -> None:
+    code = (
+        "import json, sys; import finrag_pipeline.definitions; "
+        "print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
+    )
+    _, _, out = fresh_import(code, tmp_path / "lake")
+    assert not set(HEAVY) & set(json.loads(out))
+    assert not (tmp_path / "lake").exists(), "importing the definitions must not touch the lake"
+
+
+def test_definitions_add_little_to_the_import_of_dagster(tmp_path: Path) -> None:
+    """Processor time, best of several in turn, so that the load of the machine hardly matters."""
+    ours, theirs = [], []
+    for _ in range(2):
+        theirs.append(fresh_import("import dagster", tmp_path / "lake")[1])
+        ours.append(fresh_import("import finrag_pipeline.definitions", tmp_path / "lake")[1])
+    assert min(ours) - min(theirs) < 1.5, (ours, theirs)
+
+
+def test_definitions_load_in_two_seconds(tmp_path: Path) -> None:
+    if os.getloadavg()[0] > (os.cpu_count() or 1):
+        pytest.skip("the machine is busy; wall time would say nothing")
+    walls: list[float] = []
+    while len(walls) < 5 and min(walls, default=9.0) >= 2.0:
+        walls.append(fresh_import("import finrag_pipeline.definitions", tmp_path / "lake")[0])
+    assert min(walls) < 2.0, walls
+
+
+def committed() -> list[Path]:
+    """Files of the repository as git lists them, those about to be added included."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        check=True,
+    )
+    paths = [REPOSITORY / name for name in listed.stdout.decode().split("\0") if name]
+    return [path for path in paths if path.is_file()]
+
+
+needs_git = pytest.mark.skipif(not (REPOSITORY / ".git").exists(), reason="not a git working tree")
+
+
+@needs_git
+def test_files_stay_short() -> None:
+    long = {
+        str(path.relative_to(REPOSITORY)): lines
+        for path in committed()
+        if path.suffix == ".py" and (lines := len(path.read_text(encoding="utf-8").splitlines())) > LONGEST_FILE
+    }
+    assert not long
+
+
+# Written in pieces, so that this file does not find itself.
+_MACHINE = re.compile(
+    r"(?<![\w.~/])/(?:" + "root|work|home|Users" + r")/\w|\b[\w.-]*(?:arti" + r"factory|ne" + r"xus|pypi\.[a-z]+\.)[\w-]*\.\w+"
+    r"|--(?:extra-)?index" + r"-url|://[\w.-]*\.(?:in" + r"ternal|local|corp)\b"
+)
+
+
+@needs_git
+def test_no_file_names_this_machine_or_its_package_registry() -> None:
+    found = []
+    for path in committed():
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue  # pictures
+        found += [f"{path.relative_to(REPOSITORY)}: {match[0]}" for match in _MACHINE.finditer(text)]
+    assert not found
+
+
+def test_the_search_for_machine_paths_finds_them() -> None:
+    home = "/" + "root" + "/venv/bin"
+    assert _MACHINE.search(f"see {home}") and _MACHINE.search("pip install --index" + "-url x")
+    assert not _MACHINE.search("https://example.com/workshop/file") and not _MACHINE.search("./work/x")
