@@ -257,7 +257,7 @@ def _print_metrics(table: Any, by: str | None) -> None:
         found = [cells.get((value, space, system, metric, k)) for metric, k in HEADLINE]
         n = next((str(cell["n"]) for cell in found if cell), "")
         grid.add_row(*([_plain(value)] if by else []), space, system, n, *map(_interval, found))
-    Console(width=max(out.width, 140)).print(grid)
+    Console(width=max(out.width, 170 if by else 140)).print(grid)
 
 
 def _interval(cell: dict[str, Any] | None) -> str:

@@ -81,7 +81,10 @@ FILING_PAGES = pa.schema(
         _column("height", pa.float32(), "Height in PDF points, after rotation.", True),
         _column("needs_ocr", pa.bool_(), "The page shows content but carries no usable text."),
         _column(
-            "words", pa.list_(WORD), "Words with boxes in points, origin top left; null for page text.", True
+            "words",
+            pa.list_(WORD),
+            "Words with boxes in points on the page as shown, origin top left; null for page text.",
+            True,
         ),
     ]
 )
@@ -225,14 +228,26 @@ def conform(table: pa.Table, name: str) -> pa.Table:
     schema = TABLES[name]
     missing = [c for c in schema.names if c not in table.column_names]
     unexpected = [c for c in table.column_names if c not in schema.names]
-    if missing or unexpected:
+    repeated = sorted({c for c in table.column_names if table.column_names.count(c) > 1})
+    if missing or unexpected or repeated:
+        found = {"missing": missing, "unexpected": unexpected, "repeated": repeated}
         raise LakeError(
-            f"Table '{name}' does not fit its schema: missing {missing}, unexpected {unexpected}.",
+            f"Table '{name}' does not fit its schema: "
+            + ", ".join(f"{what} {columns}" for what, columns in found.items() if columns)
+            + ".",
             "Declare the columns in finrag_pipeline/schemas.py.",
         )
+    for field in schema:
+        kind = table.schema.field(field.name).type
+        # A cast would turn 7 into '7' and '7' into 7 without a word.
+        if not pa.types.is_null(kind) and _is_text(kind) != _is_text(field.type):
+            raise LakeError(
+                f"Column '{field.name}' of table '{name}' is {kind}, not {field.type}.",
+                "Check the producing asset.",
+            )
     try:
         table = table.select(schema.names).cast(schema)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
+    except (pa.ArrowException, ValueError, TypeError) as error:
         raise LakeError(
             f"Table '{name}' does not fit its schema: {error}.", "Check the producing asset."
         ) from error
@@ -242,3 +257,9 @@ def conform(table: pa.Table, name: str) -> pa.Table:
                 f"Column '{field.name}' of table '{name}' holds nulls.", "Check the producing asset."
             )
     return table
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

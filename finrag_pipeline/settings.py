@@ -11,8 +11,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+
+from finrag_pipeline.errors import UsageError
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -20,7 +22,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 class EncoderSettings(BaseModel):
     """The encoder that turns text into vectors."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field(
         "sentence-transformers/all-MiniLM-L6-v2",
@@ -44,7 +46,7 @@ class EncoderSettings(BaseModel):
 class ChunkSettings(BaseModel):
     """Fixed-size chunks within a page."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     tokens: int = Field(1024, ge=16, description="Longest chunk, in tokens of the encoder's tokenizer.")
     overlap: int = Field(128, ge=0, description="Tokens shared by neighbouring chunks of a page.")
@@ -53,7 +55,7 @@ class ChunkSettings(BaseModel):
 class RetrievalSettings(BaseModel):
     """Search and sweep."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     depth: int = Field(100, ge=10, description="Length of a stored ranking, in chunks.")
     rrf_k: int = Field(60, ge=1, description="Constant of reciprocal rank fusion.")
@@ -67,7 +69,7 @@ class RetrievalSettings(BaseModel):
 class EvaluationSettings(BaseModel):
     """Metrics and intervals."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     bootstrap_draws: int = Field(5000, ge=100, description="Resamples of documents per interval.")
     confidence: float = Field(0.95, gt=0.5, lt=1.0)
@@ -77,7 +79,9 @@ class EvaluationSettings(BaseModel):
 class Settings(BaseSettings):
     """All settings of the pipeline."""
 
-    model_config = SettingsConfigDict(env_prefix="FINRAG_", env_nested_delimiter="__", extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="FINRAG_", env_nested_delimiter="__", env_ignore_empty=True, extra="ignore"
+    )
 
     profile: Literal["sample", "full"] = Field(
         "sample", description="sample: the generated filings; full: the FinanceBench download in the lake."
@@ -89,7 +93,7 @@ class Settings(BaseSettings):
     seed: int = 17
     workers: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, description="Worker processes.")
     page_timeout: float = Field(
-        300.0, gt=0, description="Seconds after which a worker that reads up to 64 pages is given up."
+        300.0, gt=0, description="Seconds after which a worker that reads up to 48 pages is given up."
     )
     max_filing_bytes: int = Field(1 << 30, gt=0, description="Larger files are refused.")
     encoder: EncoderSettings = EncoderSettings()
@@ -100,5 +104,21 @@ class Settings(BaseSettings):
 
 @lru_cache(maxsize=1)
 def get_settings() -> Settings:
-    """Settings of this process, read from the environment once."""
-    return Settings()
+    """Settings of this process, read from the environment once.
+
+    Raises:
+        UsageError: a variable has a value that its setting does not allow.
+    """
+    try:
+        return Settings()
+    except ValidationError as error:
+        found = "; ".join(f"{_variable(one['loc'])}: {one['msg']}" for one in error.errors())
+        raise UsageError(f"The settings are wrong: {found}.", "Correct or unset these variables.") from error
+    except SettingsError as error:
+        raise UsageError(
+            f"The settings are wrong: {error}.", "Set single values: FINRAG_GROUP__NAME."
+        ) from error
+
+
+def _variable(location: tuple[int | str, ...]) -> str:
+    return "FINRAG_" + "__".join(str(part).upper() for part in location)

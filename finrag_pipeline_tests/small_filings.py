@@ -62,7 +62,11 @@ def truncated(path: Path) -> Path:
 
 def encrypted(path: Path) -> Path:
     return write_pdf(
-        path, texts("Locked Corp", 2020), encryption=pymupdf.PDF_ENCRYPT_AES_256, owner_pw="owner", user_pw="user"
+        path,
+        texts("Locked Corp", 2020),
+        encryption=pymupdf.PDF_ENCRYPT_AES_256,
+        owner_pw="owner",
+        user_pw="user",
     )
 
 
@@ -79,7 +83,9 @@ def scanned(path: Path, pages: int = 2) -> Path:
     return path
 
 
-def question(number: int, filing: str, page: int, company: str = "Alder Corp", **changes: Any) -> dict[str, Any]:
+def question(
+    number: int, filing: str, page: int, company: str = "Alder Corp", **changes: Any
+) -> dict[str, Any]:
     """One question in FinanceBench's fields, with its evidence on ``page`` (zero-based) of ``filing``."""
     record = {
         "financebench_id": f"small_{number:03d}",
@@ -104,12 +110,18 @@ def question(number: int, filing: str, page: int, company: str = "Alder Corp", *
 def write_lines(path: Path, records: Sequence[dict[str, Any] | str]) -> Path:
     """A JSON Lines file; a record that is a string is written as it stands."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [record if isinstance(record, str) else json.dumps(record, ensure_ascii=False) for record in records]
+    lines = [
+        record if isinstance(record, str) else json.dumps(record, ensure_ascii=False) for record in records
+    ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 
-COMPANIES = {"ALDER_2021_10K": ("Alder Corp", 2021), "BIRCH_2022_10K": ("Birch Corp", 2022), "CEDAR_2023_10K": ("Cedar Corp", 2023)}
+COMPANIES = {
+    "ALDER_2021_10K": ("Alder Corp", 2021),
+    "BIRCH_2022_10K": ("Birch Corp", 2022),
+    "CEDAR_2023_10K": ("Cedar Corp", 2023),
+}
 
 
 def small_benchmark(folder: Path, pages: int = 3) -> Path:

@@ -117,7 +117,9 @@ def test_the_reader_of_imports_sees_lazy_and_dynamic_ones(tmp_path: Path) -> Non
         "def f():\n    import dagster as dg\n\nif TYPE_CHECKING:\n    from dagster import asset\n"
         "import importlib\nimportlib.import_module('finrag_pipeline.orchestration')\n"
     )
-    assert {"dagster", "dagster.asset", "finrag_pipeline.orchestration"} <= {name for _, name in imports(path)}
+    assert {"dagster", "dagster.asset", "finrag_pipeline.orchestration"} <= {
+        name for _, name in imports(path)
+    }
 
 
 def test_only_one_module_knows_pymupdf() -> None:
@@ -191,14 +193,19 @@ def test_files_stay_short() -> None:
     long = {
         str(path.relative_to(REPOSITORY)): lines
         for path in committed()
-        if path.suffix == ".py" and (lines := len(path.read_text(encoding="utf-8").splitlines())) > LONGEST_FILE
+        if path.suffix == ".py"
+        and (lines := len(path.read_text(encoding="utf-8").splitlines())) > LONGEST_FILE
     }
     assert not long
 
 
 # Written in pieces, so that this file does not find itself.
 _MACHINE = re.compile(
-    r"(?<![\w.~/])/(?:" + "root|work|home|Users" + r")/\w|\b[\w.-]*(?:arti" + r"factory|ne" + r"xus|pypi\.[a-z]+\.)[\w-]*\.\w+"
+    r"(?<![\w.~/])/(?:"
+    + "root|work|home|Users"
+    + r")/\w|\b[\w.-]*(?:arti"
+    + r"factory|ne"
+    + r"xus|pypi\.[a-z]+\.)[\w-]*\.\w+"
     r"|--(?:extra-)?index" + r"-url|://[\w.-]*\.(?:in" + r"ternal|local|corp)\b"
 )
 

@@ -9,7 +9,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from finrag_pipeline.commands.instance import dagster_home
-from finrag_pipeline.embedding.model_files import model_folder
+from finrag_pipeline.embedding.model_files import (
+    encoder_fingerprint,
+    max_tokens,
+    model_folder,
+    tokenizer_fingerprint,
+)
 from finrag_pipeline.errors import FinragError
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
@@ -63,12 +68,18 @@ def _package(name: str, remedy: str | None) -> dict[str, str]:
 
 def _encoder(settings: Settings) -> dict[str, str]:
     folder = model_folder(settings.encoder.name, settings.encoder.revision)
+    # Each raises when the files are not what an encoder needs.
+    encoder_fingerprint(settings.encoder)
+    tokenizer_fingerprint(settings.encoder)
+    tokens = max_tokens(settings.encoder)
     backend = settings.encoder.backend
     if backend == "auto":
         backend = "openvino" if importlib.util.find_spec("openvino") else "torch"
-    return _finding(
-        "encoder", "ok", f"{settings.encoder.name} in {folder}, {backend} at {settings.encoder.precision}"
-    )
+    found = f"{settings.encoder.name} in {folder}, {tokens} tokens, {backend} at {settings.encoder.precision}"
+    if backend == "torch" and settings.encoder.precision != "fp32":
+        remedy = "Install the fast extra, or set FINRAG_ENCODER__PRECISION=fp32."
+        return _finding("encoder", "broken", f"{found}: torch runs at fp32 only", remedy)
+    return _finding("encoder", "ok", found)
 
 
 def _accelerator() -> dict[str, str]:

@@ -40,6 +40,9 @@ def dagster_home(settings: Settings) -> Path:
             raise LakeError("A remote lake needs a local Dagster instance.", "Set DAGSTER_HOME to a folder.")
         home = lake.local_path("dagster_home")
     home.mkdir(parents=True, exist_ok=True)
+    if Lake(settings.lake).is_local:
+        # The mailbox stands ready as soon as anything is started.
+        Lake(settings.lake).local_path("inbox").mkdir(parents=True, exist_ok=True)
     if not (home / "dagster.yaml").exists() and _YAML.is_file():
         shutil.copyfile(_YAML, home / "dagster.yaml")
     return home.resolve()
@@ -119,7 +122,9 @@ def release_dead_runs(instance: dg.DagsterInstance) -> list[str]:
     """
     import dagster as dg
 
-    started = instance.get_runs(filters=dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED]))
+    status = dg.DagsterRunStatus
+    unfinished = [status.NOT_STARTED, status.STARTING, status.STARTED, status.CANCELING]
+    started = instance.get_runs(filters=dg.RunsFilter(statuses=unfinished))
     dead = []
     for run in started:
         tag = run.tags.get(_PROCESS_TAG)
@@ -138,12 +143,22 @@ def _is_alive(tag: str) -> bool:
     host, pid, started = tag.rsplit(":", 2)
     if host != socket.gethostname():
         return True  # another machine's process cannot be judged from here
-    return _start_time(int(pid)) == started != ""
+    if started:
+        return _start_time(int(pid)) == started
+    try:  # no /proc on this system
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _start_time(pid: int) -> str:
     # Field 22 of /proc/<pid>/stat: with it, a recycled process number is not mistaken for the run.
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except (OSError, IndexError):
         return ""
+    # A zombie has ended; only nobody has asked for its exit code yet.
+    return "" if fields[0] == "Z" else fields[19]

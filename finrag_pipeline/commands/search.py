@@ -74,6 +74,10 @@ class Searcher:
             raise UsageError(
                 "The question is empty.", 'Ask something: finrag search "capital expenditure 2022".'
             )
+        try:
+            question.encode()
+        except UnicodeEncodeError:
+            raise UsageError("The question is not valid text.", "Type it in UTF-8.") from None
         if len(question) > MAX_QUESTION_CHARACTERS:
             raise UsageError(
                 f"The question has {len(question):,} characters.",
@@ -83,8 +87,8 @@ class Searcher:
             raise UsageError(f"k is {k}.", "Ask for at least one result.")
         chosen = get_system(system)
         for filing in filings:
-            require_filing(self._lake, filing)
             if filing not in self._corpus.filings:
+                require_filing(self._lake, filing)
                 raise UsageError(f"'{filing}' holds no searchable text.", "See why: finrag filings --failed.")
         hits = rank(
             chosen,
@@ -93,7 +97,6 @@ class Searcher:
             tuple(filings) or None,
             depth=max(k, self._settings.retrieval.depth),
         )
-        texts = dict(zip(self._corpus.chunk_ids, self._corpus.chunks["text"], strict=True))
         results = [
             {
                 "rank": place,
@@ -102,7 +105,7 @@ class Searcher:
                 "page_label": str(hit.page + 1),
                 "chunk_id": hit.chunk_id,
                 "score": round(float(hit.score), 6),
-                "snippet": snippet(hit.passage or texts[hit.chunk_id].as_py(), question),
+                "snippet": snippet(hit.passage or self._corpus.text(hit.chunk_id), question),
                 "why": hit.why,
             }
             for place, hit in enumerate(hits[:k], start=1)
@@ -123,8 +126,10 @@ def snippet(text: str, question: str, length: int = SNIPPET_CHARACTERS) -> str:
     )
     if best:
         best = flat.find(" ", best) + 1
-    part = flat[best : best + length].rsplit(" ", 1)[0]
-    return f"{'… ' if best else ''}{part} …"
+    part = flat[best : best + length]
+    if best + length < len(flat):
+        part = f"{part.rsplit(' ', 1)[0]} …"
+    return f"… {part}" if best else part
 
 
 def list_systems(settings: Settings) -> list[dict[str, str]]:

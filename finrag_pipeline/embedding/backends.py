@@ -72,10 +72,17 @@ def _sentence_transformer(settings: EncoderSettings) -> Any:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    encoder_fingerprint(settings)  # raises when there are weights as pickles only
     folder = model_folder(settings.name, settings.revision)
-    return SentenceTransformer(
-        str(folder), device=_device(), trust_remote_code=False, model_kwargs={"use_safetensors": True}
-    )
+    try:
+        return SentenceTransformer(
+            str(folder), device=_device(), trust_remote_code=False, model_kwargs={"use_safetensors": True}
+        )
+    except Exception as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise ModelError(
+            f"The model in {folder} cannot be loaded: {reason}.", "Download it again."
+        ) from error
 
 
 def _device() -> str:
@@ -129,8 +136,15 @@ class OpenVinoEmbedder:
             config["INFERENCE_PRECISION_HINT"] = "f32"
         elif settings.precision == "bf16":
             config["INFERENCE_PRECISION_HINT"] = "bf16"
-        self._compiled = core.compile_model(str(folder / "model.xml"), "CPU", config)
-        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        try:
+            self._compiled = core.compile_model(str(folder / "model.xml"), "CPU", config)
+            self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        except Exception as error:
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[-1][:200]
+            raise ModelError(
+                f"The converted model in {folder} cannot be loaded: {reason}.",
+                "Delete that folder: it is made again from the model.",
+            ) from error
         self._inputs = {port.get_any_name() for port in self._compiled.inputs}
         self.dimensions = int(self._compiled.output(0).partial_shape[1].get_length())
         self.max_tokens = int((self._tokenizer.truncation or {})["max_length"])
@@ -196,7 +210,8 @@ def _convert(settings: EncoderSettings, folder: Path, calibration: Callable[[], 
         if settings.precision == "int8":
             converted = _quantised(converted, tokenizer, names, calibration())
         ov.save_model(converted, str(temporary / "model.xml"), compress_to_fp16=False)
-        if not folder.exists():
+        if not (folder / "model.xml").is_file():  # else another process was faster
+            shutil.rmtree(folder, ignore_errors=True)
             temporary.rename(folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

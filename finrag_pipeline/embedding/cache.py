@@ -21,6 +21,15 @@ SHARD = 1024
 """Texts per shard."""
 
 
+class _DamagedShardError(LakeError):
+    """Vectors of some shards cannot be read."""
+
+    def __init__(self, damaged: dict[str, LakeError]) -> None:
+        first = next(iter(damaged.values()))
+        super().__init__(first.reason, first.remedy)
+        self.shards = set(damaged)
+
+
 class EmbeddingCache:
     """Vectors of one encoder in the lake.
 
@@ -66,11 +75,28 @@ class EmbeddingCache:
             embedder: called only when something is missing, so that weights load only then.
             progress: called with the number of texts just embedded.
         """
+        hashes = [text_hash(text) for text in texts]
+        self._compute(texts, embedder, progress)
+        try:
+            return self._load(hashes)
+        except _DamagedShardError as error:
+            # Its hashes could be read and its vectors cannot: without it, its texts are missing.
+            self._forget(error.shards)
+            self._compute(texts, embedder, progress)
+            return self._load(hashes)
+
+    def _compute(
+        self, texts: Sequence[str], embedder: Callable[[], Embedder], progress: Progress | None
+    ) -> None:
         missing = sorted(self.missing(texts), key=len, reverse=True)
         for start in range(0, len(missing), SHARD):
             part = missing[start : start + SHARD]
             self._keep(part, embedder().embed(part, progress))
-        return self._load([text_hash(text) for text in texts])
+
+    def _forget(self, shards: set[str]) -> None:
+        for shard in shards:
+            self._lake.remove("embeddings", self._keys(shard))
+        self._where = {value: place for value, place in self._where.items() if place[0] not in shards}
 
     def _keep(self, texts: list[str], vectors: np.ndarray) -> None:
         if not np.isfinite(vectors).all():
@@ -80,7 +106,8 @@ class EmbeddingCache:
         shard = uuid.uuid4().hex
         hashes = [text_hash(text) for text in texts]
         values = pa.ListArray.from_arrays(
-            pa.array(np.arange(len(texts) + 1, dtype=np.int32) * vectors.shape[1]), pa.array(vectors.ravel())
+            pa.array(np.arange(len(texts) + 1, dtype=np.int32) * vectors.shape[1]),
+            pa.array(np.asarray(vectors, np.float32).ravel()),
         )
         table = pa.table({"text_hash": hashes, "vector": values}, schema=EMBEDDINGS)
         self._lake.write("embeddings", table, self._encoder, self._keys(shard))
@@ -93,11 +120,19 @@ class EmbeddingCache:
         for position, value in enumerate(hashes):
             shard, row = self._where[value]
             wanted.setdefault(shard, []).append((position, row))
+        damaged: dict[str, LakeError] = {}
         for shard, pairs in wanted.items():
-            column = self._lake.read("embeddings", self._keys(shard), ["vector"])["vector"].combine_chunks()
+            try:
+                table = self._lake.read("embeddings", self._keys(shard), ["vector"])
+            except LakeError as error:
+                damaged[shard] = error
+                continue
+            column = table["vector"].combine_chunks()
             matrix = column.values.to_numpy().reshape(len(column), -1)
             if not vectors.shape[1]:
                 vectors = np.zeros((len(hashes), matrix.shape[1]), np.float32)
             positions, rows = zip(*pairs, strict=True)
             vectors[list(positions)] = matrix[list(rows)]
+        if damaged:
+            raise _DamagedShardError(damaged)
         return vectors

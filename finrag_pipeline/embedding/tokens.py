@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from finrag_pipeline.embedding.model_files import model_folder
+from finrag_pipeline.errors import ModelError
 from finrag_pipeline.settings import EncoderSettings
 
 if TYPE_CHECKING:
@@ -50,4 +51,9 @@ def token_counter(settings: EncoderSettings) -> TokenCounter:
 
     tokenizer_fingerprint(settings)  # raises when there is no tokenizer.json
     folder = model_folder(settings.name, settings.revision)
-    return TokenCounter(Tokenizer.from_file(str(folder / "tokenizer.json")))
+    try:
+        return TokenCounter(Tokenizer.from_file(str(folder / "tokenizer.json")))
+    except Exception as error:  # the library raises nothing narrower
+        raise ModelError(
+            f"{folder}/tokenizer.json is damaged ({error}).", "Download the model again."
+        ) from error

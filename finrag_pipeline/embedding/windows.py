@@ -7,37 +7,55 @@ normalised mean of a chunk's windows.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from itertools import pairwise
 
 import numpy as np
 
 from finrag_pipeline.embedding.tokens import TokenCounter
 
-WINDOWS_VERSION = "1"
+WINDOWS_VERSION = "2"
 
 
 def split_windows(text: str, limit: int, tokens: TokenCounter) -> list[str]:
     """Split ``text`` into the fewest windows of at most ``limit`` tokens, of nearly equal length.
 
     Windows end between words, so that each is tokenised as it was inside the whole text; equal lengths
-    avoid a last window of a few stray words, which would match anything. They do not overlap. White space
-    is folded to single spaces: encoders do not see it, and equal passages then share one cached vector.
+    avoid a last window of a few stray words, which would match anything: where even lengths leave such a
+    rest, there is one window more. They do not overlap. White space is folded to single spaces: encoders
+    do not see it, and equal passages then share one cached vector.
     """
     spans = tokens.spans(text)
-    if len(spans) <= limit:
+    total = len(spans)
+    if total <= limit:
         return [" ".join(text.split())]
-    # A token starts a word when something untokenised (white space) stands before it.
-    word_starts = [0] + [i for i in range(1, len(spans)) if spans[i][0] > spans[i - 1][1]]
-    size = math.ceil(len(spans) / math.ceil(len(spans) / limit))
-    cuts, begin = [0], 0
-    while len(spans) - begin > limit:
+    # A token starts a word when white space stands before it; some tokenizers count that to the token.
+    starts = [i for i in range(1, total) if spans[i][0] > spans[i - 1][1] or text[spans[i][0]].isspace()]
+    fewest = math.ceil(total / limit)
+    for count in range(fewest, 2 * fewest + 1):
+        cuts = _cuts(starts, total, math.ceil(total / count), limit)
+        if len(cuts) < count:
+            break
+    edges = [0, *(spans[i][0] for i in cuts), len(text)]
+    windows = [" ".join(text[a:b].split()) for a, b in pairwise(edges)]
+    if set(cuts) <= set(starts):
+        return windows
+    # The parts of a word that was cut inside may have more tokens than they had together.
+    parts = zip(windows, tokens.count_all(windows), strict=True)
+    return [part for w, n in parts for part in (split_windows(w, limit, tokens) if n > limit else [w])]
+
+
+def _cuts(starts: list[int], total: int, size: int, limit: int) -> list[int]:
+    """Tokens at which the second and later windows begin, about ``size`` and at most ``limit`` apart."""
+    cuts: list[int] = []
+    begin = 0
+    while total - begin > limit:
         wanted = begin + size
-        candidates = [i for i in word_starts if begin < i <= min(begin + limit, len(spans))]
+        reachable = starts[bisect_right(starts, begin) : bisect_right(starts, begin + limit)]
         # The word start nearest to the wanted length; a single endless word is cut inside.
-        begin = min(candidates, key=lambda i: abs(i - wanted)) if candidates else wanted
+        begin = min(reachable, key=lambda i: abs(i - wanted)) if reachable else wanted
         cuts.append(begin)
-    edges = [*(spans[i][0] for i in cuts), len(text)]
-    return [" ".join(text[a:b].split()) for a, b in pairwise(edges)]
+    return cuts
 
 
 def mean_pool(vectors: np.ndarray) -> np.ndarray:

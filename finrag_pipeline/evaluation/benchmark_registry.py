@@ -69,7 +69,8 @@ def register_benchmark(
 def active_benchmark(lake: Lake) -> Benchmark | None:
     """The benchmark that is measured, or None when the lake holds none."""
     active = lake.read_json(lake.path("benchmarks", "active.json"))
-    return _read(lake, active["name"]) if active else None
+    name = active.get("name") if isinstance(active, dict) else None
+    return _read(lake, name) if isinstance(name, str) else None
 
 
 def get_benchmark(lake: Lake) -> Benchmark:
@@ -89,7 +90,7 @@ def get_benchmark(lake: Lake) -> Benchmark:
 def _read(lake: Lake, name: str) -> Benchmark:
     folder = lake.path("benchmarks", name)
     record = lake.read_json(f"{folder}/benchmark.json")
-    if record is None:
+    if not isinstance(record, dict) or not {"filings", "documents", "sha256"} <= record.keys():
         raise BenchmarkError(
             f"The record of benchmark '{name}' is missing or damaged.", "Run 'finrag run' again."
         )

@@ -47,7 +47,8 @@ def describe_filing(path: Path, source: FilingSource) -> pa.Table:
         identity = _identity(path, source.source, pages)
         conflicts = [*conflicts, *find_conflicts(identity, declared)]
     except FilingError as error:
-        failure = error
+        # The original has a name of its own in the lake; people know the file by the name it came with.
+        failure = FilingError(error.reason.replace(path.name, source.file_name), error.remedy)
     return pa.Table.from_pylist(
         [_row(source, pages, identity, declared, conflicts, warnings, failure)], schema=FILINGS
     )

@@ -6,7 +6,11 @@ where it came from. The inbox is a mailbox: files leave it once their original i
 
 from __future__ import annotations
 
+import hashlib
+import os
+import stat
 import time
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -53,8 +57,9 @@ def accept(
 ) -> FilingSource:
     """Keep a copy of a file as the original of its filing; the file itself is left alone.
 
-    A file of the same name with other contents replaces the earlier original. A file of the same name
-    and contents changes nothing.
+    A file of the same name with other contents replaces the earlier original, and so does the PDF of a
+    filing that was page text before, or the reverse. A file of the same name and contents changes
+    nothing. Another file whose name leads to the same identifier (``a.PDF`` beside ``a.pdf``) is refused.
 
     Args:
         lake: where to keep it.
@@ -63,41 +68,43 @@ def accept(
         max_bytes: larger files are refused.
 
     Raises:
-        FilingError: not a PDF or page-text file by its extension, too large, or unreadable.
+        FilingError: not a PDF or page-text file by its extension, too large, unreadable, still being
+            written, or another file than the one that the lake keeps under its identifier.
     """
+    name = _readable(path.name)
     source = SUFFIXES.get(path.suffix.lower())
     if source is None:
         raise FilingError(
-            f"{path.name} is neither a PDF nor page text.",
+            f"{name} is neither a PDF nor page text.",
             "Give it the extension .pdf, or .jsonl for page text.",
         )
-    try:
-        size = path.stat().st_size
-        sha256 = file_sha256(path)
-    except OSError as error:
-        raise FilingError(
-            f"{path.name} cannot be read: {error.strerror}.", "Check that it exists and is readable."
-        ) from error
-    if size > max_bytes:
-        raise FilingError(
-            f"{path.name} has {size:,} bytes; the limit is {max_bytes:,}.",
-            "Raise FINRAG_MAX_FILING_BYTES, or split it.",
-        )
+    size, sha256 = _measure(path, name, max_bytes)
     filing = filing_id(path.name)
     before = find_source(lake, filing)
-    original = f"original-{sha256[:16]}{path.suffix.lower()}"
+    if before and before.source == source and _differ(before.file_name, name):
+        if before.sha256 != sha256:
+            raise FilingError(
+                f"{name} is another file than {before.file_name}, which the lake keeps as filing '{filing}'.",
+                f"Rename it; to replace that filing, name it {before.file_name}.",
+            )
+        name = before.file_name
+    original = f"{filing}.{sha256[:8]}{path.suffix.lower()}"
     entry = FilingSource(
         filing,
-        path.name,
+        name,
         source,
         size,
         sha256,
         original,
         document_information or (before.document_information if before else None),
     )
-    if entry == before and lake.fs.exists(lake.path("filings", filing, original)):
+    kept = lake.path("filings", filing, original)
+    if entry == before and lake.fs.exists(kept):
         return entry
-    lake.write_bytes(lake.path("filings", filing, original), path.read_bytes())
+    data = path.read_bytes()
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise FilingError(f"{name} changed while it was read.", "Try again when it is completely written.")
+    lake.write_bytes(kept, data)
     lake.write_json(lake.path("filings", filing, "source.json"), asdict(entry))
     if before and before.original != original:
         stale = lake.path("filings", filing, before.original)
@@ -106,10 +113,41 @@ def accept(
     return entry
 
 
+def _measure(path: Path, name: str, max_bytes: int) -> tuple[int, str]:
+    """Size and SHA-256 of a file that may become a filing."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise FilingError(f"{name} is not a file.", "Pass the files themselves, not their folder.")
+        if status.st_size > max_bytes:
+            raise FilingError(
+                f"{name} has {status.st_size:,} bytes; the limit is {max_bytes:,}.",
+                "Raise FINRAG_MAX_FILING_BYTES, or split it.",
+            )
+        return status.st_size, file_sha256(path)
+    except OSError as error:
+        raise FilingError(
+            f"{name} cannot be read: {error.strerror}.", "Check that it exists and is readable."
+        ) from error
+
+
+def _readable(name: str) -> str:
+    """A file name as text that can be stored and printed; bytes that are not UTF-8 are replaced."""
+    return os.fsencode(name).decode("utf-8", "replace")
+
+
+def _differ(name: str, other: str) -> bool:
+    # File systems may keep accents apart from their letters; that does not make another name.
+    return unicodedata.normalize("NFC", name) != unicodedata.normalize("NFC", other)
+
+
 def find_source(lake: Lake, filing: str) -> FilingSource | None:
     """The kept original of a filing, or None."""
     entry = lake.read_json(lake.path("filings", filing, "source.json"))
-    return FilingSource(**entry) if isinstance(entry, dict) else None
+    try:
+        return FilingSource(**entry) if isinstance(entry, dict) else None
+    except TypeError:  # written by a version with other fields: the file has to be ingested again
+        return None
 
 
 def get_source(lake: Lake, filing: str) -> FilingSource:
@@ -143,16 +181,27 @@ def original_path(lake: Lake, source: FilingSource) -> str:
 
 
 def settled_inbox_files(lake: Lake, settled: float = SETTLED_SECONDS) -> Iterator[tuple[str, Path]]:
-    """Filing identifier and path of each file in the inbox that is no longer being written."""
+    """Filing identifier and path of each file in the inbox that is no longer being written.
+
+    Of several files with one identifier only the first is given; the others' turn comes when it has left
+    the inbox. Page text comes before a PDF, so that the PDF is kept in the end.
+    """
     if not lake.is_local:
         return
     now = time.time()
-    for path in filing_files(lake.local_path("inbox")):
+    seen: set[str] = set()
+    for path in sorted(
+        filing_files(lake.local_path("inbox")), key=lambda path: path.suffix.lower() == ".pdf"
+    ):
         try:
-            if now - path.stat().st_mtime >= settled:
-                yield filing_id(path.name), path
+            # A clock that runs ahead elsewhere may have dated the file in the future.
+            is_settled = abs(now - path.stat().st_mtime) >= settled
         except FileNotFoundError:
             continue
+        filing = filing_id(path.name)
+        if is_settled and filing not in seen:
+            seen.add(filing)
+            yield filing, path
 
 
 def collect_from_inbox(lake: Lake, filing: str, max_bytes: int = 1 << 30) -> FilingSource | None:

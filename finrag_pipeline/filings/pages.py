@@ -16,6 +16,8 @@ from finrag_pipeline.schemas import FILING_PAGES
 PAGES_VERSION = "1"
 PAGES_PER_TASK = 48
 """Pages a worker reads at a time: enough to repay opening the file, few enough to share one filing."""
+MOST_PAGES = 100_000
+"""Page numbers past this are taken for a mistake."""
 
 
 def reader_version() -> str:
@@ -45,6 +47,11 @@ def extract_pages(path: Path, filing: str, source: str, engine: Engine) -> pa.Ta
         )
     )
     if not readable:
+        if source != "pdf":
+            raise FilingError(
+                f"{path.name} holds no usable text: all {table.num_rows} pages are empty or unreadable.",
+                "Extract the text again with another tool.",
+            )
         raise FilingError(
             f"{path.name} has no text layer: all {table.num_rows} pages are images or unreadable (a scan).",
             "Run optical character recognition on it ('ocrmypdf in.pdf out.pdf'), then ingest the result.",
@@ -79,6 +86,33 @@ def first_texts(path: Path, source: str, pages: int) -> list[str]:
     return read_page_text(path, "")["text"].to_pylist()[:pages]
 
 
+class _FieldError(ValueError):
+    """A field of a line of page text is missing or unusable."""
+
+
+def _page_fields(row: object) -> tuple[str, int, str]:
+    """Document, page and text of a line of page text."""
+    if not isinstance(row, dict):
+        raise _FieldError("is not a JSON object")
+    for name in ("doc", "page", "text"):
+        if row.get(name) is None:
+            raise _FieldError(f"lacks the field '{name}'")
+    doc, page, text = row["doc"], row["page"], row["text"]
+    if not isinstance(doc, str) or not doc.strip():
+        raise _FieldError("does not name its document in the field 'doc'")
+    if not isinstance(page, int) or isinstance(page, bool) or page < 0:
+        raise _FieldError(f"has {page!r} for a page; pages are whole numbers from 0")
+    if page > MOST_PAGES:
+        raise _FieldError(f"names page {page}, which is past any filing")
+    if not isinstance(text, str):
+        raise _FieldError("has a text that is not a string")
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # JSON can escape half of a surrogate pair; no UTF-8 column can hold it
+        raise _FieldError("holds half of a surrogate pair in its text") from None
+    return doc, page, text
+
+
 def read_page_text(path: Path, filing: str) -> pa.Table:
     """Pages from a JSONL file of ``{"doc": …, "page": zero-based, "text": …}``, one line per page.
 
@@ -92,7 +126,8 @@ def read_page_text(path: Path, filing: str) -> pa.Table:
     texts: dict[int, str] = {}
     docs: set[str] = set()
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        # Not splitlines(), which would also cut at U+2028 and its like inside a text.
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise FilingError(
             f"{path.name} is not UTF-8 text (byte {error.start}).", "Save it as UTF-8."
@@ -105,17 +140,13 @@ def read_page_text(path: Path, filing: str) -> pa.Table:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise FilingError(f"{path.name}, line {number} is not JSON ({error}).", remedy) from error
-        page, text = (row.get("page"), row.get("text")) if isinstance(row, dict) else (None, None)
-        if not isinstance(page, int) or isinstance(page, bool) or page < 0 or not isinstance(text, str):
-            raise FilingError(f"{path.name}, line {number} lacks a page number or a text.", remedy)
+            doc, page, text = _page_fields(json.loads(line))
+        except (ValueError, RecursionError) as error:
+            reason = f"is not JSON ({error})" if not isinstance(error, _FieldError) else str(error)
+            raise FilingError(f"{path.name}, line {number} {reason}.", remedy) from error
         if page in texts:
             raise FilingError(f"{path.name}, line {number} repeats page {page}.", remedy)
-        if page > 100_000:
-            raise FilingError(f"{path.name}, line {number}: page {page} is past any filing.", remedy)
-        docs.add(str(row.get("doc", "")))
+        docs.add(doc)
         texts[page] = text
     if not texts:
         raise FilingError(f"{path.name} holds no pages.", remedy)

@@ -7,7 +7,8 @@ PyMuPDF is AGPL (see README, 'Licence of the PDF reader'). What the rest of the 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 PDF_READER_VERSION = "1"
 _TAIL = 2048
+# Text drawn as outlines (a page without words) fills a shape per letter; ornaments are fewer.
+_MANY_SHAPES = 100
 # MuPDF's own flags by number, so that importing this module does not load it: keep white space (2), and
 # leave out text outside the page (64). Ligatures are spelt out (flag 1 unset), since no question is asked
 # with them, and characters without a Unicode value become U+FFFD (flag 128 unset), which shows.
@@ -71,7 +74,8 @@ def _open(path: Path) -> pymupdf.Document:
         document = pymupdf.open(path, filetype="pdf")
     except Exception as error:
         raise FilingError(
-            f"{name} is corrupt: {_short(error)}.", "Download or export the filing again."
+            f"{name} is corrupt: it has no readable structure ({_short(error, path)}).",
+            "Download or export the filing again.",
         ) from error
     if document.needs_pass:
         document.close()
@@ -79,17 +83,32 @@ def _open(path: Path) -> pymupdf.Document:
             f"{name} is encrypted and asks for a password.",
             "Save it without a password, then ingest it again.",
         )
-    if document.is_repaired and b"%%EOF" not in tail:
+    if document.is_repaired and b"%%EOF" not in tail and _is_cut_off(path):
         document.close()
         raise FilingError(f"{name} is truncated: its end is missing.", "Download or export the filing again.")
-    if document.page_count < 1:
+    try:
+        pages = document.page_count
+    except Exception as error:
+        document.close()
+        raise FilingError(
+            f"{name} is corrupt: its pages cannot be counted ({_short(error, path)}).",
+            "Download or export the filing again.",
+        ) from error
+    if pages < 1:
         document.close()
         raise FilingError(f"{name} has no pages.", "Download or export the filing again.")
     return document
 
 
-def _short(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__
+def _is_cut_off(path: Path) -> bool:
+    """Whether an object comes after the last end mark; what was appended to a whole file does not count."""
+    data = path.read_bytes()
+    return data.rfind(b"%%EOF") < data.rfind(b" obj")
+
+
+def _short(error: BaseException, path: Path) -> str:
+    text = " ".join(str(error).replace(str(path), path.name).split()).rstrip(".")
+    return text[:200] or type(error).__name__
 
 
 def inspect_pdf(path: Path) -> PdfInfo:
@@ -120,7 +139,7 @@ def read_texts(path: Path, start: int, stop: int) -> list[str]:
 
 def _page_error(path: Path, number: int, error: Exception) -> FilingError:
     return FilingError(
-        f"{path.name}: page {number + 1} cannot be read: {_short(error)}.",
+        f"{path.name}: page {number + 1} cannot be read: {_short(error, path)}.",
         "Download or export the filing again.",
     )
 
@@ -144,9 +163,12 @@ def read_pages(path: Path, filing: str, start: int, stop: int) -> pa.Table:
                 textpage = page.get_textpage(flags=_FLAGS)
                 words = textpage.extractWORDS()
                 text = textpage.extractText()
-                images = len(page.get_images()) if len(text) < SCARCE_TEXT else None
+                images, shapes = _painted(page) if len(text) < SCARCE_TEXT else (None, 0)
                 width, height = page.rect.width, page.rect.height
                 rotation = page.rotation
+                if rotation:
+                    # MuPDF gives the boxes of the unrotated page; ours are those of the page as shown.
+                    words = [(*_rotated(word[:4], page.rotation_matrix), *word[4:]) for word in words]
                 label = page.get_label() or None
             except Exception as error:
                 raise _page_error(path, number, error) from error
@@ -169,10 +191,25 @@ def read_pages(path: Path, filing: str, start: int, stop: int) -> pa.Table:
             rows["rotation"].append(rotation)
             rows["width"].append(width)
             rows["height"].append(height)
-            rows["needs_ocr"].append(is_garbled(text) or (not words and bool(images)))
+            shows_content = bool(images) or shapes >= _MANY_SHAPES
+            rows["needs_ocr"].append(is_garbled(text) or (not words and shows_content))
     table = {name: pa.array(values, FILING_PAGES.field(name).type) for name, values in rows.items()}
     table["words"] = _words_column(offsets, columns)
     return pa.table(table, schema=FILING_PAGES)
+
+
+def _painted(page: Any) -> tuple[int, int]:
+    """Images and filled shapes that a page paints; what its resources merely offer does not count."""
+    kinds = Counter(kind for kind, *_ in page.get_bboxlog())
+    return kinds["fill-image"] + kinds["fill-imgmask"], kinds["fill-path"]
+
+
+def _rotated(box: Sequence[float], matrix: Any) -> tuple[float, float, float, float]:
+    (ax, ay), (bx, by) = (
+        (x * matrix.a + y * matrix.c + matrix.e, x * matrix.b + y * matrix.d + matrix.f)
+        for x, y in (box[:2], box[2:])
+    )
+    return min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)
 
 
 @contextmanager
@@ -203,9 +240,12 @@ def render_page(path: Path, page: int, dpi: int = 110) -> bytes:
     """PNG picture of a page.
 
     Raises:
-        FilingError: as `inspect_pdf`, or there is no such page.
+        FilingError: as `inspect_pdf`, or there is no such page, or it cannot be drawn.
     """
     with _open(path) as document:
         if not 0 <= page < document.page_count:
             raise FilingError(f"{path.name} has no page {page + 1}.", f"It has {document.page_count} pages.")
-        return bytes(document[page].get_pixmap(dpi=dpi).tobytes("png"))
+        try:
+            return bytes(document[page].get_pixmap(dpi=dpi).tobytes("png"))
+        except Exception as error:
+            raise _page_error(path, page, error) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from filecmp import cmp
 from pathlib import Path
 
 from finrag_pipeline.errors import BenchmarkError, UsageError
@@ -56,8 +57,12 @@ def read_source_folder(folder: Path) -> SourceFolder:
     ``page_text`` may add filings as pages of text. Any other folder is a corpus: its PDF and page-text
     files. Where a filing comes both ways, the PDF is taken.
 
+    Two different files may lead to one identifier (``a.pdf`` beside ``a.PDF``): the second is listed under
+    its full name, and intake refuses it, so that it is reported and the rest goes on.
+
     Raises:
-        BenchmarkError: the folder is missing, holds no filing, or several question files.
+        BenchmarkError: the folder is missing, holds no filing, several question files, or different
+            filings of one name.
     """
     if not folder.is_dir():
         raise BenchmarkError(f"{folder} is not a folder.", "Pass --source a folder of PDFs or a benchmark.")
@@ -69,11 +74,24 @@ def read_source_folder(folder: Path) -> SourceFolder:
     for page_text in sorted(folder.glob("page_text*")):
         candidates.extend(path for path in filing_files(page_text) if path.suffix.lower() == ".jsonl")
     files: dict[str, Path] = {}
-    for path in candidates:
-        files.setdefault(filing_id(path.name), path)
+    for path in sorted(candidates, key=_preference):
+        first = files.setdefault(filing_id(path.name), path)
+        if first.suffix.lower() != path.suffix.lower() or first == path or cmp(first, path, shallow=False):
+            continue
+        if path.name in files or first.name == path.name:
+            raise BenchmarkError(
+                f"{folder} holds different files called {path.name}, in {first.parent.name}/ and "
+                f"{path.parent.name}/.",
+                "Leave only one of them in the folder.",
+            )
+        files[path.name] = path
     if not files:
         raise BenchmarkError(f"{folder} holds no filings.", "Put PDFs into it or into its folder pdfs/.")
     return SourceFolder(folder.resolve().name, dict(sorted(files.items())), questions, documents)
+
+
+def _preference(path: Path) -> tuple[bool, bool, str]:
+    return path.suffix.lower() != ".pdf", path.suffix != path.suffix.lower(), path.name
 
 
 def _only_one(paths: list[Path], what: str) -> Path | None:

@@ -6,6 +6,7 @@ Concept: https://docs.dagster.io/guides/build/jobs
 import dagster as dg
 
 from finrag_pipeline.orchestration.checks import corpus as corpus_checks
+from finrag_pipeline.orchestration.pools import VECTORS
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
 
 PER_FILING = ("filings", "filing_pages", "filing_chunks", "chunk_index")
@@ -49,13 +50,17 @@ publish_job = dg.define_asset_job(
 )
 
 
-@dg.op
+@dg.op(pool=VECTORS)
 def compact_lake(context: dg.OpExecutionContext, settings: SettingsResource, lake: LakeResource) -> None:
-    """Compact LanceDB, drop its versions older than a day, and remove what killed runs left behind."""
-    from finrag_pipeline.retrieval.chunk_index import open_chunk_index
+    """Compact LanceDB, drop its versions older than a day, and remove what killed runs left behind.
+
+    Vectors of filings without chunks (their file was replaced by one that cannot be read) go too.
+    """
+    from finrag_pipeline.retrieval.chunk_index import open_chunk_index, searchable_filings
 
     store, values = lake.open(), settings.get()
     index = open_chunk_index(store, get_encoder(values, store), values)
+    index.remove(index.filings() - set(searchable_filings(store)))
     index.optimize()
     leftovers = store.leftovers()
     for path in leftovers:

@@ -12,6 +12,7 @@ import dagster as dg
 import pyarrow as pa
 
 from finrag_pipeline.errors import FinragError
+from finrag_pipeline.orchestration.partitions import filings_partitions
 from finrag_pipeline.schemas import TABLES, column_docs
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
@@ -93,8 +94,18 @@ def part_step(
     return fresh_or_made(lake, asset, key, wanted, find, write, run_id)
 
 
-def each_partition(context: dg.AssetExecutionContext, work: Callable[[str], Step]) -> list[Step]:
+def ledger_key(key: str) -> str:
+    """Name of a partition in the ledger: the key itself, or ``fold_0_bm25`` for a key of two dimensions."""
+    return "_".join(key.keys_by_dimension.values()) if isinstance(key, dg.MultiPartitionKey) else key
+
+
+def each_partition(context: dg.AssetExecutionContext, lake: Lake, work: Callable[[str], Step]) -> list[Step]:
     """Run ``work`` for every partition of the run; a failing one does not stop the others.
+
+    Args:
+        context: knows the partitions of the run.
+        lake: its ledger is told of failures that ``work`` has not noted itself.
+        work: makes one partition.
 
     Raises:
         dagster.Failure: after the others are done, naming what failed and the remedy.
@@ -106,9 +117,34 @@ def each_partition(context: dg.AssetExecutionContext, work: Callable[[str], Step
         except FinragError as error:
             context.log.error(f"{key}: {error}")
             failures[key] = error
+            _note_failure(lake, context, ledger_key(key), error)
     if failures:
         raise failure(failures)
+    if len(steps) > 1:
+        for key, step in zip(context.partition_keys, steps, strict=True):
+            # Dagster would otherwise give every partition of the run the same figures.
+            context.add_asset_metadata(_figures([step]), partition_key=key)
     return steps
+
+
+def _figures(steps: list[Step]) -> dict[str, Any]:
+    hits = sum(step.cache_hit for step in steps)
+    rows = sum(step.rows for step in steps)
+    return {
+        **(steps[0].metadata if len(steps) == 1 else {}),
+        "dagster/partition_row_count" if steps[0].key else "dagster/row_count": rows,
+        "rows": rows,
+        "seconds": round(sum(step.seconds for step in steps), 3),
+        "cache": "hit" if hits == len(steps) else "miss",
+        "cache_hits": hits,
+    }
+
+
+def _note_failure(lake: Lake, context: dg.AssetExecutionContext, key: str, error: FinragError) -> None:
+    name, run_id = context.asset_key.to_user_string(), context.run.run_id
+    entry = lake.ledger_entry(name, key)
+    if entry is None or (entry["run_id"], entry["outcome"]) != (run_id, "failed"):
+        lake.record(name, key, "failed", error=error.reason, remedy=error.remedy, run_id=run_id)
 
 
 def failure(failures: Mapping[str, FinragError]) -> dg.Failure:
@@ -124,23 +160,8 @@ def failure(failures: Mapping[str, FinragError]) -> dg.Failure:
 def result(steps: list[Step], **metadata: Any) -> dg.MaterializeResult:
     """The materialisation of one or several partitions."""
     version = steps[0].fingerprint if len(steps) == 1 else fingerprint([step.fingerprint for step in steps])
-    hits = sum(step.cache_hit for step in steps)
-    merged: dict[str, Any] = {}
-    for step in steps:
-        merged.update(step.metadata)
     return dg.MaterializeResult(
-        metadata={
-            **merged,
-            **metadata,
-            "dagster/partition_row_count" if steps[0].key else "dagster/row_count": sum(
-                step.rows for step in steps
-            ),
-            "rows": sum(step.rows for step in steps),
-            "seconds": round(sum(step.seconds for step in steps), 3),
-            "cache": "hit" if hits == len(steps) else "miss",
-            "cache_hits": hits,
-            "fingerprint": version,
-        },
+        metadata={**_figures(steps), **metadata, "fingerprint": version},
         data_version=dg.DataVersion(version),
         check_results=[check for step in steps for check in step.checks]
         if len(steps) == 1
@@ -162,6 +183,16 @@ def _merged(steps: list[Step]) -> list[dg.AssetCheckResult]:
         )
         for name, found in by_name.items()
     ]
+
+
+def filing_check(name: str, asset: str, description: str, blocking: bool = False) -> dg.AssetCheckSpec:
+    """An inline check of every filing by itself: one that fails holds back what follows from its filing only.
+
+    Without partitions a check has a single status, and one bad filing would stop the automation of all.
+    """
+    return dg.AssetCheckSpec(
+        name, asset=asset, description=description, blocking=blocking, partitions_def=filings_partitions
+    )
 
 
 def check(

@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -97,7 +98,7 @@ def build_bm25(texts: Iterable[str]) -> Bm25Index:
     documents = len(sizes)
     term = np.array(terms, np.int64)
     order = np.argsort(term, kind="stable")  # documents stay ascending within a term
-    document = np.repeat(np.arange(documents), sizes)[order]
+    document = np.repeat(np.arange(documents), np.array(sizes, np.int64))[order]
     frequency = np.array(counts, np.float64)[order]
     df = np.bincount(term, minlength=len(vocabulary)).astype(np.float64)
     idf = np.log(documents - df + 0.5) - np.log(df + 0.5)
@@ -179,15 +180,13 @@ def load_bm25(lake: Lake, folder: Sequence[str]) -> Bm25Index | None:
     if data is None or vocabulary is None:
         return None
     try:
+        terms = {term: number for number, term in enumerate(json.loads(vocabulary))}
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            return _with_dense_rows(
-                {term: number for number, term in enumerate(json.loads(vocabulary))},
-                arrays["indptr"],
-                arrays["postings"],
-                arrays["weights"],
-                int(arrays["documents"]),
-            )
-    except (ValueError, KeyError, OSError) as error:
+            indptr, documents = arrays["indptr"], int(arrays["documents"])
+            if len(indptr) != len(terms) + 1:
+                raise ValueError(f"{len(terms)} terms, but postings of {len(indptr) - 1}")
+            return _with_dense_rows(terms, indptr, arrays["postings"], arrays["weights"], documents)
+    except (ValueError, TypeError, KeyError, OSError, EOFError, BadZipFile) as error:
         raise LakeError(
             f"The BM25 index in {'/'.join(folder)} is damaged ({error}).", "Delete that folder."
         ) from error

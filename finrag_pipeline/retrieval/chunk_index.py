@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.windows import mean_pool
+from finrag_pipeline.errors import LakeError
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
@@ -34,7 +35,12 @@ def index_chunks(
 
     Returns:
         Rows written, and how many windows had to be embedded anew.
+
+    Raises:
+        LakeError: there are no chunks.
     """
+    if not chunks.num_rows:
+        raise LakeError("There are no chunks to index.", "Check the pages of the filing: finrag filings.")
     identity = zip(
         *(chunks[name].to_pylist() for name in ("chunk_id", "filing", "page", "text")), strict=True
     )

@@ -37,6 +37,7 @@ class Corpus:
         self.settings = settings
         self.encoder = encoder
         self._index_is_larger = False
+        self._index_version: int | None = None
 
     @cached_property
     def chunks(self) -> pa.Table:
@@ -66,6 +67,14 @@ class Corpus:
         return self.chunks["page"].to_numpy()
 
     @cached_property
+    def _places(self) -> dict[str, int]:
+        return {chunk_id: position for position, chunk_id in enumerate(self.chunk_ids)}
+
+    def text(self, chunk_id: str) -> str:
+        """Text of a chunk of the corpus."""
+        return str(self.chunks["text"][self._places[chunk_id]].as_py())
+
+    @cached_property
     def _filing_ranges(self) -> dict[str, tuple[int, int]]:
         ranges: dict[str, tuple[int, int]] = {}
         for position, filing in enumerate(self.chunk_filings):
@@ -91,7 +100,10 @@ class Corpus:
     def bm25(self) -> Bm25Index:
         """The BM25 index over the chunks, kept in the lake under its fingerprint."""
         folder = ("bm25", fingerprint(self.fingerprint, BM25_VERSION))
-        index = load_bm25(self.lake, folder)
+        try:
+            index = load_bm25(self.lake, folder)
+        except LakeError:
+            index = None  # damaged: made again
         if index is None:
             index = build_bm25(self.chunks["text"].to_pylist())
             save_bm25(index, self.lake, folder)
@@ -105,9 +117,7 @@ class Corpus:
             LakeError: a filing of the corpus is not in it.
         """
         index = open_chunk_index(self.lake, self.encoder, self.settings)
-        indexed = index.filings()
-        self._index_is_larger = indexed > set(self.filings)
-        missing = set(self.filings) - indexed
+        missing = set(self.filings) - index.filings()
         if missing:
             raise LakeError(
                 f"{len(missing)} filings are not in the vector index: {', '.join(sorted(missing)[:3])} …",
@@ -117,5 +127,9 @@ class Corpus:
 
     def indexed_filings(self) -> tuple[str, ...] | None:
         """Filings that a vector search must be restricted to; None when the index holds no others."""
-        _ = self.vectors  # finds out
+        # Asked again after every write: another run may have added filings meanwhile.
+        version = self.vectors.version()
+        if version != self._index_version:
+            self._index_is_larger = not self.vectors.filings() <= set(self.filings)
+            self._index_version = version
         return self.filings if self._index_is_larger else None

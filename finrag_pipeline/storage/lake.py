@@ -244,7 +244,8 @@ class Lake:
             raise LakeError(f"There is no {where} in the lake.", "Materialise it first.") from None
         except (pa.ArrowInvalid, OSError) as error:
             # Deleted first: a footer that is still whole would pass for a fresh part.
-            raise LakeError(f"{where} is damaged ({error}).", f"Delete {path} and materialise it again.") from error
+            remedy = f"Delete {path} and materialise it again."
+            raise LakeError(f"{where} is damaged ({error}).", remedy) from error
 
     def read_all(
         self,

@@ -17,6 +17,9 @@ import pyarrow as pa
 
 from finrag_pipeline.errors import LakeError
 
+# Partitions of an approximate index that a search reads; candidates per result that it scores again.
+_PROBES, _REFINE = 64, 5
+
 
 def sql_literal(value: str) -> str:
     """A string as an SQL literal; LanceDB's filters take no parameters."""
@@ -87,7 +90,8 @@ class VectorIndex:
     Args:
         uri: folder or URL of the database.
         name: name of the table.
-        exact_below: rows from which on an approximate index is built by `optimize`.
+        exact_below: rows from which on `optimize` builds an approximate index; a search that may
+            return fewer rows than this is exact all the same.
     """
 
     def __init__(self, uri: str, name: str, exact_below: int = 200_000) -> None:
@@ -136,6 +140,14 @@ class VectorIndex:
         self._table = None
         return rows.num_rows
 
+    def version(self) -> int:
+        """Version of the table; it changes with every write.
+
+        Raises:
+            LakeError: the table does not exist.
+        """
+        return int(self._open().version)
+
     def count(self, filing: str | None = None) -> int:
         """Rows of a filing, or of the whole index; 0 when it does not exist yet."""
         if not self.exists():
@@ -173,6 +185,11 @@ class VectorIndex:
             query = table.search(vector.astype(np.float32)).distance_type("dot").limit(limit)
             if condition:
                 query = query.where(condition, prefilter=True)
+            if total < self.exact_below:
+                query = query.bypass_vector_index()
+            else:
+                # Candidates of the approximate index are scored again with their full vectors.
+                query = query.nprobes(_PROBES).refine_factor(_REFINE)
             found = query.select(["unit_id", "filing", "page", "text", "_distance"]).to_arrow().to_pylist()
             best: dict[str, dict[str, Any]] = {}
             for row in found:
@@ -180,9 +197,12 @@ class VectorIndex:
                 row["score"] = 1.0 - row.pop("_distance")
                 if row["unit_id"] not in best or row["score"] > best[row["unit_id"]]["score"]:
                     best[row["unit_id"]] = row
-            if len(best) >= units or limit >= total:
-                ranked = sorted(best.values(), key=lambda row: (-row["score"], row["unit_id"]))
-                return ranked[:units]
+            ranked = sorted(best.values(), key=lambda row: (-row["score"], row["unit_id"]))[:units]
+            # Rows that tie with the last one found may have been cut off: the ranking stands only when
+            # its last unit is better than that row.
+            cut_off = min((row["score"] for row in found), default=0.0)
+            if limit >= total or (len(ranked) == units and ranked[-1]["score"] > cut_off):
+                return ranked
             limit = min(total, limit * 2)
         return []
 

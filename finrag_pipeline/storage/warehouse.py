@@ -7,6 +7,8 @@ copied; pages and chunks are views over the lake's Parquet.
 
 from __future__ import annotations
 
+import glob
+import shutil
 import uuid
 from pathlib import Path
 from typing import Any
@@ -39,6 +41,10 @@ def build_warehouse(lake: Lake, path: Path | None = None) -> dict[str, int]:
 
     Returns:
         Rows of each table and view.
+
+    Raises:
+        LakeError: a part of the lake is damaged, or the file cannot be written. The published warehouse
+            is then left as it was.
     """
     import duckdb
 
@@ -55,9 +61,15 @@ def build_warehouse(lake: Lake, path: Path | None = None) -> dict[str, int]:
                 rows[name] = _view(connection, name, lake)
             connection.execute("CHECKPOINT")
         temporary.replace(target)
+    except (duckdb.Error, OSError) as error:
+        raise LakeError(
+            f"The warehouse cannot be built: {error}.",
+            "Free disk space, or delete a part that is named as damaged, then run again.",
+        ) from error
     finally:
         temporary.unlink(missing_ok=True)
         temporary.with_name(temporary.name + ".wal").unlink(missing_ok=True)
+        shutil.rmtree(temporary.with_name(temporary.name + ".tmp"), ignore_errors=True)  # spilled data
     return rows
 
 
@@ -77,7 +89,8 @@ def _view(connection: Any, name: str, lake: Lake) -> int:
         connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM incoming')  # noqa: S608
         connection.unregister("incoming")
         return 0
-    pattern = _literal(lake.uri("parquet", name, "*", "data.parquet"))
+    # The lake's own path may hold what DuckDB would take for a pattern.
+    pattern = _literal(f"{glob.escape(lake.uri('parquet', name))}/*/data.parquet")
     connection.execute(
         f'CREATE VIEW "{name}" AS SELECT * FROM read_parquet({pattern}, hive_partitioning=false)'  # noqa: S608
     )
@@ -97,7 +110,7 @@ def query_warehouse(lake: Lake, sql: str, parameters: list[Any] | None = None) -
         parameters: values of the parameters.
 
     Raises:
-        LakeError: there is no warehouse yet, or it was written by an incompatible DuckDB.
+        LakeError: there is no warehouse yet, it is damaged, or another version wrote it.
     """
     import duckdb
 
@@ -106,8 +119,10 @@ def query_warehouse(lake: Lake, sql: str, parameters: list[Any] | None = None) -
         raise LakeError(f"There is no warehouse at {path}.", "Run 'finrag run' first.")
     try:
         with duckdb.connect(str(path), read_only=True) as connection:
-            return connection.execute(sql, parameters or []).to_arrow_table()
-    except duckdb.IOException as error:
+            return connection.sql(sql, params=parameters or []).to_arrow_table()
+    except (duckdb.BinderException, duckdb.ParserException):
+        raise  # the query's own fault
+    except duckdb.Error as error:
         raise LakeError(
-            f"{path} cannot be opened: {error}.", "Delete it and run 'finrag run': it is a cache."
+            f"{path} cannot be read: {error}.", "Delete it and run 'finrag run': it is a cache."
         ) from error

@@ -57,11 +57,13 @@ def describe(definitions: dg.Definitions) -> dict[str, Any]:
 
 def _asset(graph: Any, key: dg.AssetKey) -> dict[str, Any]:
     node = graph.get(key)
-    definition = node.assets_def
-    spec = definition.get_asset_spec(key)
+    spec = node.assets_def.get_asset_spec(key)
     condition = node.automation_condition
     return {
-        "deps": {dep.asset_key.to_user_string(): _mapping(dep.partition_mapping) for dep in spec.deps},
+        "deps": {
+            dep.asset_key.to_user_string(): _mapping(node.partition_mappings.get(dep.asset_key))
+            for dep in spec.deps
+        },
         "group": node.group_name,
         "kinds": sorted(spec.kinds),
         "owners": sorted(node.owners),
@@ -80,7 +82,7 @@ def _asset(graph: Any, key: dg.AssetKey) -> dict[str, Any]:
 
 
 def _mapping(mapping: dg.PartitionMapping | None) -> str | None:
-    return type(mapping).__name__ if mapping else None
+    return None if mapping is None else type(mapping).__name__
 
 
 def _partitions(partitions: dg.PartitionsDefinition | None) -> Any:
@@ -91,7 +93,9 @@ def _partitions(partitions: dg.PartitionsDefinition | None) -> Any:
             return {"dynamic": partitions.name}
         case dg.MultiPartitionsDefinition():
             dimensions = partitions.partitions_defs
-            return {"multi": {dimension.name: _partitions(dimension.partitions_def) for dimension in dimensions}}
+            return {
+                "multi": {dimension.name: _partitions(dimension.partitions_def) for dimension in dimensions}
+            }
         case _:
             return {"static": list(partitions.get_partition_keys())}
 
@@ -105,26 +109,20 @@ def _backfill(policy: dg.BackfillPolicy | None) -> dict[str, Any] | None:
 def _freshness(policy: Any) -> dict[str, float] | None:
     if policy is None:
         return None
-    hours = {name: window.to_timedelta().total_seconds() / 3600 for name, window in (("fail", policy.fail_window), ("warn", policy.warn_window))}
-    return {f"{name}_after_hours": value for name, value in hours.items()}
+    windows = {"fail_after_hours": policy.fail_window, "warn_after_hours": policy.warn_window}
+    return {name: window.to_timedelta().total_seconds() / 3600 for name, window in windows.items()}
 
 
 def _job(job: dg.JobDefinition) -> dict[str, Any]:
     layer = job.asset_layer
     return {
         "assets": sorted(key.to_user_string() for key in layer.selected_asset_keys),
-        "checks": sorted(
-            check.to_user_string() for check in layer.asset_graph.asset_check_keys if _in_job(job, check)
-        ),
+        "checks": sorted(check.to_user_string() for check in layer.asset_graph.asset_check_keys),
         "ops": sorted(node.name for node in job.nodes) if not layer.selected_asset_keys else [],
         "executor": job.executor_def.name,
         "tags": dict(sorted(job.tags.items())),
         "partitions": _partitions(job.partitions_def),
     }
-
-
-def _in_job(job: dg.JobDefinition, check: dg.AssetCheckKey) -> bool:
-    return check in job.asset_layer.asset_graph.asset_check_keys
 
 
 def _selected(sensor: dg.SensorDefinition, graph: Any) -> list[str]:

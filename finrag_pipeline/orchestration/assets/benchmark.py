@@ -67,7 +67,7 @@ def benchmark_questions(context: dg.AssetExecutionContext, lake: LakeResource) -
     wanted = fingerprint(
         "benchmark_questions", QUESTIONS_VERSION, benchmark.sha256, benchmark.filings, counts
     )
-    step = part_step(store, "benchmark_questions", "", None, wanted, make, context.run_id)
+    step = part_step(store, "benchmark_questions", "", None, wanted, make, context.run.run_id)
     if step.cache_hit:
         problems = store.read_json(store.path("benchmarks", benchmark.name, "problems.json")) or []
     table = store.read("benchmark_questions")
@@ -115,7 +115,7 @@ def folds(
     def make() -> pa.Table:
         return assign_folds(store.read("benchmark_questions"), FOLD_COUNT, values.seed)
 
-    step = part_step(store, "folds", "", None, wanted, make, context.run_id)
+    step = part_step(store, "folds", "", None, wanted, make, context.run.run_id)
     table = store.read("folds")
     of_filing: dict[str, set[int]] = {}
     for filing, fold in zip(table["filing"].to_pylist(), table["fold"].to_pylist(), strict=True):

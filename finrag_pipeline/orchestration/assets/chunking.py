@@ -5,18 +5,25 @@ import pyarrow as pa
 
 from finrag_pipeline.chunking.fixed import chunk_pages
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.orchestration.assets.ingestion import ONE_FILING_PER_RUN, OWNERS, filing_pages
+from finrag_pipeline.orchestration.assets.ingestion import OWNERS, filing_pages
 from finrag_pipeline.orchestration.automation import on_changed_data
 from finrag_pipeline.orchestration.fingerprints import chunks_fingerprint
 from finrag_pipeline.orchestration.partitions import filings_partitions
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
-from finrag_pipeline.orchestration.steps import Step, check, column_schema, each_partition, part_step, result
+from finrag_pipeline.orchestration.steps import (
+    Step,
+    check,
+    column_schema,
+    each_partition,
+    filing_check,
+    part_step,
+    result,
+)
 
 
 @dg.asset(
     deps=[filing_pages],
     partitions_def=filings_partitions,
-    backfill_policy=ONE_FILING_PER_RUN,
     automation_condition=on_changed_data(),
     group_name="chunking",
     kinds={"python", "parquet"},
@@ -24,15 +31,13 @@ from finrag_pipeline.orchestration.steps import Step, check, column_schema, each
     code_version="1",
     metadata=column_schema("filing_chunks"),
     check_specs=[
-        dg.AssetCheckSpec(
+        filing_check(
             "within_token_limit",
             asset="filing_chunks",
             blocking=True,
             description="No chunk exceeds the limit.",
         ),
-        dg.AssetCheckSpec(
-            "not_empty", asset="filing_chunks", blocking=True, description="At least one chunk."
-        ),
+        filing_check("not_empty", asset="filing_chunks", blocking=True, description="At least one chunk."),
     ],
 )
 def filing_chunks(
@@ -53,7 +58,7 @@ def filing_chunks(
             return chunk_pages(pages, values.chunks, tokens)
 
         wanted = chunks_fingerprint(info.fingerprint, values)
-        step = part_step(store, "filing_chunks", key, partition, wanted, make, context.run_id)
+        step = part_step(store, "filing_chunks", key, partition, wanted, make, context.run.run_id)
         lengths = store.read("filing_chunks", partition, ["tokens"])["tokens"].to_pylist()
         longest = max(lengths, default=0)
         step.checks = [
@@ -68,4 +73,4 @@ def filing_chunks(
         step.metadata = {"chunks": len(lengths), "longest_chunk_tokens": longest}
         return step
 
-    return result(each_partition(context, work))
+    return result(each_partition(context, store, work))

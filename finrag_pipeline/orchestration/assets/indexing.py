@@ -5,7 +5,7 @@ import dagster as dg
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.orchestration.assets.chunking import filing_chunks
-from finrag_pipeline.orchestration.assets.ingestion import ONE_FILING_PER_RUN, OWNERS
+from finrag_pipeline.orchestration.assets.ingestion import OWNERS
 from finrag_pipeline.orchestration.automation import on_changed_data, on_corpus_change
 from finrag_pipeline.orchestration.fingerprints import index_fingerprint
 from finrag_pipeline.orchestration.partitions import filings_partitions
@@ -16,7 +16,15 @@ from finrag_pipeline.orchestration.resources.settings import (
     get_corpus,
     get_encoder,
 )
-from finrag_pipeline.orchestration.steps import Step, check, each_partition, failure, fresh_or_made, result
+from finrag_pipeline.orchestration.steps import (
+    Step,
+    check,
+    each_partition,
+    failure,
+    filing_check,
+    fresh_or_made,
+    result,
+)
 from finrag_pipeline.retrieval.chunk_index import index_chunks, open_chunk_index, searchable_filings
 from finrag_pipeline.storage.fingerprints import fingerprint
 
@@ -24,7 +32,6 @@ from finrag_pipeline.storage.fingerprints import fingerprint
 @dg.asset(
     deps=[filing_chunks],
     partitions_def=filings_partitions,
-    backfill_policy=ONE_FILING_PER_RUN,
     automation_condition=on_changed_data(),
     group_name="indexing",
     kinds={"python", "lancedb"},
@@ -32,7 +39,7 @@ from finrag_pipeline.storage.fingerprints import fingerprint
     code_version="1",
     pool=VECTORS,
     check_specs=[
-        dg.AssetCheckSpec(
+        filing_check(
             "complete", asset="chunk_index", blocking=True, description="Every chunk has its vectors."
         )
     ],
@@ -66,13 +73,13 @@ def chunk_index(
             rows, computed = index_chunks(chunks, encoder, index, context.log.info)
             return rows
 
-        step = fresh_or_made(store, "chunk_index", key, wanted, find, make, context.run_id)
+        step = fresh_or_made(store, "chunk_index", key, wanted, find, make, context.run.run_id)
         found = index.count(key)
         step.checks = [check("complete", found == step.rows and found > 0, vectors=found, expected=step.rows)]
         step.metadata = {"vectors": found, "embedded": computed, "table": index.name}
         return step
 
-    return result(each_partition(context, work))
+    return result(each_partition(context, store, work))
 
 
 @dg.asset(
@@ -96,6 +103,11 @@ def bm25_index(
     index = corpus.bm25  # built and kept on first use, else read
     step = Step("", fingerprint("bm25_index", corpus.fingerprint), index.documents, 0.0, False)
     store.record(
-        "bm25_index", "", "materialised", fingerprint=step.fingerprint, rows=step.rows, run_id=context.run_id
+        "bm25_index",
+        "",
+        "materialised",
+        fingerprint=step.fingerprint,
+        rows=step.rows,
+        run_id=context.run.run_id,
     )
     return result([step], filings=len(names), chunks=index.documents, terms=len(index.vocabulary))

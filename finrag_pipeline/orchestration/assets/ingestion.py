@@ -1,8 +1,11 @@
 """Ingestion: from an original in the lake to its identity and its pages."""
 
+from collections.abc import Iterator
+
 import dagster as dg
 import pyarrow as pa
 
+from finrag_pipeline.errors import FilingError, FinragError
 from finrag_pipeline.filings.describe import describe_filing
 from finrag_pipeline.filings.intake import collect_from_inbox, get_source, original_path
 from finrag_pipeline.filings.pages import extract_pages
@@ -10,26 +13,35 @@ from finrag_pipeline.orchestration.automation import on_changed_data
 from finrag_pipeline.orchestration.fingerprints import filings_fingerprint, pages_fingerprint
 from finrag_pipeline.orchestration.partitions import filings_partitions
 from finrag_pipeline.orchestration.resources.settings import EngineResource, LakeResource, SettingsResource
-from finrag_pipeline.orchestration.steps import Step, check, column_schema, each_partition, part_step, result
+from finrag_pipeline.orchestration.steps import (
+    Step,
+    check,
+    column_schema,
+    each_partition,
+    failure,
+    filing_check,
+    part_step,
+    result,
+)
+from finrag_pipeline.storage.lake import Lake
 
 OWNERS = ["team:data-engineering"]
-# One run per filing: a filing that fails then fails alone, and each keeps a data version of its own.
-ONE_FILING_PER_RUN = dg.BackfillPolicy.multi_run(max_partitions_per_run=1)
+# No back-fill policy on assets of a filing: Dagster then makes one run per filing, with its partition key. A
+# filing that fails so fails alone, keeps a data version of its own, and its checks count for it alone.
 
 
 @dg.asset(
     partitions_def=filings_partitions,
-    backfill_policy=ONE_FILING_PER_RUN,
     group_name="ingestion",
     kinds={"python", "parquet"},
     owners=OWNERS,
     code_version="1",
     metadata=column_schema("filings"),
     check_specs=[
-        dg.AssetCheckSpec(
+        filing_check(
             "readable", asset="filings", blocking=True, description="The file can be opened and read."
         ),
-        dg.AssetCheckSpec(
+        filing_check(
             "identity_agrees",
             asset="filings",
             description="Cover page, file name and declared identity agree.",
@@ -38,13 +50,14 @@ ONE_FILING_PER_RUN = dg.BackfillPolicy.multi_run(max_partitions_per_run=1)
 )
 def filings(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
-) -> dg.MaterializeResult:
+) -> Iterator[dg.MaterializeResult]:
     """Identity of a filing, read from its cover page and checked against its name and declared identity.
 
     Takes the file out of the inbox when it waits there. A file that cannot be read becomes a row that
     says why, and stops the rest of its own run only.
     """
     store, values = lake.open(), settings.get()
+    unreadable: dict[str, FinragError] = {}
 
     def work(key: str) -> Step:
         collect_from_inbox(store, key, values.max_filing_bytes)
@@ -55,16 +68,23 @@ def filings(
                 return describe_filing(path, source)
 
         step = part_step(
-            store, "filings", key, {"filing": key}, filings_fingerprint(source), make, context.run_id
+            store, "filings", key, {"filing": key}, filings_fingerprint(source), make, context.run.run_id
         )
         row = store.read("filings", {"filing": key}).to_pylist()[0]
         failed = row["status"] == "failed"
+        reason, remedy = row["reason"] or "", row["remedy"] or ""
         if failed:
-            reason, remedy = row["reason"], row["remedy"]
-            store.record("filings", key, "failed", error=reason, remedy=remedy, run_id=context.run_id)
-            context.log.error(f"{key}: {reason} {remedy}")
+            unreadable[key] = FilingError(reason, remedy)
+            store.record("filings", key, "failed", error=reason, remedy=remedy, run_id=context.run.run_id)
+            drop_derived(store, key)
         step.checks = [
-            check("readable", not failed, reason=row["reason"] or "", remedy=row["remedy"] or ""),
+            check(
+                "readable",
+                not failed,
+                description=f"{reason} {remedy}" if failed else None,
+                reason=reason,
+                remedy=remedy,
+            ),
             check(
                 "identity_agrees",
                 not row["conflicts"],
@@ -81,13 +101,24 @@ def filings(
         }
         return step
 
-    return result(each_partition(context, work))
+    yield result(each_partition(context, store, work))
+    if unreadable:
+        # After the row and its checks: people who look at the run read the reason, not the name of a check.
+        raise failure(unreadable)
+
+
+def drop_derived(store: Lake, filing: str) -> None:
+    """Remove what an earlier, readable original of a filing left: it must not be searched or measured.
+
+    Its vectors are not searched without its chunks; compaction removes them.
+    """
+    for asset in ("filing_pages", "filing_chunks"):
+        store.remove(asset, {"filing": filing})
 
 
 @dg.asset(
     deps=[filings],
     partitions_def=filings_partitions,
-    backfill_policy=ONE_FILING_PER_RUN,
     automation_condition=on_changed_data(),
     group_name="ingestion",
     kinds={"python", "parquet"},
@@ -95,8 +126,8 @@ def filings(
     code_version="1",
     metadata=column_schema("filing_pages"),
     check_specs=[
-        dg.AssetCheckSpec("has_pages", asset="filing_pages", blocking=True, description="At least one page."),
-        dg.AssetCheckSpec(
+        filing_check("has_pages", asset="filing_pages", blocking=True, description="At least one page."),
+        filing_check(
             "text_layer", asset="filing_pages", description="No page needs optical character recognition."
         ),
     ],
@@ -111,12 +142,18 @@ def filing_pages(
         source = get_source(store, key)
 
         def make() -> pa.Table:
-            with store.local_copy(original_path(store, source)) as path:
-                return extract_pages(path, key, source.source, workers)
+            try:
+                with store.local_copy(original_path(store, source)) as path:
+                    return extract_pages(path, key, source.source, workers)
+            except FilingError as error:
+                drop_derived(store, key)
+                # People know the file by the name it came with, not by the one the lake keeps it under.
+                reason = error.reason.replace(source.original, source.file_name)
+                raise FilingError(reason, error.remedy) from error
 
         partition = {"filing": key}
         step = part_step(
-            store, "filing_pages", key, partition, pages_fingerprint(source), make, context.run_id
+            store, "filing_pages", key, partition, pages_fingerprint(source), make, context.run.run_id
         )
         counts = store.read("filing_pages", partition, ["needs_ocr", "word_count", "characters"])
         scanned = [n + 1 for n, needs_ocr in enumerate(counts["needs_ocr"].to_pylist()) if needs_ocr]
@@ -138,4 +175,4 @@ def filing_pages(
         }
         return step
 
-    return result(each_partition(context, work))
+    return result(each_partition(context, store, work))

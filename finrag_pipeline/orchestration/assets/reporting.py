@@ -62,7 +62,7 @@ def system_metrics(
             store.read_all("retrieval_scores"), questions, sources, values.evaluation, values.seed
         )
 
-    step = part_step(store, "system_metrics", "", None, wanted, make, context.run_id)
+    step = part_step(store, "system_metrics", "", None, wanted, make, context.run.run_id)
     metrics = store.read("system_metrics")
     headline = {
         f"page_rec_at_5_{row['system']}_{row['space']}": round(row["mean"], 4)
@@ -113,7 +113,7 @@ def corpus_statistics(
             get_encoder(values, store).tokens.count_all,
         )
 
-    step = part_step(store, "corpus_statistics", "", None, wanted, make, context.run_id)
+    step = part_step(store, "corpus_statistics", "", None, wanted, make, context.run.run_id)
     table = store.read("corpus_statistics")
     return result([step], table=dg.MetadataValue.md(statistics_markdown(table)))
 
@@ -151,7 +151,7 @@ def warehouse(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.Mater
         return sum(rows.values())
 
     # Always rebuilt: it takes a second, and the ledger in it must be today's.
-    step = fresh_or_made(store, "warehouse", "", wanted, lambda: None, make, context.run_id)
+    step = fresh_or_made(store, "warehouse", "", wanted, lambda: None, make, context.run.run_id)
     return result([step], path=dg.MetadataValue.path(str(store.local_path("warehouse.duckdb"))), tables=rows)
 
 
@@ -195,7 +195,7 @@ def report(
         write_report(data, folder)
         return 1
 
-    step: Step = fresh_or_made(store, "report", "", wanted, find, make, context.run_id)
+    step: Step = fresh_or_made(store, "report", "", wanted, find, make, context.run.run_id)
     return result(
         [step],
         path=dg.MetadataValue.path(str(index)),

@@ -11,7 +11,15 @@ from finrag_pipeline.orchestration.assets.benchmark import OWNERS, folds
 from finrag_pipeline.orchestration.assets.indexing import chunk_index
 from finrag_pipeline.orchestration.partitions import fold_number, sweep_partitions
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_corpus
-from finrag_pipeline.orchestration.steps import Step, check, column_schema, each_partition, part_step, result
+from finrag_pipeline.orchestration.steps import (
+    Step,
+    check,
+    column_schema,
+    each_partition,
+    ledger_key,
+    part_step,
+    result,
+)
 from finrag_pipeline.retrieval.runner import run_system
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import SYSTEMS_VERSION, get_system
@@ -93,7 +101,9 @@ def retrieval_runs(
             return run_system(system, corpus, questions.to_pylist())
 
         partition = {"system": name, "fold": fold}
-        step = part_step(store, "retrieval_runs", f"{fold}_{name}", partition, wanted, make, context.run_id)
+        step = part_step(
+            store, "retrieval_runs", ledger_key(key), partition, wanted, make, context.run.run_id
+        )
         runs = store.read("retrieval_runs", partition, ["space", "question_id"])
         pairs = set(zip(runs["space"].to_pylist(), runs["question_id"].to_pylist(), strict=True))
         expected = {(space.value, q) for space in Space for q in questions["question_id"].to_pylist()}
@@ -102,7 +112,7 @@ def retrieval_runs(
         step.metadata = {"questions": questions.num_rows}
         return step
 
-    return result(each_partition(context, work))
+    return result(each_partition(context, store, work))
 
 
 @dg.asset(
@@ -154,14 +164,16 @@ def retrieval_scores(
                 expected=[(name, space.value) for space in Space],
             )
 
-        step = part_step(store, "retrieval_scores", f"{fold}_{name}", partition, wanted, make, context.run_id)
+        step = part_step(
+            store, "retrieval_scores", ledger_key(key), partition, wanted, make, context.run.run_id
+        )
         scores = store.read("retrieval_scores", partition)
         outside = sum(not 0.0 <= value <= 1.0 + 1e-9 for value in scores["value"].to_pylist())
         step.checks = [check("values_in_range", not outside, outside=outside)]
         step.metadata = _means(scores)
         return step
 
-    return result(each_partition(context, work))
+    return result(each_partition(context, store, work))
 
 
 def _means(scores: pa.Table) -> dict[str, float]:

@@ -1,0 +1,45 @@
+"""Fixtures that several test folders share. Nothing here reaches the network."""
+
+from __future__ import annotations
+
+import os
+
+# Before anything imports huggingface_hub, which reads it once.
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+from pathlib import Path
+
+import pytest
+
+from finrag_pipeline.settings import ChunkSettings, EncoderSettings, Settings
+from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline_tests.tiny_encoder import write_tiny_encoder
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    """An empty lake."""
+    return Lake(tmp_path / "lake")
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a sentence-transformers model with random weights and a window of 32 tokens."""
+    return write_tiny_encoder(tmp_path_factory.mktemp("model") / "tiny")
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder_settings(tiny_model: Path) -> EncoderSettings:
+    """Settings of the tiny encoder on PyTorch."""
+    return EncoderSettings(name=str(tiny_model), backend="torch")
+
+
+@pytest.fixture
+def settings(tmp_path: Path, tiny_encoder_settings: EncoderSettings) -> Settings:
+    """Settings of a lake of its own, with the tiny encoder and short chunks."""
+    return Settings(
+        lake=str(tmp_path / "lake"),
+        encoder=tiny_encoder_settings,
+        chunks=ChunkSettings(tokens=64, overlap=16),
+        workers=1,
+    )

@@ -1,0 +1,39 @@
+"""Tasks that worker processes import in the tests of the engine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+
+class UnpicklableError(Exception):
+    """An exception that cannot be unpickled: its constructor takes more than its arguments tell."""
+
+    def __init__(self, reason: str, detail: int) -> None:
+        super().__init__(reason)
+        self.detail = detail
+
+
+def work(kind: str, value: int) -> object:
+    """Do what ``kind`` says."""
+    match kind:
+        case "double":
+            return 2 * value
+        case "exit":
+            os._exit(3)
+        case "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "hang":
+            time.sleep(600)
+        case "raise":
+            raise ValueError(f"no {value}")
+        case "time out by itself":
+            raise TimeoutError("the socket is slow")
+        case "raise unpicklable":
+            raise UnpicklableError("odd", value)
+        case "return unpicklable":
+            return lambda: value
+        case "process":
+            return os.getpid()
+    raise AssertionError(kind)

@@ -1,0 +1,112 @@
+"""A lake and a Dagster instance of one's own per test, with the repository's ``dagster.yaml``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from finrag_pipeline.commands.instance import dagster_home
+from finrag_pipeline.filings.intake import accept
+from finrag_pipeline.orchestration.build import build_definitions
+from finrag_pipeline.orchestration.jobs import PER_FILING
+from finrag_pipeline.orchestration.partitions import filings_partitions
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline_tests.shared_run import new_lake
+
+_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+
+@dataclass
+class Pipeline:
+    """The definitions on a lake and an instance of their own."""
+
+    settings: Settings
+    instance: dg.DagsterInstance
+    definitions: dg.Definitions = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.definitions = build_definitions(self.settings)
+
+    @property
+    def lake(self) -> Lake:
+        return Lake(self.settings.lake)
+
+    def configured(self, **changes: Any) -> Pipeline:
+        """The same lake and instance under other settings."""
+        return Pipeline(self.settings.model_copy(update=changes), self.instance)
+
+    def accept(self, path: Path) -> str:
+        """Bring a file into the lake; the identifier of its filing."""
+        filing = accept(self.lake, path).filing
+        self.instance.add_dynamic_partitions(filings_partitions.name, [filing])
+        return filing
+
+    def run(self, job: str, **options: Any) -> dg.ExecuteInProcessResult:
+        """Run a job in this process, whatever its end."""
+        return self.definitions.resolve_job_def(job).execute_in_process(
+            instance=self.instance, run_config=_QUIET, raise_on_error=False, **options
+        )
+
+    def index(self, filing: str) -> dg.ExecuteInProcessResult:
+        """Run the per-filing job."""
+        return self.run("index_filing", partition_key=filing)
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a run said of one asset."""
+
+    version: str
+    metadata: dict[str, Any]
+    partition: str | None
+
+
+def made(result: dg.ExecuteInProcessResult) -> dict[str, Made]:
+    """Every materialisation of a run, by asset."""
+    found = {}
+    for event in result.get_asset_materialization_events():
+        materialization = event.materialization
+        found[materialization.asset_key.to_user_string()] = Made(
+            (materialization.tags or {})["dagster/data_version"],
+            {name: value.value for name, value in materialization.metadata.items()},
+            materialization.partition,
+        )
+    return found
+
+
+def caches(result: dg.ExecuteInProcessResult) -> dict[str, str]:
+    """hit or miss per asset of a per-filing run."""
+    return {asset: made(result)[asset].metadata["cache"] for asset in PER_FILING}
+
+
+def failure_text(result: dg.ExecuteInProcessResult) -> str:
+    """What Dagster shows for the step that failed."""
+    data = next(event.step_failure_data for event in result.all_events if event.is_step_failure)
+    description = data.user_failure_data.description if data.user_failure_data else None
+    return description or data.error.to_string()
+
+
+@pytest.fixture
+def pipeline(
+    tmp_path: Path, pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Pipeline]:
+    root = new_lake(pytestconfig, tmp_path / "lake")
+    monkeypatch.setenv("FINRAG_LAKE", str(root))
+    monkeypatch.setenv("DAGSTER_HOME", str(root / "dagster_home"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    settings = Settings(lake=str(root), workers=1)
+    with dg.DagsterInstance.from_config(str(dagster_home(settings))) as instance:
+        yield Pipeline(settings, instance)
+
+
+@pytest.fixture
+def inbox(pipeline: Pipeline) -> Path:
+    folder = pipeline.lake.local_path("inbox")
+    folder.mkdir()
+    return folder

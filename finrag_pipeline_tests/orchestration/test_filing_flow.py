@@ -1,0 +1,229 @@
+"""One filing from its original to its vectors: what is made, what is not made twice, how it fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from finrag_pipeline.embedding.encoder import Encoder
+from finrag_pipeline.orchestration.jobs import PER_FILING
+from finrag_pipeline.retrieval.chunk_index import open_chunk_index, searchable_filings
+from finrag_pipeline_tests import small_filings
+from finrag_pipeline_tests.orchestration.conftest import Pipeline, caches, failure_text, made
+
+
+def vectors(pipeline: Pipeline, filing: str) -> int:
+    encoder = Encoder(pipeline.settings.encoder, pipeline.lake)
+    return open_chunk_index(pipeline.lake, encoder, pipeline.settings).count(filing)
+
+
+def test_a_new_filing_becomes_four_assets_with_metadata(pipeline: Pipeline, tmp_path: Path) -> None:
+    filing = pipeline.accept(small_filings.annual_report(tmp_path / "ALDER_2021_10K.pdf", "Alder Corp", 2021))
+    result = pipeline.index(filing)
+
+    assert result.success
+    found = made(result)
+    assert list(found) == list(PER_FILING)
+    for asset in found.values():
+        assert asset.partition == filing
+        assert asset.metadata["cache"] == "miss" and asset.metadata["cache_hits"] == 0
+        assert asset.metadata["seconds"] > 0
+        assert asset.metadata["rows"] == asset.metadata["dagster/partition_row_count"] > 0
+        assert asset.metadata["fingerprint"] == asset.version
+    assert found["filings"].metadata["pages"] == found["filing_pages"].metadata["rows"] == 3
+    assert found["filings"].metadata["form"] == "10-K"
+    assert found["filing_pages"].metadata["words"] > 50
+    assert found["filing_chunks"].metadata["longest_chunk_tokens"] <= pipeline.settings.chunks.tokens
+    assert found["chunk_index"].metadata["vectors"] == vectors(pipeline, filing) == 3
+    assert found["chunk_index"].metadata["embedded"] == 3
+    checks = {
+        f"{e.asset_key.to_user_string()}:{e.check_name}": e.passed
+        for e in result.get_asset_check_evaluations()
+    }
+    assert checks == {
+        "filings:readable": True,
+        "filings:identity_agrees": True,
+        "filing_pages:has_pages": True,
+        "filing_pages:text_layer": True,
+        "filing_chunks:within_token_limit": True,
+        "filing_chunks:not_empty": True,
+        "chunk_index:complete": True,
+    }
+    for asset in PER_FILING:
+        entry = pipeline.lake.ledger_entry(asset, filing)
+        assert entry and entry["outcome"] == "materialised"
+        assert (entry["run_id"], entry["fingerprint"]) == (result.run_id, found[asset].version)
+        assert entry["rows"] == found[asset].metadata["rows"]
+
+
+def test_what_is_fresh_is_not_made_again_and_what_changed_is(pipeline: Pipeline, tmp_path: Path) -> None:
+    path = small_filings.annual_report(tmp_path / "ALDER_2021_10K.pdf", "Alder Corp", 2021)
+    filing = pipeline.accept(path)
+    first = pipeline.index(filing)
+
+    again = pipeline.index(filing)
+    assert caches(again) == dict.fromkeys(PER_FILING, "hit")
+    assert {a: m.version for a, m in made(again).items()} == {a: m.version for a, m in made(first).items()}
+    assert made(again)["chunk_index"].metadata["rows"] == made(first)["chunk_index"].metadata["rows"]
+
+    # A shorter chunk changes chunks and vectors; the pages stay.
+    shorter = pipeline.configured(
+        chunks=pipeline.settings.chunks.model_copy(update={"tokens": 24, "overlap": 4})
+    )
+    rechunked = shorter.index(filing)
+    assert rechunked.success
+    assert caches(rechunked) == {
+        "filings": "hit",
+        "filing_pages": "hit",
+        "filing_chunks": "miss",
+        "chunk_index": "miss",
+    }
+    assert made(rechunked)["filing_chunks"].metadata["longest_chunk_tokens"] <= 24
+    assert made(rechunked)["filing_chunks"].metadata["rows"] > made(first)["filing_chunks"].metadata["rows"]
+
+    # And back: the lake holds one chunking at a time, the vectors come from the cache.
+    back = pipeline.index(filing)
+    assert made(back)["filing_chunks"].version == made(first)["filing_chunks"].version
+    assert made(back)["chunk_index"].metadata["embedded"] == 0
+
+    # Another file under the same name changes everything.
+    small_filings.annual_report(path, "Alder Corp", 2021, pages=4)
+    assert pipeline.accept(path) == filing
+    changed = pipeline.index(filing)
+    assert changed.success
+    assert caches(changed) == dict.fromkeys(PER_FILING, "miss")
+    assert not {m.version for m in made(changed).values()} & {m.version for m in made(first).values()}
+    assert made(changed)["chunk_index"].metadata["embedded"] == 1, "three of the four pages are known texts"
+    assert vectors(pipeline, filing) == 4
+
+
+BROKEN = {
+    "empty": (
+        small_filings.zero_bytes,
+        "EMPTY.pdf is empty (0 bytes).",
+        "Download or export the filing again.",
+    ),
+    "no PDF": (small_filings.not_a_pdf, "NO_PDF.pdf is not a PDF.", "Convert it to PDF"),
+    "truncated": (
+        small_filings.truncated,
+        "TRUNCATED.pdf is truncated",
+        "Download or export the filing again.",
+    ),
+    "encrypted": (small_filings.encrypted, "ENCRYPTED.pdf is encrypted", "Save it without a password"),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_file_that_cannot_be_read_fails_its_own_run_and_says_why(
+    pipeline: Pipeline, tmp_path: Path, kind: str
+) -> None:
+    make, reason, remedy = BROKEN[kind]
+    filing = pipeline.accept(make(tmp_path / f"{kind.upper().replace(' ', '_')}.pdf"))
+    result = pipeline.index(filing)
+
+    assert not result.success
+    assert reason in failure_text(result) and remedy in failure_text(result)
+    entry = pipeline.lake.ledger_entry("filings", filing)
+    assert entry and entry["outcome"] == "failed" and entry["run_id"] == result.run_id
+    assert entry["error"].startswith(reason.rstrip(".")) and remedy.rstrip(".") in entry["remedy"]
+    (row,) = pipeline.lake.read("filings", {"filing": filing}).to_pylist()
+    assert row["status"] == "failed" and row["reason"] == entry["error"] and row["remedy"] == entry["remedy"]
+    assert pipeline.lake.partitions("filing_pages") == []
+    assert not set(made(result)) - {"filings"}, "nothing may be made from a file that cannot be read"
+
+    # Others go on.
+    sound = pipeline.accept(small_filings.annual_report(tmp_path / "BIRCH_2022_10K.pdf", "Birch Corp", 2022))
+    assert pipeline.index(sound).success
+
+
+def test_a_scan_fails_at_its_pages_and_a_readable_version_mends_it(
+    pipeline: Pipeline, tmp_path: Path
+) -> None:
+    path = small_filings.scanned(tmp_path / "SCAN_2020_10K.pdf")
+    filing = pipeline.accept(path)
+    result = pipeline.index(filing)
+
+    assert not result.success
+    assert list(made(result)) == ["filings"], "its identity is kept: the file itself is sound"
+    text = failure_text(result)
+    assert "SCAN_2020_10K" in text or "no text layer" in text
+    assert "ocrmypdf" in text
+    entry = pipeline.lake.ledger_entry("filing_pages", filing)
+    assert entry and entry["outcome"] == "failed" and "no text layer" in entry["error"]
+    assert "optical character recognition" in entry["remedy"]
+    (row,) = pipeline.lake.read("filings", {"filing": filing}).to_pylist()
+    assert row["status"] == "ok" and row["pages"] == 2
+
+    small_filings.annual_report(path, "Readable Corp", 2020)
+    pipeline.accept(path)
+    assert pipeline.index(filing).success
+    entry = pipeline.lake.ledger_entry("filing_pages", filing)
+    assert entry and entry["outcome"] == "materialised" and entry["error"] is None
+
+
+def test_messages_name_the_file_as_it_arrived(pipeline: Pipeline, tmp_path: Path) -> None:
+    """The lake keeps originals under names of its own; people know the name they gave."""
+    filing = pipeline.accept(small_filings.scanned(tmp_path / "Our annual report (final).pdf"))
+    assert "Our annual report (final).pdf" in failure_text(pipeline.index(filing))
+
+
+def test_a_sound_filing_replaced_by_a_broken_one_is_no_longer_searched(
+    pipeline: Pipeline, tmp_path: Path
+) -> None:
+    path = small_filings.annual_report(tmp_path / "ALDER_2021_10K.pdf", "Alder Corp", 2021)
+    filing = pipeline.accept(path)
+    assert pipeline.index(filing).success
+
+    small_filings.truncated(path)
+    pipeline.accept(path)
+    assert not pipeline.index(filing).success
+    assert pipeline.lake.partitions("filing_pages") == []
+    assert searchable_filings(pipeline.lake) == ()
+    assert pipeline.run("compact_lake_job").success
+    assert vectors(pipeline, filing) == 0
+
+    small_filings.annual_report(path, "Alder Corp", 2021)
+    pipeline.accept(path)
+    result = pipeline.index(filing)
+    assert result.success and vectors(pipeline, filing) == 3
+
+
+def test_a_damaged_part_is_made_again(pipeline: Pipeline, tmp_path: Path) -> None:
+    filing = pipeline.accept(small_filings.annual_report(tmp_path / "ALDER_2021_10K.pdf", "Alder Corp", 2021))
+    first = pipeline.index(filing)
+    part = Path(pipeline.lake.part_path("filing_pages", {"filing": filing}))
+    part.write_bytes(part.read_bytes()[:-40])
+
+    again = pipeline.index(filing)
+    assert again.success
+    assert caches(again) == {**dict.fromkeys(PER_FILING, "hit"), "filing_pages": "miss"}
+    assert made(again)["filing_pages"].version == made(first)["filing_pages"].version
+
+
+def test_a_filing_that_the_lake_does_not_hold_says_what_to_do(pipeline: Pipeline) -> None:
+    pipeline.instance.add_dynamic_partitions("filings", ["NOBODY_2020_10K"])
+    result = pipeline.index("NOBODY_2020_10K")
+    assert not result.success
+    assert "The lake holds no original of 'NOBODY_2020_10K'." in failure_text(result)
+    assert "finrag ingest" in failure_text(result)
+    entry = pipeline.lake.ledger_entry("filings", "NOBODY_2020_10K")
+    assert entry and entry["outcome"] == "failed" and "no original" in entry["error"]
+
+
+def test_several_filings_in_one_run_each_fail_alone(pipeline: Pipeline, tmp_path: Path) -> None:
+    """A range of partitions in one run: the sound ones are made, the failure names the others."""
+    sound = pipeline.accept(small_filings.annual_report(tmp_path / "ALDER_2021_10K.pdf", "Alder Corp", 2021))
+    scan = pipeline.accept(small_filings.scanned(tmp_path / "BAD_2021_10K.pdf"))
+    last = pipeline.accept(small_filings.annual_report(tmp_path / "CEDAR_2023_10K.pdf", "Cedar Corp", 2023))
+    for filing in (sound, scan, last):
+        pipeline.run("index_filing", partition_key=filing, asset_selection=[dg.AssetKey("filings")])
+    result = pipeline.run(
+        "index_filing",
+        asset_selection=[dg.AssetKey("filing_pages")],
+        tags={"dagster/asset_partition_range_start": sound, "dagster/asset_partition_range_end": last},
+    )
+    assert not result.success
+    assert "BAD_2021_10K: " in failure_text(result) and "ALDER" not in failure_text(result)
+    assert [keys["filing"] for keys in pipeline.lake.partitions("filing_pages")] == [sound, last]
