@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.pairs import paired, rate
 from finrag_pipeline.engine import LocalEngine
 from finrag_pipeline.filings.intake import filing_files
-from finrag_pipeline.filings.pages import PAGES_PER_TASK, extract_pages
+from finrag_pipeline.filings.pages import extract_pages, page_ranges
 from finrag_pipeline.filings.pdf import inspect_pdf, read_pages
 
 
@@ -36,9 +36,8 @@ def main() -> None:
     def ours() -> int:
         pages = 0
         for path in files:
-            count = inspect_pdf(path).pages
-            for start in range(0, count, PAGES_PER_TASK):
-                pages += read_pages(path, path.stem, start, start + PAGES_PER_TASK).num_rows
+            for start, stop in page_ranges(inspect_pdf(path).pages, workers=1):
+                pages += read_pages(path, path.stem, start, stop).num_rows
         return pages
 
     # CPU time of this process: what else the machine does must not enter a per-process ratio.

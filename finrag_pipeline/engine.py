@@ -17,7 +17,13 @@ T = TypeVar("T")
 
 
 class Engine(Protocol):
-    """Runs a function over items, somewhere."""
+    """Runs a function over items, somewhere.
+
+    Attributes:
+        workers: how many items it runs at a time.
+    """
+
+    workers: int
 
     def map(self, function: Callable[..., T], items: Sequence[tuple[Any, ...]]) -> Iterator[T | Exception]:
         """Results in the order of ``items``; an item that failed yields its exception."""

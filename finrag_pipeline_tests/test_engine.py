@@ -113,7 +113,9 @@ def test_what_is_not_asked_for_any_more_is_cancelled(engine: LocalEngine) -> Non
     start = time.monotonic()
     results.close()  # type: ignore[attr-defined]
     assert list(engine.map(work, [("double", 4)])) == [8]
-    assert time.monotonic() - start < 20, "six hanging tasks of five seconds on two workers were not waited for"
+    assert time.monotonic() - start < 20, (
+        "six hanging tasks of five seconds on two workers were not waited for"
+    )
 
 
 def test_a_closed_engine_can_be_used_again() -> None:

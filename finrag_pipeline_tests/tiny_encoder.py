@@ -11,14 +11,17 @@ DIMENSIONS = 32
 WINDOW = 32
 _LAYERS, _INNER = 2, 64
 _CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789.,;:!?$€£%()-'\"/&"
-_WORDS = (
-    "the of and in to revenue income net cash flow tax capital expenditure total assets debt company year "
-    "quarter million operating margin share dividend inventory segment risk goodwill"
-).split()
+# fmt: off
+_WORDS = [
+    "the", "of", "and", "in", "to", "revenue", "income", "net", "cash", "flow", "tax", "capital",
+    "expenditure", "total", "assets", "debt", "company", "year", "quarter", "million", "operating", "margin", "share",
+    "dividend", "inventory", "segment", "risk", "goodwill",
+]
+# fmt: on
 
 
 def write_tiny_encoder(folder: Path, seed: int = 0) -> Path:
-    """Write BERT with two layers, mean pooling and a WordPiece tokenizer as a published model would lie there."""
+    """Write BERT with two layers, mean pooling and a WordPiece tokenizer, laid out like a published model."""
     from safetensors.numpy import save_file
 
     folder.mkdir(parents=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import sys
 import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,6 +23,19 @@ from finrag_pipeline.settings import EncoderSettings
 
 Progress = Callable[[int], None]
 """Called with the number of texts just finished."""
+
+
+def _openvino() -> Any:
+    """OpenVINO, kept from reporting its use.
+
+    The package otherwise tells its maker of every import, from a forked process, which is unsafe beside
+    threads. Where its reporting package cannot be imported, it does without.
+    """
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
+    os.environ.setdefault("NNCF_CI", "1")  # the switch by which NNCF does without
+    import openvino
+
+    return openvino
 
 
 class Embedder(Protocol):
@@ -122,7 +136,7 @@ class OpenVinoEmbedder:
     """
 
     def __init__(self, settings: EncoderSettings, cache: Path, calibration: Callable[[], list[str]]) -> None:
-        import openvino as ov
+        ov = _openvino()
         from tokenizers import Tokenizer
 
         folder = cache / encoder_fingerprint(settings)
@@ -151,7 +165,7 @@ class OpenVinoEmbedder:
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> np.ndarray:
         """Unit-length float32 vectors, shape (texts, dimensions)."""
-        import openvino as ov
+        ov = _openvino()
 
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
@@ -181,7 +195,7 @@ class OpenVinoEmbedder:
 
 def _convert(settings: EncoderSettings, folder: Path, calibration: Callable[[], list[str]]) -> None:
     """Convert the model with its pooling layers to OpenVINO's format, quantised when asked."""
-    import openvino as ov
+    ov = _openvino()
     import torch
 
     model = _sentence_transformer(settings.model_copy(update={"precision": "fp32"})).to("cpu").eval()
@@ -235,6 +249,7 @@ def _UnitVectors(model: Any, names: list[str]) -> Any:  # noqa: N802 - a class m
 def _quantised(converted: Any, tokenizer: Any, names: list[str], texts: list[str]) -> Any:
     if importlib.util.find_spec("nncf") is None:
         raise ModelError("NNCF, which quantises models to int8, is not installed.", "Install the fast extra.")
+    _openvino()
     import nncf
 
     def inputs(text: str) -> dict[str, np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,8 +15,11 @@ from finrag_pipeline.filings.text_quality import is_garbled
 from finrag_pipeline.schemas import FILING_PAGES
 
 PAGES_VERSION = "1"
-PAGES_PER_TASK = 48
-"""Pages a worker reads at a time: enough to repay opening the file, few enough to share one filing."""
+MOST_PAGES_PER_TASK = 128
+"""Pages a worker reads at a time at most: opening the file again for each task costs some milliseconds."""
+
+_WORTH_SHARING = 32
+
 MOST_PAGES = 100_000
 """Page numbers past this are taken for a mistake."""
 
@@ -59,14 +63,22 @@ def extract_pages(path: Path, filing: str, source: str, engine: Engine) -> pa.Ta
     return table
 
 
+def page_ranges(pages: int, workers: int) -> list[tuple[int, int]]:
+    """Ranges [start, stop) that share ``pages`` evenly among ``workers``; a short filing is not shared."""
+    rounds = math.ceil(pages / (MOST_PAGES_PER_TASK * workers))
+    tasks = rounds * workers if pages > _WORTH_SHARING else 1
+    size = max(1, math.ceil(pages / tasks))
+    return [(start, min(start + size, pages)) for start in range(0, pages, size)]
+
+
 def _extract_pdf(path: Path, filing: str, engine: Engine) -> pa.Table:
     pages = inspect_pdf(path).pages
-    tasks = [(path, filing, start, start + PAGES_PER_TASK) for start in range(0, pages, PAGES_PER_TASK)]
+    tasks = [(path, filing, start, stop) for start, stop in page_ranges(pages, engine.workers)]
     tables = []
     for (_, _, start, stop), result in zip(tasks, engine.map(read_pages, tasks), strict=True):
         if isinstance(result, (WorkerCrashError, WorkerTimeoutError)):
             raise FilingError(
-                f"{path.name}: reading pages {start + 1} to {min(stop, pages)} failed: {result}.",
+                f"{path.name}: reading pages {start + 1} to {stop} failed: {result}.",
                 "Export the filing again, or ingest it as page text (JSONL).",
             ) from result
         if isinstance(result, Exception):

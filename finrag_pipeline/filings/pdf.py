@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from struct import pack
 from typing import TYPE_CHECKING, Any
@@ -73,10 +74,10 @@ def _open(path: Path) -> pymupdf.Document:
     try:
         document = pymupdf.open(path, filetype="pdf")
     except Exception as error:
-        raise FilingError(
-            f"{name} is corrupt: it has no readable structure ({_short(error, path)}).",
-            "Download or export the filing again.",
-        ) from error
+        reason = f"is corrupt: it has no readable structure ({_short(error, path)})"
+        if b"%%EOF" not in tail and _is_cut_off(path):
+            reason = "is truncated: its end is missing"
+        raise FilingError(f"{name} {reason}.", "Download or export the filing again.") from error
     if document.needs_pass:
         document.close()
         raise FilingError(
@@ -164,7 +165,7 @@ def read_pages(path: Path, filing: str, start: int, stop: int) -> pa.Table:
                 words = textpage.extractWORDS()
                 text = textpage.extractText()
                 images, shapes = _painted(page) if len(text) < SCARCE_TEXT else (None, 0)
-                width, height = page.rect.width, page.rect.height
+                rectangle = page.rect
                 rotation = page.rotation
                 if rotation:
                     # MuPDF gives the boxes of the unrotated page; ours are those of the page as shown.
@@ -172,10 +173,10 @@ def read_pages(path: Path, filing: str, start: int, stop: int) -> pa.Table:
                 label = page.get_label() or None
             except Exception as error:
                 raise _page_error(path, number, error) from error
-            # Packed page by page: keeping a tuple per word, or converting later, costs a fifth of the speed.
-            for column, values, typecode in zip(
-                columns, zip(*words, strict=True), _WORD_TYPECODES, strict=False
-            ):
+            # Packed page by page, without a tuple per word left alive: a fifth faster than converting later.
+            flat = list(chain.from_iterable(words))
+            for place, (column, typecode) in enumerate(zip(columns, _WORD_TYPECODES, strict=True)):
+                values = flat[place :: len(columns)]
                 if typecode is None:
                     column.extend(values)
                 else:
@@ -189,8 +190,8 @@ def read_pages(path: Path, filing: str, start: int, stop: int) -> pa.Table:
             rows["word_count"].append(len(words))
             rows["image_count"].append(images)
             rows["rotation"].append(rotation)
-            rows["width"].append(width)
-            rows["height"].append(height)
+            rows["width"].append(rectangle.width)
+            rows["height"].append(rectangle.height)
             shows_content = bool(images) or shapes >= _MANY_SHAPES
             rows["needs_ocr"].append(is_garbled(text) or (not words and shows_content))
     table = {name: pa.array(values, FILING_PAGES.field(name).type) for name, values in rows.items()}

@@ -1,0 +1,321 @@
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import uuid
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from finrag_pipeline.errors import LakeError
+from finrag_pipeline.schemas import FOLDS
+from finrag_pipeline.storage.lake import Lake, PartInfo
+
+
+def _folds(*questions: str, fold: int = 0) -> pa.Table:
+    rows = [{"question_id": question, "filing": "a", "fold": fold} for question in questions]
+    return pa.Table.from_pylist(rows, schema=FOLDS)
+
+
+def _files(lake: Lake) -> list[str]:
+    return sorted(str(path.relative_to(lake.root)) for path in Path(lake.root).rglob("*") if path.is_file())
+
+
+@pytest.fixture(params=["folder", "memory"])
+def any_lake(request: pytest.FixtureRequest, tmp_path: Path) -> Lake:
+    """A lake in a folder, and one in an object store (fsspec's, in memory)."""
+    return Lake(tmp_path / "lake" if request.param == "folder" else f"memory://{uuid.uuid4().hex}/lake")
+
+
+class TestParts:
+    def test_round_trip(self, any_lake: Lake) -> None:
+        partition = {"system": "bm25", "fold": "0"}
+        written = any_lake.write("folds", _folds("q1", "q2"), "f1", partition, seconds=1.5)
+        assert written == PartInfo("f1", 2, 1.5)
+        assert any_lake.info("folds", partition) == written
+        assert any_lake.read("folds", partition).to_pylist() == _folds("q1", "q2").to_pylist()
+        assert any_lake.read("folds", partition, ["fold"]).column_names == ["fold"]
+        assert any_lake.partitions("folds") == [partition]
+
+    def test_a_part_replaces_the_earlier_one(self, any_lake: Lake) -> None:
+        any_lake.write("folds", _folds("q1", "q2"), "f1")
+        any_lake.write("folds", _folds("q3"), "f2")
+        assert any_lake.info("folds") == PartInfo("f2", 1, 0.0)
+        assert any_lake.read("folds")["question_id"].to_pylist() == ["q3"]
+
+    @pytest.mark.parametrize(
+        "key", ["ACME_2023_10K", "株式会社_2023", "naïve é", "a=b", "it's", 'quo"te', "100%", "~"]
+    )
+    def test_keys_of_any_script(self, any_lake: Lake, key: str) -> None:
+        any_lake.write("folds", _folds("q1"), "f", {"filing": key})
+        assert any_lake.partitions("folds") == [{"filing": key}]
+        assert any_lake.read_all("folds", only={"filing": [key]}).num_rows == 1
+        any_lake.remove("folds", {"filing": key})
+        assert any_lake.partitions("folds") == []
+        any_lake.remove("folds", {"filing": key})  # removing what is not there is no error
+
+    def test_all_parts_in_the_order_of_their_keys(self, any_lake: Lake) -> None:
+        for key in ("b", "a", "c"):
+            any_lake.write("folds", _folds(f"q{key}"), "f", {"filing": key})
+        assert any_lake.read_all("folds")["question_id"].to_pylist() == ["qa", "qb", "qc"]
+        some = any_lake.read_all("folds", only={"filing": ["c", "a", "z"]})
+        assert some["question_id"].to_pylist() == ["qa", "qc"]
+        assert any_lake.read_all("folds", ["fold"]).column_names == ["fold"]
+
+    def test_nothing_yet(self, any_lake: Lake) -> None:
+        assert any_lake.info("folds") is None
+        assert any_lake.partitions("folds") == []
+        assert any_lake.read_all("folds").schema == FOLDS
+        assert any_lake.read_all("folds", ["fold", "filing"]).column_names == ["fold", "filing"]
+        with pytest.raises(LakeError, match=r"There is no folds \{'filing': 'x'\} in the lake"):
+            any_lake.read("folds", {"filing": "x"})
+
+    def test_a_table_that_does_not_fit_its_schema_leaves_the_lake_alone(self, lake: Lake) -> None:
+        lake.write("folds", _folds("q1"), "f1")
+        with pytest.raises(LakeError, match="does not fit its schema"):
+            lake.write("folds", pa.table({"question_id": ["q2"]}), "f2")
+        assert lake.info("folds") == PartInfo("f1", 1, 0.0)
+        assert _files(lake) == ["parquet/folds/data.parquet"]
+
+    def test_a_table_may_follow_the_schema_of_another_name(self, lake: Lake) -> None:
+        lake.write("my_folds", _folds("q1"), "f", name="folds")
+        assert lake.read_all("my_folds", name="folds").num_rows == 1
+        assert lake.read_all("no_folds", name="folds").schema == FOLDS
+
+    def test_a_foreign_parquet_file_has_no_fingerprint(self, lake: Lake) -> None:
+        path = Path(lake.part_path("folds"))
+        path.parent.mkdir(parents=True)
+        pq.write_table(_folds("q1"), path)
+        assert lake.info("folds") is None, "it is made again rather than trusted"
+
+    def test_parts_of_several_schemas_are_reported(self, lake: Lake) -> None:
+        lake.write("folds", _folds("q1"), "f", {"filing": "a"})
+        path = Path(lake.part_path("folds", {"filing": "b"}))
+        path.parent.mkdir()
+        pq.write_table(pa.table({"question_id": ["q2"]}), path)
+        with pytest.raises(LakeError, match="differ in their columns"):
+            lake.read_all("folds")
+
+
+class TestPaths:
+    @pytest.mark.parametrize("part", ["..", "../x", "a/../../x", "a\\..\\x", "/etc", "\\x", "", "a\0b"])
+    def test_no_way_out_of_the_lake(self, lake: Lake, part: str) -> None:
+        with pytest.raises(LakeError, match="not a path inside the lake"):
+            lake.path("filings", part)
+
+    @pytest.mark.parametrize("value", ["../../x", "a/b", "/etc", "a\\b"])
+    def test_no_way_out_of_a_partition(self, lake: Lake, value: str) -> None:
+        for use in (lake.part_path, lake.info, lake.read, lake.remove):
+            with pytest.raises(LakeError, match="is not a partition"):
+                use("folds", {"filing": value})  # type: ignore[operator]
+        with pytest.raises(LakeError):
+            lake.write("folds", _folds("q1"), "f", {"filing": value})
+        assert _files(lake) == []
+
+    def test_dots_inside_a_name_are_fine(self, lake: Lake) -> None:
+        assert lake.path("filings", "a..b", "x.y") == f"{lake.root}/filings/a..b/x.y"
+
+    def test_uri_and_local_path(self, tmp_path: Path) -> None:
+        local, remote = Lake(tmp_path), Lake("memory://bucket/lake")
+        assert local.uri("lance") == f"{tmp_path}/lance"
+        assert local.local_path("lance") == tmp_path / "lance"
+        assert remote.uri("lance") == "memory:///bucket/lake/lance"
+        assert (local.is_local, remote.is_local) == (True, False)
+        with pytest.raises(LakeError, match="is not local"):
+            remote.local_path("warehouse.duckdb")
+
+    def test_a_lake_given_as_a_file_url(self, tmp_path: Path) -> None:
+        lake = Lake(f"file://{tmp_path}/lake")
+        assert lake.is_local
+        assert lake.local_path("x") == tmp_path / "lake" / "x"
+
+    def test_a_local_copy(self, any_lake: Lake) -> None:
+        path = any_lake.path("filings", "a", "original.pdf")
+        any_lake.write_bytes(path, b"%PDF")
+        with any_lake.local_copy(path) as local:
+            assert local.name == "original.pdf"
+            assert local.read_bytes() == b"%PDF"
+        assert any_lake.read_bytes(path) == b"%PDF"
+
+
+class TestFiles:
+    def test_bytes_and_json(self, any_lake: Lake) -> None:
+        path = any_lake.path("notes", "ü.json")
+        assert any_lake.read_bytes(path) is None
+        assert any_lake.read_json(path) is None
+        any_lake.write_json(path, {"größe": [1, None]})
+        assert any_lake.read_json(path) == {"größe": [1, None]}
+        any_lake.write_bytes(path, b'{"half": ')
+        assert any_lake.read_json(path) is None
+
+    def test_a_file_where_a_folder_is_expected_holds_nothing(self, lake: Lake) -> None:
+        lake.write_bytes(lake.path("filings", "README"), b"")
+        assert lake.read_json(lake.path("filings", "README", "source.json")) is None
+
+    def test_what_the_file_system_refuses_is_told(self, lake: Lake) -> None:
+        name = "x" * 300
+        lake.write_bytes(lake.path("a"), b"")
+        with pytest.raises(LakeError, match="cannot be read: File name too long"):
+            lake.read_bytes(lake.path(name))
+        with pytest.raises(LakeError, match="cannot be written") as caught:
+            lake.write_bytes(lake.path("a", "b"), b"")
+        assert "free space" in caught.value.remedy
+
+
+class TestCrashes:
+    def test_a_crash_before_the_rename_leaves_the_old_part(
+        self, lake: Lake, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        lake.write("folds", _folds("q1"), "f1")
+
+        def crash(*_: object, **__: object) -> None:
+            (new,) = Path(lake.root).rglob("*.tmp")
+            assert pq.read_table(new).num_rows == 2, "the new part is written in full before it is renamed"
+            assert lake.info("folds") == PartInfo("f1", 1, 0.0)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(lake.fs, "mv", crash)
+        with pytest.raises(KeyboardInterrupt):
+            lake.write("folds", _folds("q2", "q3"), "f2")
+        monkeypatch.undo()
+        assert lake.read("folds")["question_id"].to_pylist() == ["q1"]
+        assert _files(lake) == ["parquet/folds/data.parquet"], "the temporary file is gone"
+
+    def test_a_killed_writer_leaves_a_temporary_file_that_is_found_later(self, lake: Lake) -> None:
+        code = (
+            "import os, sys\n"
+            "from finrag_pipeline.storage.lake import Lake\n"
+            "lake = Lake(sys.argv[1])\n"
+            "lake.fs.mv = lambda *_: os.kill(os.getpid(), 9)\n"
+            "lake.write_bytes(lake.path('notes', 'a.json'), b'{}')\n"
+        )
+        ended = subprocess.run([sys.executable, "-c", code, lake.root], check=False, timeout=60)
+        assert ended.returncode == -9
+        assert lake.read_bytes(lake.path("notes", "a.json")) is None
+        (left,) = lake.leftovers(older_than=0.0)
+        assert left.startswith(f"{lake.root}/notes/a.json.")
+        assert lake.leftovers(older_than=3600.0) == [], "it may still be being written"
+        long_ago = (datetime.now(UTC) - timedelta(hours=2)).timestamp()
+        os.utime(left, (long_ago, long_ago))
+        assert lake.leftovers(older_than=3600.0) == [left]
+
+    def test_leftovers_are_the_lake_s_own(self, any_lake: Lake) -> None:
+        stamp = uuid.uuid4().hex
+        left = {
+            f"models/encoders/f.{stamp}.tmp": ["model.xml", "model.bin"],
+            f"warehouse.duckdb.{stamp}.tmp": None,
+            f"warehouse.duckdb.{stamp}.tmp.wal": None,
+            f".report.{stamp}.old.tmp": ["index.html"],
+        }
+        for name, files in left.items():
+            for path in [f"{name}/{file}" for file in files] if files else [name]:
+                any_lake.fs.makedirs(f"{any_lake.root}/{path}".rsplit("/", 1)[0], exist_ok=True)
+                any_lake.fs.pipe_file(f"{any_lake.root}/{path}", b"x")
+        any_lake.write_bytes(any_lake.path("filings", "report.tmp", "a.tmp"), b"a filing may be called so")
+        assert sorted(any_lake.leftovers(0.0)) == sorted(f"{any_lake.root}/{name}" for name in left)
+        for path in any_lake.leftovers(0.0):
+            any_lake.fs.rm(path, recursive=True)
+        assert any_lake.leftovers(0.0) == []
+        assert any_lake.read_bytes(any_lake.path("filings", "report.tmp", "a.tmp")) is not None
+
+    def test_an_empty_lake_has_no_leftovers(self, any_lake: Lake) -> None:
+        assert any_lake.leftovers(0.0) == []
+
+    @pytest.mark.parametrize("kept", [0, 3, 10, 100])
+    def test_a_truncated_part_is_absent_for_the_pipeline_and_an_error_for_readers(
+        self, lake: Lake, kept: int
+    ) -> None:
+        lake.write("folds", _folds("q1"), "f", {"filing": "a"})
+        path = Path(lake.part_path("folds", {"filing": "a"}))
+        path.write_bytes(path.read_bytes()[:kept])
+        assert lake.info("folds", {"filing": "a"}) is None
+        with pytest.raises(LakeError, match=r"folds \{'filing': 'a'\} is damaged") as caught:
+            lake.read("folds", {"filing": "a"})
+        assert str(path) in caught.value.remedy
+        with pytest.raises(LakeError, match="is damaged"):
+            lake.read_all("folds")
+        lake.write("folds", _folds("q1"), "f", {"filing": "a"})
+        assert lake.read("folds", {"filing": "a"}).num_rows == 1
+
+    def test_flipped_bits_never_give_other_rows(self, lake: Lake) -> None:
+        rows = _folds(*(f"question {n}" for n in range(500)))
+        lake.write("folds", rows, "f")
+        path = Path(lake.part_path("folds"))
+        whole = path.read_bytes()
+        noticed = 0
+        places = range(4, len(whole), 53)
+        for place in places:
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1 :])
+            try:
+                assert lake.read("folds").to_pylist() == rows.to_pylist(), place
+            except LakeError as error:
+                assert "is damaged" in error.reason
+                noticed += 1
+        assert noticed > len(places) / 2
+
+
+def _write_many(root: str, name: str, count: int) -> None:
+    lake = Lake(root)
+    for n in range(count):
+        lake.write("folds", _folds(*[f"{name}{n}"] * 200), name, {"filing": "a"})
+        lake.record("folds", "a", "materialised", fingerprint=name)
+
+
+def test_two_processes_that_write_one_part_at_once(lake: Lake) -> None:
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_write_many, args=(lake.root, name, 60)) for name in ("x", "y")]
+    lake.write("folds", _folds(*["x0"] * 200), "x", {"filing": "a"})
+    for writer in writers:
+        writer.start()
+    reads = 0
+    while any(writer.is_alive() for writer in writers):
+        table = lake.read("folds", {"filing": "a"})
+        assert table.num_rows == 200
+        assert len(set(table["question_id"].to_pylist())) == 1, "all rows are of one write"
+        assert lake.info("folds", {"filing": "a"}) is not None
+        entry = lake.ledger_entry("folds", "a")
+        assert entry is None or entry["fingerprint"] in ("x", "y")
+        reads += 1
+    assert [writer.exitcode for writer in writers] == [0, 0]
+    assert reads > 10
+    assert _files(lake) == ["ledger/folds/a.json", "parquet/folds/filing=a/data.parquet"]
+
+
+class TestLedger:
+    def test_round_trip(self, any_lake: Lake) -> None:
+        before = datetime.now(UTC)
+        any_lake.record(
+            "filing_pages", "Ünïcode", "failed", error="It is empty.", remedy="Get it.", run_id="r1"
+        )
+        any_lake.record("folds", "", "materialised", fingerprint="f", rows=3, seconds=0.5)
+        any_lake.record("filing_pages", "Ünïcode", "cache_hit", fingerprint="g", rows=7, seconds=0.0)
+        rows = {(row["asset"], row["partition"]): row for row in any_lake.ledger().to_pylist()}
+        assert set(rows) == {("filing_pages", "Ünïcode"), ("folds", "")}
+        latest = rows["filing_pages", "Ünïcode"]
+        assert (latest["outcome"], latest["rows"], latest["error"]) == ("cache_hit", 7, None)
+        assert before <= latest["at"] <= datetime.now(UTC)
+        entry = any_lake.ledger_entry("folds", "")
+        assert entry is not None
+        assert (entry["rows"], entry["seconds"], entry["fingerprint"]) == (3, 0.5, "f")
+        assert any_lake.ledger_entry("folds", "x") is None
+
+    def test_an_empty_ledger(self, any_lake: Lake) -> None:
+        assert any_lake.ledger().num_rows == 0
+
+    def test_what_is_no_entry_is_passed_over(self, lake: Lake) -> None:
+        """A note of the command line lies beside the entries, and a file may be damaged."""
+        lake.record("folds", "a", "materialised")
+        lake.write_json(lake.path("ledger", "run.json"), {"state": "abc"})
+        lake.write_bytes(lake.path("ledger", "folds", "b.json"), b'{"asset": "fo')
+        lake.write_json(lake.path("ledger", "folds", "c.json"), [1])
+        assert lake.ledger()["partition"].to_pylist() == ["a"]
+        assert lake.ledger_entry("folds", "b") is None
+
+    def test_a_partition_cannot_leave_the_ledger(self, lake: Lake) -> None:
+        with pytest.raises(LakeError, match="not a path inside the lake"):
+            lake.record("folds", "../../a", "failed")

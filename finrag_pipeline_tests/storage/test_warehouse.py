@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from finrag_pipeline.errors import LakeError
+from finrag_pipeline.schemas import FILING_CHUNKS, FOLDS, SYSTEM_METRICS, TABLES, column_docs
+from finrag_pipeline.storage import warehouse
+from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.warehouse import COPIED, FILE, VIEWS, build_warehouse, query_warehouse
+
+
+def _folds(*questions: str) -> pa.Table:
+    return pa.Table.from_pylist(
+        [{"question_id": q, "filing": "a", "fold": n} for n, q in enumerate(questions)], FOLDS
+    )
+
+
+def _chunks(filing: str, count: int) -> pa.Table:
+    rows = [
+        {
+            "chunk_id": f"{filing}/p{n}/c0",
+            "filing": filing,
+            "page": n,
+            "ordinal": 0,
+            "kind": "text",
+            "text": f"it's chunk {n} of {filing}",
+            "tokens": 4,
+        }
+        for n in range(count)
+    ]
+    return pa.Table.from_pylist(rows, FILING_CHUNKS)
+
+
+def _leftovers(lake: Lake) -> list[str]:
+    return [
+        path.name for path in Path(lake.root).iterdir() if path.name.startswith(FILE) and path.name != FILE
+    ]
+
+
+def test_an_empty_lake_has_every_table(lake: Lake) -> None:
+    assert build_warehouse(lake) == dict.fromkeys([*COPIED, "ledger", *VIEWS], 0)
+    for name in (*COPIED, "ledger", *VIEWS):
+        assert query_warehouse(lake, f'SELECT * FROM "{name}"').column_names == TABLES[name].names
+
+
+def test_tables_and_views_hold_the_lake(lake: Lake) -> None:
+    lake.write("folds", _folds("q1", "q2"), "f")
+    lake.write("filing_chunks", _chunks("ACME", 2), "f", {"filing": "ACME"})
+    lake.write("filing_chunks", _chunks("株式会社 é's", 3), "f", {"filing": "株式会社 é's"})
+    lake.record("folds", "", "materialised", rows=2, fingerprint="f")
+    rows = build_warehouse(lake)
+    assert (rows["folds"], rows["filing_chunks"], rows["ledger"], rows["filing_pages"]) == (2, 5, 1, 0)
+    assert (
+        query_warehouse(lake, "SELECT * FROM folds ORDER BY fold").to_pylist()
+        == _folds("q1", "q2").to_pylist()
+    )
+    chunks = query_warehouse(
+        lake, "SELECT * FROM filing_chunks WHERE filing = ? ORDER BY page", ["株式会社 é's"]
+    )
+    assert chunks.to_pylist() == _chunks("株式会社 é's", 3).to_pylist()
+    ledger = query_warehouse(lake, 'SELECT asset, outcome, rows FROM ledger WHERE "at" <= now()')
+    assert ledger.to_pylist() == [{"asset": "folds", "outcome": "materialised", "rows": 2}]
+    assert _leftovers(lake) == []
+
+
+def test_views_follow_the_lake_without_a_rebuild(lake: Lake) -> None:
+    lake.write("filing_chunks", _chunks("a", 1), "f", {"filing": "a"})
+    build_warehouse(lake)
+    lake.write("filing_chunks", _chunks("b", 2), "f", {"filing": "b"})
+    assert query_warehouse(lake, "SELECT count(*) AS n FROM filing_chunks").to_pylist() == [{"n": 3}]
+
+
+def test_a_lake_whose_path_looks_like_a_pattern(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "it's [a] *lake* {1}")
+    lake.write("filing_chunks", _chunks("a", 2), "f", {"filing": "a"})
+    assert build_warehouse(lake)["filing_chunks"] == 2
+    assert query_warehouse(lake, "SELECT count(*) AS n FROM filing_chunks").to_pylist() == [{"n": 2}]
+
+
+def test_columns_are_described(lake: Lake) -> None:
+    build_warehouse(lake)
+    found = query_warehouse(
+        lake, "SELECT column_name AS name, comment FROM duckdb_columns() WHERE table_name = 'system_metrics'"
+    )
+    assert {row["name"]: row["comment"] for row in found.to_pylist()} == column_docs(SYSTEM_METRICS)
+
+
+@pytest.mark.parametrize("order", [("question_id", "filing", "fold"), ("fold", "filing", "question_id")])
+def test_columns_go_by_their_names(tmp_path: Path, order: tuple[str, ...]) -> None:
+    """Two columns of one type in another order must not be swapped."""
+    with duckdb.connect(str(tmp_path / "w.duckdb")) as connection:
+        assert warehouse._copy(connection, "folds", _folds("q0", "q1").select(order)) == 2
+        found = connection.execute("SELECT question_id, filing, fold FROM folds ORDER BY fold").fetchall()
+    assert found == [("q0", "a", 0), ("q1", "a", 1)]
+
+
+def test_a_reader_keeps_its_snapshot_while_a_new_warehouse_is_published(lake: Lake) -> None:
+    lake.write("folds", _folds("q1"), "f1")
+    build_warehouse(lake)
+    with duckdb.connect(str(lake.local_path(FILE)), read_only=True) as notebook:
+        assert notebook.execute("SELECT count(*) FROM folds").fetchone() == (1,)
+        lake.write("folds", _folds("q1", "q2"), "f2")
+        build_warehouse(lake)
+        assert notebook.execute("SELECT count(*) FROM folds").fetchone() == (1,)
+        assert notebook.execute("SELECT question_id FROM folds").fetchall() == [("q1",)]
+    assert query_warehouse(lake, "SELECT count(*) AS n FROM folds").to_pylist() == [{"n": 2}]
+
+
+def test_a_failed_build_leaves_the_published_warehouse_and_no_files(lake: Lake) -> None:
+    lake.write("folds", _folds("q1"), "f1")
+    build_warehouse(lake)
+    lake.write("filing_chunks", _chunks("a", 2), "f", {"filing": "a"})
+    Path(lake.part_path("filing_chunks", {"filing": "a"})).write_bytes(b"PAR1 no parquet")
+    with pytest.raises(LakeError, match="The warehouse cannot be built") as caught:
+        build_warehouse(lake)
+    assert "filing=a" in caught.value.reason, "it names the damaged part"
+    assert _leftovers(lake) == []
+    assert query_warehouse(lake, "SELECT count(*) AS n FROM folds").to_pylist() == [{"n": 1}]
+
+
+def test_a_damaged_part_of_a_copied_table_is_named(lake: Lake) -> None:
+    lake.write("folds", _folds("q1"), "f1")
+    Path(lake.part_path("folds")).write_bytes(b"PAR1")
+    with pytest.raises(LakeError, match="folds is damaged"):
+        build_warehouse(lake)
+    assert _leftovers(lake) == []
+    assert not lake.local_path(FILE).exists()
+
+
+def test_an_interrupted_build_leaves_no_files(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(warehouse, "_view", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        build_warehouse(lake)
+    assert list(Path(lake.root).iterdir()) == []
+
+
+def test_another_place(lake: Lake, tmp_path: Path) -> None:
+    lake.write("folds", _folds("q1"), "f1")
+    build_warehouse(lake, tmp_path / "elsewhere" / "w.duckdb")
+    with duckdb.connect(str(tmp_path / "elsewhere" / "w.duckdb"), read_only=True) as connection:
+        assert connection.execute("SELECT count(*) FROM folds").fetchone() == (1,)
+
+
+class TestQuery:
+    def test_parameters_are_values_not_sql(self, lake: Lake) -> None:
+        nasty = "x'; DROP TABLE folds; --"
+        lake.write("folds", _folds("q1", nasty), "f")
+        build_warehouse(lake)
+        sql = "SELECT fold FROM folds WHERE question_id = ?"
+        assert query_warehouse(lake, sql, [nasty]).to_pylist() == [{"fold": 1}]
+        assert query_warehouse(lake, sql, ["x"]).num_rows == 0
+        lists = "SELECT question_id FROM folds WHERE question_id IN (SELECT unnest(?)) ORDER BY fold"
+        assert query_warehouse(lake, lists, [["q1", nasty]]).num_rows == 2
+
+    def test_it_is_read_only(self, lake: Lake) -> None:
+        lake.write("folds", _folds("q1"), "f")
+        build_warehouse(lake)
+        with pytest.raises((duckdb.Error, LakeError)):
+            query_warehouse(lake, "DELETE FROM folds")
+        assert query_warehouse(lake, "SELECT * FROM folds").num_rows == 1
+
+    def test_no_warehouse_yet(self, lake: Lake) -> None:
+        with pytest.raises(LakeError, match="There is no warehouse") as caught:
+            query_warehouse(lake, "SELECT 1")
+        assert "finrag run" in caught.value.remedy
+
+    @pytest.mark.parametrize("contents", [b"", b"no database" * 999, "half"])
+    def test_a_damaged_warehouse(self, lake: Lake, contents: bytes | str) -> None:
+        lake.write("folds", _folds(*(f"q{n}" for n in range(5000))), "f")
+        build_warehouse(lake)
+        path = lake.local_path(FILE)
+        whole = path.read_bytes()
+        path.write_bytes(whole[: len(whole) // 2] if isinstance(contents, str) else contents)
+        with pytest.raises(LakeError, match="cannot be read") as caught:
+            query_warehouse(lake, "SELECT max(question_id) AS q FROM folds")
+        assert str(path) in caught.value.reason
+        assert "it is a cache" in caught.value.remedy
+        build_warehouse(lake)
+        assert query_warehouse(lake, "SELECT * FROM folds").num_rows == 5000
+
+    def test_a_warehouse_of_another_version_lacks_a_table(self, lake: Lake) -> None:
+        Path(lake.root).mkdir()
+        with duckdb.connect(str(lake.local_path(FILE))) as connection:
+            connection.execute("CREATE TABLE folds (a INTEGER)")
+        with pytest.raises(LakeError, match="system_metrics"):
+            query_warehouse(lake, "SELECT * FROM system_metrics")
+
+    def test_a_wrong_query_is_not_taken_for_a_damaged_file(self, lake: Lake) -> None:
+        build_warehouse(lake)
+        with pytest.raises(duckdb.BinderException):
+            query_warehouse(lake, "SELECT no_such_column FROM folds")
+        with pytest.raises(duckdb.ParserException):
+            query_warehouse(lake, "SELEC 1")
+
+    def test_a_remote_lake_has_no_warehouse_file(self) -> None:
+        with pytest.raises(LakeError, match="is not local"):
+            query_warehouse(Lake("memory://bucket/lake"), "SELECT 1")

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Iterator
+
+import pytest
+
+from finrag_pipeline.errors import BenchmarkError, FilingError, FinragError, LakeError, ModelError, UsageError
+from finrag_pipeline.settings import Settings, get_settings
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """No FINRAG_ variables, and none of the settings that other tests have read."""
+    for name in list(os.environ):
+        if name.startswith("FINRAG_"):
+            monkeypatch.delenv(name)
+    get_settings.cache_clear()
+    yield monkeypatch
+    get_settings.cache_clear()
+
+
+def test_the_defaults_need_no_variable(environment: pytest.MonkeyPatch) -> None:
+    settings = get_settings()
+    assert settings.profile == "sample"
+    assert settings.lake.endswith("data_lake")
+    assert (settings.chunks.tokens, settings.chunks.overlap) == (1024, 128)
+    assert settings.retrieval.rrf_k == 60
+    assert settings.workers == os.cpu_count()
+
+
+def test_variables_override_single_values(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("FINRAG_LAKE", "/somewhere/lake")
+    environment.setenv("FINRAG_ENCODER__PRECISION", "int8")
+    environment.setenv("FINRAG_CHUNKS__TOKENS", "256")
+    settings = get_settings()
+    assert settings.lake == "/somewhere/lake"
+    assert settings.encoder.precision == "int8"
+    assert settings.encoder.name == Settings().encoder.name
+    assert settings.chunks.tokens == 256
+    assert settings.chunks.overlap == 128
+
+
+def test_an_empty_variable_counts_as_unset(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("FINRAG_LAKE", "")
+    assert get_settings().lake.endswith("data_lake")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("FINRAG_WORKERS", "0"),
+        ("FINRAG_PROFILE", "huge"),
+        ("FINRAG_PAGE_TIMEOUT", "-1"),
+        ("FINRAG_ENCODER__PRECISION", "fp8"),
+        ("FINRAG_ENCODER__NAEM", "BAAI/bge-m3"),
+        ("FINRAG_CHUNKS__TOKENS", "many"),
+        ("FINRAG_EVALUATION__CONFIDENCE", "95"),
+    ],
+)
+def test_a_wrong_variable_is_named(environment: pytest.MonkeyPatch, name: str, value: str) -> None:
+    environment.setenv(name, value)
+    with pytest.raises(UsageError) as caught:
+        get_settings()
+    assert name in caught.value.reason
+    assert caught.value.remedy
+
+
+def test_a_group_given_as_one_value_is_refused(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("FINRAG_ENCODER", "BAAI/bge-m3")
+    with pytest.raises(UsageError, match="encoder"):
+        get_settings()
+
+
+def test_settings_survive_their_json(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("FINRAG_RETRIEVAL__DEPTH", "50")
+    settings = get_settings()
+    assert Settings.model_validate(settings.model_dump(mode="json")) == settings
+
+
+@pytest.mark.parametrize(
+    "kind", [FinragError, FilingError, BenchmarkError, ModelError, LakeError, UsageError]
+)
+def test_errors_keep_reason_and_remedy(kind: type[FinragError]) -> None:
+    error = pickle.loads(pickle.dumps(kind("It is odd.", "Mend it.")))  # noqa: S301
+    assert type(error) is kind
+    assert (error.reason, error.remedy, str(error)) == ("It is odd.", "Mend it.", "It is odd. Mend it.")
