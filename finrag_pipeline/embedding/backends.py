@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import uuid
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -165,22 +166,31 @@ class OpenVinoEmbedder:
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> np.ndarray:
         """Unit-length float32 vectors, shape (texts, dimensions)."""
-        ov = _openvino()
-
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
+        # Plain requests, waited for in turn. AsyncInferQueue calls back into Python from a thread of OpenVINO;
+        # while that thread waits for the interpreter lock, taking down the model waits for the thread with the
+        # lock held, and the process hangs for ever.
+        parallel = int(self._compiled.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS"))
+        idle = [self._compiled.create_infer_request() for _ in range(parallel)]
+        running: deque[tuple[Any, list[int]]] = deque()
 
-        def keep(request: Any, rows: list[int]) -> None:
+        def finish_oldest() -> Any:
+            request, rows = running.popleft()
+            request.wait()
             vectors[rows] = request.get_output_tensor(0).data
             if progress:
                 progress(len(rows))
+            return request
 
-        queue = ov.AsyncInferQueue(self._compiled)
-        queue.set_callback(keep)
         for start in range(0, len(order), self._batch_size):
             rows = order[start : start + self._batch_size]
-            queue.start_async(self._encode([texts[i] for i in rows]), rows)
-        queue.wait_all()
+            inputs = self._encode([texts[i] for i in rows])
+            request = idle.pop() if idle else finish_oldest()
+            request.start_async(inputs)
+            running.append((request, rows))
+        while running:
+            finish_oldest()
         return vectors
 
     def _encode(self, texts: list[str]) -> dict[str, np.ndarray]:

@@ -25,10 +25,11 @@ def split_windows(text: str, limit: int, tokens: TokenCounter) -> list[str]:
     rest, there is one window more. They do not overlap. White space is folded to single spaces: encoders
     do not see it, and equal passages then share one cached vector.
     """
+    text = " ".join(text.split())
     spans = tokens.spans(text)
     total = len(spans)
     if total <= limit:
-        return [" ".join(text.split())]
+        return [text]
     # A token starts a word when white space stands before it; some tokenizers count that to the token.
     starts = [i for i in range(1, total) if spans[i][0] > spans[i - 1][1] or text[spans[i][0]].isspace()]
     fewest = math.ceil(total / limit)
@@ -37,7 +38,7 @@ def split_windows(text: str, limit: int, tokens: TokenCounter) -> list[str]:
         if len(cuts) < count:
             break
     edges = [0, *(spans[i][0] for i in cuts), len(text)]
-    windows = [" ".join(text[a:b].split()) for a, b in pairwise(edges)]
+    windows = [text[a:b].strip() for a, b in pairwise(edges)]
     if set(cuts) <= set(starts):
         return windows
     # The parts of a word that was cut inside may have more tokens than they had together.

@@ -81,8 +81,13 @@ def _extract_pdf(path: Path, filing: str, engine: Engine) -> pa.Table:
                 f"{path.name}: reading pages {start + 1} to {stop} failed: {result}.",
                 "Export the filing again, or ingest it as page text (JSONL).",
             ) from result
-        if isinstance(result, Exception):
+        if isinstance(result, FilingError):
             raise result
+        if isinstance(result, Exception):
+            raise FilingError(
+                f"{path.name}: reading pages {start + 1} to {stop} failed: {type(result).__name__}: {result}.",
+                "Export the filing again, or ingest it as page text (JSONL).",
+            ) from result
         tables.append(result)
     return pa.concat_tables(tables)
 

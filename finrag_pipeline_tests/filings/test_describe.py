@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pymupdf
+import pytest
+
+from finrag_pipeline.filings.describe import describe_filing
+from finrag_pipeline.filings.intake import FilingSource, accept, original_path
+from finrag_pipeline.schemas import conform
+from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline_tests import small_filings
+
+
+def _describe(lake: Lake, path: Path, information: dict | None = None) -> dict:
+    source = accept(lake, path, information)
+    table = conform(describe_filing(Path(original_path(lake, source)), source), "filings")
+    (row,) = table.to_pylist()
+    return row
+
+
+def test_a_sound_filing(lake: Lake, tmp_path: Path) -> None:
+    path = small_filings.annual_report(tmp_path / "ALDER_2021_10K.pdf", "Alder Corp", 2021)
+    information = {"company": "Alder", "doc_type": "10k", "doc_period": 2021, "gics_sector": "Industrials"}
+    row = _describe(lake, path, information)
+    assert (row["status"], row["reason"], row["remedy"]) == ("ok", None, None)
+    assert (row["company"], row["form"], row["fiscal_year"]) == ("Alder Corp", "10-K", 2021)
+    assert row["period_end"] == dt.date(2021, 12, 31)
+    assert (row["declared_company"], row["declared_form"], row["declared_year"]) == ("Alder", "10-K", 2021)
+    assert (row["pages"], row["source"], row["sector"]) == (3, "pdf", "Industrials")
+    assert (row["conflicts"], row["warnings"]) == ([], [])
+    assert row["bytes"] == path.stat().st_size
+
+
+def test_a_mislabelled_file_is_told_and_kept(lake: Lake, tmp_path: Path) -> None:
+    row = _describe(lake, small_filings.annual_report(tmp_path / "BIRCH_2019_10Q.pdf", "Alder Corp", 2021))
+    assert row["status"] == "ok"
+    text = " / ".join(row["conflicts"])
+    for claim in ("10-K", "10-Q", "Alder Corp", "BIRCH", "2021", "2019"):
+        assert claim in text
+
+
+def test_page_text(lake: Lake, tmp_path: Path) -> None:
+    pages = small_filings.texts("Alder Corp", 2021)
+    rows = [{"doc": "ALDER", "page": n, "text": text} for n, text in enumerate(pages)]
+    path = small_filings.write_lines(tmp_path / "ALDER_2021_10K.jsonl", rows)
+    row = _describe(lake, path)
+    assert (row["status"], row["source"], row["pages"]) == ("ok", "page_text", 3)
+    assert (row["company"], row["form"], row["fiscal_year"]) == ("Alder Corp", "10-K", 2021)
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (small_filings.zero_bytes, "is empty (0 bytes)."),
+        (small_filings.truncated, "is truncated: its end is missing."),
+        (small_filings.encrypted, "is encrypted and asks for a password."),
+        (small_filings.not_a_pdf, "is not a PDF."),
+    ],
+)
+def test_a_file_that_cannot_be_read_becomes_a_row_that_names_it_as_it_came(
+    lake: Lake, tmp_path: Path, make: Callable[[Path], Path], reason: str
+) -> None:
+    row = _describe(lake, make(tmp_path / "Q3 'final' report.pdf"))
+    assert row["status"] == "failed"
+    assert row["reason"] == f"Q3 'final' report.pdf {reason}"
+    assert row["remedy"]
+    assert (row["pages"], row["company"], row["form"]) == (0, None, None)
+    assert row["file_name"] == "Q3 'final' report.pdf"
+
+
+def test_broken_page_text_names_file_and_line(lake: Lake, tmp_path: Path) -> None:
+    good = json.dumps({"doc": "A", "page": 0, "text": "x"})
+    row = _describe(lake, small_filings.write_lines(tmp_path / "A report.jsonl", [good, '{"doc": ']))
+    assert row["status"] == "failed"
+    assert row["reason"].startswith("A report.jsonl, line 2 is not JSON")
+
+
+def test_a_repaired_file_is_told(lake: Lake, tmp_path: Path) -> None:
+    path = small_filings.annual_report(tmp_path / "ALDER_2021_10K.pdf", "Alder Corp", 2021)
+    path.write_bytes(path.read_bytes().replace(b"startxref\n", b"startxref\n9"))
+    row = _describe(lake, path)
+    assert row["status"] == "ok"
+    assert row["warnings"] == ["the file is damaged and was repaired while reading"]
+
+
+def test_a_scan_has_no_identity_but_can_be_opened(lake: Lake, tmp_path: Path) -> None:
+    row = _describe(lake, small_filings.scanned(tmp_path / "ALDER_2021_10K.pdf"))
+    assert (row["status"], row["pages"], row["company"], row["form"]) == ("ok", 2, None, None)
+    assert (row["declared_form"], row["declared_year"]) == ("10-K", 2021)
+
+
+def test_a_cover_page_behind_a_long_illustrated_report_is_found(lake: Lake, tmp_path: Path) -> None:
+    path = small_filings.annual_report(tmp_path / "ALDER_2021_10K.pdf", "Alder Corp", 2021)
+    with pymupdf.open() as document:
+        for number in range(70):
+            document.new_page().insert_text((72, 72), f"A letter to our friends, part {number}.")
+        with pymupdf.open(path) as report:
+            document.insert_pdf(report)
+        (tmp_path / "long").mkdir()
+        document.save(tmp_path / "long" / path.name)
+    row = _describe(lake, tmp_path / "long" / path.name)
+    assert row["pages"] == 73
+    assert (row["form"], row["fiscal_year"]) == ("10-K", 2021)
+
+
+def test_declared_values_of_an_unknown_kind_do_no_harm(lake: Lake, tmp_path: Path) -> None:
+    source = FilingSource("a", "a.pdf", "pdf", 0, "0" * 64, "a.pdf", {"company": None, "doc_period": "soon"})
+    row = describe_filing(small_filings.zero_bytes(tmp_path / "a.pdf"), source).to_pylist()[0]
+    assert (row["status"], row["declared_year"]) == ("failed", None)

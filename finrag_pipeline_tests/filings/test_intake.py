@@ -1,0 +1,277 @@
+from __future__ import annotations
+
+import json
+import os
+import unicodedata
+import uuid
+from pathlib import Path
+
+import pytest
+
+from finrag_pipeline.errors import FilingError, LakeError
+from finrag_pipeline.filings.intake import (
+    FilingSource,
+    accept,
+    collect_from_inbox,
+    filing_files,
+    find_source,
+    get_source,
+    original_path,
+    settled_inbox_files,
+    sources,
+)
+from finrag_pipeline.storage.lake import Lake
+
+
+def _file(path: Path, contents: bytes = b"%PDF-1.7 one", age: float = 60.0) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(contents)
+    then = path.stat().st_mtime - age
+    os.utime(path, (then, then))
+    return path
+
+
+def _kept(lake: Lake, filing: str) -> list[str]:
+    return sorted(path.name for path in lake.local_path("filings", filing).iterdir())
+
+
+class TestAccept:
+    def test_the_original_is_kept_under_its_hash(self, lake: Lake, tmp_path: Path) -> None:
+        path = _file(tmp_path / "ACME_2023_10K.pdf")
+        source = accept(lake, path, {"company": "ACME"})
+        assert source.filing == "ACME_2023_10K"
+        assert source.file_name == "ACME_2023_10K.pdf"
+        assert (source.source, source.bytes) == ("pdf", 12)
+        assert source.document_information == {"company": "ACME"}
+        assert lake.read_bytes(original_path(lake, source)) == b"%PDF-1.7 one"
+        assert source.original.startswith("ACME_2023_10K."), "messages about the original name the filing"
+        assert path.exists(), "the file itself is left alone"
+        assert get_source(lake, "ACME_2023_10K") == find_source(lake, "ACME_2023_10K") == source
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "with spaces.pdf",
+            'it\'s "quoted".pdf',
+            "株式会社 2023.pdf",
+            "naïve é ü.pdf",
+            "..pdf.pdf",
+            "a;DROP TABLE filings;--.pdf",
+            "100% $HOME `x` {y} [z].pdf",
+            "new\nline.pdf",
+            "x" * 240 + ".pdf",
+            "filing=x.pdf",
+            "UPPER.PDF",
+        ],
+    )
+    def test_names_of_any_kind(self, lake: Lake, tmp_path: Path, name: str) -> None:
+        source = accept(lake, _file(tmp_path / "in" / name))
+        assert source.file_name == name
+        assert sources(lake) == {source.filing: source}
+        assert lake.read_bytes(original_path(lake, source)) == b"%PDF-1.7 one"
+        folder = lake.local_path("filings")
+        assert [path.parent for path in folder.rglob("source.json")] == [folder / source.filing]
+        assert accept(lake, tmp_path / "in" / name) == source
+
+    def test_a_name_that_is_not_utf8(self, lake: Lake, tmp_path: Path) -> None:
+        path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/r\xe9sum\xe9.pdf"))
+        source = accept(lake, _file(path))
+        assert source.file_name == "r\ufffdsum\ufffd.pdf"
+        assert find_source(lake, source.filing) == source
+
+    def test_a_path_upwards_counts_by_its_last_part(self, lake: Lake, tmp_path: Path) -> None:
+        _file(tmp_path / "a.pdf")
+        (tmp_path / "sub").mkdir()
+        source = accept(lake, tmp_path / "sub" / ".." / "a.pdf")
+        assert source.filing == "a"
+        assert {path.name for path in tmp_path.iterdir()} == {"a.pdf", "sub", "lake"}
+
+    def test_the_same_file_again_changes_nothing(self, lake: Lake, tmp_path: Path) -> None:
+        source = accept(lake, _file(tmp_path / "a.pdf"), {"company": "ACME"})
+        before = lake.local_path("filings", "a", "source.json").stat().st_mtime_ns
+        assert accept(lake, _file(tmp_path / "elsewhere" / "a.pdf")) == source, "what was declared stays"
+        assert lake.local_path("filings", "a", "source.json").stat().st_mtime_ns == before
+
+    def test_a_lost_original_is_kept_again(self, lake: Lake, tmp_path: Path) -> None:
+        source = accept(lake, _file(tmp_path / "a.pdf"))
+        Path(original_path(lake, source)).unlink()
+        accept(lake, tmp_path / "a.pdf")
+        assert lake.read_bytes(original_path(lake, source)) == b"%PDF-1.7 one"
+
+    def test_other_contents_of_the_same_name_replace_it(self, lake: Lake, tmp_path: Path) -> None:
+        first = accept(lake, _file(tmp_path / "a.pdf"), {"company": "ACME"})
+        second = accept(lake, _file(tmp_path / "a.pdf", b"%PDF-1.7 two"))
+        assert second.sha256 != first.sha256
+        assert second.document_information == {"company": "ACME"}
+        assert _kept(lake, "a") == sorted([second.original, "source.json"])
+
+    def test_identical_files_of_two_names_are_two_filings(self, lake: Lake, tmp_path: Path) -> None:
+        one, two = accept(lake, _file(tmp_path / "a.pdf")), accept(lake, _file(tmp_path / "b.pdf"))
+        assert one.sha256 == two.sha256
+        assert sources(lake) == {"a": one, "b": two}
+
+    def test_another_file_of_the_same_identifier_is_refused(self, lake: Lake, tmp_path: Path) -> None:
+        kept = accept(lake, _file(tmp_path / "a.pdf"))
+        with pytest.raises(FilingError, match=r"a\.PDF is another file than a\.pdf") as caught:
+            accept(lake, _file(tmp_path / "a.PDF", b"%PDF-1.7 two"))
+        assert "name it a.pdf" in caught.value.remedy
+        assert find_source(lake, "a") == kept
+        assert _kept(lake, "a") == sorted([kept.original, "source.json"])
+
+    def test_an_identical_file_of_the_same_identifier_changes_nothing(
+        self, lake: Lake, tmp_path: Path
+    ) -> None:
+        kept = accept(lake, _file(tmp_path / "a.pdf"))
+        assert accept(lake, _file(tmp_path / "a.PDF")) == kept
+
+    def test_accents_apart_from_their_letters_do_not_make_another_name(
+        self, lake: Lake, tmp_path: Path
+    ) -> None:
+        composed, apart = (unicodedata.normalize(form, "é.pdf") for form in ("NFC", "NFD"))
+        accept(lake, _file(tmp_path / composed))
+        second = accept(lake, _file(tmp_path / apart, b"%PDF-1.7 two"))
+        assert sources(lake) == {second.filing: second}
+
+    def test_a_pdf_takes_the_place_of_page_text_and_the_reverse(self, lake: Lake, tmp_path: Path) -> None:
+        text = _file(tmp_path / "a.jsonl", b'{"doc": "a", "page": 0, "text": "x"}')
+        assert accept(lake, text).source == "page_text"
+        assert accept(lake, _file(tmp_path / "a.pdf")).source == "pdf"
+        source = accept(lake, text)
+        assert source.source == "page_text"
+        assert _kept(lake, "a") == sorted([source.original, "source.json"])
+
+    def test_refusals(self, lake: Lake, tmp_path: Path) -> None:
+        for name in ("a.txt", "a", "a.pdf.exe", ".pdf", "a.json"):
+            with pytest.raises(FilingError, match="is neither a PDF nor page text"):
+                accept(lake, _file(tmp_path / name))
+        with pytest.raises(FilingError, match=r"no\.pdf cannot be read: No such file or directory"):
+            accept(lake, tmp_path / "no.pdf")
+        (tmp_path / "folder.pdf").mkdir()
+        os.mkfifo(tmp_path / "pipe.pdf")
+        for name in ("folder.pdf", "pipe.pdf"):
+            with pytest.raises(FilingError, match=f"{name} is not a file"):
+                accept(lake, tmp_path / name)
+        with pytest.raises(FilingError, match=r"big\.pdf has 12 bytes; the limit is 11") as caught:
+            accept(lake, _file(tmp_path / "big.pdf"), max_bytes=11)
+        assert "FINRAG_MAX_FILING_BYTES" in caught.value.remedy
+        assert sources(lake) == {}
+
+    def test_a_file_that_changes_while_it_is_read_is_refused(
+        self, lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from finrag_pipeline.filings import intake
+
+        path = _file(tmp_path / "a.pdf")
+        whole = intake.file_sha256
+
+        def hash_then_write(file: Path) -> str:
+            value = whole(file)
+            file.write_bytes(b"%PDF-1.7 one and more")
+            return value
+
+        monkeypatch.setattr(intake, "file_sha256", hash_then_write)
+        with pytest.raises(FilingError, match=r"a\.pdf changed while it was read"):
+            accept(lake, path)
+        assert sources(lake) == {}
+
+    def test_a_remote_lake(self, tmp_path: Path) -> None:
+        lake = Lake(f"memory://{uuid.uuid4().hex}/lake")
+        source = accept(lake, _file(tmp_path / "it's é.pdf"))
+        assert sources(lake) == {source.filing: source}
+        with lake.local_copy(original_path(lake, source)) as local:
+            assert local.read_bytes() == b"%PDF-1.7 one"
+
+
+class TestSources:
+    def test_an_empty_lake(self, lake: Lake) -> None:
+        assert sources(lake) == {}
+        assert find_source(lake, "a") is None
+        with pytest.raises(LakeError, match="no original of 'a'") as caught:
+            get_source(lake, "a")
+        assert "finrag ingest" in caught.value.remedy
+
+    def test_what_is_no_filing_is_passed_over(self, lake: Lake, tmp_path: Path) -> None:
+        source = accept(lake, _file(tmp_path / "a.pdf"))
+        lake.write_bytes(lake.path("filings", "README.md"), b"")
+        lake.write_bytes(lake.path("filings", "half", "source.json"), b'{"filing": ')
+        lake.write_json(lake.path("filings", "list", "source.json"), [])
+        lake.write_json(lake.path("filings", "other", "source.json"), {"filing": "other", "hue": "red"})
+        assert sources(lake) == {"a": source}
+        with pytest.raises(LakeError):
+            get_source(lake, "other")
+
+    @pytest.mark.parametrize("filing", ["../../etc", "/etc", ""])
+    def test_no_way_out_of_the_lake(self, lake: Lake, filing: str) -> None:
+        with pytest.raises(LakeError, match="not a path inside the lake"):
+            find_source(lake, filing)
+
+    def test_a_source_survives_its_json(self, lake: Lake, tmp_path: Path) -> None:
+        source = accept(lake, _file(tmp_path / "ü.pdf"), {"doc_period": 2023, "gics_sector": None})
+        text = lake.local_path("filings", source.filing, "source.json").read_text(encoding="utf-8")
+        assert FilingSource(**json.loads(text)) == source
+
+
+class TestInbox:
+    def test_only_settled_filings_are_seen(self, lake: Lake) -> None:
+        inbox = lake.local_path("inbox")
+        assert list(settled_inbox_files(lake)) == []
+        old = _file(inbox / "old.pdf")
+        _file(inbox / "new.pdf", age=0.0)
+        _file(inbox / "README.md")
+        _file(inbox / ".hidden.pdf")
+        (inbox / "folder.pdf").mkdir()
+        (inbox / "broken link.pdf").symlink_to(inbox / "nowhere.pdf")
+        future = _file(inbox / "from a fast clock.jsonl", age=-86_400.0)
+        found = dict(settled_inbox_files(lake))
+        assert set(found.values()) == {old, future}
+        assert found["old"] == old
+
+    def test_collecting_moves_the_file_into_the_lake(self, lake: Lake) -> None:
+        path = _file(lake.local_path("inbox") / "株 2023.pdf")
+        ((filing, _),) = settled_inbox_files(lake)
+        source = collect_from_inbox(lake, filing)
+        assert source is not None
+        assert (source.filing, source.file_name) == (filing, "株 2023.pdf")
+        assert not path.exists()
+        assert lake.read_bytes(original_path(lake, source)) == b"%PDF-1.7 one"
+        assert collect_from_inbox(lake, filing) is None
+
+    def test_a_refused_file_stays(self, lake: Lake) -> None:
+        path = _file(lake.local_path("inbox") / "big.pdf")
+        with pytest.raises(FilingError, match=r"big\.pdf has 12 bytes"):
+            collect_from_inbox(lake, "big", max_bytes=3)
+        assert path.exists()
+
+    def test_two_files_of_one_identifier_take_turns_and_the_second_is_refused(self, lake: Lake) -> None:
+        inbox = lake.local_path("inbox")
+        one, two = _file(inbox / "a.PDF", b"%PDF-1.7 one"), _file(inbox / "a.pdf", b"%PDF-1.7 two")
+        assert list(settled_inbox_files(lake)) == [("a", one)]
+        kept = collect_from_inbox(lake, "a")
+        assert kept is not None
+        assert list(settled_inbox_files(lake)) == [("a", two)]
+        with pytest.raises(FilingError, match=r"a\.pdf is another file than a\.PDF"):
+            collect_from_inbox(lake, "a")
+        assert find_source(lake, "a") == kept
+        assert two.exists()
+
+    @pytest.mark.parametrize("suffix", [".pdf", ".PDF"])
+    def test_of_page_text_and_a_pdf_the_pdf_is_kept_in_the_end(self, lake: Lake, suffix: str) -> None:
+        inbox = lake.local_path("inbox")
+        _file(inbox / f"a{suffix}")
+        _file(inbox / "a.jsonl", b'{"doc": "a", "page": 0, "text": "x"}')
+        kinds = []
+        while source := collect_from_inbox(lake, "a"):
+            kinds.append(source.source)
+        assert kinds == ["page_text", "pdf"]
+        assert get_source(lake, "a").source == "pdf"
+
+    def test_a_remote_lake_has_no_inbox(self) -> None:
+        assert list(settled_inbox_files(Lake("memory://bucket/lake"))) == []
+
+
+def test_filing_files(tmp_path: Path) -> None:
+    for name in ("b.pdf", "A.PDF", "c.jsonl", "notes.txt", ".x.pdf"):
+        _file(tmp_path / name)
+    assert [path.name for path in filing_files(tmp_path)] == ["A.PDF", "b.pdf", "c.jsonl"]
+    assert filing_files(tmp_path / "b.pdf") == []
+    assert filing_files(tmp_path / "missing") == []
