@@ -17,8 +17,8 @@ CORE = [
     "pyarrow>=22",
     "pydantic>=2.10,<3",
     "pydantic-settings>=2.7,<3",
-    # AGPL, see README. Below 2: from there on it pulls in pymupdf_layout, whose metadata states no licence, and
-    # an ONNX runtime that doubles its import time; the text of 1.28 and 2.0 is the same on real filings.
+    # AGPL, see README. Below 2: from there on it pulls in pymupdf_layout, whose metadata states no
+    # licence, and an ONNX runtime that doubles its import time; the text of real filings is the same.
     "pymupdf>=1.26,<2",
     "rapidfuzz>=3.13",
     "reportlab>=4.4",  # writes the sample filings

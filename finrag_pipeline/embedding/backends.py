@@ -168,9 +168,9 @@ class OpenVinoEmbedder:
         """Unit-length float32 vectors, shape (texts, dimensions)."""
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
-        # Plain requests, waited for in turn. AsyncInferQueue calls back into Python from a thread of OpenVINO;
-        # while that thread waits for the interpreter lock, taking down the model waits for the thread with the
-        # lock held, and the process hangs for ever.
+        # Plain requests, waited for in turn. AsyncInferQueue calls back into Python from an OpenVINO thread;
+        # while that thread waits for the interpreter lock, taking down the model waits for the thread, the
+        # lock in hand, and the process hangs for ever.
         parallel = int(self._compiled.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS"))
         idle = [self._compiled.create_infer_request() for _ in range(parallel)]
         running: deque[tuple[Any, list[int]]] = deque()

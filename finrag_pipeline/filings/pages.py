@@ -85,7 +85,7 @@ def _extract_pdf(path: Path, filing: str, engine: Engine) -> pa.Table:
             raise result
         if isinstance(result, Exception):
             raise FilingError(
-                f"{path.name}: reading pages {start + 1} to {stop} failed: {type(result).__name__}: {result}.",
+                f"{path.name}: reading pages {start + 1} to {stop} failed: {result!r}.",
                 "Export the filing again, or ingest it as page text (JSONL).",
             ) from result
         tables.append(result)

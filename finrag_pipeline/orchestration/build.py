@@ -32,8 +32,9 @@ def build_definitions(settings: Settings | None = None) -> dg.Definitions:
         settings: settings of the deployment; those of the environment when None.
     """
     settings = settings or get_settings()
+    assets = [a for a in dg.load_assets_from_modules(ASSET_MODULES) if isinstance(a, dg.AssetsDefinition)]
     return dg.Definitions(
-        assets=dg.map_asset_specs(_with_freshness, dg.load_assets_from_modules(ASSET_MODULES)),
+        assets=dg.map_asset_specs(_with_freshness, assets),
         asset_checks=dg.load_asset_checks_from_modules([corpus_checks]),
         jobs=[
             jobs.index_filing_job,
