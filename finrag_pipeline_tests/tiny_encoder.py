@@ -14,8 +14,8 @@ _CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789.,;:!?$€£%()-'\"/&"
 # fmt: off
 _WORDS = [
     "the", "of", "and", "in", "to", "revenue", "income", "net", "cash", "flow", "tax", "capital",
-    "expenditure", "total", "assets", "debt", "company", "year", "quarter", "million", "operating", "margin", "share",
-    "dividend", "inventory", "segment", "risk", "goodwill",
+    "expenditure", "total", "assets", "debt", "company", "year", "quarter", "million", "operating", "margin",
+    "share", "dividend", "inventory", "segment", "risk", "goodwill",
 ]
 # fmt: on
 

@@ -79,6 +79,7 @@ def load_embedder(settings: EncoderSettings, cache: Path, calibration: Callable[
 
 
 def _sentence_transformer(settings: EncoderSettings) -> Any:
+    encoder_fingerprint(settings)  # raises when there are weights as pickles only
     from huggingface_hub.utils import disable_progress_bars
     from sentence_transformers import SentenceTransformer
     from transformers.utils import logging
@@ -87,7 +88,6 @@ def _sentence_transformer(settings: EncoderSettings) -> Any:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
-    encoder_fingerprint(settings)  # raises when there are weights as pickles only
     folder = model_folder(settings.name, settings.revision)
     try:
         return SentenceTransformer(
@@ -207,6 +207,7 @@ def _convert(settings: EncoderSettings, folder: Path, calibration: Callable[[], 
     """Convert the model with its pooling layers to OpenVINO's format, quantised when asked."""
     ov = _openvino()
     import torch
+    from tokenizers import Tokenizer
 
     model = _sentence_transformer(settings.model_copy(update={"precision": "fp32"})).to("cpu").eval()
     temporary = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}.tmp")
@@ -232,7 +233,9 @@ def _convert(settings: EncoderSettings, folder: Path, calibration: Callable[[], 
             port.get_node().set_partial_shape(ov.PartialShape([-1, -1]))
         converted.validate_nodes_and_infer_types()
         if settings.precision == "int8":
-            converted = _quantised(converted, tokenizer, names, calibration())
+            # From the file: calling the model's tokenizer has undone the truncation of the one in memory.
+            saved = Tokenizer.from_file(str(temporary / "tokenizer.json"))
+            converted = _quantised(converted, saved, names, calibration())
         ov.save_model(converted, str(temporary / "model.xml"), compress_to_fp16=False)
         if not (folder / "model.xml").is_file():  # else another process was faster
             shutil.rmtree(folder, ignore_errors=True)

@@ -74,8 +74,13 @@ class Encoder:
 
     def embed_queries(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors of questions, kept in the cache; questions longer than a window are cut."""
-        return self.embed([self.windows(text)[0] for text in texts])
+        return self.embed([_question(text) for text in texts])
 
     def embed_query(self, text: str) -> np.ndarray:
         """Vector of a question, shape (dimensions,); not kept, cut at the encoder's length."""
-        return self.embedder.embed(self.windows(text)[:1])[0]
+        return self.embedder.embed([_question(text)])[0]
+
+
+def _question(text: str) -> str:
+    # Not its first window, which would be half of a question that is a little too long: the encoder cuts.
+    return " ".join(text.split())

@@ -4,17 +4,22 @@ Concept: https://docs.dagster.io/guides/automate/sensors
 """
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
 from finrag_pipeline.filings.intake import settled_inbox_files
-from finrag_pipeline.orchestration.jobs import PER_FILING, index_filing_job
-from finrag_pipeline.orchestration.partitions import filings_partitions
+from finrag_pipeline.orchestration.jobs import BENCHMARK, PER_FILING, PUBLISH, SWEEP, index_filing_job
+from finrag_pipeline.orchestration.partitions import filings_partitions, sweep_partitions
 from finrag_pipeline.orchestration.resources.settings import LakeResource
+from finrag_pipeline.orchestration.steps import ledger_key
 from finrag_pipeline.storage.lake import Lake
 
 MAX_PER_TICK = 50
+ASSETS = (*PER_FILING, *BENCHMARK, "bm25_index", *SWEEP, *PUBLISH)
+"""Steps that keep the ledger; the steps of corpus-wide checks do not."""
 
 
 @dg.sensor(
@@ -27,11 +32,12 @@ def inbox_sensor(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.
     """Requests one run per settled file of the inbox; a file stays there until its run has kept it.
 
     The cursor remembers which state of which file was requested, so that a file that is refused is not
-    tried again until it changes. The run key carries the modification time for the same reason: dropping
-    an earlier version of a file again must run again.
+    tried again until it changes. Dagster never repeats a run key: the key carries times, so that dropping an
+    earlier version of a file again runs again.
     """
     asked: dict[str, str] = json.loads(context.cursor) if context.cursor else {}
-    waiting = {filing: _state(path) for filing, path in settled_inbox_files(lake.open())}
+    found = ((filing, _state(path)) for filing, path in settled_inbox_files(lake.open()))
+    waiting = {filing: state for filing, state in found if state is not None}
     new = [filing for filing, state in waiting.items() if asked.get(filing) != state][:MAX_PER_TICK]
     # Files that have left the inbox are forgotten, so that the cursor stays small.
     cursor = {f: s for f, s in asked.items() if f in waiting} | {f: waiting[f] for f in new}
@@ -49,9 +55,16 @@ def inbox_sensor(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.
     )
 
 
-def _state(path: Path) -> str:
-    stat = path.stat()
-    return f"{stat.st_size}:{stat.st_mtime_ns}"
+def _state(path: Path) -> str | None:
+    """Size and times of a file; None when a run has just taken it.
+
+    A copy may keep the modification time of its original, but none keeps the time of its inode.
+    """
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        return None
+    return f"{stat.st_size}:{stat.st_mtime_ns}:{stat.st_ctime_ns}"
 
 
 @dg.run_failure_sensor(
@@ -61,18 +74,53 @@ def _state(path: Path) -> str:
 )
 def failed_run_sensor(context: dg.RunFailureSensorContext, lake: LakeResource) -> None:
     """A killed worker leaves no ledger entry of its own; this writes it."""
-    note_dead_run(lake.open(), context.dagster_run, context.failure_event.message or "the run failed")
+    note_dead_run(lake.open(), context.instance, context.dagster_run.run_id, context.failure_event.message)
 
 
-def note_dead_run(store: Lake, run: dg.DagsterRun, message: str) -> None:
-    """Write 'failed' for the steps of ``run`` that never reported how they ended."""
-    key = run.tags.get("dagster/partition", "")
-    for asset in run.asset_selection or []:
-        name = asset.to_user_string()
-        entry = store.ledger_entry(name, key)
-        if entry is None or (entry["run_id"] != run.run_id and not store.info(name, {"filing": key})):
-            remedy = "See the run in the Dagster UI; running it again finishes the work."
-            store.record(name, key, "failed", error=message, remedy=remedy, run_id=run.run_id)
+def note_dead_run(store: Lake, instance: dg.DagsterInstance, run_id: str, message: str | None) -> list[str]:
+    """Write 'failed' for what a run was making when its process died.
+
+    A run that failed in a step has told the ledger so already. What another run has made since stands.
+
+    Args:
+        store: its ledger is written.
+        instance: knows how far the run came.
+        run_id: the failed run.
+        message: why it failed, as Dagster says it.
+
+    Returns:
+        The assets noted.
+    """
+    record = instance.get_run_record_by_id(run_id)
+    steps = instance.get_run_step_stats(run_id)
+    if record is None or any(_status(step) == "FAILURE" for step in steps):
+        return []
+    began = datetime.fromtimestamp(record.start_time or record.create_timestamp.timestamp(), UTC)
+    noted = []
+    for step in steps:
+        if _status(step) != "IN_PROGRESS" or step.step_key not in ASSETS:
+            continue
+        for key in _partition_keys(record.dagster_run):
+            entry = store.ledger_entry(step.step_key, key)
+            if entry is None or datetime.fromisoformat(entry["at"]) < began:
+                error = f"The process that was making it died. {message or ''}".strip()
+                remedy = "Run it again: what was done is kept, the rest is finished."
+                store.record(step.step_key, key, "failed", error=error, remedy=remedy, run_id=run_id)
+                noted.append(step.step_key)
+    return noted
+
+
+def _status(step: Any) -> str:
+    return step.status.name if step.status else ""
+
+
+def _partition_keys(run: dg.DagsterRun) -> list[str]:
+    """Names in the ledger of the partitions of a run; the empty name where it has none."""
+    first, last = (run.tags.get(f"dagster/asset_partition_range_{end}") for end in ("start", "end"))
+    if first and last and "|" in first:
+        keys = sweep_partitions.get_partition_keys_in_range(dg.PartitionKeyRange(first, last))
+        return [ledger_key(key) for key in keys]
+    return [run.tags.get("dagster/partition", "").replace("|", "_")]
 
 
 # Two sensors with disjoint targets: a slow corpus-wide evaluation must not delay single filings.

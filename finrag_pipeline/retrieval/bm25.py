@@ -34,6 +34,7 @@ class Bm25Index:
         postings: document numbers of the postings, ascending per term.
         weights: BM25 weight of each posting, float32.
         documents: number of documents.
+        dense_rows: weight of every document for the terms that stand in many, by number of the term.
     """
 
     vocabulary: dict[str, int]

@@ -108,5 +108,5 @@ def pipeline(
 @pytest.fixture
 def inbox(pipeline: Pipeline) -> Path:
     folder = pipeline.lake.local_path("inbox")
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     return folder

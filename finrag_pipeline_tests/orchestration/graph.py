@@ -75,7 +75,11 @@ def _asset(graph: Any, key: dg.AssetKey) -> dict[str, Any]:
         "freshness": _freshness(spec.freshness_policy),
         "table": node.metadata.get("dagster/table_name"),
         "checks": {
-            check.name: {"blocking": graph.get(check).blocking, "description": graph.get(check).description}
+            check.name: {
+                "blocking": graph.get(check).blocking,
+                "partitions": _partitions(graph.get(check).partitions_def),
+                "description": graph.get(check).description,
+            }
             for check in sorted(graph.get_check_keys_for_assets({key}), key=lambda check: check.name)
         },
     }

@@ -4,6 +4,7 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from finrag_pipeline.embedding.windows import WINDOWS_VERSION
 from finrag_pipeline.errors import BenchmarkError, LakeError
 from finrag_pipeline.evaluation.benchmark_registry import get_benchmark
 from finrag_pipeline.evaluation.retrieval_metrics import METRICS_VERSION, find_gold_chunks, score_runs
@@ -87,7 +88,9 @@ def retrieval_runs(
         fold, name = split_key(key)
         system = get_system(name)
         questions = fold_questions(store, fold_number(fold))
-        models = (corpus.encoder.fingerprint, values.encoder.pooling) if system.needs_encoder() else ()
+        models: tuple[str, ...] = ()
+        if system.needs_encoder():
+            models = (corpus.encoder.fingerprint, values.encoder.pooling, WINDOWS_VERSION)
         wanted = fingerprint(
             "retrieval_runs",
             SYSTEMS_VERSION,

@@ -1,0 +1,94 @@
+"""A lake of made-up filings that is chunked and indexed, without Dagster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from finrag_pipeline.chunking.fixed import chunk_pages
+from finrag_pipeline.embedding.encoder import Encoder
+from finrag_pipeline.filings.intake import accept, original_path
+from finrag_pipeline.filings.pages import read_page_text
+from finrag_pipeline.retrieval.chunk_index import index_chunks, open_chunk_index
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline_tests.small_filings import write_lines
+
+FILINGS = ("ALDER_2021_10K", "O'Birch & Söhne 2022", "CEDAR_2023_10K", "株式会社_2020")
+PAGES = 5
+_WORDS = [
+    "revenue", "income", "net", "cash", "flow", "tax", "capital", "expenditure", "assets", "debt",
+    "operating", "margin", "dividend", "inventory", "segment", "risk", "goodwill", "$", "%", "million",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class IndexedLake:
+    """The lake, what made it, and questions on it.
+
+    Attributes:
+        settings: settings of the lake.
+        lake: the lake.
+        encoder: the encoder that indexed it.
+        filings: identifiers of the filings, in the order of `FILINGS`.
+        questions: rows as in ``benchmark_questions``, as far as retrieval reads them.
+    """
+
+    settings: Settings
+    lake: Lake
+    encoder: Encoder
+    filings: tuple[str, ...]
+    questions: list[dict]
+
+
+def page_texts(seed: int) -> list[str]:
+    """Texts of the pages of a filing; the last page of every filing is the same, as boilerplate is."""
+    random = np.random.default_rng(seed)
+    pages = [
+        " ".join([*random.choice(_WORDS, size=int(random.integers(20, 150))), f"x{seed}y{page}z"])
+        for page in range(PAGES - 1)
+    ]
+    return [*pages, "the company of the year " * 12]
+
+
+def write_filing(settings: Settings, lake: Lake, encoder: Encoder, name: str, seed: int, inbox: Path) -> str:
+    """Bring a filing of page text into the lake and index it; returns its identifier."""
+    rows = [{"doc": name, "page": n, "text": text} for n, text in enumerate(page_texts(seed))]
+    source = accept(lake, write_lines(inbox / f"{name}.jsonl", rows))
+    partition = {"filing": source.filing}
+    pages = read_page_text(Path(original_path(lake, source)), source.filing)
+    lake.write("filing_pages", pages, f"pages {seed}", partition)
+    chunks = chunk_pages(pages, settings.chunks, encoder.tokens)
+    lake.write("filing_chunks", chunks, f"chunks {seed}", partition)
+    index_chunks(chunks, encoder, open_chunk_index(lake, encoder, settings))
+    return source.filing
+
+
+def write_indexed_lake(settings: Settings) -> IndexedLake:
+    """Write `FILINGS` and index them."""
+    lake = Lake(settings.lake)
+    encoder = Encoder(settings.encoder, lake)
+    inbox = Path(lake.root).parent / "in"
+    names = tuple(
+        write_filing(settings, lake, encoder, name, seed, inbox) for seed, name in enumerate(FILINGS, start=1)
+    )
+    questions = [
+        {
+            "question_id": f"q{number}",
+            "question": question,
+            "filing": names[number % len(names)],
+            "gold_pages": pages,
+        }
+        for number, (question, pages) in enumerate(
+            [
+                ("What was the net revenue of x1y0z?", [0]),
+                ("goodwill and inventory, $ million", [1, 3]),
+                ("capital expenditure capital expenditure x3y2z", [2]),
+                ("the company of the year", [4]),
+                ("zzz qqq unknown words", [0, 4]),
+            ]
+        )
+    ]
+    return IndexedLake(settings, lake, encoder, names, questions)
