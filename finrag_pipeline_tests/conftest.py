@@ -48,7 +48,7 @@ def settings(tmp_path: Path, tiny_encoder_settings: EncoderSettings) -> Settings
 
 @pytest.fixture(scope="session")
 def indexed(tmp_path_factory: pytest.TempPathFactory, tiny_encoder_settings: EncoderSettings) -> IndexedLake:
-    """A lake of a few filings, chunked and indexed with the tiny encoder; tests only read it."""
+    """A lake of a few filings, chunked and indexed with the tiny encoder; tests may add to it, and change nothing."""
     settings = Settings(
         lake=str(tmp_path_factory.mktemp("indexed") / "lake"),
         encoder=tiny_encoder_settings,

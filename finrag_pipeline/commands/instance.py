@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 import socket
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _YAML = REPOSITORY / "data_lake" / "dagster_home" / "dagster.yaml"
 _PROCESS_TAG = "finrag/process"
+_WATCH_SECONDS = 5.0
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
@@ -44,7 +46,10 @@ def dagster_home(settings: Settings) -> Path:
         # The mailbox stands ready as soon as anything is started.
         Lake(settings.lake).local_path("inbox").mkdir(parents=True, exist_ok=True)
     if not (home / "dagster.yaml").exists() and _YAML.is_file():
-        shutil.copyfile(_YAML, home / "dagster.yaml")
+        # In one step: another process that starts now must not read half of it.
+        temporary = home / f"dagster.yaml.{os.getpid()}.tmp"
+        shutil.copyfile(_YAML, temporary)
+        temporary.replace(home / "dagster.yaml")
     return home.resolve()
 
 
@@ -107,9 +112,30 @@ def open_materialiser(settings: Settings) -> Iterator[Materialiser]:
     from finrag_pipeline.orchestration.build import build_definitions
 
     logging.getLogger("dagster").setLevel(logging.ERROR)
-    with dg.DagsterInstance.get() as instance:
-        release_dead_runs(instance)
+    with dg.DagsterInstance.get() as instance, _clearing_up(instance):
         yield Materialiser(build_definitions(settings), instance)
+
+
+@contextmanager
+def _clearing_up(instance: dg.DagsterInstance) -> Iterator[None]:
+    """Free what killed processes held, now and while this one works: it may be waiting for just that."""
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(_WATCH_SECONDS):
+            try:
+                release_dead_runs(instance)
+            except Exception:  # a busy database; the next round comes soon
+                logging.getLogger(__name__).debug("could not look for killed runs", exc_info=True)
+
+    release_dead_runs(instance)
+    watcher = threading.Thread(target=watch, name="killed runs", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
 
 
 def release_dead_runs(instance: dg.DagsterInstance) -> list[str]:

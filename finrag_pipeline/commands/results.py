@@ -45,7 +45,7 @@ def write_trec(
     """Write a system's run and the qrels in TREC format; returns both paths.
 
     Raises:
-        UsageError: unknown system or space.
+        UsageError: unknown system or space, or a folder that cannot be written to.
         LakeError: the system has no run.
     """
     get_system(system)
@@ -62,13 +62,17 @@ def write_trec(
     questions = lake.read("benchmark_questions")
     gold = set(questions["filing"].to_pylist())
     chunks = lake.read_all("filing_chunks", ["chunk_id", "filing", "page"], only={"filing": gold})
-    folder.mkdir(parents=True, exist_ok=True)
     run_path = folder / f"{system}.{space}.{level}.run"
     qrels_path = folder / f"{level}.qrels"
-    run_path.write_text(export_run(runs, level, cut), encoding="utf-8")
-    qrels_path.write_text(
-        export_qrels(questions, level, find_gold_chunks(questions, chunks)), encoding="utf-8"
-    )
+    qrels = export_qrels(questions, level, find_gold_chunks(questions, chunks))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        run_path.write_text(export_run(runs, level, cut), encoding="utf-8")
+        qrels_path.write_text(qrels, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            f"{folder} cannot be written to: {error.strerror}.", "Choose another folder with --to."
+        ) from error
     return run_path, qrels_path
 
 
@@ -81,10 +85,26 @@ def list_filings(lake: Lake, failed: bool) -> list[dict[str, Any]]:
     rows = []
     for row in lake.read_all("filings", columns).to_pylist():
         row["period_end"] = row["period_end"].isoformat() if row["period_end"] else None
-        for asset in ("filing_pages", "filing_chunks", "chunk_index"):
-            entry = lake.ledger_entry(asset, row["filing"])
-            if row["status"] == "ok" and entry and entry["outcome"] == "failed":
-                row.update(status="failed", reason=entry["error"], remedy=entry["remedy"])
-        if not failed or row["status"] != "ok":
-            rows.append(row)
-    return rows
+        rows.append(row)
+    listed = {row["filing"] for row in rows}
+    failures = _failures(lake)
+    # A file that was refused before anything of it was kept has no row.
+    rows.extend(
+        {**dict.fromkeys(columns), "filing": filing, "status": "ok", "conflicts": [], "warnings": []}
+        for filing in sorted(failures.keys() - listed)
+    )
+    for row in rows:
+        if row["status"] == "ok" and row["filing"] in failures:
+            entry = failures[row["filing"]]
+            row.update(status="failed", reason=entry["error"], remedy=entry["remedy"])
+    return [row for row in rows if not failed or row["status"] != "ok"]
+
+
+def _failures(lake: Lake) -> dict[str, dict[str, Any]]:
+    """First step that failed when it last ran, by filing."""
+    steps = ("filings", "filing_pages", "filing_chunks", "chunk_index")
+    entries = [
+        row for row in lake.ledger().to_pylist() if row["outcome"] == "failed" and row["asset"] in steps
+    ]
+    entries.sort(key=lambda entry: steps.index(entry["asset"]), reverse=True)
+    return {entry["partition"]: entry for entry in entries}

@@ -3,13 +3,19 @@
 Used by the assets to skip work, and by the command line to know what is stale without running anything.
 """
 
+import pyarrow as pa
+
 from finrag_pipeline.chunking.fixed import CHUNKING_VERSION
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.model_files import tokenizer_fingerprint
 from finrag_pipeline.embedding.windows import WINDOWS_VERSION
+from finrag_pipeline.evaluation.retrieval_metrics import METRICS_VERSION
 from finrag_pipeline.filings.describe import IDENTITY_VERSION
 from finrag_pipeline.filings.intake import FilingSource
 from finrag_pipeline.filings.pages import reader_version
+from finrag_pipeline.retrieval.bm25 import BM25_VERSION
+from finrag_pipeline.retrieval.corpus import Corpus
+from finrag_pipeline.retrieval.systems import SYSTEMS_VERSION, RetrievalSystem
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 
@@ -41,3 +47,20 @@ def chunks_fingerprint(pages: str, settings: Settings) -> str:
 def index_fingerprint(chunks: str, encoder: Encoder) -> str:
     """Fingerprint of a filing's rows in ``chunk_index`` made from chunks with the fingerprint ``chunks``."""
     return fingerprint("chunk_index", WINDOWS_VERSION, chunks, encoder.fingerprint, encoder.settings.pooling)
+
+
+def runs_fingerprint(system: RetrievalSystem, corpus: Corpus, settings: Settings, questions: pa.Table) -> str:
+    """Fingerprint of a part of ``retrieval_runs``: a system on the questions of a fold."""
+    code = [SYSTEMS_VERSION]
+    if "bm25" in system.first_stages:
+        code.append(BM25_VERSION)
+    if system.needs_encoder():
+        code += [WINDOWS_VERSION, corpus.encoder.fingerprint, settings.encoder.pooling]
+    asked = [questions[column].to_pylist() for column in ("question_id", "question", "filing", "gold_pages")]
+    return fingerprint("retrieval_runs", system.parameters(settings), corpus.fingerprint, asked, code)
+
+
+def scores_fingerprint(runs: str, questions: pa.Table) -> str:
+    """Fingerprint of a part of ``retrieval_scores`` made from runs with the fingerprint ``runs``."""
+    gold = [questions[column].to_pylist() for column in ("question_id", "evidence", "gold_pages", "filing")]
+    return fingerprint("retrieval_scores", METRICS_VERSION, runs, gold)

@@ -67,7 +67,9 @@ def test_the_sweep_is_one_run_per_system_over_all_folds(measured: Pipeline) -> N
 
 
 @pytest.mark.parametrize("schedule", OF_THE_BENCHMARK[::2], ids=lambda schedule: schedule.name)
-def test_preparation_and_publishing_are_one_run_each(measured: Pipeline, schedule: dg.ScheduleDefinition) -> None:
+def test_preparation_and_publishing_are_one_run_each(
+    measured: Pipeline, schedule: dg.ScheduleDefinition
+) -> None:
     assert len(evaluate(measured, schedule).run_requests or []) == 1
 
 

@@ -13,7 +13,11 @@ from finrag_pipeline.evaluation.summary import SUMMARY_VERSION, summarise
 from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions
 from finrag_pipeline.orchestration.assets.chunking import filing_chunks
 from finrag_pipeline.orchestration.assets.ingestion import filings
-from finrag_pipeline.orchestration.assets.retrieval import benchmark_filings, retrieval_scores
+from finrag_pipeline.orchestration.assets.retrieval import (
+    benchmark_filings,
+    drop_stale_results,
+    retrieval_scores,
+)
 from finrag_pipeline.orchestration.automation import on_corpus_change
 from finrag_pipeline.orchestration.metadata import picture
 from finrag_pipeline.orchestration.pools import WAREHOUSE
@@ -46,18 +50,23 @@ def system_metrics(
 ) -> dg.MaterializeResult:
     """Mean and document-cluster interval of every metric, system, space and slice."""
     store, values = lake.open(), settings.get()
+    if dropped := drop_stale_results(store, values):
+        context.log.warning(f"no longer measured, run them again: {', '.join(dropped)}")
+    rows = store.read_all("filings", ["filing", "source"]).to_pylist()
+    sources = {row["filing"]: row["source"] for row in rows}
+    questions = store.read("benchmark_questions")
     wanted = fingerprint(
         "system_metrics",
         SUMMARY_VERSION,
         _fingerprints(store, "retrieval_scores"),
+        # What the slices are made of; it does not enter the scores.
+        [questions[name].to_pylist() for name in ("question_id", "question_type", "doc_type", "company")],
+        [sources.get(filing) for filing in questions["filing"].to_pylist()],
         values.evaluation,
         values.seed,
     )
 
     def make() -> pa.Table:
-        rows = store.read_all("filings", ["filing", "source"]).to_pylist()
-        sources = {row["filing"]: row["source"] for row in rows}
-        questions = store.read("benchmark_questions")
         return summarise(
             store.read_all("retrieval_scores"), questions, sources, values.evaluation, values.seed
         )

