@@ -10,7 +10,7 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import Annotated, Any, Literal, Optional
+from typing import Annotated, Any, Literal, NoReturn, Optional
 
 import typer
 from rich.console import Console
@@ -83,6 +83,7 @@ class _Bar:
         )
         self._tasks: dict[str, Any] = {}
         self._begun: dict[str, float] = {}
+        self._done: dict[str, int] = {}
 
     def __enter__(self) -> _Bar:
         self._progress.start()
@@ -95,6 +96,11 @@ class _Bar:
         if stage not in self._tasks:
             self._tasks[stage] = self._progress.add_task(stage, total=total, item=item, rate="")
             self._begun[stage] = time.monotonic()
+        elif done < self._done[stage]:
+            # The stage began anew, for instance the embedding of the next filing.
+            self._progress.reset(self._tasks[stage], total=total)
+            self._begun[stage] = time.monotonic()
+        self._done[stage] = done
         seconds = time.monotonic() - self._begun[stage]
         rate = f"{done / seconds:.2f}/s" if done and seconds > 0.5 else ""
         self._progress.update(self._tasks[stage], completed=done, total=total, item=item, rate=rate)
@@ -377,20 +383,33 @@ def _print_rows(title: str, columns: list[str], rows: list[dict[str, Any]]) -> N
 
 def main() -> None:
     """Entry point; turns errors into one line for people or JSON for programs."""
-    as_json = "--json" in sys.argv
     try:
-        app()
+        code = app(standalone_mode=False)
     except FinragError as error:
-        if as_json:
-            sys.stderr.write(
-                json.dumps({"error": error.reason, "remedy": error.remedy}, ensure_ascii=False) + "\n"
-            )
-        else:
-            err.print(f"error: {error.reason} {error.remedy}", markup=False, soft_wrap=True, style="red")
-        sys.exit(USAGE if isinstance(error, UsageError) else FAILED)
-    except KeyboardInterrupt:
+        _fail(error.reason, error.remedy, USAGE if isinstance(error, UsageError) else FAILED)
+    except (KeyboardInterrupt, typer.Abort):
         err.print("stopped; run the same command again to go on")
         sys.exit(130)
+    except Exception as error:
+        # Typer's own errors: an unknown option, a missing argument, a value of the wrong type.
+        context, message = getattr(error, "ctx", None), getattr(error, "format_message", None)
+        if message is None:
+            raise
+        if type(error).__name__ == "NoArgsIsHelpError":
+            sys.stderr.write(f"{message()}\n")
+            sys.exit(USAGE)
+        command = context.command_path if context else "finrag"
+        _fail(f"{message().rstrip('.')}.", f"See: {command} --help", USAGE)
+    else:
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(reason: str, remedy: str, code: int) -> NoReturn:
+    if "--json" in sys.argv:
+        sys.stderr.write(json.dumps({"error": reason, "remedy": remedy}, ensure_ascii=False) + "\n")
+    else:
+        err.print(f"error: {reason} {remedy}", markup=False, soft_wrap=True, style="red")
+    sys.exit(code)
 
 
 if __name__ == "__main__":

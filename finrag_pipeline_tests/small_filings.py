@@ -33,7 +33,9 @@ def write_pdf(path: Path, pages: Sequence[str], **save: Any) -> Path:
     with pymupdf.open() as document:
         for text in pages:
             page = document.new_page(width=WIDTH, height=HEIGHT)
-            page.insert_textbox(pymupdf.Rect(50, 50, WIDTH - 50, HEIGHT - 50), text, fontsize=11)
+            box = pymupdf.Rect(50, 50, WIDTH - 50, HEIGHT - 50)
+            left = page.insert_textbox(box, text, fontsize=11 if len(text) < 2500 else 4)
+            assert left >= 0, "the text does not fit on the page"
         document.save(path, **save)
     return path
 

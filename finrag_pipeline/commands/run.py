@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +147,7 @@ def index_filings(
     """Run the per-filing job for every filing that is not fresh; failures go into ``outcome``."""
     from finrag_pipeline.orchestration.freshness import stale_filings
     from finrag_pipeline.orchestration.partitions import FILINGS
+    from finrag_pipeline.orchestration.resources.settings import get_encoder
 
     sources = list(sources)
     keys = [source.filing for source in sources]
@@ -154,13 +156,16 @@ def index_filings(
         materialiser.instance.add_dynamic_partitions(FILINGS, new)
     stale = stale_filings(lake, settings, sources, materialiser.instance)
     outcome.fresh = [key for key in keys if key not in stale]
+    encoder = get_encoder(settings, lake)
     for number, key in enumerate(stale):
         progress("index", key, number, len(stale))
+        encoder.listener = partial(progress, "embed", key)
         ended = materialiser.run("index_filing", partition=key)
         if ended.success:
             outcome.indexed.append(key)
         else:
             outcome.failures[key] = _reason(lake, key) or ended.error or "the run failed"
+    encoder.listener = None
     progress("index", "", len(stale), len(stale))
 
 

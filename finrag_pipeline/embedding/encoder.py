@@ -5,7 +5,7 @@ Cheap to make; weights are loaded when the first missing vector is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -30,6 +30,8 @@ class Encoder:
     def __init__(self, settings: EncoderSettings, lake: Lake) -> None:
         self.settings = settings
         self._lake = lake
+        self.listener: Callable[[int, int], None] | None = None
+        """Told how many of how many missing texts are embedded, whoever asked for them."""
 
     @cached_property
     def fingerprint(self) -> str:
@@ -70,7 +72,17 @@ class Encoder:
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> np.ndarray:
         """Unit-length float32 vectors of texts no longer than a window, shape (texts, dimensions)."""
-        return self._cache.embed(texts, lambda: self.embedder, progress)
+        listener, total, done = self.listener, len(self._cache.missing(texts)), 0
+
+        def count(finished: int) -> None:
+            nonlocal done
+            done += finished
+            if progress:
+                progress(finished)
+            if listener:
+                listener(done, total)
+
+        return self._cache.embed(texts, lambda: self.embedder, count)
 
     def embed_queries(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors of questions, kept in the cache; questions longer than a window are cut."""

@@ -84,8 +84,9 @@ def _extract_pdf(path: Path, filing: str, engine: Engine) -> pa.Table:
         if isinstance(result, FilingError):
             raise result
         if isinstance(result, Exception):
+            cause = f"{type(result).__name__}: {result}"
             raise FilingError(
-                f"{path.name}: reading pages {start + 1} to {stop} failed: {result!r}.",
+                f"{path.name}: reading pages {start + 1} to {stop} failed: {cause}.",
                 "Export the filing again, or ingest it as page text (JSONL).",
             ) from result
         tables.append(result)

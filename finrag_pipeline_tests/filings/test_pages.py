@@ -131,7 +131,7 @@ class _FailingEngine:
             "the worker process died (exit code -11)",
         ),
         (WorkerTimeoutError("gave up after 5 s"), "gave up after 5 s"),
-        (MemoryError("out of memory"), "MemoryError: out of memory"),
+        (MemoryError("no memory"), "MemoryError('no memory')"),
     ],
 )
 def test_a_failing_worker_fails_the_filing_with_a_message(tmp_path: Path, error: Exception, why: str) -> None:

@@ -125,10 +125,10 @@ class TestTopDocuments:
     @settings(max_examples=200, deadline=None)
     @given(st.data())
     def test_equals_a_full_sort(self, data: st.DataObject) -> None:
-        size = data.draw(st.sampled_from([0, 1, 5, 63, 64, 65, 127, 128, 129, 640, 1000]))
-        levels = data.draw(st.integers(1, 50))
+        size = data.draw(st.sampled_from([0, 1, 5, 63, 64, 65, 127, 128, 129, 640, 1000, 5003]))
+        levels = data.draw(st.sampled_from([1, 5, 50, 10**6]))
         seed = data.draw(st.integers(0, 2**32 - 1))
-        k = data.draw(st.integers(0, size + 3))
+        k = data.draw(st.integers(0, 12) | st.integers(0, size + 3))
         random = np.random.default_rng(seed)
         scores = (random.integers(-levels, levels, size) / 7).astype(np.float32)  # many ties, some negative
         order = np.lexsort((np.arange(size), -scores))

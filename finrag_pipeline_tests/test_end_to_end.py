@@ -1,0 +1,317 @@
+"""``finrag run`` over the generated sample, and every way to read its results back, as other programs do it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import duckdb
+import pytest
+
+from finrag_pipeline.retrieval.spaces import Space
+from finrag_pipeline.retrieval.systems import SYSTEMS
+from finrag_pipeline.sample.generate import entries
+from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.warehouse import COPIED, VIEWS
+from finrag_pipeline_tests.console import Done, finrag
+from finrag_pipeline_tests.shared_run import sample_lake
+
+pytestmark = pytest.mark.slow
+
+SAMPLE = sorted(entry.name for entry in entries())
+METRIC_KEYS = ["system", "space", "slice", "slice_value", "metric", "k", "mean", "low", "high", "n"]
+
+
+@pytest.fixture(scope="module")
+def run(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Done:
+    return sample_lake(pytestconfig, tmp_path_factory)[1]
+
+
+@pytest.fixture(scope="module")
+def root(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory, run: Done) -> Path:
+    assert run.code == 0, run.err
+    return sample_lake(pytestconfig, tmp_path_factory)[0]
+
+
+@pytest.fixture(scope="module")
+def metrics(root: Path) -> list[dict[str, Any]]:
+    done = finrag(root, "metrics", "--json")
+    assert done.code == 0, done.err
+    return list(done.json())
+
+
+@pytest.fixture(scope="module")
+def warehouse(root: Path) -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(str(root / "warehouse.duckdb"), read_only=True)
+
+
+def test_the_run_says_what_it_did(run: Done, root: Path) -> None:
+    report = run.json()
+    assert list(report) == [
+        "source",
+        "filings",
+        "indexed",
+        "fresh",
+        "failures",
+        "warnings",
+        "report",
+        "seconds",
+    ]
+    assert report["source"] == "sample" and report["filings"] == len(SAMPLE)
+    assert report["indexed"] == SAMPLE and report["fresh"] == [] and report["failures"] == []
+    assert report["report"] == str(root / "report" / "index.html")
+    assert report["seconds"] > 0
+
+
+def test_metrics_hold_every_system_space_slice_and_metric(metrics: list[dict[str, Any]]) -> None:
+    assert all(list(row) == METRIC_KEYS for row in metrics)
+    series: dict[tuple[str, str], set[tuple[str, str, str, int]]] = defaultdict(set)
+    for row in metrics:
+        key = row["system"], row["space"], row["metric"], row["k"]
+        assert key not in series[row["slice"], row["slice_value"]], f"{key} stands there twice"
+        series[row["slice"], row["slice_value"]].add(key)
+    cuts = {(row["metric"], row["k"]) for row in metrics}
+    assert {m for m, _ in cuts} >= {"doc_rec", "page_rec", "max_bleu", "max_rouge_l", "ndcg", "mrr", "hit"}
+    assert {("doc_rec", 5), ("page_rec", 5), ("ndcg", 10), ("mrr", 0)} <= cuts
+    everything = {(s, space.value, m, k) for s, space, (m, k) in product(SYSTEMS, Space, cuts)}
+    for where, found in series.items():
+        assert found == everything, where
+    assert {name for name, _ in series} == {"all", "question_type", "doc_type", "company", "source"}
+    assert {value for name, value in series if name == "doc_type"} == {"10-K", "10-Q", "8-K", "EARNINGS"}
+    assert {value for name, value in series if name == "source"} == {"pdf", "page_text"}
+
+
+def test_metrics_are_means_with_their_intervals(metrics: list[dict[str, Any]]) -> None:
+    for row in metrics:
+        assert 0.0 <= row["mean"] <= 1.0 and row["n"] >= 1
+        assert (row["low"] is None) == (row["high"] is None)
+        if row["low"] is not None:
+            assert (
+                0.0 <= row["low"] <= row["mean"] + 1e-12 and row["mean"] <= row["high"] + 1e-12 <= 1.0 + 1e-9
+            )
+    sizes = defaultdict(set)
+    for row in metrics:
+        sizes[row["slice"], row["slice_value"]].add(row["n"])
+    assert all(len(n) == 1 for n in sizes.values()), "every series of a slice is over the same questions"
+    (all_questions,) = sizes["all", "all"]
+    for name in ("question_type", "doc_type", "company", "source"):
+        assert sum(min(n) for (s, _), n in sizes.items() if s == name) == all_questions
+
+
+def test_an_oracle_finds_at_least_what_its_parent_finds(metrics: list[dict[str, Any]]) -> None:
+    mean = {
+        (row["system"], row["space"], row["metric"], row["k"]): row["mean"]
+        for row in metrics
+        if row["slice"] == "all"
+    }
+    for system in ("bm25", "dense"):  # a fusion re-ranks, so that nothing is certain of it
+        for k in (1, 5, 20):
+            values = [mean[system, space, "page_rec", k] for space in ("corpus", "filing", "pages")]
+            assert values == sorted(values)
+        assert mean[system, "filing", "doc_rec", 1] == mean[system, "pages", "doc_rec", 1] == 1.0
+    assert mean["hybrid_rrf", "corpus", "page_rec", 5] > 0.3, "the sample can be answered"
+
+
+def test_slices_can_be_asked_for_one_at_a_time(root: Path, metrics: list[dict[str, Any]]) -> None:
+    rows = finrag(root, "metrics", "--by", "doc_type", "--json").json()
+    assert rows == [row for row in metrics if row["slice"] in ("all", "doc_type")]
+    table = finrag(root, "metrics", "--by", "company")
+    assert table.code == 0 and "hybrid_rrf" in table.out and "Torvexley" in table.out
+
+
+def test_every_mean_is_a_view_on_rows_about_one_question(
+    warehouse: duckdb.DuckDBPyConnection, metrics: list[dict[str, Any]]
+) -> None:
+    rows = warehouse.execute(
+        "SELECT s.system, s.space, q.doc_type, s.metric, s.k, avg(s.value), count(*) "
+        "FROM retrieval_scores s JOIN benchmark_questions q USING (question_id) "
+        "WHERE q.status = 'measured' GROUP BY ALL"
+    ).fetchall()
+    means = {tuple(row[:5]): (row[5], row[6]) for row in rows}
+    compared = [row for row in metrics if row["slice"] == "doc_type"]
+    assert compared
+    for row in compared:
+        mean, n = means[row["system"], row["space"], row["slice_value"], row["metric"], row["k"]]
+        assert mean == pytest.approx(row["mean"], abs=1e-12) and n == row["n"]
+
+
+def test_the_warehouse_holds_every_table(warehouse: duckdb.DuckDBPyConnection, root: Path) -> None:
+    names = {
+        name for (name,) in warehouse.execute("SELECT table_name FROM information_schema.tables").fetchall()
+    }
+    assert names == {*COPIED, *VIEWS, "ledger"}
+
+    def value(sql: str) -> Any:
+        (row,) = warehouse.execute(sql).fetchall()
+        return row[0]
+
+    assert value("SELECT count(*) FROM filings WHERE status = 'ok'") == len(SAMPLE)
+    assert value("SELECT count(*) FROM filing_pages") == value("SELECT sum(pages) FROM filings")
+    assert value("SELECT max(tokens) FROM filing_chunks") <= 1024
+    assert value("SELECT count(*) FROM benchmark_questions WHERE status <> 'measured'") == 0
+    assert value("SELECT count(*) FROM benchmark_questions WHERE list_contains(gold_pages, 0)") >= 1
+    assert value("SELECT count(DISTINCT fold) FROM folds") >= 2
+    assert value("SELECT count(DISTINCT (question_id, system, space)) FROM retrieval_runs") == value(
+        "SELECT count(*) FROM benchmark_questions"
+    ) * len(SYSTEMS) * len(Space)
+    outcomes = warehouse.execute("SELECT outcome, count(*) FROM ledger GROUP BY ALL").fetchall()
+    assert dict(outcomes).keys() == {"materialised"}
+    comment = value(
+        "SELECT comment FROM duckdb_columns() WHERE table_name = 'filings' AND column_name = 'period_end'"
+    )
+    assert comment.startswith("Last day of the period")
+
+
+def test_the_identity_of_the_filings_is_read_from_their_covers(root: Path) -> None:
+    rows = {row["filing"]: row for row in finrag(root, "filings", "--json").json()}
+    assert sorted(rows) == SAMPLE
+    for entry in entries():
+        row = rows[entry.name]
+        assert row["status"] == "ok" and row["conflicts"] == [], row
+        assert row["source"] == ("page_text" if entry.as_text else "pdf")
+        assert row["form"] == {"10k": "10-K", "10q": "10-Q", "8k": "8-K", "earnings": "EARNINGS"}[entry.kind]
+        assert row["fiscal_year"] == entry.period and row["pages"] >= 1
+    assert finrag(root, "filings", "--failed", "--json").json() == []
+
+
+@pytest.mark.parametrize("system", list(SYSTEMS))
+def test_search_answers_in_the_documented_form(root: Path, system: str) -> None:
+    question = "capital expenditure of Torvexley in 2023"
+    done = finrag(root, "search", question, "--system", system, "-k", "3", "--json")
+    assert done.code == 0 and done.err == "", done.err
+    answer = done.json()
+    assert list(answer) == ["question", "system", "results", "seconds"]
+    assert (answer["question"], answer["system"]) == (question, system)
+    assert [hit["rank"] for hit in answer["results"]] == [1, 2, 3]
+    for hit in answer["results"]:
+        assert list(hit) == ["rank", "filing", "page", "page_label", "chunk_id", "score", "snippet", "why"]
+        assert hit["filing"] in SAMPLE and hit["page"] >= 0 and hit["page_label"]
+        assert hit["chunk_id"].startswith(f"{hit['filing']}/p{hit['page']}/")
+        assert hit["snippet"] and hit["why"] and "\n" not in hit["snippet"]
+    scores = [hit["score"] for hit in answer["results"]]
+    assert scores == sorted(scores, reverse=True)
+    assert any(hit["filing"].startswith("TORVEXLEY") for hit in answer["results"])
+
+
+def test_search_can_be_kept_to_one_filing(root: Path) -> None:
+    filing = "SUNDREVALE_2022_10K"
+    done = finrag(
+        root, "search", "revenue", "--filing", filing, "-k", "2", "--json", "--system", "hybrid_rrf"
+    )
+    assert {hit["filing"] for hit in done.json()["results"]} == {filing}
+    people = finrag(root, "search", "revenue", "--filing", filing, "--system", "bm25", "-k", "1")
+    assert people.code == 0 and filing in people.out and "page " in people.out
+
+
+def test_systems_are_listed_in_every_space(root: Path) -> None:
+    rows = finrag(root, "systems", "--json").json()
+    assert all(list(row) == ["name", "source", "space", "status", "why"] for row in rows)
+    assert {(row["name"], row["space"]) for row in rows} == {
+        (s, space.value) for s in SYSTEMS for space in Space
+    }
+    assert {row["status"] for row in rows} == {"runnable"}
+
+
+def test_exported_runs_give_other_evaluators_our_figures(
+    root: Path, tmp_path: Path, metrics: list[dict[str, Any]]
+) -> None:
+    import ir_measures
+
+    done = finrag(root, "export-run", "dense", "--level", "page", "-k", "5", "--to", tmp_path, "--json")
+    exported = done.json()
+    assert exported == {
+        "run": str(tmp_path / "dense.corpus.page.run"),
+        "qrels": str(tmp_path / "page.qrels"),
+        "format": "trec",
+    }
+    qrels = list(ir_measures.read_trec_qrels(exported["qrels"]))
+    found = ir_measures.calc_aggregate(
+        [ir_measures.R @ 5], qrels, list(ir_measures.read_trec_run(exported["run"]))
+    )
+    (ours,) = (
+        row["mean"]
+        for row in metrics
+        if (row["system"], row["space"], row["slice"], row["metric"], row["k"])
+        == ("dense", "corpus", "all", "page_rec", 5)
+    )
+    assert found[ir_measures.R @ 5] == pytest.approx(ours, abs=1e-9)
+
+
+def test_the_report_can_be_opened(root: Path) -> None:
+    text = (root / "report" / "index.html").read_text(encoding="utf-8")
+    assert "</html>" in text and "http://" not in text.replace("http://www.w3.org", "")
+    for name in (*SYSTEMS, *SAMPLE):
+        assert name in text
+    assert str(root) not in text, "a report that is handed on names no folder of its maker"
+
+
+def test_the_doctor_finds_nothing_broken(root: Path) -> None:
+    done = finrag(root, "doctor", "--json")
+    assert done.code == 0, done.out
+    findings = {finding["check"]: finding for finding in done.json()}
+    assert all(list(finding) == ["check", "status", "found", "remedy"] for finding in findings.values())
+    assert {finding["status"] for finding in findings.values()} <= {"ok", "gap"}
+    assert all(finding["remedy"] for finding in findings.values() if finding["status"] == "gap")
+    for check in ("dagster", "encoder", "lake", "failures", "dagster instance"):
+        assert findings[check]["status"] == "ok", findings[check]
+    assert f"{len(SAMPLE)} filings" in findings["lake"]["found"]
+
+
+def stamps(root: Path) -> dict[str, int]:
+    """Modification time of every result in the lake."""
+    return {
+        str(path.relative_to(root)): path.stat().st_mtime_ns
+        for folder in ("parquet", "bm25", "lance", "report", "filings", "ledger", "benchmarks")
+        for path in sorted((root / folder).rglob("*"))
+        if path.is_file()
+    } | {"warehouse": (root / "warehouse.duckdb").stat().st_mtime_ns}
+
+
+def test_a_second_run_does_nothing(root: Path, metrics: list[dict[str, Any]]) -> None:
+    def launched() -> int:
+        with dg.DagsterInstance.from_config(str(root / "dagster_home")) as instance:
+            return len(instance.get_runs())
+
+    before, runs = stamps(root), launched()
+    done = finrag(root, "run", "--json")
+    assert done.code == 0
+    report = done.json()
+    assert report["indexed"] == [] and report["fresh"] == SAMPLE and report["failures"] == []
+    assert launched() == runs, "nothing is launched when nothing has changed"
+    changed = {name for name, stamp in stamps(root).items() if before.get(name) != stamp}
+    # Registering the benchmark writes its record anew, with the same contents.
+    assert not {name for name in changed if not name.startswith("benchmarks/")}
+
+
+def test_the_lake_holds_no_leftovers(root: Path) -> None:
+    assert Lake(root).leftovers(older_than=0.0) == []
+    done = finrag(root, "clean")
+    assert done.code == 0 and "removed 0 files" in done.out
+
+
+def test_the_command_prints_its_dagster_home(root: Path) -> None:
+    home = Path(finrag(root, "home").out.strip())
+    assert home == root / "dagster_home" and (home / "dagster.yaml").is_file()
+
+
+def test_the_installed_script_is_the_same_command(root: Path) -> None:
+    import shutil
+    import subprocess
+    import sys
+
+    from finrag_pipeline_tests.console import environment
+
+    script = shutil.which(
+        "finrag", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    )
+    if script is None:
+        pytest.skip("the package is not installed, only importable")
+    done = subprocess.run(
+        [script, "systems", "--json"], env=environment(root), capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0 and len(json.loads(done.stdout)) == len(SYSTEMS) * len(Space)
