@@ -84,9 +84,8 @@ def _extract_pdf(path: Path, filing: str, engine: Engine) -> pa.Table:
         if isinstance(result, FilingError):
             raise result
         if isinstance(result, Exception):
-            cause = f"{type(result).__name__}: {result}"
             raise FilingError(
-                f"{path.name}: reading pages {start + 1} to {stop} failed: {cause}.",
+                f"{path.name}: reading pages {start + 1} to {stop} failed: {result!r}.",
                 "Export the filing again, or ingest it as page text (JSONL).",
             ) from result
         tables.append(result)
