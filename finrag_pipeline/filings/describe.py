@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from finrag_pipeline.engine import Engine
 from finrag_pipeline.errors import FilingError
 from finrag_pipeline.filings.declared import DeclaredIdentity, declared_from_document_information
 from finrag_pipeline.filings.identity import FilingIdentity, find_conflicts, merge_declared, read_identity
@@ -52,6 +53,28 @@ def describe_filing(path: Path, source: FilingSource) -> pa.Table:
     return pa.Table.from_pylist(
         [_row(source, pages, identity, declared, conflicts, warnings, failure)], schema=FILINGS
     )
+
+
+def describe_in_worker(path: Path, source: FilingSource, engine: Engine) -> pa.Table:
+    """`describe_filing` in a worker process: a file that crashes or hangs the PDF reader harms nobody else.
+
+    Args:
+        path: the original.
+        source: how it arrived.
+        engine: runs the reader.
+
+    Returns:
+        One row of ``filings``.
+    """
+    (result,) = engine.map(describe_filing, [(path, source)])
+    if not isinstance(result, Exception):
+        return result
+    failure = FilingError(
+        f"{source.file_name}: reading its cover failed: {result}.",
+        "Export the filing again, or ingest it as page text (JSONL).",
+    )
+    row = _row(source, 0, FilingIdentity(), declared_from_name(source.filing), [], [], failure)
+    return pa.Table.from_pylist([row], schema=FILINGS)
 
 
 def _identity(path: Path, kind: str, pages: int) -> FilingIdentity:

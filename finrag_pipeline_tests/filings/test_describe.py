@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pymupdf
 import pytest
 
-from finrag_pipeline.filings.describe import describe_filing
+from finrag_pipeline.engine import LocalEngine, WorkerCrashError, WorkerTimeoutError
+from finrag_pipeline.filings.describe import describe_filing, describe_in_worker
 from finrag_pipeline.filings.intake import FilingSource, accept, original_path
 from finrag_pipeline.schemas import conform
 from finrag_pipeline.storage.lake import Lake
@@ -111,3 +113,47 @@ def test_declared_values_of_an_unknown_kind_do_no_harm(lake: Lake, tmp_path: Pat
     source = FilingSource("a", "a.pdf", "pdf", 0, "0" * 64, "a.pdf", {"company": None, "doc_period": "soon"})
     row = describe_filing(small_filings.zero_bytes(tmp_path / "a.pdf"), source).to_pylist()[0]
     assert (row["status"], row["declared_year"]) == ("failed", None)
+
+
+class TestInWorker:
+    def test_the_same_row(self, lake: Lake, tmp_path: Path) -> None:
+        engine = LocalEngine(workers=1, timeout=60.0)
+        try:
+            for path in (
+                small_filings.annual_report(tmp_path / "ALDER_2021_10K.pdf", "Alder Corp", 2021),
+                small_filings.zero_bytes(tmp_path / "EMPTY_2020_10K.pdf"),
+            ):
+                source = accept(lake, path)
+                original = Path(original_path(lake, source))
+                assert describe_in_worker(original, source, engine).equals(describe_filing(original, source))
+        finally:
+            engine.close()
+
+    @pytest.mark.parametrize(
+        "error",
+        [
+            WorkerCrashError("the worker process died (exit code -11)"),
+            WorkerTimeoutError("gave up after 300 s"),
+            ValueError("odd"),
+        ],
+    )
+    def test_a_reader_that_dies_or_hangs_becomes_a_row_that_says_so(
+        self, lake: Lake, tmp_path: Path, error: Exception
+    ) -> None:
+        class Failing:
+            workers = 1
+
+            def map(self, function: Callable[..., Any], items: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
+                return iter([error] * len(items))
+
+        source = accept(
+            lake, small_filings.annual_report(tmp_path / "ALDER 2021 10K.pdf", "Alder Corp", 2021)
+        )
+        table = describe_in_worker(Path(original_path(lake, source)), source, Failing())
+        (row,) = conform(table, "filings").to_pylist()
+        assert (row["status"], row["reason"]) == (
+            "failed",
+            f"ALDER 2021 10K.pdf: reading its cover failed: {error}.",
+        )
+        assert "page text" in row["remedy"]
+        assert (row["declared_form"], row["declared_year"]) == ("10-K", 2021)
