@@ -1,6 +1,6 @@
 """The command line ``finrag``: the same graph as the Dagster UI, and answers from the index.
 
-Exit codes: 0 all done; 1 it failed; 2 wrong usage; 3 done, but some filings failed.
+Exit codes: 0 all done; 1 it failed; 2 wrong usage; 3 done, but some filings failed; 130 stopped by Ctrl-C.
 Errors go to stderr: one line for people, ``{"error", "remedy"}`` with ``--json``.
 """
 
@@ -27,7 +27,7 @@ from rich.table import Table
 from finrag_pipeline.errors import FinragError, UsageError
 from finrag_pipeline.settings import Settings, get_settings
 
-FAILED, USAGE, PARTLY = 1, 2, 3
+FAILED, USAGE, PARTLY, STOPPED = 1, 2, 3, 130
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -388,8 +388,7 @@ def main() -> None:
     except FinragError as error:
         _fail(error.reason, error.remedy, USAGE if isinstance(error, UsageError) else FAILED)
     except (KeyboardInterrupt, typer.Abort):
-        err.print("stopped; run the same command again to go on")
-        sys.exit(130)
+        code = STOPPED
     except Exception as error:
         # Typer's own errors: an unknown option, a missing argument, a value of the wrong type.
         context, message = getattr(error, "ctx", None), getattr(error, "format_message", None)
@@ -400,8 +399,9 @@ def main() -> None:
             sys.exit(USAGE)
         command = context.command_path if context else "finrag"
         _fail(f"{message().rstrip('.')}.", f"See: {command} --help", USAGE)
-    else:
-        sys.exit(code if isinstance(code, int) else 0)
+    if code == STOPPED:  # Typer makes a keyboard interrupt into this code
+        _fail("Stopped.", "Run the same command again to go on: what is done is kept.", STOPPED)
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 def _fail(reason: str, remedy: str, code: int) -> NoReturn:

@@ -75,7 +75,11 @@ class Materialiser:
         tags: Mapping[str, str] | None = None,
         assets: Sequence[str] | None = None,
     ) -> JobOutcome:
-        """Run a job, or some of its assets, and tell how it ended; never raises for a failing step."""
+        """Run a job, or some of its assets, and tell how it ended; never raises for a failing step.
+
+        Raises:
+            KeyboardInterrupt: it was stopped from the keyboard, which Dagster takes for a failing step.
+        """
         import dagster as dg
 
         result = self._definitions.resolve_job_def(job).execute_in_process(
@@ -86,7 +90,19 @@ class Materialiser:
             raise_on_error=False,
             asset_selection=[dg.AssetKey(name) for name in assets] if assets else None,
         )
+        if not result.success and _was_interrupted(result):
+            raise KeyboardInterrupt
         return JobOutcome(result.success, None if result.success else _first_error(result))
+
+
+def _was_interrupted(result: dg.ExecuteInProcessResult) -> bool:
+    for event in result.all_events:
+        error = event.step_failure_data.error if event.is_step_failure else None
+        while error is not None:
+            if error.cls_name == "DagsterExecutionInterruptedError":
+                return True
+            error = error.cause
+    return False
 
 
 def _first_error(result: dg.ExecuteInProcessResult) -> str:

@@ -13,6 +13,7 @@ from finrag_pipeline.errors import BenchmarkError, FilingError, FinragError, Usa
 from finrag_pipeline.evaluation.benchmark_registry import register_benchmark
 from finrag_pipeline.evaluation.questions import find_document_information, read_document_information
 from finrag_pipeline.filings.intake import FilingSource, accept, find_source
+from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.filings.source_folder import SourceFolder, read_source_folder
 from finrag_pipeline.retrieval.systems import SYSTEMS, get_system
 from finrag_pipeline.settings import Settings
@@ -70,7 +71,13 @@ def run(
         if folder.questions is None:
             _run_or_raise(materialiser, "publish", progress, "warehouse", assets=["warehouse"])
         else:
-            measure(materialiser, lake, settings, chosen, outcome, progress)
+            try:
+                measure(materialiser, lake, settings, chosen, outcome, progress)
+            except FinragError as error:
+                if not outcome.failures:
+                    raise
+                failed = "; ".join(f"{name}: {text}" for name, text in outcome.failures.items())
+                raise FinragError(f"{error.reason} Before that: {failed}", error.remedy) from error
     return outcome
 
 
@@ -78,16 +85,22 @@ def ingest(settings: Settings, files: Sequence[Path], progress: Progress) -> Run
     """Bring single files into the lake and make them searchable; benchmarks keep their corpus."""
     lake = Lake(settings.lake)
     outcome = RunReport("files", len(files))
-    accepted = []
+    accepted: dict[str, FilingSource] = {}
     for number, path in enumerate(files):
         progress("accept", path.name, number, len(files))
+        if (filing := filing_id(path.name)) in accepted:
+            # The second of two files of one name would silently take the place of the first.
+            outcome.failures[str(path)] = (
+                f"Another file given is filing '{filing}' already. Rename one."
+            )
+            continue
         try:
-            accepted.append(accept(lake, path, max_bytes=settings.max_filing_bytes))
+            accepted[filing] = accept(lake, path, max_bytes=settings.max_filing_bytes)
         except FilingError as error:
             outcome.failures[path.name] = str(error)
     if accepted:
         with open_materialiser(settings) as materialiser:
-            index_filings(materialiser, lake, settings, accepted, outcome, progress)
+            index_filings(materialiser, lake, settings, accepted.values(), outcome, progress)
             _run_or_raise(materialiser, "publish", progress, "warehouse", assets=["warehouse"])
     return outcome
 

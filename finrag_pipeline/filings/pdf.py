@@ -25,7 +25,7 @@ from finrag_pipeline.schemas import FILING_PAGES, WORD
 if TYPE_CHECKING:
     import pymupdf
 
-PDF_READER_VERSION = "1"
+PDF_READER_VERSION = "2"
 _TAIL = 2048
 # Text drawn as outlines (a page without words) fills a shape per letter; ornaments are fewer.
 _MANY_SHAPES = 100

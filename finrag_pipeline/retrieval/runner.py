@@ -68,6 +68,11 @@ def rank(
     ]
     if system.fusion is None:
         return rankings[0]
+    # A chunk that shares no term with the question has no rank among those that do.
+    rankings = [
+        [hit for hit in ranking if stage != "bm25" or hit.score > 0]
+        for stage, ranking in zip(system.first_stages, rankings, strict=True)
+    ]
     return _fused(system, rankings, corpus.settings.retrieval.rrf_k, depth)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from finrag_pipeline.errors import UsageError
 from finrag_pipeline.settings import Settings
 
-SYSTEMS_VERSION = "1"
+SYSTEMS_VERSION = "2"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import dagster as dg
 import pyarrow as pa
 
 from finrag_pipeline.errors import FilingError, FinragError
-from finrag_pipeline.filings.describe import describe_filing
+from finrag_pipeline.filings.describe import describe_in_worker
 from finrag_pipeline.filings.intake import collect_from_inbox, get_source, original_path
 from finrag_pipeline.filings.pages import extract_pages
 from finrag_pipeline.orchestration.automation import on_changed_data
@@ -49,7 +49,7 @@ OWNERS = ["team:data-engineering"]
     ],
 )
 def filings(
-    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
+    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource, engine: EngineResource
 ) -> Iterator[dg.MaterializeResult]:
     """Identity of a filing, read from its cover page and checked against its name and declared identity.
 
@@ -65,7 +65,7 @@ def filings(
 
         def make() -> pa.Table:
             with store.local_copy(original_path(store, source)) as path:
-                return describe_filing(path, source)
+                return describe_in_worker(path, source, engine.open())
 
         step = part_step(
             store, "filings", key, {"filing": key}, filings_fingerprint(source), make, context.run.run_id

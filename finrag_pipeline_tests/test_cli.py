@@ -1,0 +1,218 @@
+"""The command line where something is missing or wrong: exit codes, one line for people, JSON for programs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from finrag_pipeline import cli
+from finrag_pipeline.settings import get_settings
+from finrag_pipeline_tests import small_filings
+from finrag_pipeline_tests.console import Done, environment, finish, finrag, start
+from finrag_pipeline_tests.shared_run import new_lake, sample_lake
+
+Call = Callable[..., Done]
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Calls the entry point in this process, on an empty lake unless another is given."""
+
+    def run(*arguments: str | Path, lake: Path | None = None, **extra: str) -> Done:
+        for name, value in environment(lake or tmp_path / "lake", **extra).items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(sys, "argv", ["finrag", *map(str, arguments)])
+        get_settings.cache_clear()
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as exit_:
+            cli.main()
+        get_settings.cache_clear()
+        out, err = capsys.readouterr()
+        return Done(int(exit_.value.code or 0), out, err)
+
+    return run
+
+
+@pytest.fixture
+def sample(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root, run = sample_lake(pytestconfig, tmp_path_factory)
+    assert run.code == 0, run.err
+    return root
+
+
+FAILS = {
+    "nothing measured": (["metrics"], 1, "There is no warehouse", "finrag run"),
+    "nothing to search": (["search", "revenue"], 1, "holds nothing to search", "finrag ingest"),
+    "nothing to export": (["export-run", "bm25"], 1, "holds no run of bm25", "finrag run --systems bm25"),
+    "no such system": (
+        ["export-run", "oracle9"],
+        2,
+        "no retrieval system 'oracle9'",
+        "bm25, dense, hybrid_rrf",
+    ),
+    "no such space": (
+        ["export-run", "bm25", "--space", "moon"],
+        2,
+        "no space 'moon'",
+        "corpus, filing, pages",
+    ),
+    "no such slice": (["metrics", "--by", "colour"], 2, "no slice 'colour'", "question_type"),
+    "no such system to run": (["run", "--systems", "bm26"], 2, "no retrieval system 'bm26'", "bm25"),
+    "no such filing to run": (
+        ["run", "--filings", "NOBODY_10K"],
+        2,
+        "holds no filing NOBODY_10K",
+        "Choose among",
+    ),
+    "no such source": (["run", "--source", "nowhere"], 1, "nowhere is not a folder", "--source"),
+    "no limit below one": (["run", "--limit", "0"], 2, "--limit", "finrag run --help"),
+    "no number": (["search", "x", "-k", "two"], 2, "'-k'", "finrag search --help"),
+    "no such option": (["metrics", "--nope"], 2, "No such option: --nope.", "finrag metrics --help"),
+    "no such command": (["dance"], 2, "No such command 'dance'.", "finrag --help"),
+    "missing argument": (["search"], 2, "Missing argument 'question'.", "finrag search --help"),
+}
+
+
+@pytest.mark.parametrize("case", FAILS)
+def test_errors_say_what_is_wrong_and_what_to_do(call: Call, case: str) -> None:
+    arguments, code, reason, remedy = FAILS[case]
+    for_programs = call(*arguments, "--json")
+    assert (for_programs.code, for_programs.out) == (code, "")
+    error = for_programs.error()
+    assert reason in error["error"] and remedy in error["remedy"], error
+
+    for_people = call(*arguments)
+    assert (for_people.code, for_people.out) == (code, "")
+    assert for_people.err == f"error: {error['error']} {error['remedy']}\n"
+
+
+def test_settings_that_make_no_sense_name_the_variable(call: Call) -> None:
+    done = call("metrics", "--json", FINRAG_WORKERS="none")
+    assert done.code == 2
+    assert "FINRAG_WORKERS" in done.error()["error"]
+    assert "FINRAG_CHUNKS__TOKENS" in call("systems", "--json", FINRAG_CHUNKS__TOKENS="1").error()["error"]
+
+
+def test_an_empty_lake_can_be_looked_at(call: Call, tmp_path: Path) -> None:
+    assert call("filings", "--json").json() == []
+    assert call("filings").code == 0
+    assert call("clean").out.startswith("removed 0 files")
+    assert {row["status"] for row in call("systems", "--json").json()} == {"runnable"}
+    doctor = call("doctor", "--json")
+    assert doctor.code == 0, doctor.out
+    assert "0 filings" in next(f["found"] for f in doctor.json() if f["check"] == "lake")
+
+
+def test_without_its_model_a_system_says_why_it_cannot_run(call: Call) -> None:
+    rows = call("systems", "--json", FINRAG_ENCODER__NAME="nobody/no-such-model").json()
+    status = {row["name"]: (row["status"], row["why"]) for row in rows if row["space"] == "corpus"}
+    assert status["bm25"] == ("runnable", "")
+    for name in ("dense", "hybrid_rrf"):
+        assert status[name][0] == "not run" and "nobody/no-such-model" in status[name][1]
+    doctor = call("doctor", "--json", FINRAG_ENCODER__NAME="nobody/no-such-model")
+    assert doctor.code == 1
+    broken = [finding for finding in doctor.json() if finding["status"] == "broken"]
+    assert [finding["check"] for finding in broken] == ["encoder"] and broken[0]["remedy"]
+
+
+def test_the_option_for_the_lake_goes_before_the_environment(call: Call, tmp_path: Path) -> None:
+    assert (
+        str(tmp_path / "other")
+        in call("--lake", str(tmp_path / "other"), "metrics", "--json").error()["error"]
+    )
+
+
+def test_help_is_worth_reading(call: Call) -> None:
+    done = call("run", "--help")
+    assert done.code == 0 and "What is fresh is not" in " ".join(done.out.split())
+    for name in ("run", "ingest", "search", "systems", "metrics", "export-run", "filings", "fetch", "doctor"):
+        text = call(name, "--help").out
+        assert "Usage:" in text and len(text) > 300, name
+    bare = call()
+    assert bare.code == 2 and "Commands" in bare.out + bare.err
+
+
+@pytest.mark.slow
+def test_search_refuses_what_it_cannot_answer(call: Call, sample: Path) -> None:
+    for arguments, reason in (
+        (["search", "   "], "The question is empty."),
+        (["search", "x" * 20_001], "The question has 20,001 characters."),
+        (["search", "revenue", "-k", "0"], "k is 0."),
+        (["search", "revenue", "--system", "bm26"], "There is no retrieval system 'bm26'."),
+        (["search", "revenue", "--filing", "NOBODY_10K"], "The lake holds no filing 'NOBODY_10K'."),
+    ):
+        done = call(*arguments, "--json", lake=sample)
+        assert done.code == 2 and done.out == "", arguments
+        assert done.error()["error"] == reason
+
+
+@pytest.mark.slow
+def test_odd_questions_are_questions(call: Call, sample: Path) -> None:
+    for question in ("'; DROP TABLE filings; --", "💰 €uro?", '\\ " %_', "the", "zzzzqqq"):
+        for system in ("bm25", "dense"):
+            done = call("search", question, "--system", system, "--json", lake=sample)
+            assert done.code == 0, done.err
+            assert done.json()["question"] == question and len(done.json()["results"]) == 5
+
+
+@pytest.mark.slow
+def test_a_damaged_warehouse_is_named_with_its_remedy(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "lake").mkdir()
+    (tmp_path / "lake" / "warehouse.duckdb").write_bytes(b"not a database" * 1000)
+    done = call("metrics", "--json")
+    assert done.code == 1
+    assert (
+        "warehouse.duckdb cannot be opened" in done.error()["error"] and "Delete it" in done.error()["remedy"]
+    )
+
+
+@pytest.mark.slow
+def test_ingest_makes_files_searchable_and_names_those_it_refuses(
+    tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    root = new_lake(pytestconfig, tmp_path / "lake")
+    good = small_filings.annual_report(tmp_path / "ALDER_2021_10K.pdf", "Alder Corp", 2021)
+    spread = tmp_path / "table.xlsx"
+    spread.write_bytes(b"PK")
+    done = finrag(root, "ingest", good, spread, tmp_path / "missing.pdf", "--json")
+    assert done.code == 3, done.err
+    report = done.json()
+    assert report["indexed"] == ["ALDER_2021_10K"] and report["filings"] == 3
+    failures = {failure["filing"]: failure["error"] for failure in report["failures"]}
+    assert failures["table.xlsx"].startswith("table.xlsx is neither a PDF nor page text. ")
+    assert failures["missing.pdf"].startswith("missing.pdf cannot be read: ")
+    assert finrag(root, "search", "revenue of division 1", "--json").json()["results"][0]["page"] == 1
+
+    again = finrag(root, "ingest", good, "--json")
+    assert again.code == 0 and again.json()["fresh"] == ["ALDER_2021_10K"]
+    nothing = finrag(root, "ingest", spread)
+    assert nothing.code == 3 and "failed: table.xlsx: table.xlsx is neither" in nothing.err
+
+
+@pytest.mark.slow
+def test_ctrl_c_stops_the_whole_run(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    """Dagster takes the interrupt for a failing step; the command must not go on with the next filing."""
+    root = new_lake(pytestconfig, tmp_path / "lake")
+    for n in range(4):
+        small_filings.annual_report(
+            tmp_path / "pdfs" / f"F{n}_2020_10K.pdf", f"Number {n} Corp", 2020, pages=20
+        )
+    process = start(root, "run", "--source", tmp_path / "pdfs", "--json")
+    first = root / "ledger" / "filing_chunks" / "F0_2020_10K.json"
+    deadline = time.monotonic() + 120
+    while not first.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGINT)
+    done = finish(process)
+    assert done.code == 130, (done.out, done.err)
+    assert done.error()["error"] == "Stopped." and "same command again" in done.error()["remedy"]
+    assert not (root / "warehouse.duckdb").exists()
+
+    done = finrag(root, "run", "--source", tmp_path / "pdfs", "--json")
+    assert done.code == 0 and len(done.json()["indexed"]) + len(done.json()["fresh"]) == 4
