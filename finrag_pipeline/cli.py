@@ -77,7 +77,7 @@ class _Bar:
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[item]}"),
+            TextColumn("{task.fields[item]}", markup=False),
             console=err,
             disable=silent,
         )
@@ -86,13 +86,15 @@ class _Bar:
         self._done: dict[str, int] = {}
 
     def __enter__(self) -> _Bar:
-        self._progress.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._progress.stop()
+        if self._tasks:
+            self._progress.stop()
 
     def __call__(self, stage: str, item: str, done: int, total: int) -> None:
+        if not self._tasks:  # not before: a bar without stages would leave an empty line
+            self._progress.start()
         if stage not in self._tasks:
             self._tasks[stage] = self._progress.add_task(stage, total=total, item=item, rate="")
             self._begun[stage] = time.monotonic()

@@ -168,7 +168,7 @@ def test_a_damaged_warehouse_is_named_with_its_remedy(call: Call, tmp_path: Path
     done = call("metrics", "--json")
     assert done.code == 1
     assert (
-        "warehouse.duckdb cannot be opened" in done.error()["error"] and "Delete it" in done.error()["remedy"]
+        "warehouse.duckdb cannot be read" in done.error()["error"] and "Delete it" in done.error()["remedy"]
     )
 
 
@@ -191,8 +191,9 @@ def test_ingest_makes_files_searchable_and_names_those_it_refuses(
 
     again = finrag(root, "ingest", good, "--json")
     assert again.code == 0 and again.json()["fresh"] == ["ALDER_2021_10K"]
+    spread = spread.rename(tmp_path / "[/bold] 100%.xlsx")
     nothing = finrag(root, "ingest", spread)
-    assert nothing.code == 3 and "failed: table.xlsx: table.xlsx is neither" in nothing.err
+    assert nothing.code == 3 and "failed: [/bold] 100%.xlsx: [/bold] 100%.xlsx is neither" in nothing.err
 
 
 @pytest.mark.slow

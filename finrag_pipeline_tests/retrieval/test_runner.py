@@ -146,7 +146,10 @@ class TestRankings:
         question = indexed.questions[1]["question"]
         places: dict[str, dict[str, int]] = {}
         for stage in ("bm25", "dense"):
-            hits = rank(SYSTEMS[stage], question, corpus)
+            # A chunk without a term of the question has no BM25 score, and so no rank to fuse.
+            hits = [
+                hit for hit in rank(SYSTEMS[stage], question, corpus) if stage == "dense" or hit.score > 0
+            ]
             places[stage] = {hit.chunk_id: place for place, hit in enumerate(hits, start=1)}
         for hit in rank(SYSTEMS["hybrid_rrf"], question, corpus):
             ranks = [found[hit.chunk_id] for found in places.values() if hit.chunk_id in found]
