@@ -191,9 +191,9 @@ def test_ingest_makes_files_searchable_and_names_those_it_refuses(
 
     again = finrag(root, "ingest", good, "--json")
     assert again.code == 0 and again.json()["fresh"] == ["ALDER_2021_10K"]
-    spread = spread.rename(tmp_path / "[/bold] 100%.xlsx")
+    spread = spread.rename(tmp_path / "[red] 100%.xlsx")
     nothing = finrag(root, "ingest", spread)
-    assert nothing.code == 3 and "failed: [/bold] 100%.xlsx: [/bold] 100%.xlsx is neither" in nothing.err
+    assert nothing.code == 3 and "failed: [red] 100%.xlsx: [red] 100%.xlsx is neither" in nothing.err
 
 
 @pytest.mark.slow

@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from finrag_pipeline import errors
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.settings import REPOSITORY, Settings
 from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
     import dagster as dg
+    from dagster._utils.error import SerializableErrorInfo
 
 _YAML = REPOSITORY / "data_lake" / "dagster_home" / "dagster.yaml"
 _PROCESS_TAG = "finrag/process"
@@ -96,27 +98,33 @@ class Materialiser:
 
 
 def _was_interrupted(result: dg.ExecuteInProcessResult) -> bool:
+    return any(error.cls_name == "DagsterExecutionInterruptedError" for _, error in _step_errors(result))
+
+
+def _step_errors(result: dg.ExecuteInProcessResult) -> Iterator[tuple[str, SerializableErrorInfo]]:
+    """Step and error of every failing step, followed by what caused the error."""
     for event in result.all_events:
         error = event.step_failure_data.error if event.is_step_failure else None
         while error is not None:
-            if error.cls_name == "DagsterExecutionInterruptedError":
-                return True
+            yield str(event.step_key), error
             error = error.cause
-    return False
 
 
 def _first_error(result: dg.ExecuteInProcessResult) -> str:
+    """What went wrong first, in words for people where the pipeline or a check has found them."""
     for event in result.all_events:
-        if event.is_step_failure:
-            failure = event.step_failure_data
-            if failure.user_failure_data and failure.user_failure_data.description:
-                return str(failure.user_failure_data.description)
-            error = failure.error
-            while error is not None and error.cause is not None:
-                error = error.cause
-            if error is not None:
-                return f"{event.step_key}: {error.message.strip()}"
-    return "the run failed"
+        failure = event.step_failure_data.user_failure_data if event.is_step_failure else None
+        if failure and failure.description:
+            return str(failure.description)
+    last = "the run failed"
+    for step, error in _step_errors(result):
+        if error.cls_name == "DagsterAssetCheckFailedError":
+            checks = [c for c in result.get_asset_check_evaluations() if c.blocking and not c.passed]
+            return " ".join(c.description or f"Check {c.check_name} of {step} failed." for c in checks)
+        if isinstance(getattr(errors, error.cls_name or "", None), type):
+            return error.message.split(": ", 1)[-1].strip()
+        last = f"{step}: {error.message.strip()}"
+    return last
 
 
 @contextmanager

@@ -90,9 +90,7 @@ def ingest(settings: Settings, files: Sequence[Path], progress: Progress) -> Run
         progress("accept", path.name, number, len(files))
         if (filing := filing_id(path.name)) in accepted:
             # The second of two files of one name would silently take the place of the first.
-            outcome.failures[str(path)] = (
-                f"Another file given is filing '{filing}' already. Rename one."
-            )
+            outcome.failures[str(path)] = f"Another file given is filing '{filing}' already. Rename one."
             continue
         try:
             accepted[filing] = accept(lake, path, max_bytes=settings.max_filing_bytes)

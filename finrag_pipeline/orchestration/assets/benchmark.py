@@ -74,7 +74,12 @@ def benchmark_questions(context: dg.AssetExecutionContext, lake: LakeResource) -
     status = table["status"].to_pylist()
     page_faults = [p for p in table["problem"].to_pylist() if p and "page" in p.lower()]
     step.checks = [
-        check("questions_to_measure", "measured" in status, measured=status.count("measured")),
+        check(
+            "questions_to_measure",
+            "measured" in status,
+            description=None if "measured" in status else _nothing_to_measure(benchmark.name, problems),
+            measured=status.count("measured"),
+        ),
         check("gold_pages_exist", not page_faults, description="\n".join(page_faults[:10]) or None),
         check(
             "well_formed",
@@ -91,6 +96,11 @@ def benchmark_questions(context: dg.AssetExecutionContext, lake: LakeResource) -
         excluded=status.count("excluded"),
         problems=dg.MetadataValue.md("\n".join(f"- {p}" for p in problems[:50]) or "none"),
     )
+
+
+def _nothing_to_measure(name: str, problems: list[str]) -> str:
+    causes = problems[:3] or ["Its file of questions is empty."]
+    return " ".join([f"Benchmark '{name}' has no question that can be measured.", *causes])
 
 
 @dg.asset(

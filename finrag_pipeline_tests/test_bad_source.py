@@ -1,0 +1,298 @@
+"""A source with everything wrong in it: each fault is named with its remedy, the rest is measured, a re-run mends it."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from finrag_pipeline.filings.names import filing_id
+from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline_tests import small_filings
+from finrag_pipeline_tests.console import Done, finish, finrag, start
+from finrag_pipeline_tests.shared_run import new_lake
+from finrag_pipeline_tests.small_filings import question
+
+pytestmark = pytest.mark.slow
+
+ODD = "O'Hara & Söhne – report (1).pdf"
+BAD = {
+    "EMPTY_2020_10K": (small_filings.zero_bytes, "EMPTY_2020_10K.pdf is empty (0 bytes)."),
+    "LOCKED_2020_10K": (small_filings.encrypted, "LOCKED_2020_10K.pdf is encrypted and asks for a password."),
+    "CUT_2020_10K": (small_filings.truncated, "CUT_2020_10K.pdf is truncated: its end is missing."),
+    "SHEET_2020_10K": (small_filings.not_a_pdf, "SHEET_2020_10K.pdf is not a PDF."),
+    "SCAN_2020_10K": (small_filings.scanned, "SCAN_2020_10K.pdf has no text layer: all 2 pages are images"),
+}
+GOOD = sorted([*small_filings.COMPANIES, "COPY_2021_10K", filing_id(ODD)])
+
+
+def bad_source(folder: Path) -> Path:
+    small_filings.small_benchmark(folder)
+    pdfs = folder / "pdfs"
+    for name, (make, _) in BAD.items():
+        make(pdfs / f"{name}.pdf")
+    shutil.copyfile(pdfs / "ALDER_2021_10K.pdf", pdfs / "COPY_2021_10K.pdf")
+    small_filings.annual_report(pdfs / ODD, "O'Hara Corp", 2019)
+    (pdfs / ".hidden.pdf").write_bytes(b"")
+    (pdfs / "notes.txt").write_text("no filing")
+    lines: list[dict[str, Any] | str] = [
+        json.loads(line) for line in (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    lines += [
+        '{"financebench_id": "broken", "question": ',
+        {key: value for key, value in question(90, "ALDER_2021_10K", 1).items() if key != "answer"},
+        question(91, "NOBODY_2020_10K", 1),
+        question(92, "BIRCH_2022_10K", 99),
+        question(93, "SCAN_2020_10K", 0),
+        question(94, ODD.removesuffix(".pdf"), 0, company="O'Hara Corp"),
+    ]
+    small_filings.write_lines(folder / "questions.jsonl", lines)
+    small_filings.write_lines(
+        folder / "small_document_information.jsonl",
+        [
+            {"doc_name": "ALDER_2021_10K", "company": "Alder Corp", "doc_type": "10k", "doc_period": 2021},
+            {"doc_name": "BIRCH_2022_10K", "company": "Maple Ltd", "doc_type": "10q", "doc_period": "soon"},
+            "not json",
+        ],
+    )
+    return folder
+
+
+def metrics(root: Path) -> str:
+    done = finrag(root, "metrics", "--json")
+    assert done.code == 0, done.err
+    return done.out
+
+
+def consistent(root: Path) -> None:
+    """What is derived stands for what is readable, everywhere the same."""
+    lake = Lake(root)
+    rows = {row["filing"]: row for row in lake.read_all("filings").to_pylist()}
+    pages = {keys["filing"] for keys in lake.partitions("filing_pages")}
+    chunks = {keys["filing"] for keys in lake.partitions("filing_chunks")}
+    assert pages == chunks <= {name for name, row in rows.items() if row["status"] == "ok"}
+    for table in ("filing_pages", "filing_chunks"):
+        for keys in lake.partitions(table):
+            assert set(lake.read(table, keys)["filing"].to_pylist()) == {keys["filing"]}
+    with duckdb.connect(str(root / "warehouse.duckdb"), read_only=True) as warehouse:
+        found = warehouse.execute("SELECT DISTINCT filing FROM filing_chunks").fetchall()
+        assert {name for (name,) in found} == chunks
+        ranked = warehouse.execute("SELECT DISTINCT filing FROM retrieval_runs").fetchall()
+        assert {name for (name,) in ranked} <= chunks
+
+
+@pytest.fixture(scope="module")
+def root(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return new_lake(pytestconfig, tmp_path_factory.mktemp("bad") / "lake")
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return bad_source(tmp_path_factory.mktemp("bad_source") / "bench")
+
+
+@pytest.fixture(scope="module")
+def first(root: Path, source: Path) -> Done:
+    return finrag(root, "run", "--source", source, "--json")
+
+
+def test_what_is_good_is_done_and_what_is_bad_is_named(first: Done, root: Path) -> None:
+    assert first.code == 3, first.err
+    report = first.json()
+    assert report["filings"] == len(GOOD) + len(BAD)
+    assert report["indexed"] == GOOD and report["fresh"] == []
+    failures = {failure["filing"]: failure["error"] for failure in report["failures"]}
+    assert set(failures) == set(BAD)
+    for name, (_, reason) in BAD.items():
+        assert failures[name].startswith(reason), failures[name]
+        remedy = failures[name].removeprefix(reason)
+        assert any(word in remedy for word in ("again", "Save it", "Convert", "ocrmypdf")), remedy
+    assert "small_document_information.jsonl, line 3" in " ".join(report["warnings"])
+    consistent(root)
+
+
+def test_every_failure_can_be_looked_up_again(first: Done, root: Path) -> None:
+    listed = {row["filing"]: row for row in finrag(root, "filings", "--failed", "--json").json()}
+    assert set(listed) == set(BAD)
+    for name, (_, reason) in BAD.items():
+        assert listed[name]["status"] == "failed" and listed[name]["reason"].startswith(reason.rstrip("."))
+        assert listed[name]["remedy"]
+    with duckdb.connect(str(root / "warehouse.duckdb"), read_only=True) as warehouse:
+        failed = warehouse.execute(
+            "SELECT partition, error, remedy FROM ledger WHERE outcome = 'failed'"
+        ).fetchall()
+    assert {name for name, _, _ in failed} == set(BAD)
+    assert all(error and remedy for _, error, remedy in failed)
+    (finding,) = (f for f in finrag(root, "doctor", "--json").json() if f["check"] == "failures")
+    assert finding["status"] == "gap" and finding["found"].startswith(f"{len(BAD)} steps failed")
+
+
+def test_faulty_questions_are_excluded_and_explained(first: Done, root: Path) -> None:
+    with duckdb.connect(str(root / "warehouse.duckdb"), read_only=True) as warehouse:
+        rows = warehouse.execute("SELECT question_id, status, problem FROM benchmark_questions").fetchall()
+    status = {name: state for name, state, _ in rows}
+    problem = {name: text for name, _, text in rows}
+    assert [name for name, state in status.items() if state == "measured"] == [
+        *(f"small_{n:03d}" for n in (1, 2, 3, 4, 5, 6)),
+        "small_094",
+    ]
+    assert {name for name, state in status.items() if state == "excluded"} == {
+        "small_091",
+        "small_092",
+        "small_093",
+    }
+    assert "NOBODY_2020_10K" in problem["small_091"]
+    assert "[99]" in problem["small_092"] and "BIRCH_2022_10K" in problem["small_092"]
+    assert "SCAN_2020_10K" in problem["small_093"] and "could not be read" in problem["small_093"]
+    problems = json.loads((root / "benchmarks" / "bench" / "problems.json").read_text(encoding="utf-8"))
+    text = "\n".join(problems)
+    assert "questions.jsonl, line 7: broken JSON" in text
+    assert "questions.jsonl, line 8: field 'answer' is missing" in text
+    sizes = {row["n"] for row in json.loads(metrics(root)) if row["slice"] == "all"}
+    assert sizes == {7}
+
+
+def test_odd_and_double_filings_stay_visible(first: Done, root: Path) -> None:
+    rows = {row["filing"]: row for row in finrag(root, "filings", "--json").json()}
+    assert rows[filing_id(ODD)]["status"] == "ok"
+    assert any("Maple Ltd" in conflict for conflict in rows["BIRCH_2022_10K"]["conflicts"])
+    found = finrag(
+        root, "search", "revenue of division 1 of O'Hara Corp in 2019", "--system", "bm25", "--json"
+    ).json()
+    assert found["results"][0]["filing"] == filing_id(ODD)
+
+
+def test_a_second_run_tries_the_bad_ones_alone(first: Done, root: Path, source: Path) -> None:
+    before = metrics(root)
+    done = finrag(root, "run", "--source", source, "--json")
+    assert done.code == 3
+    report = done.json()
+    assert report["indexed"] == [] and report["fresh"] == GOOD
+    assert {failure["filing"] for failure in report["failures"]} == set(BAD)
+    assert metrics(root) == before
+
+
+def test_replacing_bad_files_and_running_again_finishes_the_work(
+    first: Done, root: Path, source: Path
+) -> None:
+    for number, name in enumerate(BAD):
+        small_filings.annual_report(source / "pdfs" / f"{name}.pdf", f"Mended {number} Corp", 2020)
+    done = finrag(root, "run", "--source", source, "--json")
+    assert done.code == 0, done.json()["failures"]
+    assert done.json()["indexed"] == sorted(BAD) and done.json()["fresh"] == GOOD
+    assert finrag(root, "filings", "--failed", "--json").json() == []
+    sizes = {row["n"] for row in json.loads(metrics(root)) if row["slice"] == "all"}
+    assert sizes == {8}, "the question on the scan counts now"
+    consistent(root)
+
+    # And the other way round: a good file replaced by a bad one is no longer searched nor measured.
+    small_filings.scanned(source / "pdfs" / "CEDAR_2023_10K.pdf")
+    done = finrag(root, "run", "--source", source, "--json")
+    assert done.code == 3 and [f["filing"] for f in done.json()["failures"]] == ["CEDAR_2023_10K"]
+    sizes = {row["n"] for row in json.loads(metrics(root)) if row["slice"] == "all"}
+    assert sizes == {6}
+    consistent(root)
+
+
+def test_a_benchmark_without_one_good_question_says_so(pytestconfig: pytest.Config, tmp_path: Path) -> None:
+    root = new_lake(pytestconfig, tmp_path / "lake")
+    small_filings.annual_report(tmp_path / "bench" / "pdfs" / "ALDER_2021_10K.pdf", "Alder Corp", 2021)
+    small_filings.write_lines(tmp_path / "bench" / "questions.jsonl", [question(1, "NOBODY_2020_10K", 1)])
+    done = finrag(root, "run", "--source", tmp_path / "bench", "--json")
+    assert done.code == 1 and done.out == ""
+    error = done.error()
+    assert "no question" in error["error"].lower() and "NOBODY_2020_10K" in error["error"], error
+    assert finrag(root, "search", "revenue", "--system", "bm25", "--json").code == 0, (
+        "its filings are indexed"
+    )
+
+
+def test_a_choice_of_filings_and_systems_is_measured_alone(
+    pytestconfig: pytest.Config, tmp_path: Path
+) -> None:
+    """Figures of another corpus must not stand beside those of this one."""
+    root = new_lake(pytestconfig, tmp_path / "lake")
+    source = small_filings.small_benchmark(tmp_path / "bench")
+    assert finrag(root, "run", "--source", source, "--json").code == 0
+    whole = metrics(root)
+    assert {(row["system"], row["n"]) for row in json.loads(whole) if row["slice"] == "all"} == {
+        ("bm25", 6),
+        ("dense", 6),
+        ("hybrid_rrf", 6),
+    }
+
+    one = finrag(root, "run", "--source", source, "--limit", "1", "--systems", "bm25", "--json")
+    assert one.code == 0 and one.json()["filings"] == 1 and one.json()["fresh"] == ["ALDER_2021_10K"]
+    assert {(row["system"], row["n"]) for row in json.loads(metrics(root)) if row["slice"] == "all"} == {
+        ("bm25", 2)
+    }
+    assert finrag(root, "export-run", "dense", "--to", tmp_path, "--json").code == 1
+
+    named = ["--filings", "BIRCH_2022_10K", "--filings", "CEDAR_2023_10K"]
+    two = finrag(root, "run", "--source", source, *named, "--systems", "bm25", "--systems", "dense", "--json")
+    assert two.code == 0 and two.json()["filings"] == 2
+    rows = json.loads(metrics(root))
+    assert {(row["system"], row["n"]) for row in rows if row["slice"] == "all"} == {("bm25", 4), ("dense", 4)}
+    with duckdb.connect(str(root / "warehouse.duckdb"), read_only=True) as warehouse:
+        ranked = warehouse.execute("SELECT DISTINCT filing FROM retrieval_runs ORDER BY 1").fetchall()
+    assert [name for (name,) in ranked] == ["BIRCH_2022_10K", "CEDAR_2023_10K"]
+
+    assert finrag(root, "run", "--source", source, "--json").code == 0
+    assert metrics(root) == whole, "and back to all, to the last byte"
+
+
+def test_a_run_killed_at_any_moment_is_finished_by_the_next(
+    pytestconfig: pytest.Config, tmp_path: Path
+) -> None:
+    source = small_filings.small_benchmark(tmp_path / "bench")
+    undisturbed = new_lake(pytestconfig, tmp_path / "undisturbed")
+    begun = time.monotonic()
+    assert finrag(undisturbed, "run", "--source", source, "--json").code == 0
+    duration = time.monotonic() - begun
+    wanted = metrics(undisturbed)
+
+    root = new_lake(pytestconfig, tmp_path / "lake")
+    moments = random.Random(29)
+    killed = 0
+    for _ in range(4):
+        process = start(root, "run", "--source", source, "--json")
+        time.sleep(duration * moments.uniform(0.25, 0.95))
+        killed += process.poll() is None
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    assert killed >= 2
+    done = finrag(root, "run", "--source", source, "--json")
+    assert done.code == 0, done.err
+    assert sorted(done.json()["indexed"] + done.json()["fresh"]) == sorted(small_filings.COMPANIES)
+    assert metrics(root) == wanted
+    consistent(root)
+    again = finrag(root, "run", "--source", source, "--json")
+    assert again.json()["indexed"] == []
+    # What the killed runs left half-written is known, and can be cleared away.
+    for path in Lake(root).leftovers(older_than=0.0):
+        assert path.endswith(".tmp")
+
+
+def test_two_runs_at_once_leave_one_consistent_lake(pytestconfig: pytest.Config, tmp_path: Path) -> None:
+    source = small_filings.small_benchmark(tmp_path / "bench")
+    root = new_lake(pytestconfig, tmp_path / "lake")
+    pair = [start(root, "run", "--source", source, "--json") for _ in range(2)]
+    ended = [finish(process) for process in pair]
+    for done in ended:
+        if done.code != 0:
+            done.error()  # a failure is clean: one error with its remedy, no traceback
+    assert any(done.code == 0 for done in ended), [done.err for done in ended]
+
+    after = finrag(root, "run", "--source", source, "--json")
+    assert after.code == 0 and after.json()["failures"] == []
+    consistent(root)
+    single = new_lake(pytestconfig, tmp_path / "single")
+    assert finrag(single, "run", "--source", source, "--json").code == 0
+    assert metrics(root) == metrics(single)
