@@ -14,16 +14,9 @@ from typing import Annotated, Any, Literal, NoReturn, Optional
 
 import typer
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 
+from finrag_pipeline.commands.progress_bar import ProgressBar
 from finrag_pipeline.errors import FinragError, UsageError
 from finrag_pipeline.settings import Settings, get_settings
 
@@ -65,49 +58,6 @@ def _print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-class _Bar:
-    """A Rich progress bar fed by (stage, item, done, total); silent in JSON mode."""
-
-    def __init__(self, silent: bool) -> None:
-        self._progress = Progress(
-            TextColumn("{task.description:<10}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[item]}", markup=False),
-            console=err,
-            disable=silent,
-        )
-        self._tasks: dict[str, Any] = {}
-        self._begun: dict[str, float] = {}
-        self._done: dict[str, int] = {}
-
-    def __enter__(self) -> _Bar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._tasks:
-            self._progress.stop()
-
-    def __call__(self, stage: str, item: str, done: int, total: int) -> None:
-        if not self._tasks:  # not before: a bar without stages would leave an empty line
-            self._progress.start()
-        if stage not in self._tasks:
-            self._tasks[stage] = self._progress.add_task(stage, total=total, item=item, rate="")
-            self._begun[stage] = time.monotonic()
-        elif done < self._done[stage]:
-            # The stage began anew, for instance the embedding of the next filing.
-            self._progress.reset(self._tasks[stage], total=total)
-            self._begun[stage] = time.monotonic()
-        self._done[stage] = done
-        seconds = time.monotonic() - self._begun[stage]
-        rate = f"{done / seconds:.2f}/s" if done and seconds > 0.5 else ""
-        self._progress.update(self._tasks[stage], completed=done, total=total, item=item, rate=rate)
-
-
 @app.command()
 def run(
     source: Annotated[
@@ -134,7 +84,7 @@ def run(
     from finrag_pipeline.storage.lake import Lake
 
     start = time.monotonic()
-    with _Bar(as_json) as bar:
+    with ProgressBar(as_json) as bar:
         done = materialise(_settings(), source, filings, limit, systems, bar)
     _finish(done, as_json, time.monotonic() - start)
     if done.measured and not as_json:
@@ -154,7 +104,7 @@ def ingest(
     from finrag_pipeline.commands.run import ingest as bring
 
     start = time.monotonic()
-    with _Bar(as_json) as bar:
+    with ProgressBar(as_json) as bar:
         done = bring(_settings(), files, bar)
     _finish(done, as_json, time.monotonic() - start)
     raise typer.Exit(PARTLY if done.failures else 0)
@@ -331,7 +281,7 @@ def fetch(what: Annotated[Literal["financebench"], typer.Argument(help="What to 
     from finrag_pipeline.commands.fetch import fetch_financebench
     from finrag_pipeline.storage.lake import Lake
 
-    with _Bar(False) as bar:
+    with ProgressBar(False) as bar:
         folder, failures = fetch_financebench(
             Lake(_settings().lake), lambda item, n, of: bar(what, item, n, of)
         )
@@ -395,7 +345,14 @@ def main() -> None:
         # Typer's own errors: an unknown option, a missing argument, a value of the wrong type.
         context, message = getattr(error, "ctx", None), getattr(error, "format_message", None)
         if message is None:
-            raise
+            if "--json" not in sys.argv:
+                raise
+            reason = (str(error).strip().splitlines() or [""])[0]
+            _fail(
+                f"{type(error).__name__}: {reason}",
+                "This is a defect; run without --json to see where.",
+                FAILED,
+            )
         if type(error).__name__ == "NoArgsIsHelpError":
             sys.stderr.write(f"{message()}\n")
             sys.exit(USAGE)

@@ -7,6 +7,7 @@ import random
 import shutil
 import signal
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -214,85 +215,90 @@ def test_a_benchmark_without_one_good_question_says_so(pytestconfig: pytest.Conf
     )
 
 
-def test_a_choice_of_filings_and_systems_is_measured_alone(
-    pytestconfig: pytest.Config, tmp_path: Path
-) -> None:
-    """Figures of another corpus must not stand beside those of this one."""
-    root = new_lake(pytestconfig, tmp_path / "lake")
-    source = small_filings.small_benchmark(tmp_path / "bench")
-    assert finrag(root, "run", "--source", source, "--json").code == 0
-    whole = metrics(root)
-    assert {(row["system"], row["n"]) for row in json.loads(whole) if row["slice"] == "all"} == {
-        ("bm25", 6),
-        ("dense", 6),
-        ("hybrid_rrf", 6),
-    }
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_filings.small_benchmark(tmp_path_factory.mktemp("small_source") / "bench")
 
-    one = finrag(root, "run", "--source", source, "--limit", "1", "--systems", "bm25", "--json")
-    assert one.code == 0 and one.json()["filings"] == 1 and one.json()["fresh"] == ["ALDER_2021_10K"]
-    assert {(row["system"], row["n"]) for row in json.loads(metrics(root)) if row["slice"] == "all"} == {
-        ("bm25", 2)
-    }
-    assert finrag(root, "export-run", "dense", "--to", tmp_path, "--json").code == 1
 
-    named = ["--filings", "BIRCH_2022_10K", "--filings", "CEDAR_2023_10K"]
-    two = finrag(root, "run", "--source", source, *named, "--systems", "bm25", "--systems", "dense", "--json")
-    assert two.code == 0 and two.json()["filings"] == 2
-    rows = json.loads(metrics(root))
-    assert {(row["system"], row["n"]) for row in rows if row["slice"] == "all"} == {("bm25", 4), ("dense", 4)}
-    with duckdb.connect(str(root / "warehouse.duckdb"), read_only=True) as warehouse:
-        ranked = warehouse.execute("SELECT DISTINCT filing FROM retrieval_runs ORDER BY 1").fetchall()
-    assert [name for (name,) in ranked] == ["BIRCH_2022_10K", "CEDAR_2023_10K"]
+@dataclass(frozen=True)
+class Whole:
+    """A lake after one undisturbed run of the small benchmark."""
 
-    assert finrag(root, "run", "--source", source, "--json").code == 0
-    assert metrics(root) == whole, "and back to all, to the last byte"
+    root: Path
+    metrics: str
+
+
+@pytest.fixture(scope="module")
+def whole(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory, small: Path) -> Whole:
+    root = new_lake(pytestconfig, tmp_path_factory.mktemp("whole") / "lake")
+    done = finrag(root, "run", "--source", small, "--json")
+    assert done.code == 0, done.err
+    return Whole(root, metrics(root))
 
 
 def test_a_run_killed_at_any_moment_is_finished_by_the_next(
-    pytestconfig: pytest.Config, tmp_path: Path
+    pytestconfig: pytest.Config, tmp_path: Path, small: Path, whole: Whole
 ) -> None:
-    source = small_filings.small_benchmark(tmp_path / "bench")
-    undisturbed = new_lake(pytestconfig, tmp_path / "undisturbed")
-    begun = time.monotonic()
-    assert finrag(undisturbed, "run", "--source", source, "--json").code == 0
-    duration = time.monotonic() - begun
-    wanted = metrics(undisturbed)
-
     root = new_lake(pytestconfig, tmp_path / "lake")
-    moments = random.Random(29)
-    killed = 0
-    for _ in range(4):
-        process = start(root, "run", "--source", source, "--json")
-        time.sleep(duration * moments.uniform(0.25, 0.95))
-        killed += process.poll() is None
+
+    def steps_done(lake: Path) -> int:
+        return len(list((lake / "ledger").glob("*/*.json")))
+
+    chance = random.Random(29)
+    for target in sorted(chance.sample(range(1, steps_done(whole.root) - 3), 4)):
+        process = start(root, "run", "--source", small, "--json")
+        while steps_done(root) < target and process.poll() is None:
+            time.sleep(0.01)
+        time.sleep(chance.uniform(0.0, 0.3))
+        assert process.poll() is None, "it was to be killed at work"
         process.send_signal(signal.SIGKILL)
         process.communicate()
-    assert killed >= 2
-    done = finrag(root, "run", "--source", source, "--json")
+    done = finrag(root, "run", "--source", small, "--json")
     assert done.code == 0, done.err
     assert sorted(done.json()["indexed"] + done.json()["fresh"]) == sorted(small_filings.COMPANIES)
-    assert metrics(root) == wanted
+    assert metrics(root) == whole.metrics, "to the last byte"
     consistent(root)
-    again = finrag(root, "run", "--source", source, "--json")
-    assert again.json()["indexed"] == []
-    # What the killed runs left half-written is known, and can be cleared away.
+    # What the killed runs left half-written is known as such, and can be cleared away.
     for path in Lake(root).leftovers(older_than=0.0):
-        assert path.endswith(".tmp")
+        Lake(root).fs.rm(path)
+    assert not [path for path in root.rglob("*.tmp*") if path.is_file() and "models" not in path.parts]
 
 
-def test_two_runs_at_once_leave_one_consistent_lake(pytestconfig: pytest.Config, tmp_path: Path) -> None:
-    source = small_filings.small_benchmark(tmp_path / "bench")
+def test_two_runs_at_once_leave_one_consistent_lake(
+    pytestconfig: pytest.Config, tmp_path: Path, small: Path, whole: Whole
+) -> None:
     root = new_lake(pytestconfig, tmp_path / "lake")
-    pair = [start(root, "run", "--source", source, "--json") for _ in range(2)]
+    pair = [start(root, "run", "--source", small, "--json") for _ in range(2)]
     ended = [finish(process) for process in pair]
     for done in ended:
         if done.code != 0:
             done.error()  # a failure is clean: one error with its remedy, no traceback
     assert any(done.code == 0 for done in ended), [done.err for done in ended]
 
-    after = finrag(root, "run", "--source", source, "--json")
+    after = finrag(root, "run", "--source", small, "--json")
     assert after.code == 0 and after.json()["failures"] == []
+    assert metrics(root) == whole.metrics
     consistent(root)
-    single = new_lake(pytestconfig, tmp_path / "single")
-    assert finrag(single, "run", "--source", source, "--json").code == 0
-    assert metrics(root) == metrics(single)
+
+
+def measured(text: str) -> set[tuple[str, int]]:
+    """System and number of questions of every series over all questions."""
+    return {(row["system"], row["n"]) for row in json.loads(text) if row["slice"] == "all"}
+
+
+def test_a_choice_of_filings_and_systems_is_measured_alone(tmp_path: Path, small: Path, whole: Whole) -> None:
+    """Figures of another corpus must not stand beside those of this one. Changes the lake, and changes it back."""
+    assert measured(whole.metrics) == {("bm25", 6), ("dense", 6), ("hybrid_rrf", 6)}
+
+    named = ["--filings", "BIRCH_2022_10K", "--filings", "CEDAR_2023_10K", "--limit", "1"]
+    one = finrag(whole.root, "run", "--source", small, *named, "--systems", "bm25", "--json")
+    assert one.code == 0 and one.json()["filings"] == 1 and one.json()["fresh"] == ["BIRCH_2022_10K"]
+    assert measured(metrics(whole.root)) == {("bm25", 2)}
+    with duckdb.connect(str(whole.root / "warehouse.duckdb"), read_only=True) as warehouse:
+        ranked = warehouse.execute("SELECT DISTINCT system, filing FROM retrieval_runs").fetchall()
+    assert ranked == [("bm25", "BIRCH_2022_10K")]
+    gone = finrag(whole.root, "export-run", "dense", "--to", tmp_path, "--json")
+    assert gone.code == 1 and "holds no run of dense" in gone.error()["error"]
+
+    assert finrag(whole.root, "run", "--source", small, "--json").code == 0
+    assert metrics(whole.root) == whole.metrics, "to the last byte"

@@ -8,7 +8,7 @@ import shutil
 import socket
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,6 +69,15 @@ class Materialiser:
     def __init__(self, definitions: dg.Definitions, instance: dg.DagsterInstance) -> None:
         self._definitions = definitions
         self.instance = instance
+
+    def add_partitions(self, name: str, keys: Sequence[str]) -> None:
+        """Make ``keys`` known as dynamic partitions of ``name``; those known already are left as they are."""
+        from sqlalchemy.exc import IntegrityError
+
+        while new := sorted(set(keys) - set(self.instance.get_dynamic_partitions(name))):
+            # Another process may be adding the same ones: then they are known the next time round.
+            with suppress(IntegrityError):
+                self.instance.add_dynamic_partitions(name, new)
 
     def run(
         self,

@@ -162,9 +162,7 @@ def index_filings(
 
     sources = list(sources)
     keys = [source.filing for source in sources]
-    known = set(materialiser.instance.get_dynamic_partitions(FILINGS))
-    if new := [key for key in keys if key not in known]:
-        materialiser.instance.add_dynamic_partitions(FILINGS, new)
+    materialiser.add_partitions(FILINGS, keys)
     stale = stale_filings(lake, settings, sources, materialiser.instance)
     outcome.fresh = [key for key in keys if key not in stale]
     encoder = get_encoder(settings, lake)
