@@ -7,6 +7,7 @@ CORE = [
     "bm25s>=0.2.14",
     "dagster>=1.13.20,<1.14",  # partition semantics relied on here are those of 1.13
     "duckdb>=2.0,<3",  # 2.0 database files cannot be read by 1.x; the file is a rebuildable cache
+    "filelock>=3.13",
     "fsspec>=2026.1",
     "jinja2>=3.1",
     "lancedb>=0.40,<0.50",

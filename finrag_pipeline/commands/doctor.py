@@ -8,7 +8,7 @@ from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from finrag_pipeline.commands.instance import dagster_home
+from finrag_pipeline.commands.instance import open_instance, release_dead_runs
 from finrag_pipeline.embedding.model_files import (
     encoder_fingerprint,
     max_tokens,
@@ -120,20 +120,13 @@ def _failures(settings: Settings) -> dict[str, str]:
 
 
 def _instance(settings: Settings) -> dict[str, str]:
-    import os
-
-    os.environ["DAGSTER_HOME"] = str(dagster_home(settings))
-    import dagster as dg
-
-    from finrag_pipeline.commands.instance import release_dead_runs
-
-    with dg.DagsterInstance.get() as instance:
+    with open_instance(settings) as instance:
         released = release_dead_runs(instance)
         slots = []
         for pool in sorted(instance.event_log_storage.get_concurrency_keys()):
             info = instance.event_log_storage.get_concurrency_info(pool)
             slots.append(f"{pool} {info.active_slot_count}/{info.slot_count}")
-        found = f"{os.environ['DAGSTER_HOME']}; pools: {', '.join(slots) or 'unused so far'}"
+        found = f"{instance.root_directory}; pools: {', '.join(slots) or 'unused so far'}"
         if released:
             found += f"; freed the slots of {len(released)} killed runs"
     return _finding("dagster instance", "ok", found)

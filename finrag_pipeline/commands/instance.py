@@ -139,14 +139,29 @@ def _first_error(result: dg.ExecuteInProcessResult) -> str:
 @contextmanager
 def open_materialiser(settings: Settings) -> Iterator[Materialiser]:
     """The definitions for ``settings`` on the instance of their lake; clears up after killed runs first."""
-    os.environ["DAGSTER_HOME"] = str(dagster_home(settings))
-    import dagster as dg
-
     from finrag_pipeline.orchestration.build import build_definitions
 
     logging.getLogger("dagster").setLevel(logging.ERROR)
-    with dg.DagsterInstance.get() as instance, _clearing_up(instance):
+    with open_instance(settings) as instance, _clearing_up(instance):
         yield Materialiser(build_definitions(settings), instance)
+
+
+@contextmanager
+def open_instance(settings: Settings) -> Iterator[dg.DagsterInstance]:
+    """The Dagster instance of the lake of ``settings``."""
+    home = dagster_home(settings)
+    os.environ["DAGSTER_HOME"] = str(home)
+    import dagster as dg
+    from filelock import FileLock
+
+    # Two processes that make its tables at once leave a database that no process can open any more.
+    with FileLock(home / ".making-tables.lock"):
+        instance = dg.DagsterInstance.get()
+        instance.get_runs(limit=1)
+        instance.get_dynamic_partitions("filings")
+        instance.all_instigator_state()
+    with instance:
+        yield instance
 
 
 @contextmanager
