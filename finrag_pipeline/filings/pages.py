@@ -15,7 +15,7 @@ from finrag_pipeline.filings.text_quality import is_garbled
 from finrag_pipeline.schemas import FILING_PAGES
 
 PAGES_VERSION = "1"
-MOST_PAGES_PER_TASK = 128
+MOST_PAGES_PER_TASK = 512
 """Pages a worker reads at a time at most: opening the file again for each task costs some milliseconds."""
 
 _WORTH_SHARING = 32
