@@ -89,6 +89,80 @@ FILING_PAGES = pa.schema(
     ]
 )
 
+PAGE_TABLES = pa.schema(
+    [
+        _column("filing", pa.string(), "Identifier of the filing."),
+        _column("page", pa.int32(), "Zero-based index of the page."),
+        _column("table", pa.int32(), "Ordinal of the table on its page, from 0, top to bottom."),
+        _column("detector", pa.string(), "Detector that found the table."),
+        _column("caption", pa.string(), "Title of the table.", True),
+        _column("continues", pa.bool_(), "The table goes on from the page before."),
+        _column("row", pa.int32(), "Row of the cell, from 0; the first of a spanning cell."),
+        _column("column", pa.int32(), "Column of the cell, from 0; the first of a spanning cell."),
+        _column("row_span", pa.int32(), "Rows the cell spans."),
+        _column("column_span", pa.int32(), "Columns the cell spans."),
+        _column("x0", pa.float32(), "Left edge in points on the page as shown; null for page text.", True),
+        _column("y0", pa.float32(), "Upper edge in points from the top of the page.", True),
+        _column("x1", pa.float32(), "Right edge in points.", True),
+        _column("y1", pa.float32(), "Lower edge in points.", True),
+        _column("text", pa.string(), "The cell as printed."),
+        _column("header", pa.bool_(), "The cell is part of the column headers."),
+        _column("level", pa.int32(), "Indentation of the row, from 0."),
+        _column("row_label", pa.string(), "Label of the row.", True),
+        _column("row_path", pa.list_(pa.string()), "Headings above the row, outermost first, then its label."),
+        _column("column_path", pa.list_(pa.string()), "Column headers above the cell, outermost first."),
+        _column("kind", pa.string(), "label, header, number, missing or text."),
+        _column("printed", pa.float64(), "The number as printed, with its sign; null if none.", True),
+        _column("value", pa.float64(), "The number in full units; 0.12 for 12 %; null if unreadable.", True),
+        _column("scale", pa.float64(), "value / printed: 1, 1000, 1000000, 0.01 for per cent, …", True),
+        _column("scale_source", pa.string(), "The words that set the scale, or why there is none.", True),
+        _column("unit", pa.string(), "currency, currency/share, shares, percent, ratio or count.", True),
+        _column("currency", pa.string(), "ISO 4217 code.", True),
+        _column("period_start", pa.date32(), "First day of the period, if it is a duration.", True),
+        _column("period_end", pa.date32(), "Last day of the period, or the instant.", True),
+        _column("period_kind", pa.string(), "instant or duration.", True),
+        _column("fiscal_year", pa.int32(), "Fiscal year of the period.", True),
+        _column("fiscal_quarter", pa.int32(), "Fiscal quarter, for a period of three months.", True),
+        _column("reason", pa.string(), "Why a cell with content has no value.", True),
+    ]
+)
+
+STATEMENT_FACTS = pa.schema(
+    [
+        _column("fact_id", pa.string(), "Stable identifier: filing, page, table, row and column."),
+        _column("filing", pa.string(), "Identifier of the filing."),
+        _column(
+            "statement",
+            pa.string(),
+            "income_statement, comprehensive_income, financial_position, cash_flows or equity.",
+        ),
+        _column("scope", pa.string(), "primary; parent_only, condensed, summary, note or mdna otherwise."),
+        _column("concept", pa.string(), "Line item named as in us-gaap; null where the lexicon has none.", True),
+        _column("label", pa.string(), "Label as printed."),
+        _column("path", pa.list_(pa.string()), "Headings above the line, outermost first, then its label."),
+        _column("qualifier", pa.string(), "Column header that is no period, for instance a segment.", True),
+        _column("period_start", pa.date32(), "First day, if the period is a duration.", True),
+        _column("period_end", pa.date32(), "Last day of the period, or the instant.", True),
+        _column("period_kind", pa.string(), "instant or duration.", True),
+        _column("fiscal_year", pa.int32(), "Fiscal year of the period.", True),
+        _column("fiscal_quarter", pa.int32(), "Fiscal quarter, for a period of three months.", True),
+        _column("value", pa.float64(), "Value in full units, with the sign as printed."),
+        _column("unit", pa.string(), "currency, currency/share, shares, percent, ratio or count."),
+        _column("currency", pa.string(), "ISO 4217 code.", True),
+        _column("printed", pa.string(), "The cell as printed."),
+        _column("scale", pa.float64(), "Full units per printed unit."),
+        _column("scale_source", pa.string(), "The words that set the scale.", True),
+        _column("page", pa.int32(), "Zero-based page."),
+        _column("table", pa.int32(), "Ordinal of the table on its page."),
+        _column("row", pa.int32(), "Row in the table."),
+        _column("column", pa.int32(), "Column in the table."),
+        _column("x0", pa.float32(), "Left edge of the cell in points; null for page text.", True),
+        _column("y0", pa.float32(), "Upper edge in points from the top of the page.", True),
+        _column("x1", pa.float32(), "Right edge in points.", True),
+        _column("y1", pa.float32(), "Lower edge in points.", True),
+    ]
+)
+
 FILING_CHUNKS = pa.schema(
     [
         _column("chunk_id", pa.string(), "Stable identifier: filing, page and ordinal."),
@@ -202,6 +276,8 @@ LEDGER = pa.schema(
 TABLES: dict[str, pa.Schema] = {
     "filings": FILINGS,
     "filing_pages": FILING_PAGES,
+    "page_tables": PAGE_TABLES,
+    "statement_facts": STATEMENT_FACTS,
     "filing_chunks": FILING_CHUNKS,
     "embeddings": EMBEDDINGS,
     "benchmark_questions": BENCHMARK_QUESTIONS,

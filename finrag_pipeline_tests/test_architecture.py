@@ -26,6 +26,8 @@ ROOMS = (
     "storage",
     "engine",
     "filings",
+    "tables",
+    "statements",
     "sample",
     "embedding",
     "chunking",

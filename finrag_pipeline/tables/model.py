@@ -1,0 +1,144 @@
+"""What all table detectors share: a page's words in, tables as grids of cells out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+
+class Box(NamedTuple):
+    """A rectangle in PDF points on the page as shown, origin top left."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+
+@dataclass(frozen=True, slots=True)
+class PageWords:
+    """A page as the detectors see it.
+
+    Attributes:
+        page: zero-based index.
+        width, height: in points, as shown; 0 where the page came as text only.
+        text: the page's text.
+        boxes: shape (words, 4), float32: x0, y0, x1, y1 in points; empty for text only.
+        words: texts of the words, in the file's order.
+        blocks, lines: the extractor's block of each word, and its line within the block; shape (words,).
+        rotation: of the page in degrees; the boxes are those of the page as shown already.
+        needs_ocr: the page carries no usable text.
+    """
+
+    page: int
+    width: float
+    height: float
+    text: str
+    boxes: np.ndarray
+    words: tuple[str, ...]
+    blocks: np.ndarray
+    lines: np.ndarray
+    rotation: int = 0
+    needs_ocr: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FilingWords:
+    """The pages of a filing, and its original for detectors that look at pictures.
+
+    Attributes:
+        filing: identifier.
+        pages: by zero-based index, in order.
+        path: the PDF, or None where the filing came as text only.
+    """
+
+    filing: str
+    pages: Sequence[PageWords]
+    path: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table. Empty cells are left out.
+
+    Attributes:
+        row, column: zero-based, top left of a spanning cell.
+        row_span, column_span: at least 1.
+        box: of its words.
+        text: its words joined by single spaces; a currency sign, a per cent sign or a closing parenthesis that
+            stands apart from its number is part of the number's cell (``$ 1,577``, ``(12.3)%``).
+        header: part of the column headers (also the label above the row labels, such as '(Millions)').
+    """
+
+    row: int
+    column: int
+    box: Box
+    text: str
+    row_span: int = 1
+    column_span: int = 1
+    header: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table on one page. Column 0 holds the row labels where the table has any.
+
+    Attributes:
+        page: zero-based.
+        detector: name of the detector.
+        box: around all its cells, without caption.
+        rows, columns: size of the grid.
+        cells: non-empty cells, row by row.
+        header_rows: so many first rows are column headers; 0 where there are none (a continuation).
+        levels: indentation of each row from 0, shape (rows,): rows under a heading are one deeper.
+        caption: the title above it, or None.
+        above: lines of text right above the table, top first, caption and units line among them.
+        below: lines right below it, such as footnotes; a few.
+        continues: whether it goes on from the last table of the page before.
+        score: the detector's confidence in [0, 1].
+    """
+
+    page: int
+    detector: str
+    box: Box
+    rows: int
+    columns: int
+    cells: tuple[Cell, ...]
+    header_rows: int = 0
+    levels: tuple[int, ...] = ()
+    caption: str | None = None
+    above: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()
+    continues: bool = False
+    score: float = 1.0
+    problems: tuple[str, ...] = field(default=())
+    """What could not be read, and why."""
+
+    def grid(self) -> list[list[str]]:
+        """Texts, shape (rows, columns); a spanning cell stands at its top left, empty cells are ''."""
+        texts = [[""] * self.columns for _ in range(self.rows)]
+        for cell in self.cells:
+            texts[cell.row][cell.column] = cell.text
+        return texts
+
+
+class TableDetector(Protocol):
+    """Finds the tables of pages and their structure."""
+
+    name: str
+    version: str
+    """Raised whenever results may change; part of the fingerprint."""
+
+    def detect(self, filing: FilingWords, pages: Sequence[int] | None = None) -> Iterator[list[Table]]:
+        """Tables of each of ``pages`` (all by default) from top to bottom, one list per page, in order.
+
+        A page that cannot be read yields a list that is empty; nothing is raised for a single page.
+
+        Raises:
+            FinragError: the detector cannot run at all (weights missing, no such file).
+        """
+        ...
