@@ -109,7 +109,7 @@ PAGE_TABLES = pa.schema(
         _column("header", pa.bool_(), "The cell is part of the column headers."),
         _column("level", pa.int32(), "Indentation of the row, from 0."),
         _column("row_label", pa.string(), "Label of the row.", True),
-        _column("row_path", pa.list_(pa.string()), "Headings above the row, outermost first, then its label."),
+        _column("row_path", pa.list_(pa.string()), "Headings above the row, outermost first; its label."),
         _column("column_path", pa.list_(pa.string()), "Column headers above the cell, outermost first."),
         _column("kind", pa.string(), "label, header, number, missing or text."),
         _column("printed", pa.float64(), "The number as printed, with its sign; null if none.", True),
@@ -137,7 +137,9 @@ STATEMENT_FACTS = pa.schema(
             "income_statement, comprehensive_income, financial_position, cash_flows or equity.",
         ),
         _column("scope", pa.string(), "primary; parent_only, condensed, summary, note or mdna otherwise."),
-        _column("concept", pa.string(), "Line item named as in us-gaap; null where the lexicon has none.", True),
+        _column(
+            "concept", pa.string(), "Line item as us-gaap names it; null where the lexicon has none.", True
+        ),
         _column("label", pa.string(), "Label as printed."),
         _column("path", pa.list_(pa.string()), "Headings above the line, outermost first, then its label."),
         _column("qualifier", pa.string(), "Column header that is no period, for instance a segment.", True),

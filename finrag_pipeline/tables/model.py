@@ -69,8 +69,8 @@ class Cell:
         row, column: zero-based, top left of a spanning cell.
         row_span, column_span: at least 1.
         box: of its words.
-        text: its words joined by single spaces; a currency sign, a per cent sign or a closing parenthesis that
-            stands apart from its number is part of the number's cell (``$ 1,577``, ``(12.3)%``).
+        text: its words joined by single spaces; a currency sign, a per cent sign or a closing parenthesis
+            that stands apart from its number is part of the number's cell (``$ 1,577``, ``(12.3)%``).
         header: part of the column headers (also the label above the row labels, such as '(Millions)').
     """
 
