@@ -15,6 +15,7 @@ CORE = [
     "matplotlib>=3.10",
     "numpy>=2.0",
     "pebble>=5.1",  # process pool in which one crash or hang fails one task, not the pool
+    "pillow>=11",
     "pyarrow>=22",
     "pydantic>=2.10,<3",
     "pydantic-settings>=2.7,<3",
@@ -58,7 +59,7 @@ setup(
     version="0.1.0",
     description="Dagster pipeline that indexes financial filings and measures retrieval on them",
     packages=find_packages(include=["finrag_pipeline", "finrag_pipeline.*"]),
-    package_data={"finrag_pipeline": ["py.typed", "reporting/templates/*"]},
+    package_data={"finrag_pipeline": ["py.typed", "reporting/templates/*", "statements/concepts.toml"]},
     python_requires=">=3.11,<3.13",
     install_requires=CORE,
     extras_require=EXTRAS,

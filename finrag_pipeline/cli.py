@@ -16,9 +16,20 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from finrag_pipeline.commands.console import (
+    Json,
+    current_settings,
+    err,
+    out,
+    plain,
+    print_json,
+    print_rows,
+    use_settings,
+)
+from finrag_pipeline.commands.filing_cli import facts, show
 from finrag_pipeline.commands.progress_bar import ProgressBar
 from finrag_pipeline.errors import FinragError, UsageError
-from finrag_pipeline.settings import Settings, get_settings
+from finrag_pipeline.settings import get_settings
 
 FAILED, USAGE, PARTLY, STOPPED = 1, 2, 3, 130
 
@@ -29,14 +40,6 @@ app = typer.Typer(
     help="Index financial filings, measure retrieval on them, and ask them questions.",
     epilog='Start with: finrag run   then: finrag search "capital expenditure 2022"',
 )
-out = Console()
-err = Console(stderr=True)
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-
-
-class _State:
-    settings: Settings | None = None
 
 
 @app.callback()
@@ -47,15 +50,7 @@ def _options(
     ] = None,
 ) -> None:
     settings = get_settings()
-    _State.settings = settings.model_copy(update={"lake": lake}) if lake else settings
-
-
-def _settings() -> Settings:
-    return _State.settings or get_settings()
-
-
-def _print_json(value: Any) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
+    use_settings(settings.model_copy(update={"lake": lake}) if lake else settings)
 
 
 @app.command()
@@ -73,6 +68,9 @@ def run(
         Optional[list[str]],  # noqa: UP045
         typer.Option(help="Only this retrieval system; may be repeated."),
     ] = None,
+    ablations: Annotated[
+        bool, typer.Option("--ablations", help="Also the variants that show what each chunking adds.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Materialise the graph: index filings and, where there are questions, measure every system.
@@ -85,12 +83,12 @@ def run(
 
     start = time.monotonic()
     with ProgressBar(as_json) as bar:
-        done = materialise(_settings(), source, filings, limit, systems, bar)
+        done = materialise(current_settings(), source, filings, limit, systems, bar, ablations)
     _finish(done, as_json, time.monotonic() - start)
     if done.measured and not as_json:
         from finrag_pipeline.commands.results import metrics_table
 
-        _print_metrics(metrics_table(Lake(_settings().lake), None), None)
+        _print_metrics(metrics_table(Lake(current_settings().lake), None), None)
         out.print(f"Report: {done.report}", soft_wrap=True)
     raise typer.Exit(PARTLY if done.failures else 0)
 
@@ -105,14 +103,14 @@ def ingest(
 
     start = time.monotonic()
     with ProgressBar(as_json) as bar:
-        done = bring(_settings(), files, bar)
+        done = bring(current_settings(), files, bar)
     _finish(done, as_json, time.monotonic() - start)
     raise typer.Exit(PARTLY if done.failures else 0)
 
 
 def _finish(done: Any, as_json: bool, seconds: float) -> None:
     if as_json:
-        _print_json(
+        print_json(
             {
                 "source": done.source,
                 "filings": done.filings,
@@ -149,23 +147,17 @@ def search(
     """Find the pages that answer a question."""
     from finrag_pipeline.commands.search import Searcher
 
-    answer = Searcher(_settings()).search(question, system, k, filing or [])
+    answer = Searcher(current_settings()).search(question, system, k, filing or [])
     if as_json:
-        _print_json(answer.as_json())
+        print_json(answer.as_json())
         return
     for result in answer.results:
         out.print(
-            f"[bold]{result['rank']}. {_plain(result['filing'])}[/bold], page {result['page_label']}"
-            f"  [dim]{result['score']:.4f}  {_plain(result['why'])}[/dim]"
+            f"[bold]{result['rank']}. {plain(result['filing'])}[/bold], page {result['page_label']}"
+            f"  [dim]{result['score']:.4f}  {plain(result['why'])}[/dim]"
         )
         out.print(f"   {result['snippet']}", markup=False, soft_wrap=True)
     out.print(f"[dim]{answer.system}, {answer.seconds:.2f} s[/dim]")
-
-
-def _plain(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
 
 
 @app.command()
@@ -173,11 +165,11 @@ def systems(as_json: Json = False) -> None:
     """List the retrieval systems, where they come from, and whether they can run here."""
     from finrag_pipeline.commands.search import list_systems
 
-    rows = list_systems(_settings())
+    rows = list_systems(current_settings())
     if as_json:
-        _print_json(rows)
+        print_json(rows)
         return
-    _print_rows("Retrieval systems", ["name", "space", "status", "source", "why"], rows)
+    print_rows("Retrieval systems", ["name", "space", "status", "source", "why"], rows)
 
 
 @app.command()
@@ -192,9 +184,9 @@ def metrics(
     from finrag_pipeline.commands.results import metrics_json, metrics_table
     from finrag_pipeline.storage.lake import Lake
 
-    lake = Lake(_settings().lake)
+    lake = Lake(current_settings().lake)
     if as_json:
-        _print_json(metrics_json(lake, by))
+        print_json(metrics_json(lake, by))
         return
     _print_metrics(metrics_table(lake, by), by)
 
@@ -203,7 +195,12 @@ HEADLINE = (("doc_rec", 5), ("page_rec", 5), ("max_rouge_l", 5), ("ndcg", 10), (
 
 
 def _print_metrics(table: Any, by: str | None) -> None:
-    rows = [row for row in table.to_pylist() if row["slice"] == (by or "all")]
+    from finrag_pipeline.retrieval.systems import ABLATIONS
+
+    # The variants stand in the report, and in --json.
+    rows = [
+        row for row in table.to_pylist() if row["slice"] == (by or "all") and row["system"] not in ABLATIONS
+    ]
     cells = {(r["slice_value"], r["space"], r["system"], r["metric"], r["k"]): r for r in rows}
     order = {"corpus": 0, "filing": 1, "pages": 2}
     groups = dict.fromkeys((r["slice_value"], r["space"], r["system"]) for r in rows)
@@ -214,7 +211,7 @@ def _print_metrics(table: Any, by: str | None) -> None:
     for value, space, system in sorted(groups, key=lambda g: (g[0], order.get(g[1], 9))):
         found = [cells.get((value, space, system, metric, k)) for metric, k in HEADLINE]
         n = next((str(cell["n"]) for cell in found if cell), "")
-        grid.add_row(*([_plain(value)] if by else []), space, system, n, *map(_interval, found))
+        grid.add_row(*([plain(value)] if by else []), space, system, n, *map(_interval, found))
     Console(width=max(out.width, 170 if by else 140)).print(grid)
 
 
@@ -223,7 +220,7 @@ def _interval(cell: dict[str, Any] | None) -> str:
         return ""
     if cell["low"] is None:
         return f"{cell['mean']:.3f}"
-    interval = _plain(f"[{cell['low']:.2f}, {cell['high']:.2f}]")
+    interval = plain(f"[{cell['low']:.2f}, {cell['high']:.2f}]")
     return f"{cell['mean']:.3f} [dim]{interval}[/dim]"
 
 
@@ -241,9 +238,9 @@ def export_run(
     from finrag_pipeline.commands.results import write_trec
     from finrag_pipeline.storage.lake import Lake
 
-    run_path, qrels_path = write_trec(Lake(_settings().lake), system, space, level, cut, to)
+    run_path, qrels_path = write_trec(Lake(current_settings().lake), system, space, level, cut, to)
     if as_json:
-        _print_json({"run": str(run_path), "qrels": str(qrels_path), "format": output_format})
+        print_json({"run": str(run_path), "qrels": str(qrels_path), "format": output_format})
     else:
         out.print(f"{run_path}\n{qrels_path}", soft_wrap=True)
 
@@ -257,9 +254,9 @@ def filings(
     from finrag_pipeline.commands.results import list_filings
     from finrag_pipeline.storage.lake import Lake
 
-    rows = list_filings(Lake(_settings().lake), failed)
+    rows = list_filings(Lake(current_settings().lake), failed)
     if as_json:
-        _print_json(rows)
+        print_json(rows)
         return
     shown = [
         {
@@ -270,7 +267,7 @@ def filings(
         }
         for row in rows
     ]
-    _print_rows(
+    print_rows(
         "Filings", ["filing", "status", "company", "form", "fiscal_year", "period_end", "pages", "odd"], shown
     )
 
@@ -283,7 +280,7 @@ def fetch(what: Annotated[Literal["financebench"], typer.Argument(help="What to 
 
     with ProgressBar(False) as bar:
         folder, failures = fetch_financebench(
-            Lake(_settings().lake), lambda item, n, of: bar(what, item, n, of)
+            Lake(current_settings().lake), lambda item, n, of: bar(what, item, n, of)
         )
     for name, reason in failures.items():
         err.print(f"failed: {name}: {reason}", markup=False, soft_wrap=True)
@@ -296,11 +293,11 @@ def doctor(as_json: Json = False) -> None:
     """Say what is installed and reachable, and what to do about each gap."""
     from finrag_pipeline.commands.doctor import examine
 
-    findings = examine(_settings())
+    findings = examine(current_settings())
     if as_json:
-        _print_json(findings)
+        print_json(findings)
     else:
-        _print_rows("finrag doctor", ["check", "status", "found", "remedy"], findings)
+        print_rows("finrag doctor", ["check", "status", "found", "remedy"], findings)
     raise typer.Exit(FAILED if any(finding["status"] == "broken" for finding in findings) else 0)
 
 
@@ -309,7 +306,7 @@ def home() -> None:
     """Print the folder of the Dagster instance: DAGSTER_HOME=$(finrag home) dagster dev."""
     from finrag_pipeline.commands.instance import dagster_home
 
-    sys.stdout.write(f"{dagster_home(_settings())}\n")
+    sys.stdout.write(f"{dagster_home(current_settings())}\n")
 
 
 @app.command()
@@ -317,20 +314,15 @@ def clean() -> None:
     """Remove temporary files that killed runs left in the lake."""
     from finrag_pipeline.storage.lake import Lake
 
-    lake = Lake(_settings().lake)
+    lake = Lake(current_settings().lake)
     leftovers = lake.leftovers(older_than=60.0)
     for path in leftovers:
         lake.fs.rm(path, recursive=True)
     out.print(f"removed {len(leftovers)} files")
 
 
-def _print_rows(title: str, columns: list[str], rows: list[dict[str, Any]]) -> None:
-    table = Table(title=title)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(_plain(str(row[column] if row[column] is not None else "")) for column in columns))
-    out.print(table)
+app.command()(show)
+app.command()(facts)
 
 
 def main() -> None:

@@ -171,7 +171,7 @@ FILING_CHUNKS = pa.schema(
         _column("filing", pa.string(), "Identifier of the filing."),
         _column("page", pa.int32(), "Zero-based page the chunk stands on."),
         _column("ordinal", pa.int32(), "Position of the chunk within its page."),
-        _column("kind", pa.string(), "text; later also table row, table, parent, child."),
+        _column("kind", pa.string(), "text, table_row or table."),
         _column("text", pa.string(), "Text of the chunk."),
         _column("tokens", pa.int32(), "Length in tokens of the encoder's tokenizer."),
     ]
@@ -281,6 +281,7 @@ TABLES: dict[str, pa.Schema] = {
     "page_tables": PAGE_TABLES,
     "statement_facts": STATEMENT_FACTS,
     "filing_chunks": FILING_CHUNKS,
+    "contextual_chunks": FILING_CHUNKS,
     "embeddings": EMBEDDINGS,
     "benchmark_questions": BENCHMARK_QUESTIONS,
     "folds": FOLDS,

@@ -52,6 +52,41 @@ class ChunkSettings(BaseModel):
     overlap: int = Field(128, ge=0, description="Tokens shared by neighbouring chunks of a page.")
 
 
+class ContextualChunkSettings(BaseModel):
+    """Chunks with their context: prose, table rows, whole tables."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tokens: int = Field(512, ge=64, description="Longest chunk, context and all, in tokens of the encoder.")
+    overlap: int = Field(50, ge=0, description="Tokens shared by neighbouring chunks of prose of a page.")
+
+
+class TableSettings(BaseModel):
+    """How tables are found; the models are those of the detector ``tatr``."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    detector: Literal["words", "pymupdf", "tatr"] = Field(
+        "words",
+        description="words: alignment of words; pymupdf: ruling lines; tatr: Table Transformer. Filings that "
+        "came as page text are always read by page_text.",
+    )
+    detection_model: str = Field(
+        "microsoft/table-transformer-detection", description="Hub name or local folder: finds tables."
+    )
+    detection_revision: str | None = Field(None, description="Hub revision of the detection model.")
+    structure_model: str = Field(
+        "microsoft/table-transformer-structure-recognition-v1.1-all",
+        description="Hub name or local folder: rows, columns and spanning cells of one table.",
+    )
+    structure_revision: str | None = Field(None, description="Hub revision of the structure model.")
+    detection_threshold: float = Field(0.7, ge=0, le=1, description="Least score of a table.")
+    structure_threshold: float = Field(0.6, ge=0, le=1, description="Least score of a row, column or cell.")
+    dpi: int = Field(150, ge=36, le=600, description="Resolution of the page pictures.")
+    padding: int = Field(30, ge=0, description="Pixels around a detected table that are shown with it.")
+    batch_size: int = Field(8, ge=1, description="Pictures per forward pass.")
+
+
 class RetrievalSettings(BaseModel):
     """Search and sweep."""
 
@@ -98,6 +133,8 @@ class Settings(BaseSettings):
     max_filing_bytes: int = Field(1 << 30, gt=0, description="Larger files are refused.")
     encoder: EncoderSettings = EncoderSettings()
     chunks: ChunkSettings = ChunkSettings()
+    contextual_chunks: ContextualChunkSettings = ContextualChunkSettings()
+    tables: TableSettings = TableSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
 

@@ -6,14 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
+from finrag_pipeline.chunking.contextual import contextual_chunks
 from finrag_pipeline.chunking.fixed import chunk_pages
+from finrag_pipeline.chunking.registry import CONTEXTUAL
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.filings.intake import accept, original_path
 from finrag_pipeline.filings.pages import read_page_text
 from finrag_pipeline.retrieval.chunk_index import index_chunks, open_chunk_index
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.tables.model import Box, Cell, Table
+from finrag_pipeline.tables.normalise import filing_context, normalise_tables
 from finrag_pipeline_tests.small_filings import write_lines
 
 FILINGS = ("ALDER_2021_10K", "O'Birch & Söhne 2022", "CEDAR_2023_10K", "株式会社_2020")
@@ -53,6 +58,22 @@ def page_texts(seed: int) -> list[str]:
     return [*pages, "the company of the year " * 12]
 
 
+def figures(filing: str, seed: int) -> pa.Table:
+    """A table of three rows on page 1 of a filing, as rows of ``page_tables``."""
+    cells = [
+        Cell(0, 1, Box(0, 0, 0, 0), "2020", header=True),
+        *(
+            Cell(row, 0, Box(0, 0, 0, 0), label)
+            for row, label in enumerate(("Net revenue", "Goodwill", "Tax"), 1)
+        ),
+        *(Cell(row, 1, Box(0, 0, 0, 0), f"{seed}{row},000") for row in (1, 2, 3)),
+    ]
+    table = Table(
+        1, "words", Box(0, 0, 0, 0), 4, 2, tuple(cells), 1, (0, 0, 0, 0), "Figures", ("(in millions)",)
+    )
+    return normalise_tables(filing, [table], filing_context({"filing": filing}, []))
+
+
 def write_filing(settings: Settings, lake: Lake, encoder: Encoder, name: str, seed: int, inbox: Path) -> str:
     """Bring a filing of page text into the lake and index it; returns its identifier."""
     rows = [{"doc": name, "page": n, "text": text} for n, text in enumerate(page_texts(seed))]
@@ -63,6 +84,12 @@ def write_filing(settings: Settings, lake: Lake, encoder: Encoder, name: str, se
     chunks = chunk_pages(pages, settings.chunks, encoder.tokens)
     lake.write("filing_chunks", chunks, f"chunks {seed}", partition)
     index_chunks(chunks, encoder, open_chunk_index(lake, encoder, settings))
+    identity = {"filing": source.filing, "company": name.split("_")[0], "form": "10-K", "fiscal_year": 2020}
+    contextual = contextual_chunks(
+        pages, figures(source.filing, seed), identity, settings.contextual_chunks, encoder.tokens
+    )
+    lake.write("contextual_chunks", contextual, f"contextual chunks {seed}", partition)
+    index_chunks(contextual, encoder, open_chunk_index(lake, encoder, settings, CONTEXTUAL))
     return source.filing
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from finrag_pipeline.chunking.registry import get_chunking
 from finrag_pipeline.errors import LakeError, UsageError
 from finrag_pipeline.evaluation.retrieval_metrics import find_gold_chunks
 from finrag_pipeline.evaluation.summary import SLICES, metrics_records
@@ -48,7 +49,7 @@ def write_trec(
         UsageError: unknown system or space, or a folder that cannot be written to.
         LakeError: the system has no run.
     """
-    get_system(system)
+    chosen = get_system(system)
     if space not in [s.value for s in Space]:
         raise UsageError(
             f"There is no space '{space}'.", f"Choose one of: {', '.join(s.value for s in Space)}."
@@ -61,7 +62,8 @@ def write_trec(
         )
     questions = lake.read("benchmark_questions")
     gold = set(questions["filing"].to_pylist())
-    chunks = lake.read_all("filing_chunks", ["chunk_id", "filing", "page"], only={"filing": gold})
+    table = get_chunking(chosen.chunking).table
+    chunks = lake.read_all(table, ["chunk_id", "filing", "page"], only={"filing": gold})
     run_path = folder / f"{system}.{space}.{level}.run"
     qrels_path = folder / f"{level}.qrels"
     qrels = export_qrels(questions, level, find_gold_chunks(questions, chunks))
@@ -102,9 +104,10 @@ def list_filings(lake: Lake, failed: bool) -> list[dict[str, Any]]:
 
 def _failures(lake: Lake) -> dict[str, dict[str, Any]]:
     """First step that failed when it last ran, by filing."""
-    steps = ("filings", "filing_pages", "filing_chunks", "chunk_index")
+    from finrag_pipeline.orchestration.jobs import PER_FILING
+
     entries = [
-        row for row in lake.ledger().to_pylist() if row["outcome"] == "failed" and row["asset"] in steps
+        row for row in lake.ledger().to_pylist() if row["outcome"] == "failed" and row["asset"] in PER_FILING
     ]
-    entries.sort(key=lambda entry: steps.index(entry["asset"]), reverse=True)
+    entries.sort(key=lambda entry: PER_FILING.index(entry["asset"]), reverse=True)
     return {entry["partition"]: entry for entry in entries}

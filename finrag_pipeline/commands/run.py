@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from finrag_pipeline.chunking.registry import CHUNKINGS
 from finrag_pipeline.commands.instance import Materialiser, open_materialiser
 from finrag_pipeline.errors import BenchmarkError, FilingError, FinragError, UsageError
 from finrag_pipeline.evaluation.benchmark_registry import register_benchmark
@@ -15,7 +16,7 @@ from finrag_pipeline.evaluation.questions import find_document_information, read
 from finrag_pipeline.filings.intake import FilingSource, accept, find_source
 from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.filings.source_folder import SourceFolder, read_source_folder
-from finrag_pipeline.retrieval.systems import SYSTEMS, get_system
+from finrag_pipeline.retrieval.systems import ABLATIONS, SYSTEMS, get_system
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
@@ -45,6 +46,7 @@ def run(
     limit: int | None,
     systems: Sequence[str] | None,
     progress: Progress,
+    ablations: bool = False,
 ) -> RunReport:
     """Bring filings into the lake, index them, and measure systems when the source has questions.
 
@@ -55,12 +57,15 @@ def run(
         limit: only the first filings.
         systems: only these systems; all when None.
         progress: told how far it has come.
+        ablations: also the variants of the systems that show what a choice adds.
 
     Raises:
         FinragError: nothing could be done at all; failures of single filings are in the report.
     """
     lake = Lake(settings.lake)
     chosen = [get_system(name).name for name in systems] if systems else list(SYSTEMS)
+    if ablations:
+        chosen += [name for name in ABLATIONS if name not in chosen]
     folder = read_source_folder(source or profile_source(settings, lake)).select(names, limit)
     outcome = RunReport(folder.name, len(folder.files))
     accepted = _accept_all(lake, folder, settings, outcome, progress)
@@ -179,7 +184,9 @@ def index_filings(
 
 
 def _reason(lake: Lake, filing: str) -> str | None:
-    for asset in ("filings", "filing_pages", "filing_chunks", "chunk_index"):
+    from finrag_pipeline.orchestration.jobs import PER_FILING
+
+    for asset in PER_FILING:
         entry = lake.ledger_entry(asset, filing)
         if entry and entry["outcome"] == "failed":
             return " ".join(part for part in (entry["error"], entry["remedy"]) if part)
@@ -220,7 +227,13 @@ def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
     """What the results in the lake are and were made from; equal before and after when nothing changed."""
     from finrag_pipeline.orchestration.freshness import code_state
 
-    assets = ("filing_chunks", "benchmark_questions", "retrieval_runs", "retrieval_scores", "system_metrics")
+    assets = (
+        *(chunking.table for chunking in CHUNKINGS.values()),
+        "benchmark_questions",
+        "retrieval_runs",
+        "retrieval_scores",
+        "system_metrics",
+    )
     parts = {a: [(keys, lake.info(a, keys)) for keys in lake.partitions(a)] for a in assets}
     active = lake.read_json(lake.path("benchmarks", "active.json"))
     record = lake.read_json(lake.path("benchmarks", active["name"], "benchmark.json")) if active else None

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from finrag_pipeline.chunking.registry import get_chunking
 from finrag_pipeline.commands.run import require_filing
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.model_files import model_folder
@@ -17,7 +18,7 @@ from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.finance_tokens import finance_tokens
 from finrag_pipeline.retrieval.runner import rank
 from finrag_pipeline.retrieval.spaces import Space
-from finrag_pipeline.retrieval.systems import SYSTEMS, get_system
+from finrag_pipeline.retrieval.systems import ALL_SYSTEMS, RetrievalSystem, get_system
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 
@@ -53,7 +54,18 @@ class Searcher:
         names = searchable_filings(self._lake)
         if not names:
             raise LakeError("The lake holds nothing to search.", "Run 'finrag run', or 'finrag ingest FILE'.")
-        self._corpus = Corpus(self._lake, names, settings, Encoder(settings.encoder, self._lake))
+        self._encoder = Encoder(settings.encoder, self._lake)
+        self._corpora: dict[tuple[str, tuple[str, ...] | None], Corpus] = {}
+
+    def _corpus_of(self, system: RetrievalSystem) -> Corpus:
+        key = (system.chunking, system.kinds)
+        if key not in self._corpora:
+            chunking = get_chunking(system.chunking)
+            names = searchable_filings(self._lake, chunking)
+            self._corpora[key] = Corpus(
+                self._lake, names, self._settings, self._encoder, chunking, system.kinds
+            )
+        return self._corpora[key]
 
     def search(self, question: str, system: str, k: int, filings: Sequence[str] = ()) -> SearchAnswer:
         """The best ``k`` chunks for a question.
@@ -86,14 +98,15 @@ class Searcher:
         if k < 1:
             raise UsageError(f"k is {k}.", "Ask for at least one result.")
         chosen = get_system(system)
+        corpus = self._corpus_of(chosen)
         for filing in filings:
-            if filing not in self._corpus.filings:
+            if filing not in corpus.filings:
                 require_filing(self._lake, filing)
                 raise UsageError(f"'{filing}' holds no searchable text.", "See why: finrag filings --failed.")
         hits = rank(
             chosen,
             question,
-            self._corpus,
+            corpus,
             tuple(filings) or None,
             depth=max(k, self._settings.retrieval.depth),
         )
@@ -105,7 +118,7 @@ class Searcher:
                 "page_label": str(hit.page + 1),
                 "chunk_id": hit.chunk_id,
                 "score": round(float(hit.score), 6),
-                "snippet": snippet(hit.passage or self._corpus.text(hit.chunk_id), question),
+                "snippet": snippet(hit.passage or corpus.text(hit.chunk_id), question),
                 "why": hit.why,
             }
             for place, hit in enumerate(hits[:k], start=1)
@@ -140,7 +153,7 @@ def list_systems(settings: Settings) -> list[dict[str, str]]:
     except ModelError as error:
         encoder_problem = str(error)
     rows: list[dict[str, str]] = []
-    for system in SYSTEMS.values():
+    for system in ALL_SYSTEMS.values():
         why = encoder_problem if system.needs_encoder() else ""
         rows.extend(
             {

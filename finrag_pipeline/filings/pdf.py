@@ -1,12 +1,14 @@
 """The PDF reader: the only module that knows PyMuPDF, so that another extractor can take its place.
 
 PyMuPDF is AGPL (see README, 'Licence of the PDF reader'). What the rest of the project relies on:
-`inspect_pdf`, `read_pages`, `render_page`, and their errors.
+`inspect_pdf`, `read_pages`, `render_page`, `page_pictures`, `find_ruled_tables`, `ocr_words`, and their
+errors.
 """
 
 from __future__ import annotations
 
 import gc
+import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,8 +16,9 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from struct import pack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from finrag_pipeline.errors import FilingError
@@ -37,6 +40,24 @@ _FLAGS = 2 | 64
 _WORD_TYPECODES = ("f", "f", "f", "f", None, "i", "i", "i")
 
 
+Edges = tuple[float, float, float, float]
+"""x0, y0, x1, y1 in points on the page as shown, origin top left."""
+
+
+class RuledTable(NamedTuple):
+    """A table as `find_ruled_tables` returns it.
+
+    Attributes:
+        box: around its cells.
+        rows: boxes of the cells, row by row; None where a neighbour spans the place.
+        header: boxes of the column names, one per column, where they stand above the ruled part, else None.
+    """
+
+    box: Edges
+    rows: list[list[Edges | None]]
+    header: list[Edges | None] | None
+
+
 @dataclass(frozen=True)
 class PdfInfo:
     """What opening a PDF tells."""
@@ -51,6 +72,9 @@ def _pymupdf() -> Any:
     # MuPDF prints every recovered syntax error to stderr; ours are the errors that matter.
     pymupdf.TOOLS.mupdf_display_errors(False)
     pymupdf.TOOLS.mupdf_display_warnings(False)
+    # PyMuPDF prints its own messages, and an advertisement for another package, to stdout.
+    pymupdf.set_messages(pylogging=True, pylogging_name="pymupdf", pylogging_level=logging.DEBUG)
+    getattr(pymupdf, "no_recommend_layout", lambda: None)()
     return pymupdf
 
 
@@ -248,5 +272,75 @@ def render_page(path: Path, page: int, dpi: int = 110) -> bytes:
             raise FilingError(f"{path.name} has no page {page + 1}.", f"It has {document.page_count} pages.")
         try:
             return bytes(document[page].get_pixmap(dpi=dpi).tobytes("png"))
+        except Exception as error:
+            raise _page_error(path, page, error) from error
+
+
+def page_pictures(path: Path, pages: Sequence[int], dpi: int) -> Iterator[np.ndarray | None]:
+    """Pictures of pages as shown, RGB, shape (height, width, 3), uint8; None for one that cannot be drawn.
+
+    Raises:
+        FilingError: as `inspect_pdf`.
+    """
+    with _open(path) as document:
+        for number in pages:
+            try:
+                picture = document[number].get_pixmap(dpi=dpi, alpha=False)
+                pixels = np.frombuffer(picture.samples, np.uint8)
+                yield pixels.reshape(picture.height, picture.width, picture.n)[:, :, :3].copy()
+            except Exception:
+                yield None
+
+
+def find_ruled_tables(path: Path, pages: Sequence[int]) -> Iterator[list[RuledTable]]:
+    """Tables that ``Page.find_tables`` sees in the ruling lines of each page; none for a page that fails.
+
+    Raises:
+        FilingError: as `inspect_pdf`.
+    """
+    with _open(path) as document:
+        for number in pages:
+            try:
+                # None where the search itself failed.
+                found = document[number].find_tables()
+                yield [_ruled_table(table) for table in (found.tables if found else ())]
+            except Exception:
+                yield []
+
+
+def _ruled_table(table: Any) -> RuledTable:
+    header = table.header
+    return RuledTable(
+        tuple(table.bbox),
+        [list(row.cells) for row in table.rows],
+        list(header.cells) if header is not None and header.external else None,
+    )
+
+
+def ocr_words(path: Path, page: int, dpi: int = 300, language: str = "eng") -> list[tuple[Any, ...]]:
+    """Words of the picture of a page, read by Tesseract: the fields of `schemas.WORD` for each.
+
+    Raises:
+        FilingError: as `inspect_pdf`; Tesseract or its data for ``language`` is missing; the page fails.
+    """
+    pymupdf = _pymupdf()
+    try:
+        data = pymupdf.get_tessdata()
+        missing = not data or not (Path(data) / f"{language}.traineddata").is_file()
+    except Exception:
+        missing = True
+    if missing:
+        raise FilingError(
+            f"{path.name}: page {page + 1} needs Tesseract's data for '{language}', which is not installed.",
+            "Install Tesseract, or set TESSDATA_PREFIX to the folder of its data.",
+        )
+    with _open(path) as document:
+        try:
+            shown = document[page]
+            textpage = shown.get_textpage_ocr(dpi=dpi, language=language, full=True, tessdata=data)
+            words = textpage.extractWORDS()
+            if shown.rotation:
+                words = [(*_rotated(word[:4], shown.rotation_matrix), *word[4:]) for word in words]
+            return list(words)
         except Exception as error:
             raise _page_error(path, page, error) from error

@@ -15,12 +15,13 @@ from finrag_pipeline.orchestration.assets import (
     ingestion,
     reporting,
     retrieval,
+    tables,
 )
 from finrag_pipeline.orchestration.checks import corpus as corpus_checks
 from finrag_pipeline.orchestration.resources.settings import EngineResource, LakeResource, SettingsResource
 from finrag_pipeline.settings import Settings, get_settings
 
-ASSET_MODULES = (ingestion, chunking, indexing, benchmark, retrieval, reporting)
+ASSET_MODULES = (ingestion, tables, chunking, indexing, benchmark, retrieval, reporting)
 FRESH_ASSETS = {"chunk_index", "system_metrics"}
 """Assets whose age matters: they fail their freshness policy after two nights without a run."""
 

@@ -3,8 +3,12 @@
 Used by the assets to skip work, and by the command line to know what is stale without running anything.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import pyarrow as pa
 
+from finrag_pipeline.chunking.contextual import CONTEXTUAL_VERSION
 from finrag_pipeline.chunking.fixed import CHUNKING_VERSION
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.model_files import tokenizer_fingerprint
@@ -17,7 +21,9 @@ from finrag_pipeline.retrieval.bm25 import BM25_VERSION
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.systems import SYSTEMS_VERSION, RetrievalSystem
 from finrag_pipeline.settings import Settings
+from finrag_pipeline.statements import FACTS_VERSION
 from finrag_pipeline.storage.fingerprints import fingerprint
+from finrag_pipeline.tables.extract import TABLES_VERSION, detector_versions
 
 
 def filings_fingerprint(source: FilingSource) -> str:
@@ -42,6 +48,36 @@ def chunks_fingerprint(pages: str, settings: Settings) -> str:
     return fingerprint(
         "filing_chunks", CHUNKING_VERSION, pages, settings.chunks, tokenizer_fingerprint(settings.encoder)
     )
+
+
+def tables_fingerprint(pages: str, filing: Mapping[str, Any], settings: Settings) -> str:
+    """Fingerprint of a part of ``page_tables`` made from pages with the fingerprint ``pages``."""
+    return fingerprint(
+        "page_tables", TABLES_VERSION, detector_versions(), pages, _identity(filing), settings.tables
+    )
+
+
+def facts_fingerprint(tables: str, filing: Mapping[str, Any]) -> str:
+    """Fingerprint of a part of ``statement_facts`` made from tables with the fingerprint ``tables``."""
+    return fingerprint("statement_facts", FACTS_VERSION, tables, _identity(filing))
+
+
+def contextual_fingerprint(pages: str, tables: str, filing: Mapping[str, Any], settings: Settings) -> str:
+    """Fingerprint of a part of ``contextual_chunks`` made from these pages and tables."""
+    return fingerprint(
+        "contextual_chunks",
+        CONTEXTUAL_VERSION,
+        pages,
+        tables,
+        _identity(filing),
+        settings.contextual_chunks,
+        tokenizer_fingerprint(settings.encoder),
+    )
+
+
+def _identity(filing: Mapping[str, Any]) -> list[Any]:
+    names = ("filing", "company", "declared_company", "form", "fiscal_year", "fiscal_quarter", "period_end")
+    return [str(filing[name]) for name in names]
 
 
 def index_fingerprint(chunks: str, encoder: Encoder) -> str:

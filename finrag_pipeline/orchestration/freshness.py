@@ -7,14 +7,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from finrag_pipeline.chunking.fixed import CHUNKING_VERSION
+from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED
 from finrag_pipeline.evaluation.retrieval_metrics import METRICS_VERSION
 from finrag_pipeline.evaluation.summary import SUMMARY_VERSION
 from finrag_pipeline.filings.intake import FilingSource
 from finrag_pipeline.orchestration.fingerprints import (
     chunks_fingerprint,
+    contextual_fingerprint,
+    facts_fingerprint,
     filings_fingerprint,
     index_fingerprint,
     pages_fingerprint,
+    tables_fingerprint,
 )
 from finrag_pipeline.orchestration.jobs import PER_FILING
 from finrag_pipeline.orchestration.resources.settings import get_encoder
@@ -29,6 +33,10 @@ if TYPE_CHECKING:
     import dagster as dg
 
 
+INDEXES = {"chunk_index": FIXED, "contextual_index": CONTEXTUAL}
+"""Chunking of each vector index."""
+
+
 def stale_filings(
     lake: Lake, settings: Settings, sources: Sequence[FilingSource], instance: dg.DagsterInstance
 ) -> list[str]:
@@ -36,29 +44,41 @@ def stale_filings(
     import dagster as dg
 
     encoder = get_encoder(settings, lake)
-    index = open_chunk_index(lake, encoder, settings)
-    vectors: Counter[str] = index.count_by_filing()
+    vectors: dict[str, Counter[str]] = {
+        asset: open_chunk_index(lake, encoder, settings, chunking).count_by_filing()
+        for asset, chunking in INDEXES.items()
+    }
+    rows = {row["filing"]: row for row in lake.read_all("filings").to_pylist()}
     materialised = [instance.get_materialized_partitions(dg.AssetKey(name)) for name in PER_FILING]
     stale = []
     for source in sources:
         key = source.filing
         partition = {"filing": key}
         pages = pages_fingerprint(source)
-        chunks = chunks_fingerprint(pages, settings)
+        if key not in rows:
+            stale.append(key)
+            continue
+        tables = tables_fingerprint(pages, rows[key], settings)
         wanted = {
             "filings": filings_fingerprint(source),
             "filing_pages": pages,
-            "filing_chunks": chunks,
+            "filing_chunks": chunks_fingerprint(pages, settings),
+            "page_tables": tables,
+            "statement_facts": facts_fingerprint(tables, rows[key]),
+            "contextual_chunks": contextual_fingerprint(pages, tables, rows[key], settings),
         }
-        entry = lake.ledger_entry("chunk_index", key) or {}
         fresh = (
             all(key in known for known in materialised)
             and all(
                 (info := lake.info(asset, partition)) and info.fingerprint == fp
                 for asset, fp in wanted.items()
             )
-            and entry.get("fingerprint") == index_fingerprint(chunks, encoder)
-            and entry.get("rows") == vectors[key] > 0
+            and all(
+                (entry := lake.ledger_entry(asset, key) or {}).get("fingerprint")
+                == index_fingerprint(wanted[chunking.table], encoder)
+                and entry.get("rows") == vectors[asset][key] > 0
+                for asset, chunking in INDEXES.items()
+            )
         )
         if not fresh:
             stale.append(key)

@@ -5,11 +5,21 @@ Concept: https://docs.dagster.io/guides/build/jobs
 
 import dagster as dg
 
+from finrag_pipeline.chunking.registry import CHUNKINGS
 from finrag_pipeline.orchestration.checks import corpus as corpus_checks
 from finrag_pipeline.orchestration.pools import VECTORS
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
 
-PER_FILING = ("filings", "filing_pages", "filing_chunks", "chunk_index")
+PER_FILING = (
+    "filings",
+    "filing_pages",
+    "filing_chunks",
+    "chunk_index",
+    "page_tables",
+    "statement_facts",
+    "contextual_chunks",
+    "contextual_index",
+)
 BENCHMARK = ("benchmark_questions", "folds", "corpus_statistics")
 SWEEP = ("retrieval_runs", "retrieval_scores")
 PUBLISH = ("system_metrics", "warehouse", "report")
@@ -59,13 +69,16 @@ def compact_lake(context: dg.OpExecutionContext, settings: SettingsResource, lak
     from finrag_pipeline.retrieval.chunk_index import open_chunk_index, searchable_filings
 
     store, values = lake.open(), settings.get()
-    index = open_chunk_index(store, get_encoder(values, store), values)
-    index.remove(index.filings() - set(searchable_filings(store)))
-    index.optimize()
+    encoder = get_encoder(values, store)
+    for chunking in CHUNKINGS.values():
+        index = open_chunk_index(store, encoder, values, chunking)
+        index.remove(index.filings() - set(searchable_filings(store, chunking)))
+        index.optimize()
+        context.log.info(f"{index.name}: {index.count()} vectors")
     leftovers = store.leftovers()
     for path in leftovers:
         store.fs.rm(path, recursive=True)
-    context.log.info(f"{index.name}: {index.count()} vectors; removed {len(leftovers)} leftover files")
+    context.log.info(f"removed {len(leftovers)} leftover files")
 
 
 @dg.job(executor_def=dg.in_process_executor, description="Upkeep of the lake, every night.")

@@ -5,14 +5,14 @@ Concept: https://docs.dagster.io/guides/build/partitions-and-backfills
 
 import dagster as dg
 
-from finrag_pipeline.retrieval.systems import SYSTEMS
+from finrag_pipeline.retrieval.systems import ALL_SYSTEMS
 
 FOLD_COUNT = 5
 
 FILINGS = "filings"
 filings_partitions = dg.DynamicPartitionsDefinition(name=FILINGS)
 fold_partitions = dg.StaticPartitionsDefinition([f"fold_{n}" for n in range(FOLD_COUNT)])
-system_partitions = dg.StaticPartitionsDefinition(list(SYSTEMS))
+system_partitions = dg.StaticPartitionsDefinition(list(ALL_SYSTEMS))
 sweep_partitions = dg.MultiPartitionsDefinition({"fold": fold_partitions, "system": system_partitions})
 
 

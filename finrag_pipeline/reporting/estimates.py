@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from finrag_pipeline.retrieval.spaces import Space
-from finrag_pipeline.retrieval.systems import SYSTEMS
+from finrag_pipeline.retrieval.systems import ABLATIONS, ALL_SYSTEMS
 from finrag_pipeline.schemas import conform
 
 METRIC_NAMES = {
@@ -106,8 +106,15 @@ class MetricIndex:
 
     @property
     def systems(self) -> list[str]:
-        """Systems, in the order of the registry, then others as they first appear."""
-        return _ordered((key[0] for key in self._estimates), SYSTEMS)
+        """Systems, in the order of the registry, then others as they first appear; no ablations."""
+        names = _ordered((key[0] for key in self._estimates), ALL_SYSTEMS)
+        return [name for name in names if name not in ABLATIONS]
+
+    @property
+    def ablations(self) -> list[str]:
+        """Measured variants of systems, in the order of the registry."""
+        measured = {key[0] for key in self._estimates}
+        return [name for name in ABLATIONS if name in measured]
 
     @property
     def spaces(self) -> list[str]:
@@ -151,7 +158,7 @@ def space_label(space: str) -> str:
 
 def system_title(system: str) -> str:
     """Title of a system of the registry, else its name."""
-    return SYSTEMS[system].title if system in SYSTEMS else system
+    return ALL_SYSTEMS[system].title if system in ALL_SYSTEMS else system
 
 
 def slice_value_label(slice: str, value: str) -> str:

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from finrag_pipeline.evaluation.published import CUTOFF
 from finrag_pipeline.evaluation.summary import metrics_records
+from finrag_pipeline.reporting.ablations import ablation_grid
 from finrag_pipeline.reporting.estimates import SLICE_NAMES, MetricIndex, system_title
 from finrag_pipeline.reporting.folder import replace_folder
 from finrag_pipeline.reporting.headline import headline
@@ -41,7 +42,7 @@ from finrag_pipeline.reporting.tables import (
 )
 from finrag_pipeline.schemas import conform
 
-REPORT_VERSION = "1"
+REPORT_VERSION = "2"
 """Changes whenever the page may look different."""
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -152,6 +153,7 @@ def _context(data: ReportData) -> dict[str, Any]:
         "published_notes": published_notes(index),
         "published_sources": published_sources(),
         "gap": gap_grid(index),
+        "ablations": ablation_grid(index),
         "slices": [
             (SLICE_NAMES[name], slice_grid(index, name))
             for name in ("question_type", "doc_type", "source", "company")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
+from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, Chunking
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.windows import mean_pool
 from finrag_pipeline.errors import LakeError
@@ -15,10 +16,17 @@ from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.vectors import VectorIndex, index_rows
 
+INDEX_VERSION = "2"
+"""Changes with the columns of the table."""
 
-def open_chunk_index(lake: Lake, encoder: Encoder, settings: Settings) -> VectorIndex:
+
+def open_chunk_index(
+    lake: Lake, encoder: Encoder, settings: Settings, chunking: Chunking = FIXED
+) -> VectorIndex:
     """The table of chunks for the encoder, pooling and chunking in use; another choice has another table."""
-    name = f"chunk_index-{fingerprint(encoder.fingerprint, settings.encoder.pooling, settings.chunks)[:12]}"
+    length = settings.contextual_chunks if chunking == CONTEXTUAL else settings.chunks
+    used = fingerprint(INDEX_VERSION, encoder.fingerprint, settings.encoder.pooling, length)[:12]
+    name = f"{chunking.name}_chunks-{used}"
     return VectorIndex(lake.uri("lance"), name, settings.retrieval.exact_below)
 
 
@@ -42,11 +50,9 @@ def index_chunks(
     if not chunks.num_rows:
         raise LakeError("There are no chunks to index.", "Check the pages of the filing: finrag filings.")
     identity = zip(
-        *(chunks[name].to_pylist() for name in ("chunk_id", "filing", "page", "text")), strict=True
+        *(chunks[name].to_pylist() for name in ("chunk_id", "filing", "page", "kind", "text")), strict=True
     )
-    units = [
-        (chunk_id, filing, page, text, encoder.windows(text)) for chunk_id, filing, page, text in identity
-    ]
+    units = [(*chunk, encoder.windows(chunk[-1])) for chunk in identity]
     texts = [window for *_, windows in units for window in windows]
     missing = encoder.missing(texts)
     done = 0
@@ -63,12 +69,12 @@ def index_chunks(
         for *_, windows in units:
             pooled.append(mean_pool(vectors[start : start + len(windows)]))
             start += len(windows)
-        rows = [(chunk_id, filing, page, [text]) for chunk_id, filing, page, text, _ in units]
+        rows = [(*chunk, [text]) for *chunk, text, _ in units]
         return index.replace_filing(units[0][1], index_rows(rows, np.stack(pooled))), missing
-    windowed = [(chunk_id, filing, page, windows) for chunk_id, filing, page, _, windows in units]
+    windowed = [(*chunk, windows) for *chunk, _, windows in units]
     return index.replace_filing(units[0][1], index_rows(windowed, vectors)), missing
 
 
-def searchable_filings(lake: Lake) -> tuple[str, ...]:
+def searchable_filings(lake: Lake, chunking: Chunking = FIXED) -> tuple[str, ...]:
     """Filings whose chunks are in the lake."""
-    return tuple(keys["filing"] for keys in lake.partitions("filing_chunks"))
+    return tuple(keys["filing"] for keys in lake.partitions(chunking.table))

@@ -10,7 +10,9 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from finrag_pipeline.chunking.registry import FIXED, Chunking
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.retrieval.bm25 import BM25_VERSION, Bm25Index, build_bm25, load_bm25, save_bm25
@@ -29,26 +31,40 @@ class Corpus:
         filings: the filings to search; their chunks must be in the lake.
         settings: models and parameters.
         encoder: embeds questions; its files are touched only when a dense system asks.
+        chunking: which chunks.
+        kinds: kinds of chunks to search; all when None.
     """
 
-    def __init__(self, lake: Lake, filings: Sequence[str], settings: Settings, encoder: Encoder) -> None:
+    def __init__(
+        self,
+        lake: Lake,
+        filings: Sequence[str],
+        settings: Settings,
+        encoder: Encoder,
+        chunking: Chunking = FIXED,
+        kinds: Sequence[str] | None = None,
+    ) -> None:
         self.lake = lake
         self.filings = tuple(sorted(set(filings)))
         self.settings = settings
         self.encoder = encoder
+        self.chunking = chunking
+        self.kinds = None if kinds is None else tuple(kinds)
         self._index_is_larger = False
         self._index_version: int | None = None
 
     @cached_property
     def chunks(self) -> pa.Table:
         """All chunks, by filing, page and ordinal."""
-        table = self.lake.read_all("filing_chunks", only={"filing": self.filings})
+        table = self.lake.read_all(self.chunking.table, only={"filing": self.filings})
         missing = set(self.filings) - set(table["filing"].unique().to_pylist())
         if missing:
             raise LakeError(
                 f"{len(missing)} filings have no chunks: {', '.join(sorted(missing)[:3])} …",
-                "Materialise filing_chunks.",
+                f"Materialise {self.chunking.table}.",
             )
+        if self.kinds is not None:
+            table = table.filter(pc.is_in(table["kind"], pa.array(self.kinds)))
         return table.sort_by([("filing", "ascending"), ("page", "ascending"), ("ordinal", "ascending")])
 
     @cached_property
@@ -93,8 +109,9 @@ class Corpus:
     @cached_property
     def fingerprint(self) -> str:
         """What the corpus consists of: the fingerprints of its chunks."""
-        parts = {filing: self.lake.info("filing_chunks", {"filing": filing}) for filing in self.filings}
-        return fingerprint({filing: info.fingerprint if info else None for filing, info in parts.items()})
+        parts = {filing: self.lake.info(self.chunking.table, {"filing": filing}) for filing in self.filings}
+        chunks = {filing: info.fingerprint if info else None for filing, info in parts.items()}
+        return fingerprint(chunks, self.kinds) if self.kinds is not None else fingerprint(chunks)
 
     @cached_property
     def bm25(self) -> Bm25Index:
@@ -116,12 +133,12 @@ class Corpus:
         Raises:
             LakeError: a filing of the corpus is not in it.
         """
-        index = open_chunk_index(self.lake, self.encoder, self.settings)
+        index = open_chunk_index(self.lake, self.encoder, self.settings, self.chunking)
         missing = set(self.filings) - index.filings()
         if missing:
             raise LakeError(
                 f"{len(missing)} filings are not in the vector index: {', '.join(sorted(missing)[:3])} …",
-                "Materialise chunk_index.",
+                f"Materialise the vectors of {self.chunking.table}.",
             )
         return index
 

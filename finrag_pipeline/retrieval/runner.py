@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,9 @@ from finrag_pipeline.retrieval.spaces import Space, restriction
 from finrag_pipeline.retrieval.systems import RetrievalSystem
 from finrag_pipeline.schemas import RETRIEVAL_RUNS
 from finrag_pipeline.storage.vectors import VectorFilter
+
+_MOST_CHUNKS = 6400
+"""Chunks ranked at most to find enough distinct pages."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,8 @@ def rank(
         vector: embedding of the question, when it is at hand.
     """
     depth = depth or corpus.settings.retrieval.depth
+    if system.collapse == "page":
+        return _best_of_pages(system, question, corpus, filings, pages, depth, vector)
     rankings = [
         _bm25(question, corpus, filings, pages, depth)
         if stage == "bm25"
@@ -74,6 +79,28 @@ def rank(
         for stage, ranking in zip(system.first_stages, rankings, strict=True)
     ]
     return _fused(system, rankings, corpus.settings.retrieval.rrf_k, depth)
+
+
+def _best_of_pages(
+    system: RetrievalSystem,
+    question: str,
+    corpus: Corpus,
+    filings: Sequence[str] | None,
+    pages: Sequence[int] | None,
+    depth: int,
+    vector: np.ndarray | None,
+) -> list[Hit]:
+    """The best chunk of each page; more chunks are ranked until ``depth`` pages are found or none is left."""
+    plain = replace(system, collapse=None)
+    wanted = 4 * depth
+    while True:
+        hits = rank(plain, question, corpus, filings, pages, wanted, vector)
+        best: dict[tuple[str, int], Hit] = {}
+        for hit in hits:
+            best.setdefault((hit.filing, hit.page), hit)
+        if len(best) >= depth or len(hits) < wanted or wanted >= _MOST_CHUNKS:
+            return list(best.values())[:depth]
+        wanted *= 2
 
 
 def _bm25(
@@ -106,7 +133,7 @@ def _dense(
 ) -> list[Hit]:
     index = corpus.vectors
     allowed = tuple(filings) if filings is not None else corpus.indexed_filings()
-    where = VectorFilter(allowed, None if pages is None else tuple(pages))
+    where = VectorFilter(allowed, None if pages is None else tuple(pages), corpus.kinds)
     if vector is None:
         vector = corpus.encoder.embed_query(question)
     return [

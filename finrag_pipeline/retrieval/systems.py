@@ -6,13 +6,14 @@ for. Adding a row means adding an entry here, never a script.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from finrag_pipeline.errors import UsageError
 from finrag_pipeline.settings import Settings
 
-SYSTEMS_VERSION = "2"
+SYSTEMS_VERSION = "3"
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,9 @@ class RetrievalSystem:
         source: paper, table and row.
         first_stages: retrievers whose rankings are taken.
         fusion: how several rankings become one; None with a single first stage.
+        chunking: which chunks it ranks.
+        kinds: kinds of chunks it ranks; all of the chunking when None.
+        collapse: ``page`` keeps the best chunk of each page, so that k chunks are k pages.
     """
 
     name: str
@@ -44,6 +48,9 @@ class RetrievalSystem:
     source: Source
     first_stages: tuple[Literal["bm25", "dense"], ...]
     fusion: Literal["rrf"] | None = None
+    chunking: str = "fixed"
+    kinds: tuple[str, ...] | None = None
+    collapse: Literal["page"] | None = None
 
     def needs_encoder(self) -> bool:
         """Whether the system embeds the question."""
@@ -77,12 +84,52 @@ SYSTEMS: dict[str, RetrievalSystem] = {
 DEFAULT_SYSTEM = "dense"
 
 
+def _chunking_ablations() -> Iterator[RetrievalSystem]:
+    """Every system on the context-aware chunks, and what each kind of chunk adds.
+
+    A page of figures has dozens of row chunks, which crowd other pages out of the first k. So each comparison
+    is also made with the best chunk of a page standing for it.
+    """
+    guide = "Mixpeek technical guide"
+    kinds: dict[str, tuple[str, ...] | None] = {
+        "": None,
+        "_text": ("text",),
+        "_text_rows": ("text", "table_row"),
+        "_text_tables": ("text", "table"),
+        "_rows": ("table_row",),
+    }
+    for base in SYSTEMS.values():
+        by_page = Source(_PAPER, base.source.table, f"{base.source.row}, one chunk per page")
+        title = f"{base.title}, one chunk per page"
+        yield replace(base, name=f"{base.name}_pages", title=title, source=by_page, collapse="page")
+        for suffix, kept in kinds.items():
+            row = Source(guide, "section 4", "context-aware chunks" + suffix.replace("_", " "))
+            name = f"{base.name}_contextual{suffix}"
+            what = ", ".join(kind.replace("_", " ") for kind in kept) if kept else "all context-aware chunks"
+            system = replace(
+                base, name=name, title=f"{base.title}: {what}", source=row, chunking="contextual", kinds=kept
+            )
+            if kept is None:
+                yield system
+            yield replace(
+                system, name=f"{name}_pages", title=f"{system.title}, one chunk per page", collapse="page"
+            )
+
+
+ABLATIONS: dict[str, RetrievalSystem] = {system.name: system for system in _chunking_ablations()}
+"""Variants that show what a choice adds; run on request, reported apart from the systems."""
+
+ALL_SYSTEMS: dict[str, RetrievalSystem] = {**SYSTEMS, **ABLATIONS}
+
+
 def get_system(name: str) -> RetrievalSystem:
     """The system called ``name``.
 
     Raises:
         UsageError: there is none.
     """
-    if name not in SYSTEMS:
-        raise UsageError(f"There is no retrieval system '{name}'.", f"Choose one of: {', '.join(SYSTEMS)}.")
-    return SYSTEMS[name]
+    if name not in ALL_SYSTEMS:
+        raise UsageError(
+            f"There is no retrieval system '{name}'.", f"Choose one of: {', '.join(ALL_SYSTEMS)}."
+        )
+    return ALL_SYSTEMS[name]

@@ -28,10 +28,11 @@ def sql_literal(value: str) -> str:
 
 @dataclass(frozen=True)
 class VectorFilter:
-    """Which rows a search may return: any of ``filings`` (all when None), any of ``pages``."""
+    """Which rows a search may return: of any of ``filings``, ``pages`` and ``kinds``; None allows all."""
 
     filings: tuple[str, ...] | None = None
     pages: tuple[int, ...] | None = None
+    kinds: tuple[str, ...] | None = None
 
     def sql(self) -> str | None:
         """The filter as a condition, or None when it keeps everything."""
@@ -42,6 +43,10 @@ class VectorFilter:
             )
         if self.pages is not None:
             terms.append(f"page IN ({', '.join(str(int(p)) for p in self.pages)})" if self.pages else "false")
+        if self.kinds is not None:
+            terms.append(
+                f"kind IN ({', '.join(sql_literal(kind) for kind in self.kinds)})" if self.kinds else "false"
+            )
         return " AND ".join(terms) or None
 
 
@@ -53,30 +58,34 @@ def index_schema(dimensions: int) -> pa.Schema:
             pa.field("unit_id", pa.string(), nullable=False),
             pa.field("filing", pa.string(), nullable=False),
             pa.field("page", pa.int32(), nullable=False),
+            pa.field("kind", pa.string(), nullable=False),
             pa.field("text", pa.string(), nullable=False),
             pa.field("vector", pa.list_(pa.float32(), dimensions), nullable=False),
         ]
     )
 
 
-def index_rows(units: list[tuple[str, str, int, list[str]]], vectors: np.ndarray) -> pa.Table:
+def index_rows(units: list[tuple[str, str, int, str, list[str]]], vectors: np.ndarray) -> pa.Table:
     """Rows of an index.
 
     Args:
-        units: what is ranked (a chunk or a page): identifier, filing, page and its windows' texts.
+        units: what is ranked (a chunk or a page): identifier, filing, page, kind and its windows' texts.
         vectors: one per window, in order; shape (windows, dimensions).
     """
     flat = [
-        (unit, filing, page, n, text) for unit, filing, page, texts in units for n, text in enumerate(texts)
+        (unit, filing, page, kind, n, text)
+        for unit, filing, page, kind, texts in units
+        for n, text in enumerate(texts)
     ]
     dimensions = int(vectors.shape[1])
     values = pa.FixedSizeListArray.from_arrays(pa.array(vectors.astype(np.float32).ravel()), dimensions)
     return pa.table(
         {
-            "vector_id": [f"{unit}/w{n}" for unit, _, _, n, _ in flat],
-            "unit_id": [unit for unit, _, _, _, _ in flat],
-            "filing": [filing for _, filing, _, _, _ in flat],
-            "page": pa.array([page for _, _, page, _, _ in flat], pa.int32()),
+            "vector_id": [f"{unit}/w{n}" for unit, *_, n, _ in flat],
+            "unit_id": [unit for unit, *_ in flat],
+            "filing": [filing for _, filing, *_ in flat],
+            "page": pa.array([page for _, _, page, *_ in flat], pa.int32()),
+            "kind": [kind for _, _, _, kind, *_ in flat],
             "text": [text for *_, text in flat],
             "vector": values,
         },

@@ -28,7 +28,7 @@ COPIED = (
     "system_metrics",
     "corpus_statistics",
 )
-VIEWS = ("filing_pages", "filing_chunks")
+VIEWS = ("filing_pages", "page_tables", "statement_facts", "filing_chunks", "contextual_chunks")
 FILE = "warehouse.duckdb"
 
 

@@ -6,10 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from finrag_pipeline.chunking.registry import CONTEXTUAL
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.runner import Hit, rank, run_system
 from finrag_pipeline.retrieval.spaces import Space, restriction
-from finrag_pipeline.retrieval.systems import SYSTEMS, RetrievalSystem, Source
+from finrag_pipeline.retrieval.systems import ALL_SYSTEMS, SYSTEMS, RetrievalSystem, Source
 from finrag_pipeline.schemas import RETRIEVAL_RUNS, conform
 from finrag_pipeline.settings import RetrievalSettings, Settings
 from finrag_pipeline_tests.indexed_lake import IndexedLake
@@ -194,3 +195,37 @@ class TestRankings:
         hits: list[Hit] = rank(SYSTEMS[name], "net revenue", smaller)
         assert {hit.filing for hit in hits} == set(indexed.filings[:2])
         assert len(hits) == len(smaller.chunk_ids)
+
+
+class TestChunkings:
+    @pytest.fixture(scope="class")
+    def contextual(self, indexed: IndexedLake) -> Corpus:
+        return Corpus(indexed.lake, indexed.filings, indexed.settings, indexed.encoder, CONTEXTUAL)
+
+    def test_a_corpus_of_another_chunking_ranks_its_chunks(self, contextual: Corpus) -> None:
+        for name in ("bm25", "dense", "hybrid_rrf"):
+            hits = rank(ALL_SYSTEMS[f"{name}_contextual"], "net revenue of 2020", contextual)
+            assert {hit.chunk_id for hit in hits} <= set(contextual.chunk_ids)
+            assert any("/x" in hit.chunk_id for hit in hits)
+
+    @pytest.mark.parametrize("stage", ["bm25", "dense", "hybrid_rrf"])
+    def test_kinds_are_filtered_before_the_ranking(self, indexed: IndexedLake, stage: str) -> None:
+        rows_only = Corpus(
+            indexed.lake, indexed.filings, indexed.settings, indexed.encoder, CONTEXTUAL, ("table_row",)
+        )
+        assert set(rows_only.chunks["kind"].to_pylist()) == {"table_row"}
+        hits = rank(ALL_SYSTEMS[f"{stage}_contextual_rows_pages"], "net revenue goodwill tax", rows_only)
+        assert {(hit.filing, hit.page) for hit in hits} == {(filing, 1) for filing in indexed.filings}
+        assert all("Figures" in rows_only.text(hit.chunk_id) for hit in hits)
+
+    @pytest.mark.parametrize("name", SYSTEMS)
+    def test_one_chunk_stands_for_each_page_its_best(
+        self, contextual: Corpus, indexed: IndexedLake, name: str
+    ) -> None:
+        for question in indexed.questions:
+            everything = rank(ALL_SYSTEMS[f"{name}_contextual"], question["question"], contextual, depth=400)
+            best: dict[tuple[str, int], str] = {}
+            for hit in everything:
+                best.setdefault((hit.filing, hit.page), hit.chunk_id)
+            found = rank(ALL_SYSTEMS[f"{name}_contextual_pages"], question["question"], contextual, depth=7)
+            assert [hit.chunk_id for hit in found] == list(best.values())[:7]

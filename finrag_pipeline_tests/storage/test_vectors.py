@@ -15,8 +15,9 @@ from finrag_pipeline.storage.vectors import VectorFilter, VectorIndex, index_row
 DIMENSIONS = 16
 FILINGS = ("ACME_2023_10K", "O'Brien & Co", 'the "quoted"', "株式会社", "a;--", "back\\slash", "100%_")
 
-Row = tuple[str, str, int, np.ndarray]
-"""Unit, filing, page and vector of one window."""
+KINDS = ("text", "table_row")
+Row = tuple[str, str, int, str, np.ndarray]
+"""Unit, filing, page, kind and vector of one window."""
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:
@@ -29,13 +30,19 @@ def _fill(index: VectorIndex, seed: int, filings: tuple[str, ...] = FILINGS, pag
     rows: list[Row] = []
     for filing in filings:
         units = [
-            (f"{filing}/p{page}/c{ordinal}", filing, page, ["window"] * int(random.integers(1, 8)))
+            (
+                f"{filing}/p{page}/c{ordinal}",
+                filing,
+                page,
+                KINDS[ordinal],
+                ["window"] * int(random.integers(1, 8)),
+            )
             for page in range(pages)
             for ordinal in range(2)
         ]
         vectors = _unit(random.normal(size=(sum(len(texts) for *_, texts in units), DIMENSIONS)))
         assert index.replace_filing(filing, index_rows(units, vectors)) == len(vectors)
-        flat = [(unit, filing, page) for unit, filing, page, texts in units for _ in texts]
+        flat = [tuple(identity) for *identity, texts in units for _ in texts]
         rows.extend((*identity, vector) for identity, vector in zip(flat, vectors, strict=True))
     return rows
 
@@ -43,7 +50,9 @@ def _fill(index: VectorIndex, seed: int, filings: tuple[str, ...] = FILINGS, pag
 def _scan(rows: list[Row], query: np.ndarray, units: int, where: VectorFilter) -> list[tuple[str, float]]:
     """What `VectorIndex.search` must return: units by the cosine of their best window, ties by name."""
     best: dict[str, float] = {}
-    for unit, filing, page, vector in rows:
+    for unit, filing, page, kind, vector in rows:
+        if where.kinds is not None and kind not in where.kinds:
+            continue
         if where.filings is not None and filing not in where.filings:
             continue
         if where.pages is not None and page not in where.pages:
@@ -97,20 +106,22 @@ class TestSearch:
         crowd = _unit(query + 0.01 * random.normal(size=(500, DIMENSIONS)))
         others = _unit(query + 3.0 * np.abs(random.normal(size=(9, DIMENSIONS))))
         units = [
-            ("a/crowd", "a", 0, ["window"] * 500),
-            *((f"a/other{n}", "a", 1, ["window"]) for n in range(9)),
+            ("a/crowd", "a", 0, "text", ["window"] * 500),
+            *((f"a/other{n}", "a", 1, "text", ["window"]) for n in range(9)),
         ]
         vectors = np.concatenate([crowd, others])
         index.replace_filing("a", index_rows(units, vectors))
-        rows = [("a/crowd", "a", 0, v) for v in crowd] + [
-            (f"a/other{n}", "a", 1, v) for n, v in enumerate(others)
+        rows = [("a/crowd", "a", 0, "text", v) for v in crowd] + [
+            (f"a/other{n}", "a", 1, "text", v) for n, v in enumerate(others)
         ]
         _assert_equal(index.search(query, 3, VectorFilter()), _scan(rows, query, 3, VectorFilter()))
 
     def test_the_text_is_that_of_the_best_window(self, tmp_path: Path) -> None:
         index = VectorIndex(str(tmp_path), "t")
         vectors = np.eye(DIMENSIONS, dtype=np.float32)[:3]
-        index.replace_filing("a", index_rows([("a/0", "a", 4, ["first", "second", "third"])], vectors))
+        index.replace_filing(
+            "a", index_rows([("a/0", "a", 4, "text", ["first", "second", "third"])], vectors)
+        )
         (found,) = index.search(vectors[1], 5, VectorFilter())
         assert (found["text"], found["page"], found["filing"]) == ("second", 4, "a")
         assert found["score"] == pytest.approx(1.0)
@@ -122,7 +133,9 @@ class TestSearch:
         names = [f"a/{n:03d}" for n in range(200)]
         shuffled = list(np.random.default_rng(3).permutation(names))
         same = np.tile(np.eye(DIMENSIONS, dtype=np.float32)[0], (len(names), 1))
-        index.replace_filing("a", index_rows([(str(name), "a", 0, ["same"]) for name in shuffled], same))
+        index.replace_filing(
+            "a", index_rows([(str(name), "a", 0, "text", ["same"]) for name in shuffled], same)
+        )
         found = index.search(same[0], units, VectorFilter())
         assert [row["unit_id"] for row in found] == names[:units]
 
@@ -135,11 +148,13 @@ class TestReplace:
         vectors = _unit(np.random.default_rng(9).normal(size=(3, DIMENSIONS)))
         # One identifier stays, the others are new, and all else of the filing goes.
         name = FILINGS[1]
-        units = [(f"{name}/p0/c0", name, 0, ["w", "w"]), (f"{name}/p9/c0", name, 9, ["w"])]
+        units = [(f"{name}/p0/c0", name, 0, "text", ["w", "w"]), (f"{name}/p9/c0", name, 9, "text", ["w"])]
         index.replace_filing(name, index_rows(units, vectors))
         assert index.version() == before + 1, "readers see all of the old rows or all of the new ones"
         kept = [row for row in rows if row[1] != name]
-        new = [(units[0][0], name, 0, v) for v in vectors[:2]] + [(units[1][0], name, 9, vectors[2])]
+        new = [(units[0][0], name, 0, "text", v) for v in vectors[:2]] + [
+            (units[1][0], name, 9, "text", vectors[2])
+        ]
         assert index.count(name) == 3
         assert index.count() == len(kept) + 3
         query = vectors[2]
@@ -160,7 +175,7 @@ class TestReplace:
 
     def test_rows_of_another_filing_are_refused(self, tmp_path: Path) -> None:
         index = VectorIndex(str(tmp_path), "t")
-        rows = index_rows([("b/0", "b", 0, ["w"])], np.eye(DIMENSIONS, dtype=np.float32)[:1])
+        rows = index_rows([("b/0", "b", 0, "text", ["w"])], np.eye(DIMENSIONS, dtype=np.float32)[:1])
         with pytest.raises(LakeError, match="another filing among those of 'a'"):
             index.replace_filing("a", rows)
         assert not index.exists()
@@ -207,7 +222,7 @@ import numpy as np
 from finrag_pipeline.storage.vectors import VectorIndex, index_rows
 folder, filing, repeat, wait = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "True"
 rows = index_rows(
-    [(f"{filing}/{n}", filing, n, ["window"]) for n in range(2)], np.eye(16, dtype=np.float32)[:2]
+    [(f"{filing}/{n}", filing, n, "text", ["window"]) for n in range(2)], np.eye(16, dtype=np.float32)[:2]
 )
 pathlib.Path(folder, f"ready-{filing}").touch()
 while wait and not pathlib.Path(folder, "go").exists():
@@ -247,9 +262,11 @@ class TestOptimize:
         centres = _unit(random.normal(size=(40, 64)))
         vectors = _unit(centres[random.integers(0, 40, 4000)] + 0.08 * random.normal(size=(4000, 64)))
         names = [f"a/{n}" for n in range(4000)]
-        units = [(name, "a", n % 100, ["w"]) for n, name in enumerate(names)]
+        units = [(name, "a", n % 100, "text", ["w"]) for n, name in enumerate(names)]
         index.replace_filing("a", index_rows(units, vectors))
-        rows = [(name, "a", n % 100, v) for n, (name, v) in enumerate(zip(names, vectors, strict=True))]
+        rows = [
+            (name, "a", n % 100, "text", v) for n, (name, v) in enumerate(zip(names, vectors, strict=True))
+        ]
         index.optimize()
         index.optimize()  # with its index in place
         assert any("vector" in found.columns for found in index._open().list_indices())
@@ -270,14 +287,16 @@ class TestOptimize:
     def test_an_index_may_be_asked_for_from_the_first_row_on(self, tmp_path: Path, rows: int) -> None:
         index = VectorIndex(str(tmp_path), "t", exact_below=0)
         vectors = _unit(np.random.default_rng(0).normal(size=(rows, DIMENSIONS)))
-        index.replace_filing("a", index_rows([(f"a/{n}", "a", 0, ["w"]) for n in range(rows)], vectors))
+        index.replace_filing(
+            "a", index_rows([(f"a/{n}", "a", 0, "text", ["w"]) for n in range(rows)], vectors)
+        )
         index.optimize()
         assert [row["unit_id"] for row in index.search(vectors[0], 1, VectorFilter())] == ["a/0"]
 
 
 def test_index_rows_are_in_the_order_of_their_windows() -> None:
     vectors = np.arange(12, dtype=np.float64).reshape(3, 4)
-    table = index_rows([("u", "f", 1, ["a", "b"]), ("v", "f", 2, ["c"])], vectors)
+    table = index_rows([("u", "f", 1, "text", ["a", "b"]), ("v", "f", 2, "text", ["c"])], vectors)
     assert table.schema == index_schema(4)
     assert table["vector_id"].to_pylist() == ["u/w0", "u/w1", "v/w0"]
     assert table["text"].to_pylist() == ["a", "b", "c"]
@@ -291,6 +310,8 @@ def test_index_rows_are_in_the_order_of_their_windows() -> None:
         (VectorFilter(), None),
         (VectorFilter(("a", "O'B"), (1,)), "filing IN ('a', 'O''B') AND page IN (1)"),
         (VectorFilter((), (1,)), "false AND page IN (1)"),
+        (VectorFilter(kinds=("text", "table")), "kind IN ('text', 'table')"),
+        (VectorFilter(("a",), kinds=()), "filing IN ('a') AND false"),
     ],
 )
 def test_filters_as_conditions(where: VectorFilter, expected: str | None) -> None:

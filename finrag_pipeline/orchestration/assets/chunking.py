@@ -1,13 +1,17 @@
 """Chunking: from pages to the pieces of text that retrievers rank."""
 
+from collections import Counter
+
 import dagster as dg
 import pyarrow as pa
 
+from finrag_pipeline.chunking.contextual import contextual_chunks as make_contextual_chunks
 from finrag_pipeline.chunking.fixed import chunk_pages
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.orchestration.assets.ingestion import OWNERS, filing_pages
+from finrag_pipeline.orchestration.assets.tables import filing_row, page_tables, part_fingerprint
 from finrag_pipeline.orchestration.automation import on_changed_data
-from finrag_pipeline.orchestration.fingerprints import chunks_fingerprint
+from finrag_pipeline.orchestration.fingerprints import chunks_fingerprint, contextual_fingerprint
 from finrag_pipeline.orchestration.partitions import filings_partitions
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
 from finrag_pipeline.orchestration.steps import (
@@ -71,6 +75,64 @@ def filing_chunks(
             check("not_empty", bool(lengths), chunks=len(lengths)),
         ]
         step.metadata = {"chunks": len(lengths), "longest_chunk_tokens": longest}
+        return step
+
+    return result(each_partition(context, store, work))
+
+
+@dg.asset(
+    deps=[filing_pages, page_tables],
+    partitions_def=filings_partitions,
+    automation_condition=on_changed_data(),
+    group_name="chunking",
+    kinds={"python", "parquet"},
+    owners=OWNERS,
+    code_version="1",
+    metadata=column_schema("contextual_chunks"),
+    check_specs=[
+        filing_check(
+            "within_token_limit",
+            asset="contextual_chunks",
+            blocking=True,
+            description="No chunk exceeds the limit.",
+        ),
+        filing_check(
+            "not_empty", asset="contextual_chunks", blocking=True, description="At least one chunk."
+        ),
+    ],
+)
+def contextual_chunks(
+    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
+) -> dg.MaterializeResult:
+    """Prose under its headings, table rows with all their headers, whole tables: 512 tokens with context."""
+    store, values = lake.open(), settings.get()
+    tokens = get_encoder(values, store).tokens
+
+    def work(key: str) -> Step:
+        partition = {"filing": key}
+        row = filing_row(store, key)
+        pages, tables = (part_fingerprint(store, asset, key) for asset in ("filing_pages", "page_tables"))
+
+        def make() -> pa.Table:
+            return make_contextual_chunks(
+                store.read("filing_pages", partition, ["filing", "page", "text", "needs_ocr", "words"]),
+                store.read("page_tables", partition),
+                row,
+                values.contextual_chunks,
+                tokens,
+            )
+
+        wanted = contextual_fingerprint(pages, tables, row, values)
+        step = part_step(store, "contextual_chunks", key, partition, wanted, make, context.run.run_id)
+        chunks = store.read("contextual_chunks", partition, ["kind", "tokens"])
+        longest = max(chunks["tokens"].to_pylist(), default=0)
+        limit = values.contextual_chunks.tokens
+        step.checks = [
+            check("within_token_limit", longest <= limit, longest=longest, limit=limit),
+            check("not_empty", chunks.num_rows > 0, chunks=chunks.num_rows),
+        ]
+        kinds = Counter(chunks["kind"].to_pylist())
+        step.metadata = {"chunks": chunks.num_rows, "longest_chunk_tokens": longest, **dict(kinds)}
         return step
 
     return result(each_partition(context, store, work))

@@ -2,9 +2,10 @@
 
 import dagster as dg
 
+from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, Chunking
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.orchestration.assets.chunking import filing_chunks
+from finrag_pipeline.orchestration.assets.chunking import contextual_chunks, filing_chunks
 from finrag_pipeline.orchestration.assets.ingestion import OWNERS
 from finrag_pipeline.orchestration.automation import on_changed_data, on_corpus_change
 from finrag_pipeline.orchestration.fingerprints import index_fingerprint
@@ -26,7 +27,9 @@ from finrag_pipeline.orchestration.steps import (
     result,
 )
 from finrag_pipeline.retrieval.chunk_index import index_chunks, open_chunk_index, searchable_filings
+from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
+from finrag_pipeline.storage.lake import Lake
 
 
 @dg.asset(
@@ -48,20 +51,47 @@ def chunk_index(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> dg.MaterializeResult:
     """Vectors of a filing's chunks in LanceDB, replaced in one version; embeddings come from the cache."""
-    store, values = lake.open(), settings.get()
+    return _index(context, settings.get(), lake.open(), FIXED, "chunk_index")
+
+
+@dg.asset(
+    deps=[contextual_chunks],
+    partitions_def=filings_partitions,
+    automation_condition=on_changed_data(),
+    group_name="indexing",
+    kinds={"python", "lancedb"},
+    owners=OWNERS,
+    code_version="1",
+    pool=VECTORS,
+    check_specs=[
+        filing_check(
+            "complete", asset="contextual_index", blocking=True, description="Every chunk has its vectors."
+        )
+    ],
+)
+def contextual_index(
+    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
+) -> dg.MaterializeResult:
+    """Vectors of a filing's context-aware chunks in LanceDB, in a table of their own."""
+    return _index(context, settings.get(), lake.open(), CONTEXTUAL, "contextual_index")
+
+
+def _index(
+    context: dg.AssetExecutionContext, values: Settings, store: Lake, chunking: Chunking, asset: str
+) -> dg.MaterializeResult:
     encoder: Encoder = get_encoder(values, store)
-    index = open_chunk_index(store, encoder, values)
+    index = open_chunk_index(store, encoder, values, chunking)
 
     def work(key: str) -> Step:
         partition = {"filing": key}
-        info = store.info("filing_chunks", partition)
+        info = store.info(chunking.table, partition)
         if info is None:
-            raise LakeError(f"The lake holds no chunks of '{key}'.", "Materialise filing_chunks first.")
+            raise LakeError(f"The lake holds no chunks of '{key}'.", f"Materialise {chunking.table} first.")
         wanted = index_fingerprint(info.fingerprint, encoder)
         computed = 0
 
         def find() -> int | None:
-            entry = store.ledger_entry("chunk_index", key)
+            entry = store.ledger_entry(asset, key)
             rows = index.count(key)
             return (
                 rows if entry and entry["fingerprint"] == wanted and entry["rows"] == rows and rows else None
@@ -69,11 +99,11 @@ def chunk_index(
 
         def make() -> int:
             nonlocal computed
-            chunks = store.read("filing_chunks", partition)
+            chunks = store.read(chunking.table, partition)
             rows, computed = index_chunks(chunks, encoder, index, context.log.info)
             return rows
 
-        step = fresh_or_made(store, "chunk_index", key, wanted, find, make, context.run.run_id)
+        step = fresh_or_made(store, asset, key, wanted, find, make, context.run.run_id)
         found = index.count(key)
         step.checks = [check("complete", found == step.rows and found > 0, vectors=found, expected=step.rows)]
         step.metadata = {"vectors": found, "embedded": computed, "table": index.name}

@@ -107,12 +107,16 @@ def filings(
         raise failure(unreadable)
 
 
+DERIVED = ("filing_pages", "filing_chunks", "page_tables", "statement_facts", "contextual_chunks")
+"""Tables made from the pages of a filing."""
+
+
 def drop_derived(store: Lake, filing: str) -> None:
     """Remove what an earlier, readable original of a filing left: it must not be searched or measured.
 
     Its vectors are not searched without its chunks; compaction removes them.
     """
-    for asset in ("filing_pages", "filing_chunks"):
+    for asset in DERIVED:
         store.remove(asset, {"filing": filing})
 
 

@@ -11,13 +11,14 @@ from finrag_pipeline.evaluation.benchmark_registry import get_benchmark
 from finrag_pipeline.evaluation.corpus_statistics import corpus_statistics as describe_corpus
 from finrag_pipeline.evaluation.summary import SUMMARY_VERSION, summarise
 from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions
-from finrag_pipeline.orchestration.assets.chunking import filing_chunks
+from finrag_pipeline.orchestration.assets.chunking import contextual_chunks, filing_chunks
 from finrag_pipeline.orchestration.assets.ingestion import filings
 from finrag_pipeline.orchestration.assets.retrieval import (
     benchmark_filings,
     drop_stale_results,
     retrieval_scores,
 )
+from finrag_pipeline.orchestration.assets.tables import statement_facts
 from finrag_pipeline.orchestration.automation import on_corpus_change
 from finrag_pipeline.orchestration.metadata import picture
 from finrag_pipeline.orchestration.pools import WAREHOUSE
@@ -131,6 +132,8 @@ def corpus_statistics(
     deps=[
         dg.AssetDep(filings, partition_mapping=dg.AllPartitionMapping()),
         dg.AssetDep(filing_chunks, partition_mapping=dg.AllPartitionMapping()),
+        dg.AssetDep(contextual_chunks, partition_mapping=dg.AllPartitionMapping()),
+        dg.AssetDep(statement_facts, partition_mapping=dg.AllPartitionMapping()),
         system_metrics,
         corpus_statistics,
     ],
@@ -149,6 +152,9 @@ def warehouse(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.Mater
         "filings",
         "filing_pages",
         "filing_chunks",
+        "page_tables",
+        "statement_facts",
+        "contextual_chunks",
         "retrieval_scores",
         "system_metrics",
         "corpus_statistics",

@@ -16,7 +16,7 @@ from finrag_pipeline.orchestration.assets.reporting import system_metrics
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index, searchable_filings
 from finrag_pipeline.retrieval.spaces import Space
-from finrag_pipeline.retrieval.systems import SYSTEMS
+from finrag_pipeline.retrieval.systems import get_system
 
 _WARN = dg.AssetCheckSeverity.WARN
 
@@ -120,7 +120,7 @@ def oracle_not_below_parent(lake: LakeResource) -> dg.AssetCheckResult:
                 broken.append(
                     f"{system}: {smaller} {means[system, smaller]:.4f} < {larger} {means[system, larger]:.4f}"
                 )
-                fused_only &= SYSTEMS[system].fusion is not None
+                fused_only &= get_system(system).fusion is not None
     return dg.AssetCheckResult(
         passed=not broken,
         severity=_WARN if fused_only else dg.AssetCheckSeverity.ERROR,

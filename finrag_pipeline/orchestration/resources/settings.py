@@ -9,9 +9,11 @@ from typing import Any
 
 import dagster as dg
 
+from finrag_pipeline.chunking.registry import FIXED, get_chunking
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.engine import LocalEngine
 from finrag_pipeline.retrieval.corpus import Corpus
+from finrag_pipeline.retrieval.systems import RetrievalSystem
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 
@@ -64,13 +66,17 @@ def get_encoder(settings: Settings, lake: Lake) -> Encoder:
     return _encoder(lake.root if lake.is_local else lake.uri(), settings.encoder.model_dump_json())
 
 
-_corpora: dict[tuple[str, str, str], Corpus] = {}
+_corpora: dict[tuple[str, str, str, str], Corpus] = {}
 
 
-def get_corpus(settings: Settings, lake: Lake, filings: tuple[str, ...]) -> Corpus:
-    """The corpus over ``filings``; loaded once per process and state of the lake."""
-    corpus = Corpus(lake, filings, settings, get_encoder(settings, lake))
-    key = (lake.root, settings.model_dump_json(), corpus.fingerprint)
+def get_corpus(
+    settings: Settings, lake: Lake, filings: tuple[str, ...], system: RetrievalSystem | None = None
+) -> Corpus:
+    """The corpus over ``filings`` that ``system`` searches; loaded once per process and state of the lake."""
+    chunking = get_chunking(system.chunking) if system else FIXED
+    kinds = system.kinds if system else None
+    corpus = Corpus(lake, filings, settings, get_encoder(settings, lake), chunking, kinds)
+    key = (lake.root, settings.model_dump_json(), chunking.name, corpus.fingerprint)
     if key not in _corpora:
         _corpora.clear()  # one corpus at a time bounds the memory
         _corpora[key] = corpus

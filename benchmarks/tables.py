@@ -1,0 +1,280 @@
+"""Table detectors on labelled pages of filings and on ICDAR 2013: detection, structure, values, time.
+
+    python -m benchmarks.tables --labels finrag_pipeline_tests/golden/table_labels.jsonl --pdfs FOLDER \\
+        --detector words,pymupdf [--icdar FOLDER] [--errors FILE]
+
+The labels and how they were made: docs/table-labels.md. Intervals are 95 %, bootstrapped over filings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from finrag_pipeline.evaluation.intervals import cluster_bootstrap
+from finrag_pipeline.evaluation.table_metrics import (
+    Detections,
+    Rates,
+    adjacency_rates,
+    detection_rates,
+    ious,
+    match_tables,
+    read_cell,
+)
+from finrag_pipeline.filings.identity import read_identity
+from finrag_pipeline.filings.pdf import inspect_pdf, read_pages
+from finrag_pipeline.settings import TableSettings
+from finrag_pipeline.tables.detectors import get_detector
+from finrag_pipeline.tables.model import Box, Cell, FilingWords, Table, TableDetector
+from finrag_pipeline.tables.normalise import filing_context, normalise_tables
+from finrag_pipeline.tables.words_of_pages import filing_words
+
+THRESHOLDS = (0.5, 0.75)
+UNREADABLE = ("eu-015",)
+"""Documents of ICDAR 2013 whose text cannot be extracted."""
+COVER_PAGES = 60
+"""Pages in which the cover page is looked for."""
+READINGS = ("found", "printed", "value", "scale", "value and scale", "unit", "period_end")
+
+
+@dataclass
+class Scores:
+    """What is counted, with the filing of each, for the bootstrap."""
+
+    tables: dict[str, list[tuple[str, bool]]] = field(default_factory=lambda: defaultdict(list))
+    """(filing, right) of 'recall@IoU' and 'precision@IoU'."""
+    cells: dict[str, list[tuple[str, bool]]] = field(default_factory=lambda: defaultdict(list))
+    """(filing, right) of each of `READINGS`."""
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    pages: int = 0
+    errors: list[dict[str, Any]] = field(default_factory=list)
+
+
+def words_of(path: Path, name: str) -> FilingWords:
+    return filing_words(name, read_pages(path, name, 0, inspect_pdf(path).pages), path)
+
+
+def values_of(filing: FilingWords, tables: Mapping[int, list[Table]]) -> dict[int, list[dict[str, Any]]]:
+    """Rows of ``page_tables`` by page."""
+    texts = [page.text for page in filing.pages]
+    context = filing_context(asdict(read_identity(texts[:COVER_PAGES])), texts)
+    in_order = [table for page in sorted(tables) for table in tables[page]]
+    found: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for row in normalise_tables(filing.filing, in_order, context).to_pylist():
+        found[row["page"]].append(row)
+    return found
+
+
+def score_page(
+    scores: Scores, label: Mapping[str, Any], tables: Sequence[Table], cells: Sequence[Mapping[str, Any]]
+) -> None:
+    """Adds a labelled page, and what is wrong on it to the errors."""
+    filing = label["filing"]
+    labelled = [Box(*box) for box in label["tables"]]
+    detected = [table.box for table in tables]
+    optional = [Box(*box) for box in label["optional"]]
+    missed: dict[str, Any] = {}
+    for threshold in THRESHOLDS:
+        matched = match_tables(labelled, detected, threshold, optional)
+        scores.tables[f"recall@{threshold}"] += [(filing, place is not None) for place in matched.found]
+        scores.tables[f"precision@{threshold}"] += [
+            (filing, right) for right in matched.right if right is not None
+        ]
+        missed[str(threshold)] = table_errors(labelled, detected, matched)
+    wrong = []
+    for one in label["cells"]:
+        read = asdict(read_cell(one, cells))
+        read["value and scale"] = read["value"] and read["scale"]
+        for name in READINGS:
+            if read[name] is not None:
+                scores.cells[name].append((filing, read[name]))
+        if not all(right is None or right for right in read.values()):
+            wrong.append({"label": one, "read": read, "cells": covering(one, cells)})
+    if wrong or any(any(lists.values()) for lists in missed.values()):
+        scores.errors.append({"filing": filing, "page": label["page"], "tables": missed, "cells": wrong})
+
+
+def table_errors(labelled: Sequence[Box], detected: Sequence[Box], matched: Detections) -> dict[str, Any]:
+    """Labelled tables without a detection and detections without a table, each with what overlaps it most."""
+    overlap = ious(labelled, detected)
+    return {
+        "missed": [
+            {"box": labelled[row], "overlaps": _overlaps(overlap[row], detected)}
+            for row, place in enumerate(matched.found)
+            if place is None
+        ],
+        "false": [
+            {"box": detected[column], "overlaps": _overlaps(overlap[:, column], labelled)}
+            for column, right in enumerate(matched.right)
+            if right is False
+        ],
+    }
+
+
+def _overlaps(overlap: np.ndarray, boxes: Sequence[Box]) -> list[dict[str, Any]]:
+    return [
+        {"iou": round(float(value), 3), "box": [round(float(edge), 1) for edge in box]}
+        for value, box in zip(overlap, boxes, strict=True)
+        if value > 0
+    ]
+
+
+def covering(label: Mapping[str, Any], cells: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    x0, y0, x1, y1 = label["box"]
+    x, y = (x0 + x1) / 2, (y0 + y1) / 2
+    names = ("table", "row", "column", "text", "kind", "printed", "value", "scale", "scale_source", "unit")
+    return [
+        {name: cell[name] for name in (*names, "reason")} | {"period_end": str(cell["period_end"])}
+        for cell in cells
+        if cell["x0"] is not None and cell["x0"] <= x <= cell["x1"] and cell["y0"] <= y <= cell["y1"]
+    ]
+
+
+def measure(detector: TableDetector, labels: Path, pdfs: Path, whole: bool) -> Scores:
+    """Scores of a detector on the labelled pages; ``whole``: it reads all pages of their filings."""
+    scores = Scores()
+    pages: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for line in labels.read_text(encoding="utf-8").splitlines():
+        label = json.loads(line)
+        pages[label["filing"]].append(label)
+    for name, wanted in sorted(pages.items()):
+        filing = words_of(pdfs / f"{name}.pdf", name)
+        numbers = [page.page for page in filing.pages] if whole else sorted(label["page"] for label in wanted)
+        start, cpu_start = time.perf_counter(), time.process_time()
+        tables = dict(zip(numbers, detector.detect(filing, numbers), strict=True))
+        scores.seconds += time.perf_counter() - start
+        scores.cpu_seconds += time.process_time() - cpu_start
+        scores.pages += len(numbers)
+        cells = values_of(filing, tables)
+        for label in wanted:
+            score_page(scores, label, tables[label["page"]], cells.get(label["page"], []))
+    return scores
+
+
+@dataclass
+class Icdar:
+    detection: dict[float, Rates]
+    adjacency: dict[str, Rates]
+    """By document."""
+
+
+def measure_icdar(detector: TableDetector, folder: Path) -> Icdar:
+    """Detection of regions, and cell adjacency of whole documents, on ICDAR 2013."""
+    regions: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for line in (folder / "tables.jsonl").read_text(encoding="utf-8").splitlines():
+        region = json.loads(line)
+        if region["doc"] not in UNREADABLE:
+            regions[region["pdf"]].append(region)
+    result = Icdar(dict.fromkeys(THRESHOLDS, Rates()), {})
+    for pdf, wanted in sorted(regions.items()):
+        filing = words_of(folder / pdf, wanted[0]["doc"])
+        pages = list(detector.detect(filing))
+        for number, tables in enumerate(pages):
+            labelled = [_region_box(region) for region in wanted if region["page"] == number]
+            for threshold in THRESHOLDS:
+                matched = match_tables(labelled, [table.box for table in tables], threshold)
+                result.detection[threshold] += detection_rates(matched)
+        result.adjacency[wanted[0]["doc"]] = adjacency_rates(
+            [_region_cells(region) for region in wanted],
+            [table.cells for tables in pages for table in tables],
+        )
+    return result
+
+
+def _region_box(region: Mapping[str, Any]) -> Box:
+    # The boxes count from the bottom of the page.
+    boxes = np.array([cell["bbox"] for cell in region["cells"]])
+    height = region["page_height"]
+    return Box(boxes[:, 0].min(), height - boxes[:, 3].max(), boxes[:, 2].max(), height - boxes[:, 1].min())
+
+
+def _region_cells(region: Mapping[str, Any]) -> list[Cell]:
+    return [
+        Cell(
+            cell["row"],
+            cell["col"],
+            Box(*cell["bbox"]),
+            cell["text"],
+            cell["end_row"] - cell["row"] + 1,
+            cell["end_col"] - cell["col"] + 1,
+        )
+        for cell in region["cells"]
+    ]
+
+
+def interval(outcomes: Sequence[tuple[str, bool]]) -> str:
+    if not outcomes:
+        return "no case"
+    values = np.array([[float(right)] for _, right in outcomes])
+    mean, low, high = cluster_bootstrap(values, [filing for filing, _ in outcomes], 10_000, 0.95, 20)
+    return f"{mean[0]:.3f} [{low[0]:.3f}, {high[0]:.3f}]  n = {len(outcomes)}"
+
+
+def show(name: str, scores: Scores | None, icdar: Icdar | None) -> None:
+    print(f"\n{name}")
+    if scores:
+        for metric, outcomes in {**scores.tables, **scores.cells}.items():
+            print(f"  {metric:<16} {interval(outcomes)}")
+        pages = max(1, scores.pages)
+        print(
+            f"  seconds per page {scores.seconds / pages:.4f} "
+            f"(CPU {scores.cpu_seconds / pages:.4f})  n = {scores.pages}"
+        )
+    if icdar:
+        for threshold, rates in icdar.detection.items():
+            print(
+                f"  ICDAR 2013 detection@{threshold}: precision {rates.precision:.3f}, "
+                f"recall {rates.recall:.3f}, F1 {rates.f1:.3f}  n = {rates.labelled}"
+            )
+        documents = list(icdar.adjacency.values())
+        pooled = sum(documents, Rates())
+        # As in the competition, means over documents; where nothing is found, nothing is right.
+        precision = float(np.mean([0.0 if not one.detected else one.precision for one in documents]))
+        recall = float(np.mean([one.recall for one in documents]))
+        both = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+        print(
+            f"  ICDAR 2013 adjacency: precision {precision:.3f}, recall {recall:.3f}, F1 {both:.3f} "
+            f"(of all relations together {pooled.f1:.3f})  n = {len(documents)} documents"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--labels", type=Path, help="file of labelled pages, one JSON object per line")
+    parser.add_argument("--pdfs", type=Path, help="folder of their PDFs, FILING.pdf")
+    parser.add_argument("--detector", default="words,pymupdf", help="names, separated by commas")
+    parser.add_argument(
+        "--whole", default="words", help="detectors that read the whole filings, not only the pages"
+    )
+    parser.add_argument("--icdar", type=Path, help="folder of ICDAR 2013 with tables.jsonl")
+    parser.add_argument(
+        "--errors", type=Path, help="writes what each detector got wrong, page by page (JSON)"
+    )
+    options = parser.parse_args()
+    if bool(options.labels) != bool(options.pdfs) or not (options.labels or options.icdar):
+        parser.error("give --labels with --pdfs, or --icdar, or all three")
+    errors = {}
+    for name in options.detector.split(","):
+        detector = get_detector(name, TableSettings())
+        scores = None
+        if options.labels:
+            scores = measure(detector, options.labels, options.pdfs, name in options.whole.split(","))
+            errors[name] = scores.errors
+        show(name, scores, measure_icdar(detector, options.icdar) if options.icdar else None)
+    if options.errors:
+        options.errors.write_text(json.dumps(errors, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""Prose of a page: its text without its tables, and the headings it stands under."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+Box = tuple[float, float, float, float]
+
+_SECTION = re.compile(r"^(?:part\s+[ivx]+\b|item\s+\d+[a-c]?\b|note\s+\d+\b|\d+\.\s+[A-Z])", re.IGNORECASE)
+_LONGEST_HEADING = 110
+_MARGIN = 1.0  # points by which a word may reach out of its table
+
+
+def text_outside(words: Sequence[dict[str, Any]], boxes: Sequence[Box]) -> str:
+    """Lines of a page's words that lie outside all ``boxes``, in the file's order; blocks stand apart.
+
+    Args:
+        words: as in ``filing_pages``: x0, y0, x1, y1, text, block, line.
+        boxes: of tables, in points.
+    """
+    lines: list[str] = []
+    place: tuple[int, int] | None = None
+    for word in words:
+        if any(_inside(word, box) for box in boxes):
+            continue
+        here = (word["block"], word["line"])
+        if here == place:
+            lines[-1] += f" {word['text']}"
+        else:
+            if place is not None and here[0] != place[0]:
+                lines.append("")
+            lines.append(word["text"])
+        place = here
+    return "\n".join(lines).strip()
+
+
+def _inside(word: dict[str, Any], box: Box) -> bool:
+    x, y = (word["x0"] + word["x1"]) / 2, (word["y0"] + word["y1"]) / 2
+    x0, y0, x1, y1 = box
+    return x0 - _MARGIN <= x <= x1 + _MARGIN and y0 - _MARGIN <= y <= y1 + _MARGIN
+
+
+def is_heading(line: str) -> bool:
+    """Whether a line reads like a heading: short, no sentence, begins with a capital or a section number."""
+    line = line.strip()
+    if not 3 < len(line) <= _LONGEST_HEADING or (line[-1] in ".,;:" and not _SECTION.match(line)):
+        return False
+    words = [word for word in re.findall(r"[^\W\d_]+", line) if len(word) > 3]
+    if not words or sum(character.isdigit() for character in line) > len(line) // 4:
+        return False
+    if _SECTION.match(line):
+        return True
+    return all(word[0].isupper() for word in words)
+
+
+class Headings:
+    """The headings in force while pages are read in order."""
+
+    def __init__(self) -> None:
+        self.section = ""
+
+    def read(self, text: str) -> list[tuple[int, str]]:
+        """Positions in ``text`` from which on a context of headings holds; sections go on over pages."""
+        marks = [(0, self.section)]
+        position = 0
+        for line in text.split("\n"):
+            heading = line.strip()
+            if is_heading(line) and _SECTION.match(heading):
+                self.section = heading
+                marks.append((position, heading))
+            elif is_heading(line):
+                marks.append((position, f"{self.section} | {heading}" if self.section else heading))
+            position += len(line) + 1
+        return marks
+
+
+def heading_at(marks: Sequence[tuple[int, str]], position: int) -> str:
+    """The context of headings that holds at ``position``."""
+    return next((heading for start, heading in reversed(marks) if start <= position), "")

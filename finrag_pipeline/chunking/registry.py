@@ -1,0 +1,55 @@
+"""Named chunkings: ways to cut a filing that every retrieval system can run on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from finrag_pipeline.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Chunking:
+    """One way to cut filings.
+
+    Attributes:
+        name: identifier.
+        title: name for people.
+        source: paper and section it comes from.
+        table: table of the lake that holds its chunks, one part per filing.
+        kinds: kinds of chunks it makes.
+    """
+
+    name: str
+    title: str
+    source: str
+    table: str
+    kinds: tuple[str, ...]
+
+
+FIXED = Chunking(
+    "fixed",
+    "Fixed windows of 1024 tokens, overlap 128",
+    "Kobeissi & Langlais, section 4",
+    "filing_chunks",
+    ("text",),
+)
+CONTEXTUAL = Chunking(
+    "contextual",
+    "Text, table rows and tables with their context, 512 tokens, overlap 50",
+    "Mixpeek technical guide, section 4",
+    "contextual_chunks",
+    ("text", "table_row", "table"),
+)
+
+CHUNKINGS: dict[str, Chunking] = {chunking.name: chunking for chunking in (FIXED, CONTEXTUAL)}
+
+
+def get_chunking(name: str) -> Chunking:
+    """The chunking called ``name``.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if name not in CHUNKINGS:
+        raise UsageError(f"There is no chunking '{name}'.", f"Choose one of: {', '.join(CHUNKINGS)}.")
+    return CHUNKINGS[name]

@@ -1,0 +1,85 @@
+"""The commands ``show`` and ``facts``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Optional
+
+import typer
+
+from finrag_pipeline.commands.console import Json, current_settings, out, plain, print_json, print_rows
+
+Statement = Literal["income_statement", "comprehensive_income", "financial_position", "cash_flows", "equity"]
+
+
+def show(
+    filing: Annotated[str, typer.Argument(help="Filing; see: finrag filings.")],
+    page: Annotated[int, typer.Argument(help="Page as people count, from 1.")],
+    to: Annotated[Path, typer.Option(help="Folder for the picture.")] = Path(),
+    as_json: Json = False,
+) -> None:
+    """Draw a page with its tables, headers, cells and facts, and print the grids."""
+    from rich.table import Table
+
+    from finrag_pipeline.commands.tables import show_page
+    from finrag_pipeline.storage.lake import Lake
+
+    shown = show_page(Lake(current_settings().lake), filing, page, to)
+    if as_json:
+        print_json(shown.as_json())
+        return
+    for table in shown.tables:
+        title = " · ".join(filter(None, (f"table {table['table']}", table["caption"], *table["scales"])))
+        grid = Table(title=plain(title), show_header=False)
+        for row, texts in enumerate(table["grid"]):
+            grid.add_row(*map(plain, texts), style="bold" if row < table["header_rows"] else None)
+        out.print(grid)
+    if not shown.tables:
+        out.print(f"No table was found on page {page} of {plain(filing)}.")
+    if shown.facts:
+        print_rows("Facts", FACT_COLUMNS, [_for_people(fact) for fact in shown.facts])
+    out.print(
+        f"Picture: {shown.picture}" if shown.picture else "No picture: the filing came as text.",
+        soft_wrap=True,
+    )
+
+
+FACT_COLUMNS = ["statement", "concept", "label", "period", "value", "unit", "printed", "page", "scale set by"]
+
+
+def facts(
+    filing: Annotated[str, typer.Argument(help="Filing; see: finrag filings.")],
+    concept: Annotated[
+        Optional[str],  # noqa: UP045 - Typer reads this at run time
+        typer.Option(help="us-gaap name, such as Revenues or AssetsCurrent."),
+    ] = None,
+    label: Annotated[Optional[str], typer.Option(help="Words of the printed label.")] = None,  # noqa: UP045
+    year: Annotated[Optional[int], typer.Option(help="Fiscal year.")] = None,  # noqa: UP045
+    statement: Annotated[Optional[Statement], typer.Option(help="Only this statement.")] = None,  # noqa: UP045
+    every_scope: Annotated[
+        bool, typer.Option("--all", help="Also from notes, summaries and parent-only statements.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """List the values of a filing's statements, in full units, with the page each stands on."""
+    from finrag_pipeline.commands.tables import fact_json, list_facts
+    from finrag_pipeline.storage.lake import Lake
+
+    lake = Lake(current_settings().lake)
+    found = list_facts(lake, filing, concept, label, year, statement, every_scope)
+    if as_json:
+        print_json([fact_json(fact) for fact in found])
+    else:
+        print_rows(f"Facts of {plain(filing)}", FACT_COLUMNS, [_for_people(fact) for fact in found])
+
+
+def _for_people(fact: dict[str, Any]) -> dict[str, Any]:
+    start, end = fact["period_start"], fact["period_end"]
+    return {
+        **fact,
+        "period": f"{start} to {end}" if start else end or fact["fiscal_year"],
+        "value": f"{fact['value']:,.10g}",
+        "unit": " ".join(filter(None, (fact["currency"], fact["unit"]))),
+        "page": fact["page"] + 1,
+        "scale set by": fact["scale_source"],
+    }

@@ -1,0 +1,153 @@
+"""``finrag show`` and ``finrag facts``: what was read from a filing, as a picture, grids and values."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finrag_pipeline.commands.run import require_filing
+from finrag_pipeline.errors import LakeError, UsageError
+from finrag_pipeline.reporting.page_picture import page_picture
+from finrag_pipeline.storage.lake import Lake
+
+DPI = 110
+
+
+@dataclass(frozen=True)
+class ShownPage:
+    """A page as it was read.
+
+    Attributes:
+        picture: the PNG that was written; None for a filing that came as page text.
+        tables: per table its caption, units, grid of texts (shape rows × columns) and header rows.
+        facts: rows of ``statement_facts`` on the page.
+    """
+
+    filing: str
+    page: int
+    picture: Path | None
+    tables: list[dict[str, Any]]
+    facts: list[dict[str, Any]]
+
+    def as_json(self) -> dict[str, Any]:
+        """``{filing, page, page_label, picture, tables, facts}``."""
+        return {
+            "filing": self.filing,
+            "page": self.page,
+            "page_label": str(self.page + 1),
+            "picture": str(self.picture) if self.picture else None,
+            "tables": self.tables,
+            "facts": [fact_json(fact) for fact in self.facts],
+        }
+
+
+def show_page(lake: Lake, filing: str, label: int, folder: Path) -> ShownPage:
+    """Draw a page with what was found on it.
+
+    Args:
+        lake: holds the filing.
+        filing: identifier.
+        label: number of the page as people count, from 1.
+        folder: where the picture goes, as ``FILING_p59.png``.
+
+    Raises:
+        UsageError: there is no such filing or page, or the folder cannot be written to.
+        LakeError: its tables have not been made.
+    """
+    require_filing(lake, filing)
+    pages = lake.read("filing_pages", {"filing": filing}, ["page"]).num_rows
+    if not 1 <= label <= pages:
+        raise UsageError(f"{filing} has no page {label}.", f"It has pages 1 to {pages}.")
+    page = label - 1
+    cells = _on_page(lake, "page_tables", filing, page)
+    facts = _on_page(lake, "statement_facts", filing, page)
+    picture = page_picture(lake, filing, page, cells, facts, DPI)
+    path = None
+    if picture is not None:
+        path = folder / f"{filing}_p{label}.png"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(picture)
+        except OSError as error:
+            raise UsageError(
+                f"{folder} cannot be written to: {error.strerror}.", "Choose another folder with --to."
+            ) from error
+    return ShownPage(filing, page, path, _grids(cells), facts)
+
+
+def _on_page(lake: Lake, table: str, filing: str, page: int) -> list[dict[str, Any]]:
+    if lake.info(table, {"filing": filing}) is None:
+        raise LakeError(f"The lake holds no {table} of '{filing}'.", f"Materialise {table}: finrag run.")
+    rows = lake.read(table, {"filing": filing})
+    return list(rows.filter(pc.equal(rows["page"], page)).to_pylist())
+
+
+def _grids(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    tables: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for cell in cells:
+        tables[cell["table"]].append(cell)
+    found = []
+    for number, members in sorted(tables.items()):
+        rows = 1 + max(cell["row"] for cell in members)
+        columns = 1 + max(cell["column"] for cell in members)
+        grid = [[""] * columns for _ in range(rows)]
+        for cell in members:
+            grid[cell["row"]][cell["column"]] = cell["text"]
+        headers = {cell["row"] for cell in members if cell["header"]}
+        scales = sorted({cell["scale_source"] for cell in members if cell["scale_source"]})
+        found.append(
+            {
+                "table": number,
+                "caption": members[0]["caption"],
+                "detector": members[0]["detector"],
+                "scales": scales,
+                "header_rows": 1 + max(headers) if headers else 0,
+                "grid": grid,
+            }
+        )
+    return found
+
+
+def list_facts(
+    lake: Lake,
+    filing: str,
+    concept: str | None = None,
+    label: str | None = None,
+    year: int | None = None,
+    statement: str | None = None,
+    every_scope: bool = False,
+) -> list[dict[str, Any]]:
+    """Facts of a filing that meet every condition given.
+
+    Raises:
+        UsageError: there is no such filing, or no such concept in the lexicon.
+        LakeError: its facts have not been made.
+    """
+    from finrag_pipeline.statements.concepts import lexicon
+    from finrag_pipeline.statements.lookup import find_facts
+
+    require_filing(lake, filing)
+    if lake.info("statement_facts", {"filing": filing}) is None:
+        raise LakeError(f"The lake holds no facts of '{filing}'.", "Materialise statement_facts: finrag run.")
+    known = sorted({entry.name for entry in lexicon()})
+    if concept is not None and concept.lower() not in {name.lower() for name in known}:
+        raise UsageError(f"There is no concept '{concept}'.", f"Choose one of: {', '.join(known)}.")
+    table: pa.Table = lake.read("statement_facts", {"filing": filing})
+    scope = None if every_scope else "primary"
+    found = find_facts(
+        table, concept=concept, label=label, fiscal_year=year, statement=statement, scope=scope
+    )
+    return list(found.to_pylist())
+
+
+def fact_json(fact: dict[str, Any]) -> dict[str, Any]:
+    """A fact for programs: dates as text, ``page_label`` beside the zero-based ``page``."""
+    shown = {
+        name: value.isoformat() if hasattr(value, "isoformat") else value for name, value in fact.items()
+    }
+    return {**shown, "page_label": str(fact["page"] + 1)}

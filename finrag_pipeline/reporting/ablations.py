@@ -1,0 +1,62 @@
+"""What each chunking adds: every system on the fixed and on the context-aware chunks, kind by kind."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from finrag_pipeline.evaluation.published import CUTOFF
+from finrag_pipeline.reporting.estimates import MetricIndex, metric_label, space_label, system_title
+from finrag_pipeline.reporting.grid import Cell, Column, Grid, Row, estimate_cell, grid_markdown, number_cell
+from finrag_pipeline.retrieval.spaces import Space
+from finrag_pipeline.retrieval.systems import ALL_SYSTEMS, SYSTEMS
+
+_SERIES = ((Space.CORPUS, "doc_rec"), (Space.CORPUS, "page_rec"), (Space.FILING, "page_rec"))
+_ALL_KINDS = "text, table rows and tables"
+
+
+def ablation_grid(index: MetricIndex, k: int = CUTOFF) -> Grid:
+    """System × chunking: document and page recall in the corpus, page recall inside the right filing.
+
+    Args:
+        index: measured means; variants that were not measured have no row.
+        k: cut-off in chunks, or in pages for variants with one chunk per page.
+    """
+    rows = []
+    for name in (*index.systems, *index.ablations):
+        system = ALL_SYSTEMS.get(name)
+        if system is None or not index.ablations:
+            continue
+        base = next(s for s in SYSTEMS.values() if s.first_stages == system.first_stages)
+        estimates = [index.find(name, space.value, metric, k) for space, metric in _SERIES]
+        kinds = ", ".join(kind.replace("_", " ") for kind in system.kinds) if system.kinds else _ALL_KINDS
+        cells = (
+            Cell(system_title(base.name)),
+            Cell(system.chunking),
+            Cell(kinds if system.chunking != "fixed" else "text"),
+            Cell("page" if system.collapse == "page" else "chunk"),
+            *map(estimate_cell, estimates),
+            number_cell(max((estimate.n for estimate in estimates if estimate), default=0)),
+        )
+        rows.append(Row(cells, base.name, name))
+    order = list(SYSTEMS)
+    rows.sort(key=lambda row: order.index(row.group))
+    columns = (
+        Column("System"),
+        Column("Chunking", "tag"),
+        Column("Kinds"),
+        Column("Ranked unit"),
+        *(Column(f"{metric_label(m, k)}, {space_label(s.value)}", "number") for s, m in _SERIES),
+        Column("n", "number"),
+    )
+    empty = "No ablation was measured; run 'finrag run --ablations'."
+    return Grid("ablations", "Every system on every chunking", columns, tuple(rows), empty)
+
+
+def ablation_markdown(metrics: pa.Table, k: int = CUTOFF) -> str:
+    """`ablation_grid` as a Markdown table.
+
+    Args:
+        metrics: table as ``schemas.SYSTEM_METRICS``.
+        k: cut-off.
+    """
+    return grid_markdown(ablation_grid(MetricIndex(metrics), k))

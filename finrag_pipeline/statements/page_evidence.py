@@ -1,0 +1,247 @@
+"""What a page's text says for and against its being a financial statement.
+
+Words are compared squeezed (lower case, letters only), so that letters set apart by the extractor
+(``Consolidated Balance Shee t``) and curly or missing punctuation make no difference.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+KINDS = ("income_statement", "comprehensive_income", "financial_position", "cash_flows", "equity")
+"""Kinds of statement, in the order of regulation S-X."""
+
+PRIMARY_KINDS = ("income_statement", "financial_position", "cash_flows")
+"""The three statements every annual and quarterly report holds."""
+
+_STATEMENT = r"statements?(?:of|on)(?:the)?(?:changesin)?(?:consolidated|condensed|combined|total|net)*"
+
+TITLES: dict[str, re.Pattern[str]] = {
+    "income_statement": re.compile(
+        rf"{_STATEMENT}(?:loss)?(?:income|operations?|earnings|loss|profitorloss|profitandloss)"
+        rf"|(?<!comprehensive){_STATEMENT}resultsofoperations?|(?<!comprehensive)incomestatements?"
+        r"|earningsstatements?|statementsofincome"
+    ),
+    "comprehensive_income": re.compile(
+        rf"{_STATEMENT}(?:loss|other|income|earnings|operations|and)*comprehensive"
+        r"|comprehensive(?:income|loss|earnings)+statements?"
+    ),
+    "financial_position": re.compile(
+        rf"balancesheets?|{_STATEMENT}financial(?:position|condition)|{_STATEMENT}condition"
+        rf"|{_STATEMENT}assetsandliabilities|financialpositionstatements?"
+    ),
+    "cash_flows": re.compile(rf"{_STATEMENT}cashflows?|cashflows?statements?"),
+    "equity": re.compile(
+        rf"{_STATEMENT}(?:common)?(?:redeemable[a-z]*?)?(?:share|stock|member|partner|unit|owner)[a-z]{{0,12}}"
+        rf"(?:equity|deficit|deficiency|investment|capital)|{_STATEMENT}(?:redeemable[a-z]*?)?(?:equity|capital)"
+        r"|(?:stock|share)[a-z]{0,12}equitystatements?"
+    ),
+}
+"""A squeezed line that names a statement of each kind."""
+
+# The line itself says that it is not the title: an index, a reference, a report or an excerpt.
+_NO_TITLE = re.compile(
+    r"^(?:notesto|note\d*|index|see|seeaccompanying|reportof|theaccompanying|accompanying|schedule|item[67]"
+    r"|ofthe|inthe|onthe|andthe|our|these|this|reconciliationof|selected|page|relatedto|lineitem)"
+    r"|average|proforma|reconcil|presentedinthe|includedin|recognizedin|locationin|lineitem|affected"
+    r"|recordedin|reportedin|effecton|impacton|impactof|classification"
+)
+
+CONTENTS: dict[str, tuple[re.Pattern[str], ...]] = {
+    kind: tuple(re.compile(pattern) for pattern in patterns)
+    for kind, patterns in {
+        "income_statement": (
+            r"^(?:total)?(?:net|operating|consolidated)*(?:revenues?|sales)|^premiums|^(?:total)?interestincome",
+            r"^costof|^costs?andexpenses|^(?:total|operating|costsand|noninterest)*expenses?|^sellinggeneral"
+            r"|^sellingand|^generaland|^provisionforcreditlosses",
+            r"^(?:[a-z]{0,24})(?:income|earnings|loss|profit)[a-z]{0,30}before[a-z]{0,40}tax",
+            r"^(?:less)?(?:provision|benefit|expense)[a-z]{0,20}(?:income)?tax|^(?:less)?(?:income)?tax(?:es|expense|provision|benefit)"
+            r"|^(?:provision|benefit)for(?:benefitfrom|provisionfor)?(?:income)?tax",
+            r"^(?:consolidated)?net(?:income|earnings|loss)",
+            r"per(?:common|ordinary|basic|diluted)?(?:share|unit)|^basic|^diluted",
+            r"weightedaverage|sharesoutstanding|^basicshares",
+        ),
+        "comprehensive_income": (
+            r"^(?:total)?other?comprehensive(?:income|loss)",
+            r"comprehensive(?:income|loss|earnings)[a-z]{0,40}$",
+            r"currencytranslation",
+            r"unrealized|availableforsale|securities",
+            r"pension|retirement|benefitplan|postretirement",
+            r"hedg|derivative",
+        ),
+        "financial_position": (
+            r"^totalassets",
+            r"^totalcurrentassets|^deposits|^loans",
+            r"^total[a-z]{0,12}liabilities(?!and)|^liabilities",
+            r"^totalliabilities(?:[a-z]{0,40})and[a-z]{0,60}(?:equity|deficit|deficiency|interest)",
+            r"^cashand(?:cash)?equivalents|^cashandduefrom|^cashcash",
+            r"^retainedearnings|^accumulateddeficit|^[a-z]*earningsretained|reinvested|^accumulatedother",
+            r"^total[a-z]{0,40}(?:equity|deficit)$",
+            r"payable|^accrued",
+            r"receivable|^inventor|^property",
+        ),
+        "cash_flows": (
+            r"(?:net)?cash[a-z]{0,40}operat|^operatingactivities|^operations$",
+            r"(?:net)?cash[a-z]{0,40}invest|^investingactivities|^investing$",
+            r"(?:net)?cash[a-z]{0,40}financing|^financingactivities|^financing$",
+            r"^depreciation",
+            r"capitalexpend|^purchasesof|^additionsto|^capitaladditions|^paymentsto(?:acquire)?",
+            r"^dividends|repurchase|proceedsfrom|^repayment|^issuance",
+            r"beginningof|endof(?:the)?(?:year|period|quarter)|cashequivalentsat",
+            r"exchangerate|^netchangein|increase(?:decrease)?incash|decreaseincash|increasedecreasein",
+        ),
+        "equity": (
+            r"^balance(?:s|at|asof|beginning|end|december|january|june|may|september|$)",
+            r"^dividends|^cashdividends|dividendsdeclared",
+            r"issued|issuance|optionsexercised|sharebased|stockbased",
+            r"repurchase|treasury",
+            r"^accumulated|^retained|paidin|comprehensive",
+            r"^commonstock|^commonshares|^shares|^preferred",
+        ),
+    }.items()
+}
+"""Line items of each kind as patterns on squeezed line starts; a statement shows most of them."""
+
+_AGAINST: tuple[tuple[str, re.Pattern[str], float], ...] = (
+    ("non-GAAP or reconciliation", re.compile(r"nongaap|reconciliationof(?!net)|adjustedebitda"), 1.5),
+    (
+        "selected data",
+        re.compile(
+            r"selected(?:consolidated|historical|quarterly)?financial(?:data|information)"
+            r"|financialhighlights|quarterlyfinancial|fiveyear|quarterlyresults"
+        ),
+        3.0,
+    ),
+    ("MD&A", re.compile(r"managementsdiscussion|resultsofoperations(?!$)|item7[^a]"), 1.5),
+    (
+        "parent company only",
+        re.compile(
+            r"parentcompany|schedulei(?![a-z])|condensedfinancialinformationof|registrantonly|parentonly"
+        ),
+        4.0,
+    ),
+    ("consolidating columns", re.compile(r"consolidating|guarantor"), 4.0),
+    ("average balances", re.compile(r"averagebalance|averageconsolidated|averagerate|yieldsandrates"), 4.0),
+    ("pro forma", re.compile(r"proforma"), 3.0),
+)
+
+_AUDITOR = re.compile(r"reportsofindependentregistered|reportofindependent(?:registered|auditor)")
+_NOTES = re.compile(
+    r"^(?!see|refer|the|inthe)(?![a-z]*accompanying)(?:[a-z]{0,60})notesto(?:the)?(?:unaudited|condensed|consolidated|interim)*financialstatements"
+    r"|^note\d?(?:basisof|summaryof|organization|description|accounting|significant|nature|business|general)"
+)
+_CONTINUED = re.compile(r"continued|concluded")
+_NUMBER = re.compile(r"^[\s$€£(]*[\d.,]*\d[\d.,]*[)%\s]*$")
+_NUMBERS = re.compile(r"\d[\d,]*(?:\.\d+)?")
+# Page numbers and years of an index are no amounts.
+_AMOUNTS = re.compile(r"\d,\d{3}|\d\.\d|\d{5}")
+_FEW_AMOUNTS = 12
+_REFERENCE = re.compile(r"(?i)(?:see|the)\s+(?:accompanying\s+)?notes")
+_LETTERS = re.compile(r"[^a-z]+")
+_HEAD_LINES = 14
+_PROSE_WORDS = 11
+
+
+def squeezed(text: str) -> str:
+    """``text`` in lower case with nothing but its letters a to z."""
+    return _LETTERS.sub("", text.lower())
+
+
+@dataclass(frozen=True, slots=True)
+class PageEvidence:
+    """What speaks for each kind of statement on one page.
+
+    Attributes:
+        page: zero-based.
+        titles: kind to the title line that names it.
+        contents: kind to the indices of `CONTENTS` met.
+        against: what speaks against any primary statement, with its weight.
+        prose: share of the characters in lines of running text, in [0, 1].
+        numbers: how many numbers the page prints.
+        continued: the head says that the page goes on from the one before.
+        auditor, notes: the page heads an auditor's report or the notes.
+    """
+
+    page: int
+    titles: dict[str, str] = field(default_factory=dict)
+    contents: dict[str, frozenset[int]] = field(default_factory=dict)
+    against: dict[str, float] = field(default_factory=dict)
+    prose: float = 0.0
+    numbers: int = 0
+    continued: bool = False
+    auditor: bool = False
+    notes: bool = False
+    index: bool = False
+
+
+def page_evidence(page: int, text: str) -> PageEvidence:
+    """Read one page.
+
+    Args:
+        page: zero-based index, carried through.
+        text: the page's text, one line per printed line (labels and numbers may stand on lines apart).
+    """
+    lines = [line.strip() for line in text.splitlines()]
+    lines = [line for line in lines if line]
+    words = [(line, squeezed(line)) for line in lines if not _NUMBER.match(line)]
+    words = [(line, letters) for line, letters in words if len(letters) > 2]
+    head = words[:_HEAD_LINES]
+    prose = sum(len(line) for line, _ in words if _is_prose(line)) / max(1, len(text))
+    titles, places = _titles(words)
+    numbers = sum(len(_NUMBERS.findall(line)) for line in lines if not _REFERENCE.match(line))
+    amounts = len(_AMOUNTS.findall(text))
+    labels = [letters for _, letters in words if len(letters) < 120] if numbers > 1 and prose < 0.7 else []
+    contents = {
+        kind: frozenset(
+            place for place, pattern in enumerate(patterns) if any(pattern.search(label) for label in labels)
+        )
+        for kind, patterns in CONTENTS.items()
+    }
+    top = " ".join(letters for _, letters in head)
+    against = {name: weight for name, pattern, weight in _AGAINST if pattern.search(top)}
+    return PageEvidence(
+        page=page,
+        titles=titles,
+        contents=contents,
+        against=against,
+        prose=prose,
+        numbers=numbers,
+        continued=any(_CONTINUED.search(letters) for _, letters in head[:6]),
+        auditor=any(_AUDITOR.search(letters) for _, letters in head[:5]),
+        notes=any(_NOTES.search(letters) for _, letters in head[:5]),
+        index=len(places) >= 3 and amounts < _FEW_AMOUNTS,
+    )
+
+
+def title_kinds(line: str) -> list[str]:
+    """Kinds of statement a title line names; empty where it is no title.
+
+    A combined title, such as *Statements of Income and Comprehensive Income*, names both.
+    """
+    letters = squeezed(line)
+    if len(letters) > 110 or len(letters) < 10 or _NO_TITLE.search(letters) or _is_prose(line):
+        return []
+    return [kind for kind, pattern in TITLES.items() if pattern.search(letters)]
+
+
+def _titles(words: list[tuple[str, str]]) -> tuple[dict[str, str], list[int]]:
+    titles: dict[str, str] = {}
+    places = []
+    for place, (line, letters) in enumerate(words):
+        if len(letters) > 110 or not ("statement" in letters or "balancesheet" in letters):
+            continue
+        kinds = title_kinds(line)
+        if not kinds and place + 1 < len(words) and letters.endswith(("of", "consolidated", "changesin")):
+            line = f"{line} {words[place + 1][0]}"
+            kinds = title_kinds(line)
+        if kinds:
+            places.append(place)
+        for kind in kinds:
+            titles.setdefault(kind, line)
+    return titles, places
+
+
+def _is_prose(line: str) -> bool:
+    words = line.split()
+    return len(words) >= _PROSE_WORDS and sum(word[:1].islower() for word in words) > len(words) * 0.5

@@ -1,0 +1,98 @@
+"""Which of several printed scales holds for a cell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from finrag_pipeline.tables.scale import ScaleRule
+from finrag_pipeline.tables.units import Unit, scales_with_table
+from finrag_pipeline.tables.values import ParsedValue
+
+NONE_STATED = "no scale stated"
+# With 'dollars in millions' a share count below this is in millions too; no registrant has so few shares.
+_FEW_SHARES = 100_000
+_MOST_SHARES = 5e10
+_ALL_SHARES = re.compile(r"\b(?:average|basic|diluted|outstanding)\b", re.IGNORECASE)
+_CENTS = re.compile(r"\bcents\b|¢", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Rules printed in one place, such as 'units line' or 'caption'."""
+
+    place: str
+    rules: Sequence[ScaleRule]
+
+
+def applied_scale(
+    value: ParsedValue, unit: Unit | None, told_by: str, near: Sequence[Source], far: Sequence[Source]
+) -> tuple[float, str]:
+    """Full units per printed unit of a cell, and the words that set it.
+
+    Prices and amounts per share, ratios and per cent never take the table's scale; things such as stores
+    only that of their own label or column; shares their own scale where one is printed, else the table's
+    unless it exempts them.
+
+    Args:
+        value: the cell, read.
+        unit: its unit.
+        told_by: the words that told the unit.
+        near: scales of the row's label, the headings above it and the column's headers, nearest first.
+        far: scales of the table and beyond, nearest first.
+    """
+    if value.factor is not None:
+        return value.factor, f"cell: {value.word}"
+    if unit == "percent":
+        return 0.01, f"per cent: {told_by}"
+    if unit == "currency/share" and _CENTS.search(told_by):
+        return 0.01, f"per share: {told_by}"
+    if unit in ("currency/share", "ratio"):
+        return 1.0, f"{'per share' if unit == 'currency/share' else 'ratio'}: {told_by}"
+    if unit == "count":
+        if value.word is not None:
+            return 1.0, f"cell: {value.word}"
+        fixed = not scales_with_table(told_by)
+        rules = _first([*near, *(() if fixed else far)], ("count", "all"))
+        if rules is None and fixed:
+            rules = _first(far, ("count",))
+        return rules or (1.0, f"count: {told_by}")
+    if unit == "shares":
+        found = _of_shares([*near, *far])
+        if found is None:
+            found = _small_count(value, told_by, [*near, *far])
+        if found and abs(value.number or 0) * found[0] > _MOST_SHARES:
+            return 1.0, f"too many shares for {found[1]}"
+        return found or (1.0, NONE_STATED)
+    return _first([*near, *far], ("currency", "all")) or (1.0, NONE_STATED)
+
+
+def _first(sources: Iterable[Source], applies: tuple[str, ...]) -> tuple[float, str] | None:
+    for source in sources:
+        for wanted in applies:
+            for rule in source.rules:
+                if rule.applies == wanted:
+                    return rule.scale, f"{source.place}: {rule.words}"
+    return None
+
+
+def _of_shares(sources: Iterable[Source]) -> tuple[float, str] | None:
+    for source in sources:
+        if found := _first([source], ("shares",)):
+            return found
+        for rule in source.rules:
+            if "shares" in rule.exempt:
+                return 1.0, f"{source.place}: {rule.words}"
+            if rule.applies == "all":
+                return rule.scale, f"{source.place}: {rule.words}"
+    return None
+
+
+def _small_count(value: ParsedValue, told_by: str, sources: Iterable[Source]) -> tuple[float, str] | None:
+    """The scale of money for share counts that cannot be single shares."""
+    few = value.number is not None and 0 < abs(value.number) < _FEW_SHARES and _ALL_SHARES.search(told_by)
+    if not (value.decimals or few):
+        return None
+    found = _first(sources, ("currency",))
+    return (found[0], f"{found[1]} (too few for single shares)") if found else None

@@ -1,0 +1,170 @@
+"""What a whole filing says about its tables: calendar, currency, and scales stated once for all."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from finrag_pipeline.filings.dates import add_months
+from finrag_pipeline.tables.fiscal_calendar import DAY, FiscalCalendar
+from finrag_pipeline.tables.scale import ScaleRule, find_scale
+
+
+@dataclass(frozen=True)
+class TableContext:
+    """Identity of a filing, as far as its tables need it.
+
+    Attributes:
+        calendar: fiscal years and quarters.
+        currency: ISO 4217 code of amounts without a sign, or None where the filing shows none.
+        defaults: scales stated for all tables from a page on, as (page, rule), in order.
+        page_scales: scales printed at the head of a page, by zero-based page.
+    """
+
+    calendar: FiscalCalendar = field(default_factory=FiscalCalendar)
+    currency: str | None = None
+    defaults: tuple[tuple[int, ScaleRule], ...] = ()
+    page_scales: Mapping[int, tuple[ScaleRule, ...]] = field(default_factory=dict)
+
+    def default_scale(self, page: int) -> ScaleRule | None:
+        """The last scale stated for all tables on ``page`` or before."""
+        rules = [rule for place, rule in self.defaults if place <= page]
+        return rules[-1] if rules else None
+
+
+_HEAD_LINES = 8
+_LONGEST_HEAD = 110
+_SIZES = r"(?:thousand|million|billion)s?"
+_SENTENCE = re.compile(
+    rf"(?:unless|except (?:where|as|when))\s+otherwise\s+\w+[^.;]{{0,80}}?(?:amounts?|dollars?|figures"
+    rf"|tables?|data|numbers)[^.;]{{0,80}}?"
+    rf"\b(?:in|nearest)\s+(?:u\.s\.\s+|us\s+)?(?:dollars?\s+|\$\s*)?{_SIZES}[^.;)]{{0,60}}"
+    rf"|(?:amounts?|dollars?|figures|tables?|data|numbers|\$)[^.;]{{0,120}}?\b(?:in"
+    rf"|nearest)\s+(?:u\.s\.\s+)?(?:dollars?\s+|\$\s*)?{_SIZES}"
+    rf"[^.;]{{0,100}}?\b(?:unless|except (?:where|as|when))\s+otherwise\s+(?:noted|indicated|stated"
+    rf"|specified)",
+    re.IGNORECASE,
+)
+# (Unless otherwise noted, in millions, except per share data)
+_BRACKET = re.compile(
+    rf"\((?:unless|except (?:where|as)) otherwise \w+,?[^()]{{0,60}}?\bin {_SIZES}[^()]{{0,100}}\)",
+    re.IGNORECASE,
+)
+_PART = re.compile(r"notes to .*financial statements|management[’']s discussion and analysis", re.IGNORECASE)
+_DATE = re.compile(
+    r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+(\d{1,2}),?\s+((?:19|20)\d\d)(?!\d)",
+    re.IGNORECASE,
+)
+_YEAR_ENDED = re.compile(r"\byears?\s+end(?:ed|ing)\s+", re.IGNORECASE)
+_MONTHS = {
+    name: place + 1
+    for place, name in enumerate(
+        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+    )
+}
+_NEAR_DAYS = 10
+_YEARS_BACK = 12
+_SIGNS = (("USD", re.compile(r"\$|\bU\.?S\. dollars?\b")), ("EUR", re.compile("€")), ("GBP", re.compile("£")))
+
+
+def filing_context(filings_row: Mapping[str, Any], pages_text: Sequence[str]) -> TableContext:
+    """Read what holds for all tables of a filing.
+
+    Args:
+        filings_row: row of the table ``filings``; ``fiscal_year``, ``fiscal_quarter``, ``period_end`` and
+            ``form`` are used, each may be missing or None.
+        pages_text: texts of its pages, in order.
+    """
+    calendar = FiscalCalendar(
+        fiscal_year=filings_row.get("fiscal_year"),
+        fiscal_quarter=filings_row.get("fiscal_quarter"),
+        period_end=filings_row.get("period_end"),
+        form=filings_row.get("form"),
+    )
+    signs: Counter[str] = Counter()
+    defaults: list[tuple[int, ScaleRule]] = []
+    heads: dict[int, tuple[ScaleRule, ...]] = {}
+    for page, text in enumerate(pages_text):
+        for code, pattern in _SIGNS:
+            signs[code] += len(pattern.findall(text))
+        lines = [line for line in text.split("\n", _HEAD_LINES)[:_HEAD_LINES] if len(line) <= _LONGEST_HEAD]
+        if rules := [rule for rule in find_scale(lines) if rule.words.startswith("(")]:
+            heads[page] = tuple(rules)
+            # 'Notes to Consolidated Financial Statements (dollars in millions)' opens a part of the filing.
+            if any(_PART.search(line) for line in lines):
+                defaults += [(page, rule) for rule in rules[:1]]
+        if "therwise" in text or "OTHERWISE" in text:
+            flat = " ".join(text.split())
+            for pattern in (_SENTENCE, _BRACKET):
+                for match in pattern.finditer(flat):
+                    if rules := find_scale([match[0]]):
+                        defaults.append((page, _whole(rules[0], match[0])))
+    currency = signs.most_common(1)[0][0] if signs.total() else None
+    return TableContext(_with_year_ends(calendar, pages_text), currency, tuple(defaults), heads)
+
+
+def _whole(rule: ScaleRule, sentence: str) -> ScaleRule:
+    return ScaleRule(rule.scale, sentence.strip(), rule.applies, rule.exempt)
+
+
+def _with_year_ends(calendar: FiscalCalendar, pages: Sequence[str]) -> FiscalCalendar:
+    """The calendar with the last days of fiscal years that the filing prints.
+
+    Only years of 52 or 53 weeks need them: those that end with a month can be told.
+    """
+    anchor = calendar.anchor
+    if anchor is None:
+        return _from_words(calendar, pages)
+    if not calendar.weekly:
+        return calendar
+    year, end = anchor
+    counts: defaultdict[int, Counter[dt.date]] = defaultdict(Counter)
+    anniversaries = {year + off: add_months(end, 12 * off) for off in range(-_YEARS_BACK, 3)}
+    for page in pages:
+        for match in _DATE.finditer(page):
+            day = _date(match)
+            if day is None:
+                continue
+            off = round((day - end).days / 365.2425)
+            near = anniversaries.get(year + off)
+            if near is not None and abs((day - near).days) <= _NEAR_DAYS:
+                counts[year + off][day] += 1
+    ends = {name: days.most_common(1)[0][0] for name, days in counts.items()}
+    # The same weekday as the anchor's, unless the calendar follows a date.
+    known = {name: day for name, day in ends.items() if name == year or (day - end).days % 7 == 0}
+    known[year] = end
+    return FiscalCalendar(
+        calendar.fiscal_year,
+        calendar.fiscal_quarter,
+        calendar.period_end,
+        calendar.form,
+        tuple(sorted(known.items())),
+    )
+
+
+def _from_words(calendar: FiscalCalendar, pages: Sequence[str]) -> FiscalCalendar:
+    """The calendar of a filing without a period of its own: the year end it names most."""
+    ends: Counter[dt.date] = Counter()
+    for page in pages:
+        for match in _YEAR_ENDED.finditer(page):
+            date = _DATE.match(page, match.end())
+            day = _date(date) if date else None
+            if day:
+                ends[day] += 1
+    if not ends:
+        return calendar
+    end = max(ends.items(), key=lambda item: (item[1], item[0]))[0]
+    return FiscalCalendar(
+        calendar.fiscal_year, None, calendar.period_end, calendar.form, (((end - 8 * DAY).year, end),)
+    )
+
+
+def _date(match: re.Match[str]) -> dt.date | None:
+    try:
+        return dt.date(int(match[3]), _MONTHS[match[1].lower()[:3]], int(match[2]))
+    except ValueError:
+        return None

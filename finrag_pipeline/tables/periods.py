@@ -1,0 +1,376 @@
+"""Periods that column headers and row labels name."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from finrag_pipeline.tables.fiscal_calendar import DAY, FiscalCalendar, month_end, start_of
+
+PeriodKind = Literal["instant", "duration"]
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """An instant or a duration.
+
+    Attributes:
+        kind: instant or duration.
+        start: first day of a duration, where known.
+        end: last day, or the instant; None where only a year or a quarter is named and the filing's
+            calendar is not known.
+        fiscal_year: name of the fiscal year it falls in, as the filing names its years.
+        fiscal_quarter: 1 to 4 for a duration of three months.
+    """
+
+    kind: PeriodKind
+    start: dt.date | None = None
+    end: dt.date | None = None
+    fiscal_year: int | None = None
+    fiscal_quarter: int | None = None
+
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = (
+    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
+    r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_YEAR = r"(?<![\d,.$])(?P<year>(?:19|20)\d\d)(?![\d%])(?!,\d{3}|\.\d)"
+_SHORT_YEAR = r"['’]?(?P<short>\d\d)(?!\d)"
+_MONTH_DAY_YEAR = re.compile(rf"\b{_MONTH}\s*(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s*,?\s*{_YEAR}")
+_DAY_MONTH_YEAR = re.compile(rf"(?<!\d)(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+{_MONTH},?\s*{_YEAR}")
+_ISO = re.compile(r"(?<!\d)(?P<year>(?:19|20)\d\d)-(?P<number>\d\d)-(?P<day>\d\d)(?!\d)")
+_SLASHED = re.compile(
+    r"(?<!\d)(?P<number>\d{1,2})/(?P<day>\d{1,2})/(?:(?P<year>(?:19|20)\d\d)|(?P<short>\d\d))(?!\d)"
+)
+_MONTH_DAY = re.compile(rf"\b{_MONTH}\s*(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)")
+_DAY_MONTH = re.compile(rf"(?<!\d)(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+{_MONTH}")
+_MONTH_YEAR = re.compile(rf"\b{_MONTH}\s*[-,]?\s*(?:{_YEAR}|['’-](?P<short>\d\d)(?!\d))")
+_YEARS = re.compile(_YEAR)
+_FISCAL = re.compile(rf"\b(?:fiscal(?:\s+years?)?|fy)\s*(?:{_YEAR}|{_SHORT_YEAR})")
+
+_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
+_QUARTER = re.compile(
+    r"\b(?:q(?P<a>[1-4])|(?P<b>[1-4])q|(?P<c>first|second|third|fourth|1st|2nd|3rd"
+    r"|4th)\s+(?:fiscal\s+)?(?:quarter|qtr)"
+    r"|quarter\s+(?P<d>[1-4])\b)"
+)
+_QUARTER_SHORT_YEAR = re.compile(rf"\b(?:q[1-4]|[1-4]q)[\s\-]*(?:fy)?\s*{_SHORT_YEAR}")
+_ORDINAL_ALONE = re.compile(r"(first|second|third|fourth|1st|2nd|3rd|4th)")
+_COUNTS = {
+    "three": 3, "six": 6, "nine": 9, "twelve": 12, "twenty": 20, "thirteen": 13, "fourteen": 14,
+    "sixteen": 16, "thirty": 30, "forty": 40, "fifty": 50, "one": 1, "two": 2, "four": 4, "five": 5,
+    "seven": 7, "eight": 8, "eleven": 11, "ten": 10,
+}  # fmt: skip
+_LENGTH = re.compile(
+    r"\b(?P<count>\d{1,2}|(?:(?:twenty|thirty|forty|fifty)[\s-]?)?(?:one|two|three|four|five|six|seven"
+    r"|eight|nine)|ten|eleven"
+    r"|twelve|thirteen|fourteen|sixteen|twenty|thirty|forty|fifty)[\s-]*(?P<unit>months?|weeks?"
+    r"|mos\.?)\b(?P<ended>[\s-]*(?:periods?\s*)?end)?"
+)
+_YEAR_LONG = re.compile(
+    r"\b(?:years?|twelve[\s-]months|annual periods?)\s*-?\s*end(?:ed|ing)|\bfull[\s-]years?\b"
+    r"|\bfor the years?\b"
+    r"|\byears? to\b|\bcalendar years?\b"
+)
+_QUARTER_LONG = re.compile(
+    r"\b(?:fiscal )?(?:quarter|quarterly period)s?\s*-?\s*end(?:ed|ing)|\bfor the quarters?\b"
+    r"|\bthree months\b"
+)
+_TWO_LENGTHS = re.compile(
+    rf"\b(?:{'|'.join(_COUNTS)}|\d{{1,2}})(?:[\s-]*(?:months?|weeks?))?\s*(?:and|,|&)\s*"
+    rf"(?:{'|'.join(_COUNTS)}|\d{{1,2}})[\s-]*(?:months?|weeks?)"
+)
+_TO_DATE = re.compile(r"\byear[\s-]to[\s-]date\b|\bytd\b")
+_HALF = re.compile(r"\b(?:first half|h1|1h|half[\s-]year)\b")
+_ENDED = re.compile(r"\bend(?:ed|ing)\b|\bthrough\b")
+_AT = re.compile(r"\bas (?:of|at)\b|\bbalances? (?:at|as|,)|^at\b|\bat\s+(?=[a-z]{3,9}\.?\s*\d)")
+_POSITION = re.compile(
+    r"balance sheets?|financial (?:position|condition)|\bas (?:of|at)\b|\bat (?:year[\s-]end"
+    r"|(?:[a-z]{3,9}\.? \d))"
+)
+_DAY_ALONE = re.compile(rf"(?:\([^)]*\)\s*)?{_MONTH}\s*\d{{1,2}},?(?:\s*\([^)]*\))?")
+_FLOW = re.compile(
+    r"(?:statements?|results) of (?:consolidated )?(?:income|operations|earnings|cash flows?|comprehensive"
+    r"|loss)"
+    r"|income statements?|cash flows? statements?|\bend(?:ed|ing)\b"
+)
+_NOT_A_PERIOD = re.compile(
+    r"\bvs\.?\b|\bversus\b|\bcompared\b|\bthereafter\b|\b(?:19|20)\d\d\s*[-–—/]\s*(?:(?:19|20)\d\d|\d\d)\b"
+    r"|\b(?:after|beyond|before)\b"
+    r"|\b(?:19|20)\d\d\s*(?:to|through|and)\s*(?:19|20)\d\d|\bover\b|\bless than\b|\bcumulative\b"
+    r"|\binception\b"
+)
+_DASHES = str.maketrans({"–": "-", "—": "-", "−": "-", "’": "'", "\u00a0": " "})
+
+
+def parse_periods(
+    column_path: Sequence[str], context: FiscalCalendar, hints: Sequence[str] = ()
+) -> Period | None:
+    """The period that the headers above a column name, or None.
+
+    Full dates are taken as they stand. A bare year or quarter is that of the filing's own calendar. A
+    duration comes from the headers ('Nine months ended'), else from the hints ('Years ended June 30' in the
+    caption); a date without any is an instant, a bare year without any a year, unless the hints
+    speak of a balance sheet or of a day ('At December 31').
+
+    Args:
+        column_path: headers, outermost first, as printed.
+        context: the filing's calendar; what it does not know stays None in the period.
+        hints: label above the row labels, caption and lines above the table; nearest first.
+    """
+    return _parse(tuple(column_path), context, tuple(hints))
+
+
+@dataclass(slots=True)
+class _Words:
+    """What the words of a path name."""
+
+    day: dt.date | None = None
+    month_day: tuple[int, int] | None = None
+    month: int | None = None
+    year: int | None = None
+    fiscal: int | None = None
+    quarter: int | None = None
+    months: int | None = None
+    weeks: int | None = None
+    to_date: bool = False
+    ended: bool = False
+    at: bool = False
+    unclear: bool = False
+    """The hints name two lengths, and the headers none."""
+
+
+@lru_cache(maxsize=65536)
+def _parse(path: tuple[str, ...], context: FiscalCalendar, hints: tuple[str, ...]) -> Period | None:
+    pieces = [" ".join(piece.translate(_DASHES).lower().split()) for piece in path if piece]
+    if not pieces:
+        return None
+    words = _read(pieces)
+    if words is None or (words.day is None and words.year is None and words.fiscal is None):
+        return None
+    hinted = _hint(hints, words)
+    if words.day is None and words.year is not None:
+        words.day = _completed(words)
+    elif words.day is None and words.fiscal is not None and words.month_day:
+        words.day = _within(words, context)
+    return _resolve(words, hinted, context)
+
+
+def _read(pieces: list[str]) -> _Words | None:
+    """What the pieces say; the innermost piece that names a year or day wins. None for no single period."""
+    words = _Words()
+    for piece in reversed(pieces):
+        _lengths(piece, words)
+        words.ended |= bool(_ENDED.search(piece))
+        words.at |= bool(_AT.search(piece))
+        quarter = _QUARTER.search(piece)
+        if quarter and words.quarter is None:
+            named = quarter["a"] or quarter["b"] or quarter["d"]
+            words.quarter = int(named) if named else _ORDINALS[quarter["c"]]
+        elif (
+            words.quarter is None
+            and _ORDINAL_ALONE.fullmatch(piece)
+            and any("quarter" in other for other in pieces)
+        ):
+            words.quarter = _ORDINALS[piece]
+        if words.day is not None:
+            continue
+        days = _days(piece)
+        years = {int(match["year"]) for match in _YEARS.finditer(piece)}
+        fiscal = _FISCAL.search(piece)
+        if fiscal and words.fiscal is None and words.year is None:
+            words.fiscal = int(fiscal["year"]) if fiscal["year"] else 2000 + int(fiscal["short"])
+            if len(days) == 1 or len(years) == 1:
+                years = set()
+        if len(set(days)) == 1 and words.year in (None, days[0].year):
+            words.day = days[0]
+            continue
+        if words.month_day is None and words.month is None:
+            _month_day(piece, words)
+        if words.year is None and words.fiscal is None:
+            if len(years) == 1 and not _NOT_A_PERIOD.search(piece):
+                words.year = years.pop()
+            elif years:
+                return None
+            elif short := _QUARTER_SHORT_YEAR.search(piece):
+                words.year = 2000 + int(short["short"])
+    return words
+
+
+def _days(piece: str) -> list[dt.date]:
+    found = []
+    for pattern in (_MONTH_DAY_YEAR, _DAY_MONTH_YEAR, _ISO, _SLASHED):
+        for match in pattern.finditer(piece):
+            groups = match.groupdict()
+            year = int(groups["year"]) if groups.get("year") else 2000 + int(groups["short"])
+            month = _MONTHS.index(groups["month"][:3]) + 1 if groups.get("month") else int(groups["number"])
+            try:
+                found.append(dt.date(year, month, int(groups["day"])))
+            except ValueError:
+                continue
+        if found:
+            break
+    return found
+
+
+def _month_day(piece: str, words: _Words) -> None:
+    if match := _MONTH_DAY.search(piece) or _DAY_MONTH.search(piece):
+        words.month_day = (_MONTHS.index(match["month"][:3]) + 1, int(match["day"]))
+    elif match := _MONTH_YEAR.search(piece):
+        words.month = _MONTHS.index(match["month"][:3]) + 1
+        if match["short"] and words.year is None:
+            words.year = 2000 + int(match["short"])
+
+
+def _lengths(piece: str, words: _Words) -> None:
+    """Length of the period that a piece names, unless an inner piece did."""
+    if words.months or words.weeks or words.to_date:
+        return
+    if (length := _LENGTH.search(piece)) and (
+        length["ended"] or piece.endswith(length[0]) or "year" not in piece
+    ):
+        count = _count(length["count"])
+        if length["unit"].startswith("w"):
+            words.weeks = count if count in range(4, 54) else None
+        elif count in (1, 3, 6, 9, 12):
+            words.months = count
+    elif _QUARTER_LONG.search(piece):
+        words.months = 3
+    elif _TO_DATE.search(piece):
+        words.to_date = True
+    elif _HALF.search(piece):
+        words.months = 6
+    elif _YEAR_LONG.search(piece):
+        words.months = 12
+
+
+def _count(text: str) -> int:
+    return int(text) if text.isdigit() else sum(_COUNTS[word] for word in re.findall(r"[a-z]+", _split(text)))
+
+
+def _split(text: str) -> str:
+    return re.sub(r"(twenty|thirty|forty|fifty)(?=[a-z])", r"\1 ", text)
+
+
+def _hint(hints: tuple[str, ...], words: _Words) -> PeriodKind | None:
+    """Kind the hints speak of; takes length and day of the month from them where the path has none."""
+    for hint in hints:
+        piece = " ".join(hint.translate(_DASHES).lower().split())
+        kind: PeriodKind | None = None
+        lengths = {match["count"] for match in _LENGTH.finditer(piece) if match["ended"]}
+        if _FLOW.search(piece):
+            kind = "duration"
+            if _TWO_LENGTHS.search(piece):
+                words.unclear = True
+            elif len(lengths) < 2 and not (words.months or words.weeks or words.quarter or words.to_date):
+                _lengths(piece, words)
+        elif _POSITION.search(piece) or _DAY_ALONE.fullmatch(piece):
+            kind = "instant"
+        if kind and not (words.month_day or words.month or words.day) and words.year is not None:
+            _month_day(piece, words)
+            words.month = None
+        if kind:
+            return kind
+    return None
+
+
+def _within(words: _Words, context: FiscalCalendar) -> dt.date | None:
+    """The day of 'Fiscal 2016' and 'September 30': the one that falls in that fiscal year."""
+    assert words.fiscal is not None and words.month_day is not None
+    month, day = words.month_day
+    for year in (words.fiscal - 1, words.fiscal, words.fiscal + 1):
+        try:
+            found = dt.date(year, month, day)
+        except ValueError:
+            continue
+        if context.year_of(found) == words.fiscal:
+            return found
+    return None
+
+
+def _completed(words: _Words) -> dt.date | None:
+    """The day of 'June 30' and '2022', or of 'June 2022'."""
+    assert words.year is not None
+    if words.month_day:
+        month, day = words.month_day
+        try:
+            return dt.date(words.year, month, day)
+        except ValueError:
+            return month_end(words.year, month) if 1 <= month <= 12 and day > 28 else None
+    return month_end(words.year, words.month) if words.month else None
+
+
+def _resolve(words: _Words, hinted: PeriodKind | None, context: FiscalCalendar) -> Period | None:
+    year = words.fiscal if words.fiscal is not None else words.year
+    length = words.months or words.weeks or words.to_date
+    if words.day is not None:
+        if words.at and not words.ended:
+            return _instant(words.day, words.fiscal, context)
+        if length or words.ended or words.quarter or (hinted == "duration" and not words.month):
+            return _duration(words.day, words, context)
+        if words.month and not hinted:
+            words.months = 1
+            return _duration(words.day, words, context)
+        return _instant(words.day, words.fiscal, context)
+    assert year is not None
+    if words.quarter or (words.months == 3 and context.fiscal_quarter):
+        quarter = words.quarter or context.fiscal_quarter or 4
+        end = context.quarter_end(year, quarter)
+        if end is None:
+            return Period("duration", None, None, year, quarter)
+        if hinted == "instant" and not length:
+            return Period("instant", None, end, year)
+        words.months = words.months or 3
+        return Period("duration", start_of(end, words.months, None, context.weekly), end, year, quarter)
+    if words.to_date or (words.months in (6, 9)):
+        quarter = (words.months or 0) // 3 or context.fiscal_quarter or 4
+        end = context.quarter_end(year, quarter)
+        start = start_of(end, 3 * quarter, None, context.weekly) if end else None
+        return Period("duration", start, end, year)
+    end = context.year_end(year)
+    if (hinted == "instant" or words.at) and not words.months and not words.weeks:
+        return Period("instant", None, end, year)
+    return Period("duration", _year_start(end, year, words, context), end, year)
+
+
+def _instant(day: dt.date, fiscal: int | None, context: FiscalCalendar) -> Period:
+    return Period("instant", None, day, fiscal or context.year_of(day))
+
+
+def _duration(end: dt.date, words: _Words, context: FiscalCalendar) -> Period:
+    months, weeks = words.months, words.weeks
+    if words.unclear and not (months or weeks or words.quarter or words.to_date):
+        return Period("duration", None, end, words.fiscal or context.year_of(end))
+    if words.quarter and not (months or weeks):
+        months = 3
+    if words.to_date:
+        months = 3 * (context.quarter_of(end) or 4)
+    year = words.fiscal or context.year_of(end)
+    if year is None and (months or 12) == 12 and not weeks:
+        # Without a calendar a year carries the name of the one it lies in.
+        year = (end - 8 * DAY).year
+    if (months or 12) == 12 and not weeks:
+        return Period("duration", _year_start(end, year, words, context), end, year)
+    start = start_of(end, months, weeks, context.weekly)
+    three = months == 3 or (weeks is not None and 12 <= weeks <= 17)
+    return Period("duration", start, end, year, (words.quarter or context.quarter_of(end)) if three else None)
+
+
+def _year_start(
+    end: dt.date | None, year: int | None, words: _Words, context: FiscalCalendar
+) -> dt.date | None:
+    """First day of a year: the day after the last one ended, where both ends are known."""
+    if end is None:
+        return None
+    if words.weeks:
+        return start_of(end, None, words.weeks, True)
+    if year is not None and context.weekly and context.year_end(year) == end:
+        before = context.year_end(year - 1)
+        if before is not None and 360 <= (end - before).days <= 372:
+            return before + DAY
+    return start_of(end, 12, None, False)

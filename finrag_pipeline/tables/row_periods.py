@@ -1,0 +1,120 @@
+"""Periods that the rows of a table name or shift: balances, beginnings and ends."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+
+from finrag_pipeline.tables.fiscal_calendar import DAY, FiscalCalendar
+from finrag_pipeline.tables.periods import Period, parse_periods
+
+_BALANCE = re.compile(
+    r"\bbalances?\b|\b(?:outstanding|nonvested|unvested|shares) (?:at|as of),?\b|\bas of\b|^at\b",
+    re.IGNORECASE,
+)
+_BEGINNING = re.compile(
+    r"\b(?:at |, )?(?:the )?(?:beginning|start) of (?:the )?(?:fiscal )?(?:year|period|quarter)"
+    r"|\b(?:beginning|opening) balances?\b"
+    r"|\bbalances?,? (?:at )?(?:the )?beginning\b",
+    re.IGNORECASE,
+)
+_END = re.compile(
+    r"\b(?:at |, )?(?:the )?end of (?:the )?(?:fiscal )?(?:year|period|quarter)\b|\b(?:ending"
+    r"|closing) balances?\b|\bbalances?,? (?:at )?(?:the )?end\b",
+    re.IGNORECASE,
+)
+_ONLY_PERIOD = re.compile(
+    r"(?:fiscal(?: year)?s?|fy|year|quarter|as of|at|for the|the|ended|ending|three|six|nine|twelve"
+    r"|\d{1,2}|months?|weeks?|[,().*:'’-]"
+    r"|first|second|third|fourth|q[1-4]|[1-4]q|(?:19|20)\d\d|january|february|march|april|may|june|july"
+    r"|august|september|october"
+    r"|november|december|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|\s)+",
+    re.IGNORECASE,
+)
+
+
+# Quantities that exist on a day: a column headed by a year shows them at its end.
+_STOCK = re.compile(
+    r"(?:total )?(?:(?:current|non-?current|long-lived) )?(?:assets"
+    r"|liabilities)(?: and (?:total )?(?:share|stock)holders[’'] equity)?"
+    r"|(?:total )?(?:(?:share|stock|share)(?:holders|owners)[’'] )?equity(?: \(deficit\))?|total (?:debt"
+    r"|capitalization|deposits|capital)"
+    r"|working capital|cash and cash equivalents|cash, cash equivalents,? and (?:short-term investments"
+    r"|marketable securities)",
+    re.IGNORECASE,
+)
+_AHEAD_DAYS = 200
+_FOOTNOTES = re.compile(r"\s*\(\w{1,2}\)$")
+_STATED_DAY = re.compile(
+    r"\bend(?:ed|ing)\b|\bas (?:of|at)\b|\bat (?=[a-z]{3,9}\.? \d)|\bbalances?\b", re.IGNORECASE
+)
+_DATES = re.compile(r"(?:19|20)\d\d")
+
+
+def stated_above(lines: Sequence[str], calendar: FiscalCalendar) -> Period | None:
+    """The one period that caption or lines above a table state: 'for the year ended June 30, 2016'."""
+    for line in lines:
+        if len(set(_DATES.findall(line))) == 1 and _STATED_DAY.search(line):
+            return parse_periods([line], calendar)
+    return None
+
+
+def shifted(period: Period | None, label: str | None, calendar: FiscalCalendar) -> Period | None:
+    """The period of a row whose label names the beginning or the end of its column's period."""
+    if period is None or label is None or period.kind != "duration" or period.end is None:
+        return period
+    if _BEGINNING.search(label):
+        if period.start is None:
+            return None
+        day = period.start - DAY
+        return Period("instant", None, day, calendar.year_of(day))
+    if _END.search(label) or _STOCK.fullmatch(_FOOTNOTES.sub("", label)):
+        return Period("instant", None, period.end, period.fiscal_year)
+    return period
+
+
+def row_periods(
+    row_paths: Sequence[Sequence[str]], calendar: FiscalCalendar, hints: Sequence[str]
+) -> list[Period | None]:
+    """Period of each row where its own label or a heading above it is one.
+
+    A balance on a day is an instant; the rows between two balances are about the time between them.
+
+    Args:
+        row_paths: of each row.
+        calendar: of the filing.
+        hints: as for `parse_periods`.
+    """
+    periods: list[Period | None] = []
+    balances: list[int] = []
+    for path in row_paths:
+        period = None
+        if path and _BALANCE.search(path[-1]):
+            found = parse_periods([path[-1]], calendar)
+            if found and found.end and "(" not in path[-1][:1]:
+                period = Period("instant", None, found.end, found.fiscal_year)
+                balances.append(len(periods))
+        if period is None:
+            for label in reversed(path):
+                if _ONLY_PERIOD.fullmatch(label) and (period := parse_periods([label], calendar, hints)):
+                    break
+            if period and period.kind == "instant" and _far_ahead(period, calendar):
+                # A day years ahead is one on which something falls due.
+                period = None
+        periods.append(period)
+    for first, last in itertools.pairwise(balances):
+        start, end = periods[first], periods[last]
+        if start is None or end is None or start.end is None or end.end is None or start.end >= end.end:
+            continue
+        days = (end.end - start.end).days
+        quarter = calendar.quarter_of(end.end) if 80 <= days <= 100 else None
+        between = Period("duration", start.end + DAY, end.end, end.fiscal_year, quarter)
+        for row in range(first + 1, last):
+            periods[row] = periods[row] or between
+    return periods
+
+
+def _far_ahead(period: Period, calendar: FiscalCalendar) -> bool:
+    last = calendar.period_end
+    return last is not None and period.end is not None and (period.end - last).days > _AHEAD_DAYS

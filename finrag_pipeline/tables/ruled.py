@@ -1,0 +1,80 @@
+"""Detector ``pymupdf``: tables by their ruling lines, as ``Page.find_tables`` finds them.
+
+The baseline of the papers. Boxes of the cells are PyMuPDF's; their texts are the page's words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from finrag_pipeline.errors import UsageError
+from finrag_pipeline.filings.pdf import Edges, RuledTable, find_ruled_tables
+from finrag_pipeline.tables.boxed import Slot, table_of_slots
+from finrag_pipeline.tables.model import Box, FilingWords, Table
+
+
+class RuledDetector:
+    """Tables drawn with lines or filled rectangles; statements without rules are not found."""
+
+    name = "pymupdf"
+    version = "1"
+
+    def detect(self, filing: FilingWords, pages: Sequence[int] | None = None) -> Iterator[list[Table]]:
+        """Tables of each page from top to bottom; one list per page.
+
+        Raises:
+            UsageError: the filing came without its PDF.
+            FilingError: the PDF cannot be opened.
+        """
+        if filing.path is None:
+            raise UsageError(
+                f"{filing.filing} came as page text; the detector '{self.name}' needs its PDF.",
+                "Use the detector page_text.",
+            )
+        words = {page.page: page for page in filing.pages}
+        wanted = [page.page for page in filing.pages] if pages is None else list(pages)
+        for number, found in zip(wanted, find_ruled_tables(filing.path, wanted), strict=True):
+            tables = []
+            if number in words:
+                for ruled in found:
+                    slots, header_rows = slots_of(ruled)
+                    table = table_of_slots(slots, words[number], self.name, _box(ruled, slots), header_rows)
+                    if table is not None:
+                        tables.append(table)
+            yield sorted(tables, key=lambda table: (table.box.y0, table.box.x0))
+
+
+def slots_of(ruled: RuledTable) -> tuple[list[Slot], int]:
+    """The grid of a table, and how many of its first rows are headers (PyMuPDF knows of one)."""
+    rows = [ruled.header, *ruled.rows] if ruled.header else list(ruled.rows)
+    columns = max((len(row) for row in rows), default=0)
+    lefts = [_first_edge((row[column] for row in rows if column < len(row)), 0) for column in range(columns)]
+    tops = [_first_edge(iter(row), 1) for row in rows]
+    slots, headers = [], int(len(rows) > 1)
+    for number, row in enumerate(rows):
+        for column, box in enumerate(row):
+            if box is None:
+                continue
+            # A cell spans the columns (rows) that begin before its right (lower) edge.
+            column_span = sum(box[0] <= left < box[2] - 1 for left in lefts[column:] if left is not None)
+            row_span = sum(box[1] <= top < box[3] - 1 for top in tops[number:] if top is not None)
+            slots.append(
+                Slot(
+                    number, column, Box(*box), max(1, row_span), max(1, column_span), header=number < headers
+                )
+            )
+    return slots, headers
+
+
+def _first_edge(boxes: Iterator[Edges | None], edge: int) -> float | None:
+    return next((box[edge] for box in boxes if box is not None), None)
+
+
+def _box(ruled: RuledTable, slots: list[Slot]) -> Box:
+    boxes = [ruled.box, *(slot.box for slot in slots)]
+    return Box(
+        min(box[0] for box in boxes),
+        min(box[1] for box in boxes),
+        max(box[2] for box in boxes),
+        max(box[3] for box in boxes),
+    )

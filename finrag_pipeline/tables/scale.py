@@ -1,0 +1,245 @@
+"""Scales that printed words set: thousands, millions, billions or none, and what they exempt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+Quantity = Literal["all", "currency", "shares", "count"]
+Exempt = Literal["per share", "shares", "percent", "ratio", "count"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleRule:
+    """A scale as printed.
+
+    Attributes:
+        scale: full units per printed unit: 1, 1e3, 1e6, 1e9 or 1e12.
+        words: the phrase that sets it, as printed.
+        applies: to all quantities, or to those the phrase names: amounts of money, shares, or counts.
+        exempt: quantities that the phrase takes out.
+    """
+
+    scale: float
+    words: str
+    applies: Quantity = "all"
+    exempt: frozenset[Exempt] = frozenset()
+
+
+_LONGEST_PHRASE = 160
+_CURRENCY = (
+    r"(?:u\.?\s?s\.?\s*|united\sstates\s|canadian\s|australian\s)?"
+    r"(?:dollars?|euros?|pounds?(?:\ssterling)?|yen|francs?|(?:us|c|a|r|hk)?\$|€|£|¥|usd|eur|gbp|cad|chf|jpy)"
+)
+_SHARES = r"(?:shares?|options?|units?|awards?|warrants?|rsus?|psus?|adss?|share|stock\soptions)"
+_SIZE = r"(?:thousand|million|billion|trillion)"
+_SIZES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+# fmt: off
+_ABBREVIATED = {
+    "mm": 1e6, "mn": 1e6, "mil": 1e6, "mils": 1e6, "mln": 1e6, "m": 1e6, "bn": 1e9, "b": 1e9, "bil": 1e9,
+    "bils": 1e9,
+    "k": 1e3, "000": 1e3, "000s": 1e3, "000's": 1e3, "000,000": 1e6, "000,000s": 1e6,
+}
+# fmt: on
+# A number before the word makes it prose: '$1.2 billion'.
+_PHRASE = re.compile(
+    rf"""
+    (?:
+        # in thousands; in U.S. $ millions; in thousands of dollars; in hundreds of millions
+        \b(?:in|expressed\ in|stated\ in|figures\ in)\s+(?:{_CURRENCY}\s*)?(?P<plural>{_SIZE})s
+            (?:\s+of\s+(?P<of>[^\W\d]+\.?(?:\s?[^\W\d]\.)?(?:\s+dollars)?))?
+      | \b(?:in|of)\s+(?:{_CURRENCY})\s*(?P<singular>{_SIZE})\b
+        # $ millions; dollars millions; US$ million; thousands of dollars
+      | (?:(?<=\()|(?<=[\s,;])|^)(?:{_CURRENCY})\s*(?:in\s+)?(?P<after>{_SIZE})s?\b
+      | (?<!\d\s)(?<!of\s)\b(?P<before>{_SIZE})s?\s+of\s+(?P<money>{_CURRENCY}|{_SHARES})
+        # (Millions); (Millions except per share); (Thousands, unaudited)
+      | \(\s*(?P<alone>{_SIZE})s?\s*(?=[),;]|except|unless|where|as\ )
+      | ^\s*(?P<line>{_SIZE})s\s*(?=$|[,;]|except)
+        # shares millions; (000's omitted); $000; $ mm; (in 000s); in mm
+      | (?:in\s+|\(\s*|{_CURRENCY}\s*)['’‘]?(?P<zeros>0{{3}}(?:,0{{3}})?(?:['’]?s)?)(?=[\s),;]|$)
+      | (?:\bin\s+|{_CURRENCY}\s?(?:in\s)?)(?P<short>mm|mn|mils?|mln|bn|bils?|m|b|k)\b\.?(?=[\s),;]|$)
+        # (in dollars); (in whole dollars); actual amounts
+      | \(\s*(?:in\s+)?
+            (?P<whole>(?:whole\s+|actual\s+)?(?:{_CURRENCY})|(?:whole|actual)\s+(?:amounts|numbers|units))
+            \s*(?=[),;]|except|per)
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_QUICK = re.compile(
+    r"thousand|million|billion|trillion|000|\b(?:mm|mn|bn|mil|mils|mln|bil|bils)\b|\$\s?(?:in\s)?[mbk]\b"
+    r"|\(\s*(?:in\s+)?(?:whole|actual|(?:u\.?\s?s\.?\s*)?dollar|[$€£])",
+    re.IGNORECASE,
+)
+_UNAUDITED = re.compile(r"\(?unaudited\)?", re.IGNORECASE)
+_EXCEPT = re.compile(r"\b(?:except(?:ing)?(?:\s+for)?|other than|excluding)\b(?P<what>[^);]*)", re.IGNORECASE)
+_PER_SHARE = re.compile(
+    r"per[\s-]?(?:common |ordinary |diluted |basic )?(?:share|unit|ads|stock)s?|\beps\b|par value"
+    r"|per[\s-]?\w+\b(?=\s+(?:data|amounts))",
+    re.IGNORECASE,
+)
+_SHARE_WORD = re.compile(r"\bshares?\b|\bstock data\b|\bunits?\b(?! sold)", re.IGNORECASE)
+_PERCENT_WORD = re.compile(r"percent|per cent|%|\brates?\b|\bmargins?\b", re.IGNORECASE)
+_RATIO_WORD = re.compile(r"\bratios?\b|\bmultiples?\b|\bturns\b", re.IGNORECASE)
+_COUNT_WORD = re.compile(
+    r"number of|headcount|employees|stores?\b|customers|count|statistics|statistical|days|years|volumes?"
+    r"|square",
+    re.IGNORECASE,
+)
+_SUBJECT_SHARES = re.compile(
+    r"\b(?:shares?|stock options?|options?|units|awards|rsus?)\b(?:\s+(?:data|amounts?|information|counts?"
+    r"|numbers?))?"
+    r"(?:\s+(?:are|is))?\s*[:\-]?\s*$",
+    re.IGNORECASE,
+)
+_SUBJECT_MONEY = re.compile(
+    rf"(?:{_CURRENCY}|\bdollar)(?:\s+(?:data|amounts?|figures|values?))?(?:\s+(?:are|is))?\s*$", re.IGNORECASE
+)
+_BOTH = re.compile(
+    r"(?:\bdollars?|\bamounts?|\$)(?: amounts?)? and (?:number of )?(?:shares?|units)\b", re.IGNORECASE
+)
+_SUBJECT_COUNT = re.compile(
+    r"\b(?:customers?|members|memberships|subscribers|accounts|barrels|tons|tonnes|gallons|gigawatt hours"
+    r"|volumes?"
+    r"|square feet|visits|transactions|headcount|employees|connections)\s*$",
+    re.IGNORECASE,
+)
+
+
+def find_scale(lines: Sequence[str]) -> list[ScaleRule]:
+    """The scales that lines of text set, in the order printed.
+
+    A phrase that opens a bracket and ends on one of the next two lines counts as one.
+
+    Args:
+        lines: caption, units line, header cells or a row label, as printed.
+    """
+    rules: list[ScaleRule] = []
+    for line in _joined(lines):
+        rules += _of_line(line)
+    return rules
+
+
+def only_scale(text: str) -> bool:
+    """Whether a text does nothing but set a scale: '(in millions, except per share data)', 'Millions'."""
+    bare = _UNAUDITED.sub("", text).strip()
+    rules = find_scale([bare])
+    return bool(rules) and len(rules[0].words) >= 0.8 * len(bare)
+
+
+def _joined(lines: Sequence[str]) -> list[str]:
+    joined: list[str] = []
+    open_for = 0
+    for line in lines:
+        line = " ".join(line.split())
+        if open_for and joined[-1].count("(") > joined[-1].count(")"):
+            joined[-1] += " " + line
+            open_for -= 1
+        else:
+            joined.append(line)
+            open_for = 2 if line.count("(") > line.count(")") else 0
+    return joined
+
+
+@lru_cache(maxsize=16384)
+def _of_line(line: str) -> tuple[ScaleRule, ...]:
+    if not _QUICK.search(line):
+        return ()
+    found = []
+    for match in _PHRASE.finditer(line):
+        scale, applies = _reading(match, line)
+        if scale is None:
+            continue
+        start, end = _phrase(line, match)
+        found.append((scale, applies, line[start:end].strip(" ,;:-–—"), _exempt(line[match.end() : end])))
+    # 'dollars in millions, shares in thousands, except per share': the exception is everybody's.
+    shared: frozenset[Exempt] = frozenset().union(*(exempt for *_, exempt in found))
+    shared -= {"shares"} if any(applies == "shares" for _, applies, *_ in found) else frozenset()
+    rules: list[ScaleRule] = []
+    for scale, applies, words, _ in found:
+        if any(rule.applies == applies for rule in rules):
+            continue
+        rules.append(ScaleRule(scale, words, applies, shared))
+    return tuple(rules)
+
+
+def _reading(match: re.Match[str], line: str) -> tuple[float | None, Quantity]:
+    """Scale of a phrase and the quantity it is said of; None where it sets none."""
+    named = match.groupdict()
+    if named["whole"]:
+        return 1.0, "currency" if re.search(_CURRENCY, named["whole"], re.IGNORECASE) else "all"
+    if named["zeros"] or named["short"]:
+        key = (named["zeros"] or named["short"]).lower().replace("’", "'")
+        scale = _ABBREVIATED[key]
+    else:
+        size = next(named[key] for key in _SIZE_GROUPS if named[key])
+        scale = _SIZES[size.lower()]
+    of = named["of"] or named["money"]
+    if of:
+        if re.fullmatch(_SHARES, of, re.IGNORECASE):
+            return scale, "shares"
+        if re.match(_CURRENCY, of, re.IGNORECASE) or of.lower().startswith(("u.", "us", "u.s")):
+            return scale, "currency"
+        # 'in millions of barrels' speaks of barrels; 'in thousands of employees' of people.
+        return scale, "count"
+    head = line[: match.start()].rstrip()
+    clause = re.split(r"[,;(]", head)[-1].strip()
+    if _BOTH.search(clause):
+        return scale, "all"
+    clause = re.split(r"\band\b", clause)[-1].strip()
+    if clause and _SUBJECT_SHARES.search(clause):
+        return scale, "shares"
+    if clause and _SUBJECT_COUNT.search(clause):
+        return scale, "count"
+    if (clause and _SUBJECT_MONEY.search(clause)) or re.match(rf"\(?\s*{_CURRENCY}", match[0], re.IGNORECASE):
+        return scale, "currency"
+    return scale, "all"
+
+
+_SIZE_GROUPS = ("plural", "singular", "after", "before", "alone", "line")
+
+
+def _phrase(line: str, match: re.Match[str]) -> tuple[int, int]:
+    """Bounds of the words to keep: the bracket around the phrase, or its clause up to the line's end."""
+    opened = line.rfind("(", 0, match.start() + 1)
+    if opened >= 0 and ")" not in line[opened : match.start()]:
+        depth, end = 0, len(line)
+        for place in range(opened, len(line)):
+            depth += {"(": 1, ")": -1}.get(line[place], 0)
+            if depth == 0:
+                end = place + 1
+                break
+        return opened, min(end, opened + _LONGEST_PHRASE)
+    start = max(
+        line.rfind(mark, 0, match.start()) + len(mark) for mark in (". ", ";", ") ", "- ", "– ", "— ")
+    )
+    if start < 2:
+        start = 0
+    stop = re.compile(r"\.(?:\s|$)|;|:\s*$|\s\(").search(line, match.end())
+    end = stop.start() if stop else len(line)
+    start = max(start, match.start() - 60) if match.start() - start > 60 else start
+    return start, min(end, match.end() + _LONGEST_PHRASE)
+
+
+def _exempt(behind: str) -> frozenset[Exempt]:
+    match = _EXCEPT.search(behind)
+    if not match:
+        return frozenset()
+    what = match["what"]
+    exempt: set[Exempt] = set()
+    if _PER_SHARE.search(what):
+        exempt.add("per share")
+    rest = _PER_SHARE.sub(" ", what)
+    # 'except share and per share data' exempts both.
+    if _SHARE_WORD.search(rest):
+        exempt.add("shares")
+    if _PERCENT_WORD.search(rest):
+        exempt.add("percent")
+    if _RATIO_WORD.search(rest):
+        exempt.add("ratio")
+    if _COUNT_WORD.search(rest):
+        exempt.add("count")
+    return frozenset(exempt)

@@ -1,0 +1,320 @@
+"""The cells of one table: kind, number, unit, scale and period of each."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from finrag_pipeline.tables.applied_scale import Source, applied_scale
+from finrag_pipeline.tables.context import TableContext
+from finrag_pipeline.tables.model import Cell, Table
+from finrag_pipeline.tables.paths import Headers, column_extents, header_block, read_paths
+from finrag_pipeline.tables.periods import Period, parse_periods
+from finrag_pipeline.tables.row_periods import row_periods, shifted, stated_above
+from finrag_pipeline.tables.scale import find_scale, only_scale
+from finrag_pipeline.tables.units import Unit, find_unit, is_rate, is_split
+from finrag_pipeline.tables.values import DASH, ParsedValue, parse_value
+
+CellKind = Literal["label", "header", "number", "missing", "text"]
+
+_PAGE_COLUMN = re.compile(
+    r"page(?: ?(?:no\.?|number|s))?|notes?(?: reference)?|ref(?:erence)?s?\.?|item(?: no\.?)?", re.IGNORECASE
+)
+_SAME_EDGE = 15.0
+_SHORT_HEADING = 60
+_BLOCK_GAP = 60.0
+_UNITS_LINES = 6
+_HINT_LINES = 4
+_CHANGE = re.compile(
+    r"\bchange|\bvs\b|increase|decrease|\bvariance\b|(?:19|20)\d\d|thereafter", re.IGNORECASE
+)
+_YEAR_HEADING = re.compile(r"(?:fiscal(?: year)? |fy ?)?(?:19|20)\d\d", re.IGNORECASE)
+_QUARTER_HEADER = re.compile(
+    r"quarter|\bq[1-4]\b|[1-4]q\b|[a-z]{3,9}\.? \d{1,2}|^(?:first|second|third|fourth)$", re.IGNORECASE
+)
+_YEAR_LABEL = re.compile(r"\byear|expir|matur|\bdue\b|through", re.IGNORECASE)
+_CONTINUED = re.compile(r"\W*\(?\bcont(?:inued|’d|'d|\.)?\)?\W*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is known of a cell; the fields are those of ``page_tables``."""
+
+    kind: CellKind
+    printed: float | None = None
+    value: float | None = None
+    scale: float | None = None
+    scale_source: str | None = None
+    unit: Unit | None = None
+    currency: str | None = None
+    period: Period | None = None
+    reason: str | None = None
+
+
+NO_FINDING = Finding("label")
+_HEADER = Finding("header")
+
+
+@dataclass(frozen=True, slots=True)
+class PreviousTable:
+    """What a table hands on to the one that continues it."""
+
+    page: int
+    bottom: float
+    caption: str | None
+    block: bool
+    """It is but the headers of the table below."""
+    headers: Headers
+    sources: tuple[Source, ...]
+    hints: tuple[str, ...]
+    currency: str | None
+
+
+class TableReader:
+    """Reads the cells of a table in the light of its filing and of the table before."""
+
+    def __init__(self, table: Table, context: TableContext, before: PreviousTable | None) -> None:
+        self.table = table
+        self.context = context
+        goes_on = before if before is not None and _goes_on(table, before) else None
+        self.paths = read_paths(table, goes_on.headers if goes_on else None)
+        follows = goes_on or (before if before is not None and _follows(table, before) else None)
+        self._column_paths = self.paths.column_paths()
+        self._parsed = {
+            (cell.row, cell.column): parse_value(cell.text) for cell in table.cells if self._is_data(cell)
+        }
+        self._sources = self._find_sources(follows)
+        self._hints = self._find_hints(goes_on)
+        self._currency = self._find_currency(follows)
+        self._columns = _column_facts(self._parsed)
+        rules = [rule for source in self._sources for rule in source.rules]
+        self._share_table = any(rule.applies == "shares" or "shares" in rule.exempt for rule in rules)
+        self._money = (
+            any(value.currency for value in self._parsed.values())
+            or any(rule.applies in ("all", "currency") and rule.scale != 1 for rule in rules)
+        )  # fmt: skip
+        self._row_periods = row_periods(self.paths.rows, context.calendar, self._hints)
+        self._row_years = [
+            next((text for text in path if _YEAR_HEADING.fullmatch(text)), None) for path in self.paths.rows
+        ]
+        self._stated = stated_above(self._hints, context.calendar)
+        self._near_cache: dict[tuple[int, int], tuple[Source, ...]] = {}
+        self._sections = self._find_sections()
+
+    def as_previous(self) -> PreviousTable:
+        """What a continuation on the next page needs."""
+        stated = tuple(source for source in self._sources if source.place not in ("page head", "filing"))
+        block = not any(facts.numbers for facts in self._columns.values())
+        headers = header_block(self.table) if block else self.paths.headers
+        return PreviousTable(
+            self.table.page,
+            self.table.box.y1,
+            self.table.caption,
+            block,
+            headers,
+            stated,
+            self._hints,
+            self._currency,
+        )
+
+    def finding(self, cell: Cell) -> Finding:
+        """What is known of a cell of the table."""
+        row, column = cell.row, cell.column
+        if cell.header or row in self.paths.header_rows:
+            return _HEADER
+        value = self._parsed.get((row, column))
+        if value is None:
+            return NO_FINDING
+        path = self._column_paths[row][column]
+        if value.kind == "text":
+            return Finding("text", reason=value.reason)
+        dash = value.reason == DASH
+        if value.number is None or (dash and not self._columns[column].numbers):
+            return Finding("missing", reason=value.reason)
+        if path and _PAGE_COLUMN.fullmatch(path[-1]):
+            return Finding("text", reason=f"a reference: column {path[-1]}")
+        label = self.paths.labels[row]
+        if value.looks_like_year and self._is_year(column, path, label):
+            return Finding("text", reason="a year")
+        unit, told_by = self._unit(value, row, column, path)
+        scale, source = applied_scale(value, unit, told_by, self._near(row, column), self._sources)
+        if unit is None and self._money and not value.percent:
+            unit = "currency"
+        money = unit in ("currency", "currency/share")
+        return Finding(
+            "missing" if dash else "number",
+            None if dash else value.number,
+            round(value.number * scale, 6 if scale >= 1 else 12),
+            scale,
+            source,
+            unit,
+            (value.currency or self._currency) if money else None,
+            self._period(row, path, label),
+            value.reason,
+        )
+
+    def _is_data(self, cell: Cell) -> bool:
+        if cell.header or cell.row in self.paths.header_rows:
+            return False
+        return cell.column > 0 or not self.paths.labelled
+
+    def _find_sources(self, before: PreviousTable | None) -> tuple[Source, ...]:
+        table, found = self.table, []
+        heads = [cell.text for cell in table.cells if cell.row < table.header_rows and only_scale(cell.text)]
+        found.append(Source("stub header", find_scale(self.paths.headers.stub)))
+        if len(set(heads)) == 1:
+            found.append(Source("header", find_scale(heads)))
+        caption = table.caption or ""
+        # The nearest line counts first. A bracket may open on one line and close on the next.
+        for rule in reversed(find_scale(table.above[-_UNITS_LINES:])):
+            found.append(Source("caption" if rule.words in caption else "units line", (rule,)))
+        found.append(Source("caption", find_scale([caption])))
+        if before is not None:
+            found += [
+                Source(f"table before, {source.place.removeprefix('table before, ')}", source.rules)
+                for source in before.sources
+            ]
+        found.append(Source("page head", self.context.page_scales.get(table.page, ())))
+        if default := self.context.default_scale(table.page):
+            found.append(Source("filing", (default,)))
+        return tuple(source for source in found if source.rules)
+
+    def _find_hints(self, before: PreviousTable | None) -> tuple[str, ...]:
+        above = [line for line in self.table.above[-_HINT_LINES:] if len(line) <= 160]
+        caption = [self.table.caption] if self.table.caption else []
+        own = (*self.paths.headers.stub, *caption, *reversed(above))
+        return (*own, *(before.hints if before else ()))
+
+    def _find_currency(self, before: PreviousTable | None) -> str | None:
+        signs = Counter(value.currency for value in self._parsed.values() if value.currency)
+        if signs:
+            return signs.most_common(1)[0][0]
+        return (before.currency if before else None) or self.context.currency
+
+    def _find_sections(self) -> dict[int, Source]:
+        """Scale set by a row of the body that holds nothing else, for each row below it."""
+        found: dict[int, Source] = {}
+        current: Source | None = None
+        for row, label in enumerate(self.paths.labels):
+            if row in self.paths.headings and label and only_scale(label):
+                current = Source("row above", find_scale([label]))
+            if current:
+                found[row] = current
+        return found
+
+    def _near(self, row: int, column: int) -> tuple[Source, ...]:
+        """Scales of the row, its headings and its column."""
+        key = (row, column)
+        if key not in self._near_cache:
+            sources = []
+            for place, label in enumerate(reversed(self.paths.rows[row])):
+                if rules := find_scale([label]):
+                    sources.append(Source("heading" if place else "row label", rules))
+            for header in reversed(self._column_paths[row][column]):
+                if rules := find_scale([header]):
+                    sources.append(Source("column header", rules))
+            if row in self._sections:
+                sources.append(self._sections[row])
+            self._near_cache[key] = tuple(sources)
+        return self._near_cache[key]
+
+    def _unit(
+        self, value: ParsedValue, row: int, column: int, path: tuple[str, ...]
+    ) -> tuple[Unit | None, str]:
+        rows = self.paths.rows[row]
+        unit, told_by = find_unit(value, rows, path, self._share_table)
+        if unit not in (None, "currency") or told_by:
+            return unit, told_by
+        label = rows[-1] if rows else ""
+        facts = self._columns[column]
+        if is_split(label) and value.decimals == 2 and not value.grouped:
+            return "currency/share", label
+        if unit is None and not self._money and self._share_table:
+            return "shares", "shares only"
+        if unit is None and value.decimals and not value.grouped:
+            if facts.percent_first:
+                return "percent", "signs in the column"
+            if is_rate(label) and abs(value.number or 0) <= 100:
+                return "percent", label
+        return unit, told_by
+
+    def _is_year(self, column: int, path: tuple[str, ...], label: str | None) -> bool:
+        words = " ".join((*path, label or ""))
+        return bool(_YEAR_LABEL.search(words)) or not self._columns[column].plain_thousands
+
+    def _period(self, row: int, path: tuple[str, ...], label: str | None) -> Period | None:
+        calendar = self.context.calendar
+        period = parse_periods(path, calendar, self._hints) if path else None
+        if period is None and path and (year := self._row_years[row]):
+            # Quarters in the columns, years in the rows.
+            period = parse_periods((year, *path), calendar, self._hints) if _names_quarter(path) else None
+        if period is None:
+            period = self._row_periods[row]
+            if period is not None:
+                return period
+            period = None if _CHANGE.search(" ".join(path)) else self._stated
+        return shifted(period, label, calendar)
+
+
+@dataclass(slots=True)
+class _ColumnFacts:
+    """What the numbers of a column have in common."""
+
+    numbers: int = 0
+    percent_first: bool = False
+    plain_thousands: bool = False
+
+
+def _column_facts(parsed: dict[tuple[int, int], ParsedValue]) -> dict[int, _ColumnFacts]:
+    facts: dict[int, _ColumnFacts] = {}
+    for (_, column), value in parsed.items():
+        found = facts.setdefault(column, _ColumnFacts())
+        if value.kind != "number" or value.number is None:
+            continue
+        if not found.numbers:
+            found.percent_first = value.percent
+        elif value.grouped or value.currency:
+            found.percent_first = False
+        found.numbers += 1
+        found.plain_thousands |= abs(value.number) >= 1000 and not value.grouped and not value.looks_like_year
+    return facts
+
+
+def _goes_on(table: Table, before: PreviousTable) -> bool:
+    """Whether a table continues the one before: as its detector says, by its caption, or by its columns.
+
+    A table without headers whose columns stand under those of the table before it, on the same page or,
+    without a caption, at the head of the next one, is its rest.
+    """
+    if table.continues:
+        return True
+    apart = table.page - before.page
+    if apart > 1:
+        return False
+    if table.caption and before.caption and _bare(table.caption) == _bare(before.caption):
+        return True
+    if table.header_rows or (apart and table.caption):
+        return False
+    if before.block:
+        return not apart and 0 <= table.box.y0 - before.bottom <= _BLOCK_GAP
+    edges = [right for _, right in column_extents(table)[1:] if right]
+    known = [right for _, right in before.headers.extents if right]
+    return bool(edges) and all(any(abs(edge - other) <= _SAME_EDGE for other in known) for edge in edges)
+
+
+def _follows(table: Table, before: PreviousTable) -> bool:
+    """Whether no more than a short heading stands between a table and the one before: its scale goes on."""
+    if table.page == before.page:
+        return len(table.above) <= 3 and all(len(line) <= _SHORT_HEADING for line in table.above)
+    return not table.caption and not table.above and table.page == before.page + 1
+
+
+def _names_quarter(path: Sequence[str]) -> bool:
+    return any(_QUARTER_HEADER.search(header) for header in path)
+
+
+def _bare(caption: str) -> str:
+    return _CONTINUED.sub(" ", caption).strip().casefold()

@@ -1,0 +1,152 @@
+"""The detector ``tatr``: pictures of pages, tables in them, their structure, and the page's words in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+
+from finrag_pipeline.errors import FilingError, UsageError
+from finrag_pipeline.filings.pdf import page_pictures
+from finrag_pipeline.settings import TableSettings
+from finrag_pipeline.tables.boxed import table_of_slots
+from finrag_pipeline.tables.model import Box, FilingWords, PageWords, Table
+from finrag_pipeline.tables.ocr import words_by_ocr
+from finrag_pipeline.tables.tatr.network import Network
+from finrag_pipeline.tables.tatr.structure import CLASSES, best_boxes, grid_of
+from finrag_pipeline.tables.tatr.weights import model_files
+
+TABLE, SIDEWAYS = "table", "table rotated"
+_POINTS = 72.0
+# Longer side of the pictures in training: pages, and crops of tables.
+_PAGE_SIDE, _TABLE_SIDE = 800, 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Crop:
+    """A table found on a page, cut out with some padding; origin and size in pixels of the page's picture."""
+
+    place: int
+    left: int
+    top: int
+    picture: np.ndarray
+    box: np.ndarray
+    score: float
+    sideways: bool
+
+
+class TatrDetector:
+    """Tables by Microsoft's Table Transformer (Smock et al., 'PubTables-1M', CVPR 2022).
+
+    Args:
+        settings: models, thresholds, resolution and batch size.
+
+    Raises:
+        ModelError: a model cannot be loaded.
+    """
+
+    name = "tatr"
+    version = "1"
+
+    def __init__(self, settings: TableSettings) -> None:
+        self._settings = settings
+        detection = model_files(
+            settings.detection_model, settings.detection_revision, "FINRAG_TABLES__DETECTION_MODEL"
+        )
+        structure = model_files(
+            settings.structure_model, settings.structure_revision, "FINRAG_TABLES__STRUCTURE_MODEL"
+        )
+        batch = settings.batch_size
+        self._tables = Network(detection, (TABLE,), _PAGE_SIDE, settings.detection_threshold, batch)
+        self._parts = Network(structure, CLASSES, _TABLE_SIDE, settings.structure_threshold, batch)
+
+    def detect(self, filing: FilingWords, pages: Sequence[int] | None = None) -> Iterator[list[Table]]:
+        """Tables of each page from top to bottom; one list per page.
+
+        Raises:
+            UsageError: the filing came without its PDF.
+            FilingError: the PDF cannot be opened.
+        """
+        if filing.path is None:
+            raise UsageError(
+                f"{filing.filing} came as page text; the detector '{self.name}' needs its PDF.",
+                "Use the detector page_text.",
+            )
+        words = {page.page: page for page in filing.pages}
+        wanted = [page.page for page in filing.pages] if pages is None else list(pages)
+        pictures = zip(wanted, page_pictures(filing.path, wanted, self._settings.dpi), strict=True)
+        while batch := list(islice(pictures, self._settings.batch_size)):
+            yield from self._batch(filing, words, batch)
+
+    def _batch(
+        self, filing: FilingWords, words: dict[int, PageWords], batch: list[tuple[int, np.ndarray | None]]
+    ) -> Iterator[list[Table]]:
+        drawn = [(place, picture) for place, (_, picture) in enumerate(batch) if picture is not None]
+        crops = []
+        for (place, picture), seen in zip(drawn, self._tables.see([one for _, one in drawn]), strict=True):
+            found = seen.of(TABLE, SIDEWAYS)
+            for best in found[best_boxes(seen.boxes[found], seen.scores[found])]:
+                sideways = seen.labels[best] == SIDEWAYS
+                crops.append(self._crop(place, picture, seen.boxes[best], float(seen.scores[best]), sideways))
+        tables: list[list[Table]] = [[] for _ in batch]
+        for crop, seen in zip(crops, self._parts.see([crop.picture for crop in crops]), strict=True):
+            page = words.get(batch[crop.place][0])
+            grid = grid_of(seen)
+            if page is None or grid is None:
+                continue
+            page, problem = _readable(filing, page)
+            slots = [replace(slot, box=self._on_page(slot.box, crop)) for slot in grid.slots]
+            box = _around([slot.box for slot in slots])
+            table = table_of_slots(slots, page, self.name, box, grid.header_rows, round(crop.score, 4))
+            if table is None and problem:
+                table = Table(page.page, self.name, box, grid.rows, grid.columns, (), problems=(problem,))
+            if table is not None:
+                tables[crop.place].append(table)
+        for found_tables in tables:
+            yield sorted(found_tables, key=lambda table: (table.box.y0, table.box.x0))
+
+    def _crop(self, place: int, picture: np.ndarray, box: np.ndarray, score: float, sideways: bool) -> _Crop:
+        height, width = picture.shape[:2]
+        pad = self._settings.padding
+        left, top = max(0, int(box[0]) - pad), max(0, int(box[1]) - pad)
+        right, bottom = min(width, int(np.ceil(box[2])) + pad), min(height, int(np.ceil(box[3])) + pad)
+        cut = picture[top:bottom, left:right]
+        if sideways:  # turned clockwise, as in training
+            cut = np.rot90(cut, k=-1)
+        return _Crop(place, left, top, cut, box, score, sideways)
+
+    def _on_page(self, box: Box, crop: _Crop) -> Box:
+        """A box in pixels of a crop, in points of its page."""
+        if crop.sideways:
+            side = crop.picture.shape[1]  # height of the crop before it was turned
+            box = Box(box.y0, side - box.x1, box.y1, side - box.x0)
+        scale = _POINTS / self._settings.dpi
+        return Box(
+            (box.x0 + crop.left) * scale,
+            (box.y0 + crop.top) * scale,
+            (box.x1 + crop.left) * scale,
+            (box.y1 + crop.top) * scale,
+        )
+
+
+def _readable(filing: FilingWords, page: PageWords) -> tuple[PageWords, str | None]:
+    """The page with words, by OCR where it has none of its own, or why it has none."""
+    if page.words and not page.needs_ocr:
+        return page, None
+    if filing.path is None:
+        return page, "The page has no words."
+    try:
+        return words_by_ocr(filing.path, page), None
+    except FilingError as error:
+        return replace(page, words=(), boxes=np.zeros((0, 4), np.float32)), str(error)
+
+
+def _around(boxes: Sequence[Box]) -> Box:
+    return Box(
+        min(box.x0 for box in boxes),
+        min(box.y0 for box in boxes),
+        max(box.x1 for box in boxes),
+        max(box.y1 for box in boxes),
+    )

@@ -1,0 +1,221 @@
+"""What a cell counts: money, money per share, shares, per cent, ratios or things."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Literal
+
+from finrag_pipeline.tables.values import ParsedValue
+
+Unit = Literal["currency", "currency/share", "shares", "percent", "ratio", "count"]
+
+_PER = r"per[\s-](?:[a-z]+[\s-]){0,3}?(?:shares?|units?|ads|adss|warrants?|options?)\b"
+_PER_SHARE = re.compile(
+    rf"\b{_PER}|\beps\b|\b(?:exercise|conversion|strike|grant[\s-]date|closing|stock|share) prices?\b"
+    r"|\bprices? paid\b|\bprice range\b|\b(?:grant|fair)[\s-](?:date )?(?:fair )?value per\b"
+    r"|grant[\s-]date fair values?$|\(in (?:u\.?s\.? )?dollars per share\)",
+    re.IGNORECASE,
+)
+# 'Shares used in computing earnings per share' counts shares.
+_SHARES = re.compile(
+    r"\bshares? (?:used|outstanding|counts?)\b|\bnumber of (?:\w+ ){0,3}?(?:shares|options|awards|units"
+    r"|rsus|warrants)\b|\bdenominator\b"
+    r"|\b(?:average|diluted|basic|equivalent|dilutive|potential|incremental) (?:\w+ ){0,4}?shares\b"
+    r"|\bshares (?:issued|authorized)\b"
+    r"|\bshares (?:of (?:common|preferred|capital) stock )?(?:issued|outstanding|authorized)\b"
+    r"|\bin shares\b|\(shares\)"
+    r"|\bweighted[\s-]average (?:\w+ ){0,5}?(?:shares?|stock|units)(?: \w+){0,2} outstanding\b"
+    r"|\btotal shares\b"
+    r"|\b(?:average|diluted|basic) (?:\w+ ){0,3}?outstanding\b|\bweighted[\s-]average (?:common )?shares\b",
+    re.IGNORECASE,
+)
+_MONEY_PER_SHARE = re.compile(
+    r"\b(?:earnings|income|loss|dividends?|price|value|eps|cost|proceeds|distributions?)\b", re.IGNORECASE
+)
+_DENOMINATOR = re.compile(
+    r"\bdenominator\b|^(?:weighted[\s-])?average\b.*\bshares\b|^shares used\b", re.IGNORECASE
+)
+_NUMERATOR = re.compile(r"\bnumerator\b", re.IGNORECASE)
+_SHARES_ALONE = re.compile(
+    r"^(?:(?:common|preferred|treasury|ordinary|restricted|class [a-z]) )?(?:shares?|stock options|options"
+    r"|rsus|psus|stock awards"
+    r"|share units|stock units|units|awards)(?: \([\w\s]+\)| purchased| repurchased| acquired| withheld)?$",
+    re.IGNORECASE,
+)
+_STOCK_VALUE = re.compile(
+    r"\b(?:stock|shares?)\b.*(?:authorized|issued|outstanding|par value|stated value|no par|at cost).*\d"
+    r"|\bpaid[\s-]in\b"
+    r"|\btreasury (?:stock|shares).*\bat cost\b",
+    re.IGNORECASE,
+)
+# '4.5% notes due 2030' are money.
+_PERCENT = re.compile(r"(?<!\d)(?<!\d\s)(?:%|\bper\s?cent(?:age)?\b|\bpct\b)(?![\s-]points?)", re.IGNORECASE)
+_RATE = re.compile(
+    r"\b(?:tax|discount|interest|growth|yield|coupon|return|volatility|dividend|expected|occupancy|trend"
+    r"|utilization|turnover) "
+    r"(?:rates?|yield)\b|\bexpected volatility\b|\brate of return\b|\brate of (?:increase|compensation)\b",
+    re.IGNORECASE,
+)
+_RATIO = re.compile(
+    r"\bratios?\b|\bmultiple of\b|\bturns\b|\bto[\s-](?:equity|ebitda|capital)\b", re.IGNORECASE
+)
+# Things nobody counts in thousands without saying so beside the word itself.
+_COUNT = re.compile(
+    r"\bnumber of\b|\bhead\s?count\b|^(?:total |full[\s-]time |regular |u\.s\. )*(?:employees"
+    r"|associates)\b(?! [a-z])"
+    r"|\b(?:stores?|restaurants?|hotels?|clubs|aircraft|countries|locations|warehouses|facilities) (?:open"
+    r"|at|opened|closed|operated)\b"
+    r"|\bstores?$|\bstore count\b|\bdeliveries$|\b(?:in|of) (?:years|months|days|weeks)\b|\(years\)"
+    r"|\(days\)|\(months\)|\(weeks\)"
+    r"|\b(?:expected|contractual|remaining|average|useful|estimated) (?:\w+ ){0,3}?(?:life|lives|term"
+    r"|terms)\b(?! loans?)"
+    r"|\bdays (?:sales|payable|inventory|outstanding|of)\b|\bsquare f(?:ee|oo)t(?:age)?\b",
+    re.IGNORECASE,
+)
+_SCALED_COUNT = re.compile(
+    r"(?:(?:total|paid|free|net|average|active|retail|ending|beginning|wireless"
+    r"|broadband) )*(?:memberships?|subscribers?|members"
+    r"|customers|connections|subscriptions|active accounts|visits|payment transactions|units sold|tons"
+    r"|tonnes|barrels|gallons)"
+    r"(?: (?:at|additions|\(|end|volumes?).*)?$",
+    re.IGNORECASE,
+)
+_MONEY = re.compile(
+    r"\bamounts?\b|\b(?:intrinsic|carrying|fair|market|dollar|notional|aggregate|book|contract) values?\b"
+    r"|\bcosts?\b|\bdollars?\b"
+    r"|\b(?:revenues?|sales|expenses?|assets|income|payments|proceeds)\b|[$€£]",
+    re.IGNORECASE,
+)
+_MONEY_OF = re.compile(
+    r"\bvalue of\b|\bcosts? (?:of|per)\b|\bamount\b|\bintrinsic value\b|\bproceeds\b", re.IGNORECASE
+)
+# 'Dividends declared ($0.48 per share)' is the sum paid.
+_QUOTED = re.compile(r"\(?[$€£¢]\s?[\d.,]+\s*(?:cents )?(?:per|a)\b[^)]*\)?", re.IGNORECASE)
+_PAR = re.compile(r"\bpar value\b(?!.*\d,\d)", re.IGNORECASE)
+_EXCESS = re.compile(r"\bexcess\b|\bcapital\b", re.IGNORECASE)
+_LARGEST_RATIO = 1000
+_SPLIT = re.compile(
+    r"^(?:basic|diluted|assuming dilution|basic and diluted|(?:continuing|discontinued) operations)\b",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=65536)
+def unit_of_words(words: str) -> Unit | None:
+    """Unit that a label or a column header names, or None where it names none.
+
+    Prices, dividends and earnings per share come before counts of shares, and those before per cent:
+    'Shares used in computing diluted earnings per share' counts shares, 'Average price paid per share'
+    is money per share. A line of capital stock that quotes its shares is money.
+    """
+    if not words or words.isdigit() or _NUMERATOR.search(words):
+        return None
+    words = _QUOTED.sub("", words)
+    if _STOCK_VALUE.search(words):
+        return "currency"
+    shares = _SHARES.search(words)
+    if per := _PER_SHARE.search(words):
+        money = shares is None or _MONEY_PER_SHARE.search(words[: max(shares.start(), per.start())])
+        return "currency/share" if money and not _DENOMINATOR.search(words) else "shares"
+    if shares and not _MONEY_OF.search(words):
+        return "shares"
+    if _PERCENT.search(words):
+        return "percent"
+    if count := _COUNT.search(words):
+        return None if _MONEY.search(words) and not count[0].lower().startswith("number") else "count"
+    if _SCALED_COUNT.match(words):
+        return "count"
+    if _RATIO.search(words):
+        return "ratio"
+    return None
+
+
+@lru_cache(maxsize=65536)
+def column_unit(words: str) -> Unit | None:
+    """Unit of a column header; a header such as 'Shares' or 'Amount' decides alone."""
+    if not words:
+        return None
+    bare = re.sub(
+        r"\s*\((?:in )?(?:thousands|millions|billions)\)|[*†]|\(\d\)", "", words, flags=re.IGNORECASE
+    ).strip(" :,")
+    if _SHARES_ALONE.match(bare):
+        return "shares"
+    unit = unit_of_words(words)
+    return "currency" if unit is None and _MONEY.search(words) else unit
+
+
+def is_rate(label: str) -> bool:
+    """Whether a label names a rate or a yield: a number with decimals may be per cent."""
+    return bool(_RATE.search(label))
+
+
+def is_split(label: str) -> bool:
+    """Whether a label only splits what a heading names: 'Basic', 'Diluted'."""
+    return bool(_SPLIT.match(label))
+
+
+def scales_with_table(words: str) -> bool:
+    """Whether things are counted that a table's scale covers, such as members and tons, not stores."""
+    return bool(_SCALED_COUNT.match(words)) and not _COUNT.search(words)
+
+
+def find_unit(
+    value: ParsedValue, row_path: Sequence[str], column_path: Sequence[str], share_table: bool = False
+) -> tuple[Unit | None, str]:
+    """Unit of a number, and the words that told.
+
+    Marks in the cell come first, then a column header that is about per cent, shares or prices, then the
+    row's label, then the headings above it from the nearest; then any other column header.
+
+    Args:
+        value: the cell, read.
+        row_path: headings above the row, outermost first, then its label.
+        column_path: column headers, outermost first.
+        share_table: the table tells shares apart, so that a row labelled 'Shares' counts them.
+
+    Returns:
+        None with '' where nothing names a unit: money, if the table is one of money.
+    """
+    if value.percent:
+        return "percent", value.word or "%"
+    if value.ratio:
+        return "ratio", value.word or "x"
+    if value.word == "per share":
+        return "currency/share", "per share"
+    if value.word and value.factor is None:
+        return "count", value.word
+    weak: tuple[Unit, str] | None = None
+    for header in reversed(column_path):
+        unit = column_unit(header)
+        if unit is None or (value.currency and unit not in ("currency", "currency/share")):
+            continue
+        if unit == "ratio" and (value.grouped or abs(value.number or 0) >= _LARGEST_RATIO):
+            continue
+        if unit != "currency":
+            return unit, header
+        weak = weak or (unit, header)
+    for place, label in enumerate(reversed(row_path)):
+        unit = unit_of_words(label)
+        if unit is None and share_table and place == 0 and _SHARES_ALONE.match(label):
+            unit = "shares"
+        if unit is None and value.decimals >= 2 and _PAR.search(label) and not _EXCESS.search(label):
+            unit = "currency/share"
+        if unit is None or (value.currency and unit not in ("currency", "currency/share")):
+            continue
+        if place == 0 or _heading_counts(unit, value, row_path[-1]):
+            return unit, label
+    if weak:
+        return weak
+    return ("currency", "") if value.currency else (None, "")
+
+
+def _heading_counts(unit: Unit, value: ParsedValue, label: str) -> bool:
+    """Whether a heading's unit may hold for a row below it.
+
+    Under 'Earnings per share' stand net income and shares too, so the number has to look like a price.
+    """
+    if unit == "currency/share":
+        return value.number == 0 or (value.decimals >= 2 and not value.grouped)
+    return unit == "shares" and not _MONEY.search(label)

@@ -1,0 +1,176 @@
+"""The detector that reads tables from word boxes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from finrag_pipeline.tables.model import Box, Cell, FilingWords, PageWords, Table
+from finrag_pipeline.tables.words.body import Row, body_rows, levels
+from finrag_pipeline.tables.words.captions import caption_of, texts_above, texts_below
+from finrag_pipeline.tables.words.columns import find_columns
+from finrag_pipeline.tables.words.continuation import mark_continuation
+from finrag_pipeline.tables.words.headers import Header, find_headers
+from finrag_pipeline.tables.words.regions import Region, figure_regions
+from finrag_pipeline.tables.words.rows import Line, Segment, segment_lines
+from finrag_pipeline.tables.words.text_regions import text_regions
+from finrag_pipeline.tables.words.wraps import settle_wrapped_numbers
+from finrag_pipeline.tables.words.zones import zones
+
+NAME = "words"
+
+
+class WordsDetector:
+    """Tables of born-digital pages from the boxes of their words, ruled or not.
+
+    Needs no picture, no model and no PDF. Scanned pages and pages that came as text only have no words with
+    boxes, hence no tables.
+    """
+
+    name = NAME
+    version = "1"
+
+    def detect(self, filing: FilingWords, pages: Sequence[int] | None = None) -> Iterator[list[Table]]:
+        """Tables of each of ``pages`` (all by default), one list per page, in order.
+
+        The last table of the page before is looked at even where that page is not asked for, so that
+        ``continues`` does not depend on how a filing is divided among workers.
+        """
+        wanted = range(len(filing.pages)) if pages is None else pages
+        last: tuple[int, list[Table]] | None = None
+        for index in wanted:
+            page = filing.pages[index]
+            tables = detect_page(page)
+            if tables and index:
+                previous = last[1] if last and last[0] == index - 1 else detect_page(filing.pages[index - 1])
+                tables = mark_continuation(previous, tables, filing.pages[index - 1], page)
+            last = (index, tables)
+            yield tables
+
+
+def detect_page(page: PageWords) -> list[Table]:
+    """Tables of one page, top to bottom; ``continues`` is left unset."""
+    members = _usable(page)
+    if not len(members):
+        return []
+    tables = [table for zone in zones(page, members) for table in _zone_tables(page, zone)]
+    return sorted(tables, key=lambda table: (table.box.y0, table.box.x0))
+
+
+def _zone_tables(page: PageWords, members: np.ndarray) -> list[Table]:
+    lines = segment_lines(page, members)
+    settle_wrapped_numbers(lines)
+    regions, contents = figure_regions(lines)
+    taken = [*contents, *((region.start, region.stop) for region in regions)]
+    regions = _with_texts(lines, regions, text_regions(lines, taken))
+    tables = []
+    for place, region in enumerate(regions):
+        floor = regions[place - 1].stop if place else 0
+        ceiling = regions[place + 1].start if place + 1 < len(regions) else len(lines)
+        table = _table(page, lines, region, floor, ceiling)
+        if table is not None:
+            tables.append(table)
+    return tables
+
+
+def _with_texts(lines: Sequence[Line], regions: list[Region], texts: list[Region]) -> list[Region]:
+    """All regions in order; texts right above figures without headers are their headers."""
+    merged: list[Region] = []
+    for region in sorted(regions + texts, key=lambda region: region.start):
+        last = merged[-1] if merged else None
+        if last is not None and last.textual and not region.textual and last.stop == region.start:
+            gap = lines[region.start].y0 - lines[last.stop - 1].y1
+            if (
+                region.start == region.body
+                and gap < lines[region.start].height
+                and last.stop - last.start < 8
+            ):
+                merged[-1] = Region(last.start, region.body, region.stop)
+                continue
+        merged.append(region)
+    return merged
+
+
+def _usable(page: PageWords) -> np.ndarray:
+    """Indices of the words with an extent, without type that runs up or down the margin."""
+    boxes = page.boxes
+    if not len(boxes):
+        return np.zeros(0, np.int64)
+    widths, heights = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
+    sound = np.isfinite(boxes).all(axis=1) & (widths > 0) & (heights > 0)
+    if not sound.any():
+        return np.zeros(0, np.int64)
+    usual = np.median(heights[sound])
+    upright = (heights < 4 * usual) | (widths > heights)
+    filled = np.fromiter((bool(word.strip()) for word in page.words), bool, len(page.words))
+    return np.flatnonzero(sound & upright & filled)
+
+
+def _table(page: PageWords, lines: Sequence[Line], region: Region, floor: int, ceiling: int) -> Table | None:
+    body = lines[region.body : region.stop]
+    columns = find_columns(body)
+    count = len(columns.columns)
+    if count < 2:
+        return None
+    headers, header_rows = find_headers(lines[region.start : region.body], columns.columns, columns.labelled)
+    rows = body_rows(body, columns)
+    if header_rows + len(rows) < 2 or (not columns.labelled and len(rows) < 2):
+        return None
+    cells = _header_cells(headers) + _body_cells(rows, header_rows)
+    return Table(
+        page=page.page,
+        detector=NAME,
+        box=_union([cell.box for cell in cells]),
+        rows=header_rows + len(rows),
+        columns=count,
+        cells=tuple(cells),
+        header_rows=header_rows,
+        levels=levels(rows, header_rows, columns.labelled),
+        caption=caption_of(lines, region.start, floor, page.height),
+        above=texts_above(lines, region.start, floor, page.height),
+        below=texts_below(lines, region.stop, ceiling, page.height),
+    )
+
+
+def _header_cells(headers: Sequence[Header]) -> list[Cell]:
+    ordered = sorted(headers, key=lambda header: (header.row, header.first))
+    return [
+        Cell(
+            row=header.row,
+            column=header.first,
+            box=_around(header.parts),
+            text=header.text,
+            row_span=header.row_span,
+            column_span=header.last - header.first + 1,
+            header=True,
+        )
+        for header in ordered
+    ]
+
+
+def _body_cells(rows: Sequence[Row], header_rows: int) -> list[Cell]:
+    return [
+        Cell(
+            row=header_rows + number,
+            column=column,
+            box=_around(row.cells[column]),
+            text=" ".join(segment.text for segment in row.cells[column]),
+            column_span=row.spans.get(column, 1),
+        )
+        for number, row in enumerate(rows)
+        for column in sorted(row.cells)
+    ]
+
+
+def _around(segments: Sequence[Segment]) -> Box:
+    return _union([Box(s.x0, s.y0, s.x1, s.y1) for s in segments])
+
+
+def _union(boxes: Sequence[Box]) -> Box:
+    return Box(
+        min(box.x0 for box in boxes),
+        min(box.y0 for box in boxes),
+        max(box.x1 for box in boxes),
+        max(box.y1 for box in boxes),
+    )

@@ -1,0 +1,204 @@
+"""Rows of figures that belong to one table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from finrag_pipeline.tables.words.lexicon import is_period, is_title, is_units
+from finrag_pipeline.tables.words.rows import Line, Segment
+from finrag_pipeline.tables.words.tokens import DASH, NUMBER, TEXT, YEAR
+
+_SENTENCE_END = re.compile(r"[.:;]$")
+_MOST_BETWEEN = 12
+_MOST_HEADING_WORDS = 9
+
+
+def is_data(line: Line) -> bool:
+    """Whether the line is a row of figures: a number or dash behind a label, or two of them."""
+    if line.prose:
+        return False
+    segments = line.segments
+    numbers = sum(segment.kind in (NUMBER, DASH) for segment in segments)
+    if not numbers:
+        return False
+    if segments[0].kind in (NUMBER, DASH):
+        return line.values >= 2 or (len(segments) > 1 and numbers >= 2)
+    return True
+
+
+def is_heading(line: Line) -> bool:
+    """Whether the line can head columns: years, dates or texts side by side, without figures."""
+    if line.prose or any(segment.kind in (NUMBER, DASH) for segment in line.segments):
+        return False
+    segments = line.segments
+    years = sum(segment.kind == YEAR for segment in segments)
+    return years > 0 or len(segments) > 1 or is_period(segments[0].text)
+
+
+class Group:
+    """Rows of figures that follow each other, and the intervals of their columns.
+
+    Attributes:
+        first, last: indices of the first and the last row.
+        rows: how many rows of figures.
+        columns: intervals of the digits, in no order.
+        left, right: edges of its rows.
+        edge: where the columns of figures begin, currency signs included.
+    """
+
+    def __init__(self, index: int, line: Line) -> None:
+        self.first = self.last = index
+        self.rows = 0
+        self.columns: list[tuple[float, float]] = []
+        self.left, self.right, self.edge = line.x0, line.x1, float("inf")
+        self._labels = float("inf")
+        self._lines: list[Line] = []
+        self.add(index, line)
+
+    def add(self, index: int, line: Line) -> None:
+        """Add the row of line ``index``."""
+        self.last = index
+        self.rows += 1
+        self.left, self.right = min(self.left, line.x0), max(self.right, line.x1)
+        self._lines.append(line)
+        if line.segments[0].kind == TEXT and line.x0 < self._labels:
+            known, self._labels = self._labels, line.x0
+            if known == float("inf") or known > line.x0 + line.height:
+                # Numbers taken for values so far may turn out to be labels.
+                self.columns, self.edge = [], float("inf")
+                for other in self._lines[:-1]:
+                    self._take(other)
+        self._take(line)
+
+    def _take(self, line: Line) -> None:
+        for segment in self.values(line):
+            low, high = segment.core, segment.x1
+            self.edge = min(self.edge, segment.x0)
+            kept = []
+            for x0, x1 in self.columns:
+                if x0 < high and low < x1:
+                    low, high = min(low, x0), max(high, x1)
+                else:
+                    kept.append((x0, x1))
+            kept.append((low, high))
+            self.columns = kept
+
+    @property
+    def bottom(self) -> float:
+        """Lower edge of the last row."""
+        return self._lines[-1].y1
+
+    def values(self, line: Line) -> list[Segment]:
+        """Figures of the line; a number in the place of a label is none."""
+        found = [s for s in line.segments if s.kind in (NUMBER, DASH) or (s.kind == YEAR and s.x0 > line.x0)]
+        if len(found) > 1 and found[0].x0 == line.x0 < self._labels + 2 * line.height:
+            return found[1:]
+        return found
+
+    def aligned(self, line: Line) -> float:
+        """Share of the line's values that stand under columns of the group."""
+        values = self.values(line)
+        if not values:
+            return 0.0
+        hits = sum(any(x0 < s.x1 and s.core < x1 for x0, x1 in self.columns) for s in values)
+        return hits / len(values)
+
+
+def is_year_row(line: Line, group: Group) -> bool:
+    """Whether the line is a row of years right below the last row of the group, such as years of maturity."""
+    first = line.segments[0]
+    if first.kind != TEXT or len(line.segments) < 2 or is_units(first.text) or is_period(first.text):
+        return False
+    if line.y0 - group.bottom > line.height or line.x0 > group.left + 4 * line.height:
+        return False
+    return all(s.kind == YEAR for s in line.segments[1:]) and group.aligned(line) == 1
+
+
+def is_label(line: Line, edge: float) -> bool:
+    """Whether the line is one text, left of the columns that begin at ``edge``."""
+    return len(line.segments) == 1 and line.segments[0].kind == TEXT and line.x1 < edge + line.height
+
+
+def bridges(lines: Sequence[Line], group: Group, nxt: int) -> bool:
+    """Whether the row of figures ``nxt`` belongs to the table of ``group``."""
+    last, line = group.last, lines[nxt]
+    height = line.height
+    between = lines[last + 1 : nxt]
+    gaps = [b.y0 - a.y1 for a, b in pairwise(lines[last : nxt + 1])]
+    widest = max(gaps)
+    aligned = group.aligned(line)
+    if not between:
+        return widest < 1.0 * height or (widest < 4.5 * height and aligned >= 0.5)
+    if widest > 4.5 * height or len(between) > _MOST_BETWEEN:
+        return False
+    own = min((s.x0 for s in group.values(line)), default=group.edge)
+    edge = min(group.edge, own)
+    if any(_interrupts(place, between, gaps, group, edge) for place in range(len(between))):
+        return False
+    if _new_headers(between, gaps, edge, height):
+        return False
+    if aligned < 0.5:
+        return widest < 0.9 * height and len(between) <= 2 and not any(map(is_heading, between))
+    return True
+
+
+def _interrupts(
+    place: int,
+    between: Sequence[Line],
+    gaps: Sequence[float],
+    group: Group,
+    edge: float,
+) -> bool:
+    """Whether a line between two rows of figures ends the table of the first."""
+    line = between[place]
+    height, above, below = line.height, gaps[place], gaps[place + 1]
+    if line.listed and line.words > 4 and above > 0.7 * height:
+        return True
+    if len(line.segments) == 1 and is_units(line.text):
+        return True
+    if is_label(line, edge):
+        return False
+    if len(line.segments) > 1:
+        return line.prose
+    if line.segments[0].is_value:
+        return False
+    tight = above < 0.6 * height and below < 0.6 * height
+    if (
+        tight
+        and line.x0 < group.left + 4 * height
+        and line.x1 < group.edge + 0.6 * (group.right - group.edge)
+    ):
+        # A heading or a long label that reaches over the columns.
+        return line.text.endswith(".")
+    if line.words > _MOST_HEADING_WORDS or _SENTENCE_END.search(line.text):
+        return True
+    return is_title(line.text) and above > 1.2 * height
+
+
+def _new_headers(between: Sequence[Line], gaps: Sequence[float], edge: float, height: float) -> bool:
+    """Whether the lines between two rows of figures hold the headers of another table."""
+    heads = [i for i, line in enumerate(between) if is_heading(line)]
+    if not heads:
+        return False
+    alone = [i for i, line in enumerate(between) if len(line.segments) == 1 and not line.values]
+    captions = [i for i in alone if not between[i].text.endswith(":")]
+    strict = [
+        i
+        for i in heads
+        if between[i].values
+        or (len(between[i].segments) > 1 and between[i].x0 > edge - 2 * height)
+        or (
+            not is_label(between[i], edge)
+            and (is_units(between[i].segments[0].text) or is_period(between[i].segments[-1].text))
+        )
+    ]
+    if strict:
+        first = strict[0]
+        return (
+            gaps[first] > 1.2 * height
+            or any(gaps[i] > 1.0 * height for i in alone if i < first)
+            or any(gaps[i] > 0.7 * height or is_title(between[i].text) for i in captions if i < first)
+        )
+    return any(gaps[i] > 1.2 * height for i in captions if i < heads[0])

@@ -1,0 +1,176 @@
+"""Column headers: which columns each text above the columns covers, and on which level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from finrag_pipeline.tables.words.columns import Column
+from finrag_pipeline.tables.words.lexicon import is_period, is_units
+from finrag_pipeline.tables.words.rows import Line, Segment
+from finrag_pipeline.tables.words.tokens import YEAR
+
+
+@dataclass(slots=True)
+class Header:
+    """A header: the columns ``first`` to ``last`` (included) and its segments, top first."""
+
+    first: int
+    last: int
+    parts: list[Segment] = field(default_factory=list)
+    row: int = 0
+    row_span: int = 1
+
+    @property
+    def text(self) -> str:
+        """Its segments joined by single spaces."""
+        return " ".join(part.text for part in self.parts)
+
+
+def _spans(segments: Sequence[Segment], columns: Sequence[Column], leaf: bool) -> list[tuple[int, int]]:
+    """Columns that each segment of one line covers, as first and last."""
+    count = len(columns)
+    bases: list[tuple[int, int]] = []
+    for segment in segments:
+        inside = [i for i, c in enumerate(columns) if segment.x0 - 1 <= c.centre <= segment.x1 + 1]
+        if (
+            len(inside) > 1
+            and leaf
+            and segment.x1 - segment.x0 < 0.6 * (columns[inside[-1]].x1 - columns[inside[0]].x0)
+        ):
+            inside = []
+        if not inside:
+            overlap = [(min(segment.x1, c.x1) - max(segment.x0, c.x0), -i) for i, c in enumerate(columns)]
+            inside = [-max(overlap)[1]]
+        bases.append((inside[0], inside[-1]))
+    # Two segments do not share a column: the one that is nearer keeps it.
+    for place in range(1, len(bases)):
+        before, own = bases[place - 1], bases[place]
+        if own[0] <= before[1]:
+            if own[1] > before[1]:
+                bases[place] = (before[1] + 1, own[1])
+            elif before[0] < own[0]:
+                bases[place - 1] = (before[0], own[0] - 1)
+            elif before[1] + 1 < count and place == len(bases) - 1:
+                nxt = before[1] + 1
+                if abs(columns[nxt].centre - _centre(segments[place])) < 2 * abs(
+                    columns[own[0]].centre - _centre(segments[place])
+                ):
+                    bases[place] = (nxt, nxt)
+    if leaf:
+        return bases
+    spans: list[tuple[int, int]] = []
+    for place, (segment, (low, high)) in enumerate(zip(segments, bases, strict=True)):
+        floor = spans[-1][1] + 1 if place else 0
+        ceiling = bases[place + 1][0] - 1 if place + 1 < len(bases) else count - 1
+        spans.append(_widened(segment, (low, high), (min(floor, low), max(ceiling, high)), columns))
+    return spans
+
+
+def _widened(
+    segment: Segment,
+    base: tuple[int, int],
+    limits: tuple[int, int],
+    columns: Sequence[Column],
+) -> tuple[int, int]:
+    """The run of columns around ``base``, within ``limits``, over which the segment is centred.
+
+    Headers that span columns are centred over them, and no wider. Of runs over which it is centred equally
+    well the widest is taken for a period, which hardly ever heads one column of several, else the narrowest
+    that holds the text.
+    """
+    low, high = base
+    centre, height = _centre(segment), segment.y1 - segment.y0
+    periodic = segment.kind == YEAR or is_period(segment.text)
+    best, choice = (float("inf"), 0), base
+    for a in range(low, max(limits[0], low - 12) - 1, -1):
+        for b in range(high, min(limits[1], high + 12) + 1):
+            error = abs((columns[a].x0 + columns[b].x1) / 2 - centre)
+            # How far the text reaches over columns outside the run.
+            before = columns[a - 1].x1 - segment.x0 if a else 0.0
+            after = segment.x1 - columns[b + 1].x0 if b + 1 < len(columns) else 0.0
+            # In steps of 0.8 of the height: how far figures stand off the middle of their headers.
+            cost = round((error + 2 * max(0.0, before, after)) / (0.8 * height))
+            width = a - b if periodic else b - a
+            if (cost, width) < best:
+                best, choice = (cost, width), (a, b)
+    return choice
+
+
+def _centre(segment: Segment) -> float:
+    return (segment.x0 + segment.x1) / 2
+
+
+def find_headers(
+    lines: Sequence[Line], columns: Sequence[Column], labelled: bool
+) -> tuple[list[Header], int]:
+    """Headers of the ``lines`` above the body, and how many rows they take.
+
+    Lines of one wrapped header are one header; a text over several headed columns is a level of its own.
+    A header without a level above it spans all header rows.
+    """
+    offset = 1 if labelled else 0
+    figures = list(columns[offset:])
+    found: list[Header] = []
+    if not lines:
+        return found, 0
+    edge = figures[0].x0 if figures else float("inf")
+    below: list[Header | None] = [None] * len(columns)
+    stub: list[Segment] = []
+    for line in reversed(lines):
+        segments = list(line.segments)
+        if labelled:
+            while segments and _is_stub(segments[0], columns[0], edge, line.height):
+                stub.insert(0, segments.pop(0))
+        if not segments or not figures:
+            continue
+        # A line is a leaf while the columns it covers have no headers yet.
+        leaf = all(b is None for b in below)
+        if len(segments) == 1 and len(figures) > 1 and is_units(segments[0].text):
+            middle = (figures[0].x0 + figures[-1].x1) / 2
+            if abs(_centre(segments[0]) - middle) < 2 * line.height:
+                found.append(Header(offset, len(columns) - 1, segments))
+                continue
+        spans = _spans(segments, figures, leaf)
+        for segment, (low, high) in zip(segments, spans, strict=True):
+            low, high = low + offset, high + offset
+            under = {id(h): h for h in below[low : high + 1] if h is not None}
+            if len(under) == 1 and len(segments) >= 1:
+                only = next(iter(under.values()))
+                if only.first <= low and high <= only.last:
+                    only.parts.insert(0, segment)
+                    continue
+            header = Header(low, high, [segment])
+            found.append(header)
+            for column in range(low, high + 1):
+                below[column] = header
+    if stub:
+        found.append(Header(0, 0, stub))
+    depth = [0] * len(columns)
+    for header in found:
+        header.row = max(depth[header.first : header.last + 1])
+        for column in range(header.first, header.last + 1):
+            depth[column] = header.row + 1
+    rows = max(depth)
+    for header in found:
+        header.row = rows - 1 - header.row
+    _stretch(found, rows, len(columns))
+    return found, rows
+
+
+def _is_stub(segment: Segment, labels: Column, edge: float, height: float) -> bool:
+    """Whether a text stands above the labels rather than above the first column of figures."""
+    if segment.x1 < edge:
+        return segment.x0 < labels.x0 + 2 * height or _centre(segment) < labels.x1
+    return _centre(segment) < edge and segment.x0 < min(edge - 2 * height, labels.x0 + 6 * height)
+
+
+def _stretch(found: Sequence[Header], rows: int, count: int) -> None:
+    """Let each header without anything above it reach up to the first row."""
+    top = [rows] * count
+    for header in found:
+        for column in range(header.first, header.last + 1):
+            top[column] = min(top[column], header.row)
+    for header in found:
+        if header.row and all(top[c] == header.row for c in range(header.first, header.last + 1)):
+            header.row_span, header.row = header.row + 1, 0

@@ -1,0 +1,239 @@
+"""Where tables of figures are: runs of rows with values in columns, with the lines that head them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from finrag_pipeline.tables.words.groups import (
+    Group,
+    bridges,
+    is_data,
+    is_label,
+    is_year_row,
+)
+from finrag_pipeline.tables.words.lexicon import is_period, is_title, is_units
+from finrag_pipeline.tables.words.rows import Line, Segment
+from finrag_pipeline.tables.words.tokens import DASH, NUMBER, TEXT, YEAR
+
+_MOST_HEADER_LINES = 14
+
+
+@dataclass(slots=True)
+class Region:
+    """A run of lines: headers ``start`` to ``body``, body ``body`` to ``stop`` (excluded)."""
+
+    start: int
+    body: int
+    stop: int
+    textual: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Edges of a table: of all its rows, and where the columns behind the labels begin."""
+
+    left: float
+    edge: float
+    right: float
+    columns: int
+
+
+def head_of(lines: Sequence[Line], first_row: int, extent: Extent, floor: int) -> tuple[int, int]:
+    """First line of the column headers above line ``first_row``, and of the body; none before ``floor``.
+
+    The body may begin above ``first_row``, with headings and with labels that are set in several lines.
+    """
+    top = start = first_row
+    end: int | None = None
+    body = lines[first_row]
+    edge = extent.edge
+    while top > floor:
+        line, below = lines[top - 1], lines[top]
+        height, gap = max(line.height, body.height), below.y0 - line.y1
+        if gap > 3.0 * height or line.listed or first_row - top >= _MOST_HEADER_LINES:
+            break
+        segments = line.segments
+        first, alone = segments[0], len(segments) == 1
+        if alone and is_units(line.text) and line.x0 > edge - 3 * height:
+            # '(in thousands)' right above the figures belongs to the headers if there are any above it.
+            end = top if end is None else end
+            top -= 1
+            continue
+        numbers = sum(s.kind in (NUMBER, DASH) for s in segments)
+        if not alone and numbers * 2 > len(segments):
+            break
+        over = any(
+            s.x1 > edge - 0.5 * height and (place or (s.x0 + s.x1) / 2 > edge - 2.5 * height)
+            for place, s in enumerate(segments)
+        )
+        if alone and first.kind == TEXT and _is_body_label(line, extent, over, gap, height):
+            if first_row - top >= 6:
+                break
+            top -= 1
+            continue
+        if not over and gap < 0.35 * height and _same_columns(line, below):
+            top -= 1
+            continue
+        crossing = line.prose and line.x0 < edge - 3 * height and line.x1 > edge
+        if gap > 2.0 * height or not over or crossing:
+            break
+        if alone and not _heads_columns(first, extent, height):
+            break
+        if segments[-1].x0 > extent.right + 6 * height:
+            break
+        top -= 1
+        end = top + 1 if end is None else end
+        start = top
+    return (start, end) if end is not None and start < first_row else (first_row, first_row)
+
+
+def _is_body_label(line: Line, extent: Extent, over: bool, gap: float, height: float) -> bool:
+    """Whether one text above rows of figures may be a heading or a wrapped label of the body, or a stub."""
+    if not over and line.x1 < extent.edge:
+        return True
+    return (
+        gap < 0.6 * height
+        and line.x0 < extent.left + 2 * height
+        and line.x0 < extent.edge - 3 * height
+        and line.x1 < extent.edge + 0.6 * (extent.right - extent.edge)
+        and not line.text.endswith(".")
+    )
+
+
+def _same_columns(line: Line, below: Line) -> bool:
+    """Whether texts side by side all begin or end where those of the line below do: cells of two lines."""
+    return all(
+        s.kind == TEXT and any(abs(s.x0 - b.x0) < 6 or abs(s.x1 - b.x1) < 3 for b in below.segments)
+        for s in line.segments
+    )
+
+
+def _heads_columns(segment: Segment, extent: Extent, height: float) -> bool:
+    """Whether one text above the columns heads them, rather than being a title above the table."""
+    left, edge, right = extent.left, extent.edge, extent.right
+    if segment.is_value or is_period(segment.text):
+        return segment.x0 > edge - 6 * height or segment.kind == YEAR
+    if segment.x0 < edge - 3 * height and segment.x0 < left + 0.5 * (edge - left):
+        return False
+    if is_units(segment.text):
+        return False
+    centre = (segment.x0 + segment.x1) / 2
+    centred_on_table = abs(centre - (left + right) / 2) < 0.6 * height
+    centred_on_columns = abs(centre - (edge + right) / 2) < 1.2 * height
+    if is_title(segment.text) and not centred_on_columns:
+        return False
+    if centred_on_table and not centred_on_columns and extent.columns > 1:
+        return False
+    return segment.words <= 14
+
+
+def figure_regions(lines: Sequence[Line]) -> tuple[list[Region], list[tuple[int, int]]]:
+    """Tables of figures among the lines of a page, top to bottom, and ranges of tables of contents."""
+    groups: list[Group] = []
+    group: Group | None = None
+    for index, line in enumerate(lines):
+        if not is_data(line):
+            if group is not None and group.last == index - 1 and is_year_row(line, group):
+                group.add(index, line)
+            continue
+        if group is not None and bridges(lines, group, index):
+            group.add(index, line)
+        else:
+            group = Group(index, line)
+            groups.append(group)
+    regions: list[Region] = []
+    contents: list[tuple[int, int]] = []
+    floor = 0
+    for place, group in enumerate(groups):
+        start, body = head_of(lines, group.first, _extent(group), floor)
+        if start == body:
+            start = body = _first_label(lines, group, floor)
+        ceiling = groups[place + 1].first if place + 1 < len(groups) else len(lines)
+        stop = _tail_of(lines, group, ceiling)
+        floor = stop
+        if _is_contents(lines[group.first : stop], group):
+            contents.append((start, stop))
+        elif group.columns and (group.rows > 1 or start < body):
+            regions.append(Region(start, body, stop))
+    return regions, contents
+
+
+def _first_label(lines: Sequence[Line], group: Group, floor: int) -> int:
+    """First line of the body of a table without headers: headings and wrapped labels right above its rows."""
+    first = group.first
+    while first > max(floor, group.first - 3):
+        line, below = lines[first - 1], lines[first]
+        if below.y0 - line.y1 > 0.35 * line.height or line.listed or not is_label(line, group.edge):
+            break
+        goes_on = below.text[:1].islower() or below.x0 > line.x0 + 2
+        if not (goes_on or line.text.endswith(":")) or line.x0 < group.left - 2 or is_title(line.text):
+            break
+        first -= 1
+    return first
+
+
+def _extent(group: Group) -> Extent:
+    return Extent(group.left, min(group.edge, group.right), group.right, len(group.columns))
+
+
+def _tail_of(lines: Sequence[Line], group: Group, ceiling: int) -> int:
+    """One past the last line: the rest of a label, a total without a label, rows of text in the columns."""
+    stop = group.last + 1
+    while stop < ceiling:
+        line, above = lines[stop], lines[stop - 1]
+        gap = line.y0 - above.y1
+        if line.prose or gap > 0.9 * line.height or line.listed:
+            break
+        first, others = line.segments[0], line.segments[1:]
+        if first.kind in (NUMBER, DASH) and not others:
+            fits = _under(first, group)
+        elif gap < 0.35 * line.height and _hangs(line, lines[group.last]):
+            fits = True
+        elif others:
+            fits = first.kind == TEXT and line.x0 < group.left + 2 * line.height and first.x1 < group.edge
+            fits = fits and all(_under(s, group) for s in others)
+        else:
+            fits = (
+                first.kind == TEXT
+                and line.x1 < group.edge
+                and (first.text[:1].islower() or (first.text[:1] in "(&" and line.x0 > above.x0))
+                and gap < 0.35 * line.height
+            )
+        if not fits:
+            break
+        stop += 1
+    return stop
+
+
+def _under(segment: Segment, group: Group) -> bool:
+    """Whether the segment stands under figures of the group."""
+    return any(x0 < segment.x1 and segment.core < x1 for x0, x1 in group.columns)
+
+
+def _hangs(line: Line, row: Line) -> bool:
+    """Whether every text of the line begins where a text behind the label of ``row`` begins."""
+    edges = [s.x0 for s in row.segments[1:] if s.kind == TEXT]
+    return bool(edges) and all(
+        s.kind == TEXT and any(abs(s.x0 - edge) < 3 for edge in edges) for s in line.segments
+    )
+
+
+def _is_contents(lines: Sequence[Line], group: Group) -> bool:
+    """Whether it is a table of contents: one column of page numbers that never decrease."""
+    pages = []
+    rows = 0
+    for line in lines:
+        if not is_data(line):
+            continue
+        rows += 1
+        if len(group.values(line)) > 1:
+            continue
+        last = line.segments[-1]
+        if last.kind == NUMBER and last.text.isdigit() and len(last.text) < 4:
+            pages.append(int(last.text))
+    if rows < 3 or len(pages) < 0.7 * rows:
+        return False
+    rising = sum(b >= a for a, b in pairwise(pages))
+    return rising >= 0.9 * (len(pages) - 1) and pages[-1] > pages[0] + 1 and len(group.columns) <= 3

@@ -1,0 +1,85 @@
+"""Kinds of words: what tells a number of a table from text."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+TEXT, NUMBER, DASH, PREFIX, SUFFIX, YEAR, MARK, LEADER = range(8)
+"""Kinds. DASH: a dash or another sign for 'none' or 'not meaningful'. PREFIX: a currency sign or an opening
+parenthesis that stands apart. SUFFIX: a per cent sign or a closing parenthesis that stands apart. YEAR: a
+year, quarter or short date, which heads columns as often as it is a value. MARK: a footnote mark. LEADER: a
+row of dots that leads to a number."""
+
+_DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+"
+_CURRENCY = r"(?:US|CA?|AU?|HK|NZ|R)?[$€£¥₹]|EUR|USD|GBP|CHF|JPY"
+_NUMBER = re.compile(
+    rf"[(\[]?[-–−—+~<>≈±]?(?:{_CURRENCY})?[-–−+]?\(?(?:{_DIGITS})(?:[-–−](?:{_CURRENCY})?(?:{_DIGITS}))?"
+    r"[x¢]?\s?[)\]]?\s?%?\)?(?:bps?|pts?|[MBKx])?[*†‡]*(?:\([a-z\d]{1,2}\))*",
+    re.I,
+)
+_DASH = re.compile(
+    rf"[(\[]?(?:{_CURRENCY})?[-–−—‐‑‒―─]{{1,3}}\)?\s?%?\)?[*†‡]*|n\.?/?[am]\.?[*†‡]*|n\.m\.?f?\.?|nil|\*{{1,3}}|†|‡|#|[•✓✔●■]",
+    re.I,
+)
+_PREFIX = re.compile(rf"(?:{_CURRENCY})[(\[]?|[(\[](?:{_CURRENCY})?", re.I)
+_SUFFIX = re.compile(r"[)\]]|[)\]]?%[)\]]?|pts?\.?|bps?|ppts?|pp|¢", re.I)
+_YEAR = re.compile(
+    r"(?:(?:FY|CY)?\s?['’]?(?:19|20)\d\d(?:[EAFP]|\([a-z\d]{1,2}\)|[*†])?|FY\s?['’]?\d\d|[1-4]Q(?:['’]?\d\d)?"
+    r"|Q[1-4](?:['’]?\d\d)?|\d{1,2}/\d{1,2}/(?:\d\d|\d{4})|(?:19|20)\d\d[-–](?:(?:19|20)\d\d|\d\d))"
+)
+_MARK = re.compile(r"(?:\((?:[a-zA-Z]|\d{1,2}|[ivx]{1,4})\)[,;]?)+|[¹²³⁴-⁹]+|[*†‡§]{1,3}|\[\d{1,2}\]")
+_LEADER = re.compile(r"(?:[.…·‧_]\s?){2,}|[.…·_]")
+
+UNITS = frozenset(
+    [
+        "years",
+        "year",
+        "months",
+        "month",
+        "days",
+        "weeks",
+        "million",
+        "billion",
+        "thousand",
+        "shares",
+        "bps",
+        "points",
+        "pts",
+        "x",
+        "times",
+        "basis",
+        "yrs",
+        "mos",
+    ]
+)
+"""Words that may follow a number within its cell."""
+
+
+@lru_cache(maxsize=1 << 17)
+def kind_of(word: str) -> int:
+    """Kind of a word by itself."""
+    first = word[0]
+    if first.isalpha() and first not in "nNQFCEUGJHARfyuq":
+        return TEXT
+    if _YEAR.fullmatch(word):
+        return YEAR
+    if _DASH.fullmatch(word):
+        return DASH
+    if _NUMBER.fullmatch(word):
+        return NUMBER
+    if _PREFIX.fullmatch(word):
+        return PREFIX
+    if _SUFFIX.fullmatch(word):
+        return SUFFIX
+    if _MARK.fullmatch(word):
+        return MARK
+    if _LEADER.fullmatch(word):
+        return LEADER
+    return TEXT
+
+
+@lru_cache(maxsize=1 << 14)
+def is_mark(word: str) -> bool:
+    """Whether the word may be a footnote mark: ``(1)``, ``(a)``, ``*``; raised type decides on digits."""
+    return bool(_MARK.fullmatch(word)) or (word.isdigit() and len(word) == 1)

@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from finrag_pipeline.schemas import PAGE_TABLES
+from finrag_pipeline.tables.context import TableContext, filing_context
+from finrag_pipeline.tables.fiscal_calendar import FiscalCalendar
+from finrag_pipeline.tables.model import Table
+from finrag_pipeline.tables.normalise import normalise_tables
+from finrag_pipeline_tests.tables.grids import make_table
+
+CONTEXT = TableContext(FiscalCalendar(2018, None, dt.date(2018, 12, 31), "10-K"), "USD")
+
+INCOME = make_table(
+    [
+        ["", "Year Ended December 31,", ""],
+        ["", "2018", "2017"],
+        ["Revenue", "$ 1,577", "$ 1,460.5"],
+        ["Loss on sale", "(12)", "—"],
+        ["Tax rate", "21.5 %", "N/A"],
+        ["Earnings per share:", "", ""],
+        ["Basic", "$ 0.96", "1.01"],
+        ["Weighted average shares outstanding", "602.4", "600"],
+        ["Number of stores", "1,315", "(cid:7)"],
+    ],
+    header_rows=2,
+    spans={(0, 1): 2},
+    levels=[0, 0, 0, 0, 0, 0, 1, 0, 0],
+    caption="CONSOLIDATED STATEMENTS OF INCOME",
+    above=["CONSOLIDATED STATEMENTS OF INCOME", "(in millions, except per share data)"],
+)
+
+
+def cells(*tables: Table, context: TableContext = CONTEXT) -> dict[tuple[int, int, int], dict[str, Any]]:
+    """Rows by table (over the filing), row and column."""
+    out = normalise_tables("made-up", tables, context)
+    assert out.schema.equals(PAGE_TABLES)
+    order = {
+        key: place
+        for place, key in enumerate(
+            dict.fromkeys(zip(out["page"].to_pylist(), out["table"].to_pylist(), strict=True))
+        )
+    }
+    return {(order[row["page"], row["table"]], row["row"], row["column"]): row for row in out.to_pylist()}
+
+
+def test_values_in_full_units_with_the_words_that_set_them() -> None:
+    found = cells(INCOME)
+    revenue = found[0, 2, 1]
+    assert (revenue["printed"], revenue["value"], revenue["scale"]) == (1577.0, 1.577e9, 1e6)
+    assert revenue["scale_source"] == "units line: (in millions, except per share data)"
+    assert (revenue["unit"], revenue["currency"], revenue["kind"]) == ("currency", "USD", "number")
+    assert (revenue["period_start"], revenue["period_end"]) == (dt.date(2018, 1, 1), dt.date(2018, 12, 31))
+    assert (revenue["fiscal_year"], revenue["period_kind"]) == (2018, "duration")
+    assert revenue["column_path"] == ["Year Ended December 31,", "2018"]
+    assert found[0, 2, 2]["value"] == 1.4605e9
+    assert found[0, 3, 1]["value"] == -12e6
+
+
+def test_units_of_each_row() -> None:
+    found = cells(INCOME)
+    rate, eps, shares, stores = (found[0, row, 1] for row in (4, 6, 7, 8))
+    assert (rate["value"], rate["unit"], rate["scale"]) == (0.215, "percent", 0.01)
+    assert (eps["value"], eps["unit"], eps["currency"]) == (0.96, "currency/share", "USD")
+    assert eps["row_path"] == ["Earnings per share:", "Basic"]
+    assert (shares["value"], shares["unit"], shares["currency"]) == (602.4e6, "shares", None)
+    assert (stores["value"], stores["unit"]) == (1315.0, "count")
+
+
+def test_what_has_no_number_says_why() -> None:
+    found = cells(INCOME)
+    dash, missing, broken = found[0, 3, 2], found[0, 4, 2], found[0, 8, 2]
+    assert (dash["kind"], dash["printed"], dash["value"], dash["reason"]) == (
+        "missing",
+        None,
+        0.0,
+        "printed as a dash",
+    )
+    assert (missing["kind"], missing["value"], missing["reason"]) == ("missing", None, "printed as N/A")
+    assert (broken["kind"], broken["value"], broken["reason"]) == ("text", None, "broken encoding")
+    assert found[0, 2, 0]["kind"] == "label"
+    assert found[0, 1, 1]["kind"] == "header"
+    assert found[0, 1, 1]["header"]
+
+
+def test_a_dash_in_a_column_of_words_is_not_zero() -> None:
+    found = cells(make_table([["Name", "Title"], ["A", "Chair"], ["B", "—"]]))
+    assert found[0, 2, 1]["value"] is None
+
+
+def test_years_and_page_numbers_are_no_amounts() -> None:
+    found = cells(
+        make_table(
+            [["", "Amount", "Expires", "Page"], ["Loan", "$ 5", "2031", "12"]], above=["(in millions)"]
+        )
+    )
+    assert (found[0, 1, 2]["kind"], found[0, 1, 2]["reason"]) == ("text", "a year")
+    assert found[0, 1, 3]["value"] is None
+    # Where thousands are printed without a mark, 2031 may be an amount.
+    plain = cells(make_table([["", "2018"], ["Sales", "15770"], ["Costs", "2031"]], above=["(in millions)"]))
+    assert plain[0, 2, 1]["value"] == 2.031e9
+
+
+def scale_of(*tables: Table, context: TableContext = CONTEXT) -> tuple[float, str]:
+    found = cells(*tables, context=context)
+    row = found[len(tables) - 1, max(key[1] for key in found if key[0] == len(tables) - 1), 1]
+    return row["scale"], row["scale_source"]
+
+
+def test_the_nearest_scale_wins() -> None:
+    rows = [["", "2018"], ["Revenue", "$ 5"]]
+    assert scale_of(
+        make_table([["", "2018"], ["Revenue (in billions)", "$ 5"]], above=["(in millions)"])
+    ) == (
+        1e9,
+        "row label: (in billions)",
+    )
+    assert (
+        scale_of(make_table([["", "2018 (in billions)"], ["Revenue", "$ 5"]], above=["(in millions)"]))[0]
+        == 1e9
+    )
+    assert scale_of(make_table([["(Billions)", "2018"], ["Revenue", "$ 5"]], above=["(in millions)"])) == (
+        1e9,
+        "stub header: (Billions)",
+    )
+    assert scale_of(make_table(rows, above=["(in thousands)", "(in millions)"]))[0] == 1e6
+    caption = "Revenue (in thousands)"
+    assert scale_of(make_table(rows, caption=caption, above=[caption])) == (1e3, "caption: (in thousands)")
+    assert scale_of(make_table(rows)) == (1.0, "no scale stated")
+
+
+def test_a_units_row_in_the_body_holds_for_the_rows_below() -> None:
+    rows = [["", "2018"], ["Stores", "5"], ["(in thousands)", ""], ["Revenue", "$ 5"]]
+    assert scale_of(make_table(rows)) == (1e3, "heading: (in thousands)")
+
+
+def test_the_scale_of_the_filing_comes_last() -> None:
+    rows = [["", "2018"], ["Revenue", "$ 5"]]
+    context = filing_context({}, ["Unless otherwise noted, all amounts in the tables are in thousands."])
+    scale, source = scale_of(make_table(rows), context=context)
+    assert scale == 1e3
+    assert source.startswith("filing: Unless otherwise noted")
+    assert scale_of(make_table(rows, above=["(in millions)"]), context=context)[0] == 1e6
+
+
+def test_a_continuation_inherits_headers_and_scale() -> None:
+    rest = make_table([["Dividends", "$ 3", "4"]], header_rows=0, page=1, continues=True)
+    found = cells(INCOME, rest)
+    dividends = found[1, 0, 1]
+    assert (dividends["value"], dividends["fiscal_year"]) == (3e6, 2018)
+    assert dividends["scale_source"] == "table before, units line: (in millions, except per share data)"
+    assert dividends["column_path"] == ["Year Ended December 31,", "2018"]
+
+
+def test_the_same_statement_on_the_next_page_inherits_its_scale() -> None:
+    rows = [["", "2018", "2017"], ["Dividends", "$ 3", "4"]]
+    again = make_table(rows, page=1, caption="CONSOLIDATED STATEMENTS OF INCOME (Continued)")
+    other = make_table(rows, page=1, caption="Stock performance", above=["Stock performance"])
+    assert scale_of(INCOME, again)[0] == 1e6
+    assert scale_of(INCOME, other) == (1.0, "no scale stated")
+
+
+def test_headers_detected_as_a_table_of_their_own() -> None:
+    heads = make_table([["(in millions)", "December 31, 2018", "December 31, 2017"]], header_rows=0)
+    body = make_table([["Cash", "$ 5", "$ 6"], ["Debt", "7", "8"]], header_rows=0, top=130.0)
+    found = cells(heads, body)
+    assert found[1, 0, 1]["value"] == 5e6
+    assert (found[1, 0, 2]["period_kind"], found[1, 0, 2]["period_end"]) == ("instant", dt.date(2017, 12, 31))
+
+
+def test_quarters_in_columns_and_years_in_rows() -> None:
+    table = make_table(
+        [["Quarter Ended", "March 31", "June 30"], ["Fiscal Year 2018", "", ""], ["Revenue", "1", "2"]]
+    )
+    row = cells(table)[0, 2, 2]
+    assert (row["period_start"], row["period_end"]) == (dt.date(2018, 4, 1), dt.date(2018, 6, 30))
+    assert row["fiscal_quarter"] == 2
+
+
+def test_cash_at_the_beginning_of_a_year_is_an_instant() -> None:
+    table = make_table(
+        [["", "2018"], ["Net change in cash", "1"], ["Cash, beginning of year", "4"]], caption="Cash flows"
+    )
+    row = cells(table)[0, 2, 1]
+    assert (row["period_kind"], row["period_end"], row["fiscal_year"]) == (
+        "instant",
+        dt.date(2017, 12, 31),
+        2017,
+    )
+
+
+def test_per_cent_signs_on_the_first_number_of_a_column_hold_for_the_rest() -> None:
+    table = make_table(
+        [["", "2018"], ["Statutory rate", "21.0 %"], ["State taxes", "3.8"]], above=["(in millions)"]
+    )
+    row = cells(table)[0, 2, 1]
+    assert (row["unit"], row["scale"]) == ("percent", 0.01)
+
+
+def test_tables_are_counted_on_each_page() -> None:
+    rows = [["", "2018"], ["Revenue", "$ 5"]]
+    out = normalise_tables("made-up", [make_table(rows, page=page) for page in (0, 0, 2, 2, 2)], CONTEXT)
+    assert list(dict.fromkeys(zip(out["page"].to_pylist(), out["table"].to_pylist(), strict=True))) == [
+        (0, 0),
+        (0, 1),
+        (2, 0),
+        (2, 1),
+        (2, 2),
+    ]
+
+
+def test_no_tables_give_an_empty_table() -> None:
+    out = normalise_tables("made-up", [], CONTEXT)
+    assert isinstance(out, pa.Table)
+    assert out.num_rows == 0
+
+
+texts = st.one_of(
+    st.sampled_from(
+        ["", "2018", "$ 5", "(1,577)", "—", "(in millions)", "Total", "12 %", "June 30, 2018", "Shares", "x"]
+    ),
+    st.text(max_size=12),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 5).flatmap(
+        lambda width: st.lists(st.lists(texts, min_size=width, max_size=width), min_size=1, max_size=8)
+    ),
+    st.integers(0, 9),
+    st.lists(st.integers(0, 3), max_size=8),
+    st.booleans(),
+)
+def test_any_grid_is_read_without_error_and_nothing_is_invented(rows, header_rows, levels, continues) -> None:
+    levels = [*levels, *[0] * len(rows)][: len(rows)]
+    odd = make_table(rows, header_rows=header_rows, levels=levels, page=1, continues=continues)
+    for row in normalise_tables("made-up", [INCOME, odd], CONTEXT).to_pylist():
+        if row["value"] is not None:
+            assert row["kind"] in ("number", "missing")
+            assert row["scale_source"]
+            if row["kind"] == "number":
+                assert abs(row["value"] - row["printed"] * row["scale"]) <= 1e-6 * abs(row["value"]) + 1e-9
+        elif row["kind"] in ("text", "missing"):
+            assert row["reason"]
