@@ -63,7 +63,7 @@ def start(lake: Path, *arguments: str | Path, **extra: str) -> subprocess.Popen[
     )
 
 
-def finish(process: subprocess.Popen[str], timeout: float = 300) -> Done:
+def finish(process: subprocess.Popen[str], timeout: float = 900) -> Done:
     """Wait for a started process."""
     try:
         out, err = process.communicate(timeout=timeout)
@@ -74,6 +74,6 @@ def finish(process: subprocess.Popen[str], timeout: float = 300) -> Done:
     return Done(process.returncode, out, err)
 
 
-def finrag(lake: Path, *arguments: str | Path, timeout: float = 300, **extra: str) -> Done:
+def finrag(lake: Path, *arguments: str | Path, timeout: float = 900, **extra: str) -> Done:
     """Run ``finrag`` to its end."""
     return finish(start(lake, *arguments, **extra), timeout)

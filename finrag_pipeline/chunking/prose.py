@@ -8,7 +8,8 @@ from typing import Any
 
 Box = tuple[float, float, float, float]
 
-_SECTION = re.compile(r"^(?:part\s+[ivx]+\b|item\s+\d+[a-c]?\b|note\s+\d+\b|\d+\.\s+[A-Z])", re.IGNORECASE)
+_SECTION = re.compile(r"^(?:part\s+[ivx]+\b|item\s+\d+[a-c]?\b|note\s+\d+\b)", re.IGNORECASE)
+_NUMBERED = re.compile(r"^\d{1,2}\.\s+(?=[A-Z])")
 _LONGEST_HEADING = 110
 _MARGIN = 1.0  # points by which a word may reach out of its table
 
@@ -67,7 +68,7 @@ class Headings:
         position = 0
         for line in text.split("\n"):
             heading = line.strip()
-            if is_heading(line) and _SECTION.match(heading):
+            if is_heading(line) and (_SECTION.match(heading) or _NUMBERED.match(heading)):
                 self.section = heading
                 marks.append((position, heading))
             elif is_heading(line):

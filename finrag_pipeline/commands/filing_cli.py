@@ -44,7 +44,7 @@ def show(
     )
 
 
-FACT_COLUMNS = ["statement", "concept", "label", "period", "value", "unit", "printed", "page", "scale set by"]
+FACT_COLUMNS = ["concept", "label", "period", "value", "unit", "printed", "page"]
 
 
 def facts(
@@ -81,5 +81,4 @@ def _for_people(fact: dict[str, Any]) -> dict[str, Any]:
         "value": f"{fact['value']:,.10g}",
         "unit": " ".join(filter(None, (fact["currency"], fact["unit"]))),
         "page": fact["page"] + 1,
-        "scale set by": fact["scale_source"],
     }

@@ -72,13 +72,17 @@ def draw_page(
         around = (min(x0) - 3, min(y0) - 3, max(x1) + 3, max(y1) + 3)
         draw.rectangle(around, outline=(*TABLE, 255), width=2)
         draw.text((around[0], around[1] - dpi / 8), f"table {number}", fill=(*TABLE, 255), font=font)
-    for fact in facts:
+    named: set[tuple[int, int, str]] = set()
+    for fact in sorted(facts, key=lambda fact: fact["column"]):
         box = _pixels(fact, dpi)
         if box is None:
             continue
         draw.rectangle(box, outline=(*FACT, 255), width=2)
-        if fact["concept"]:
-            draw.text((box[0], box[1] - dpi / 12), fact["concept"], fill=(*FACT, 255), font=font)
+        # Once a row, left of its first value, where statements leave room.
+        row = (fact["table"], fact["row"], fact["concept"])
+        if fact["concept"] and row not in named:
+            named.add(row)
+            draw.text((box[0] - 4, box[3]), fact["concept"], fill=(*FACT, 255), font=font, anchor="rd")
     picture.paste(layer, mask=layer.getchannel("A"))
     target = io.BytesIO()
     # A palette makes a page of text a third of its size.

@@ -103,6 +103,8 @@ def _chunking_ablations() -> Iterator[RetrievalSystem]:
         title = f"{base.title}, one chunk per page"
         yield replace(base, name=f"{base.name}_pages", title=title, source=by_page, collapse="page")
         for suffix, kept in kinds.items():
+            if kept and base.fusion:
+                continue  # what a kind adds is seen on the rankings that are fused
             row = Source(guide, "section 4", "context-aware chunks" + suffix.replace("_", " "))
             name = f"{base.name}_contextual{suffix}"
             what = ", ".join(kind.replace("_", " ") for kind in kept) if kept else "all context-aware chunks"

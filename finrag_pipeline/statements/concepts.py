@@ -17,6 +17,8 @@ UNITS = ("currency", "currency/share", "shares")
 """Units a concept may be measured in."""
 
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+# Brackets that tell one line from another, unlike '(loss)' or '(Note 5)'.
+_KEPT = re.compile(r"\((basic|diluted|assuming dilution|current|noncurrent|non-current)\)")
 _QUOTES = re.compile(r"[’‘'`\"“”*†‡§®™]|\.{2,}")
 _HYPHENS = re.compile(r"[-‐‑‒–—/]+|\s:|:\s|:$")
 _NON = re.compile(r"\bnon (?=[a-z])")
@@ -63,7 +65,7 @@ def normal_label(label: str) -> str:
     >>> normal_label("Total shareholders’ equity (Note 5)")
     'total shareholders equity'
     """
-    text = label.lower().replace("&", " and ")
+    text = _KEPT.sub(r" \1 ", label.lower().replace("&", " and "))
     without = _BRACKETS.sub(" ", _BRACKETS.sub(" ", text))
     # A label that stands in brackets as a whole keeps its words.
     text = without if re.search("[a-z]", without) else text.replace("(", " ").replace(")", " ")

@@ -7,6 +7,7 @@ Words are compared squeezed (lower case, letters only), so that letters set apar
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 KINDS = ("income_statement", "comprehensive_income", "financial_position", "cash_flows", "equity")
@@ -49,7 +50,7 @@ _NO_TITLE = re.compile(
 )
 
 CONTENTS: dict[str, tuple[re.Pattern[str], ...]] = {
-    kind: tuple(re.compile(pattern) for pattern in patterns)
+    kind: tuple(re.compile(pattern, re.MULTILINE) for pattern in patterns)
     for kind, patterns in {
         "income_statement": (
             r"^(?:total)?(?:net|operating|consolidated)*(?:revenues?|sales)|^premiums|^(?:total)?interestincome",
@@ -139,6 +140,8 @@ _AMOUNTS = re.compile(r"\d,\d{3}|\d\.\d|\d{5}")
 _FEW_AMOUNTS = 12
 _REFERENCE = re.compile(r"(?i)(?:see|the)\s+(?:accompanying\s+)?notes")
 _LETTERS = re.compile(r"[^a-z]+")
+_PARAGRAPHS = re.compile(r"\n\s*\n")
+_HEAD_CHARACTERS = 1500
 _HEAD_LINES = 14
 _PROSE_WORDS = 11
 
@@ -189,15 +192,14 @@ def page_evidence(page: int, text: str) -> PageEvidence:
     head = words[:_HEAD_LINES]
     prose = sum(len(line) for line, _ in words if _is_prose(line)) / max(1, len(text))
     titles, places = _titles(words)
+    for block in _PARAGRAPHS.split(text[:_HEAD_CHARACTERS]) if not titles else ():
+        # Some extractors write each word of a title on a line of its own.
+        if "\n" in block.strip():
+            titles.update((kind, " ".join(block.split())) for kind in title_kinds(" ".join(block.split())))
     numbers = sum(len(_NUMBERS.findall(line)) for line in lines if not _REFERENCE.match(line))
     amounts = len(_AMOUNTS.findall(text))
     labels = [letters for _, letters in words if len(letters) < 120] if numbers > 1 and prose < 0.7 else []
-    contents = {
-        kind: frozenset(
-            place for place, pattern in enumerate(patterns) if any(pattern.search(label) for label in labels)
-        )
-        for kind, patterns in CONTENTS.items()
-    }
+    contents = contents_met(labels)
     top = " ".join(letters for _, letters in head)
     against = {name: weight for name, pattern, weight in _AGAINST if pattern.search(top)}
     return PageEvidence(
@@ -212,6 +214,15 @@ def page_evidence(page: int, text: str) -> PageEvidence:
         notes=any(_NOTES.search(letters) for _, letters in head[:5]),
         index=len(places) >= 3 and amounts < _FEW_AMOUNTS,
     )
+
+
+def contents_met(labels: Iterable[str]) -> dict[str, frozenset[int]]:
+    """Kind to the indices of `CONTENTS` that squeezed labels meet."""
+    lines = "\n".join(labels)
+    return {
+        kind: frozenset(place for place, pattern in enumerate(patterns) if pattern.search(lines))
+        for kind, patterns in CONTENTS.items()
+    }
 
 
 def title_kinds(line: str) -> list[str]:

@@ -34,6 +34,11 @@ class Cell:
     value: float
     fields: dict[str, Any]
 
+    def item(self) -> Item:
+        """The number as a part of sums."""
+        error = 0.5 * last_digit(self.fields["text"], self.fields["scale"])
+        return Item(self.value, self.fields["unit"], error)
+
 
 @dataclass(slots=True)
 class Row:
@@ -70,15 +75,6 @@ class Row:
         units = Counter(cell.fields["unit"] or "currency" for cell in self.cells)
         units.pop("percent", None) if len(units) > 1 else None
         return units.most_common(1)[0][0] if units else "currency"
-
-    def item(self, column: int) -> Item | None:
-        """Its number in ``column`` as a part of sums; None where it has none."""
-        cell = next((cell for cell in self.cells if cell.column == column), None)
-        if cell is None:
-            return None
-        return Item(
-            cell.value, cell.fields["unit"], 0.5 * last_digit(cell.fields["text"], cell.fields["scale"])
-        )
 
     @property
     def reading(self) -> str:
@@ -128,8 +124,9 @@ def _read_unlabelled(rows: list[Row]) -> None:
     empty = [row for row in rows if not row.label and row.cells]
     if not empty:
         return
+    by_column = [{cell.column: cell for cell in row.cells} for row in rows]
     for column in sorted({cell.column for row in empty for cell in row.cells}):
-        items = [row.item(column) for row in rows]
+        items = [cells[column].item() if column in cells else None for cells in by_column]
         for place, parts in additive_sums(items, [not row.label for row in rows]).items():
             row = rows[place]
             if not row.label and not row.sums_up:

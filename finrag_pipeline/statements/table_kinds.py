@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finrag_pipeline.statements.page_evidence import CONTENTS, KINDS, squeezed, title_kinds
+from finrag_pipeline.statements.page_evidence import CONTENTS, KINDS, contents_met, squeezed, title_kinds
 
 _FEW = 4
 _SCOPES: tuple[tuple[str, re.Pattern[str]], ...] = (
@@ -92,11 +92,8 @@ def table_kind(outline: TableOutline, here: Sequence[str]) -> tuple[str | None, 
     """
     if outline.numbers < 2 or not outline.labels:
         return None, 0.0, ()
-    letters = [squeezed(label) for label in outline.labels]
-    scores = {
-        kind: float(sum(any(p.search(text) for text in letters) for p in patterns))
-        for kind, patterns in CONTENTS.items()
-    }
+    met = contents_met(squeezed(label) for label in outline.labels)
+    scores = {kind: float(len(places)) for kind, places in met.items()}
     titled = title_kinds(outline.caption) if outline.caption else []
     if here:
         candidates = {kind: scores[kind] + 3.0 * (kind in titled) for kind in here}

@@ -94,7 +94,9 @@ def _view(connection: Any, name: str, lake: Lake) -> int:
     connection.execute(
         f'CREATE VIEW "{name}" AS SELECT * FROM read_parquet({pattern}, hive_partitioning=false)'  # noqa: S608
     )
-    return int(connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0])  # noqa: S608
+    # All rows are fetched: a result that is not read to its end blocks the connection.
+    ((count,),) = connection.execute(f'SELECT count(*) FROM "{name}"').fetchall()  # noqa: S608
+    return int(count)
 
 
 def _literal(text: str) -> str:

@@ -14,6 +14,10 @@ NONE_STATED = "no scale stated"
 # With 'dollars in millions' a share count below this is in millions too; no registrant has so few shares.
 _FEW_SHARES = 100_000
 _MOST_SHARES = 5e10
+# More than the gross product of the world.
+_MOST_MONEY = 2e14
+WIDE = ("page head", "filing")
+"""Places whose scale says nothing of whether a table is about money."""
 _ALL_SHARES = re.compile(r"\b(?:average|basic|diluted|outstanding)\b", re.IGNORECASE)
 _CENTS = re.compile(r"\bcents\b|¢", re.IGNORECASE)
 
@@ -27,7 +31,13 @@ class Source:
 
 
 def applied_scale(
-    value: ParsedValue, unit: Unit | None, told_by: str, near: Sequence[Source], far: Sequence[Source]
+    value: ParsedValue,
+    unit: Unit | None,
+    told_by: str,
+    near: Sequence[Source],
+    far: Sequence[Source],
+    money: bool = True,
+    label: str = "",
 ) -> tuple[float, str]:
     """Full units per printed unit of a cell, and the words that set it.
 
@@ -41,6 +51,8 @@ def applied_scale(
         told_by: the words that told the unit.
         near: scales of the row's label, the headings above it and the column's headers, nearest first.
         far: scales of the table and beyond, nearest first.
+        money: the table is about money, so that a number without a unit is an amount.
+        label: of the row.
     """
     if value.factor is not None:
         return value.factor, f"cell: {value.word}"
@@ -65,7 +77,16 @@ def applied_scale(
         if found and abs(value.number or 0) * found[0] > _MOST_SHARES:
             return 1.0, f"too many shares for {found[1]}"
         return found or (1.0, NONE_STATED)
-    return _first([*near, *far], ("currency", "all")) or (1.0, NONE_STATED)
+    for source in (*near, *far):
+        for rule in source.rules:
+            if rule.named and not rule.named.isdisjoint(label.split()):
+                return 1.0, f"{source.place}: {rule.words}"
+    if unit is None and not money:
+        far = [source for source in far if source.place not in WIDE]
+    found = _first([*near, *far], ("currency", "all"))
+    if found and abs(value.number or 0) * found[0] > _MOST_MONEY:
+        return 1.0, f"too large for {found[1]}"
+    return found or (1.0, NONE_STATED)
 
 
 def _first(sources: Iterable[Source], applies: tuple[str, ...]) -> tuple[float, str] | None:

@@ -108,7 +108,7 @@ def filing_context(filings_row: Mapping[str, Any], pages_text: Sequence[str]) ->
 
 
 def _whole(rule: ScaleRule, sentence: str) -> ScaleRule:
-    return ScaleRule(rule.scale, sentence.strip(), rule.applies, rule.exempt)
+    return ScaleRule(rule.scale, sentence.strip(), rule.applies, rule.exempt, rule.named)
 
 
 def _with_year_ends(calendar: FiscalCalendar, pages: Sequence[str]) -> FiscalCalendar:

@@ -92,7 +92,7 @@ def read_paths(table: Table, before: Headers | None = None) -> TablePaths:
     first = min(table.header_rows, table.rows)
     labelled = _labelled(by_row[first:])
     first = _header_end(by_row, first, labelled)
-    headers = _headers(table, by_row[:first], labelled)
+    headers = _adopted(table, _headers(table, by_row[:first], labelled), by_row, first, labelled)
     if not any(headers.paths):
         if before is not None:
             headers = _inherited(table, headers, before, labelled)
@@ -156,6 +156,7 @@ def _years_above(table: Table, labelled: bool) -> tuple[tuple[str, ...], ...] | 
 def _headers(table: Table, rows: Sequence[Sequence[Cell]], labelled: bool) -> Headers:
     paths: list[list[str]] = [[] for _ in range(table.columns)]
     stub: list[str] = []
+    divided = False
     for cells in rows:
         inner = [cell for cell in cells if not (labelled and cell.column == 0 and cell.column_span == 1)]
         stub += [cell.text for cell in cells if labelled and cell.column == 0]
@@ -168,12 +169,37 @@ def _headers(table: Table, rows: Sequence[Sequence[Cell]], labelled: bool) -> He
                 if not (labelled and column == 0):
                     paths[column].append(cell.text)
                     covered.add(column)
-        # One header alone in a row above others stands over all columns, whatever its own width.
-        if len(inner) == 1 and cells is not rows[-1] and inner[0].column_span < table.columns - labelled:
+        # A header alone in its row, above all others, stands over all columns, whatever its own width.
+        divided |= len(inner) > 1
+        if len(inner) == 1 and cells is not rows[-1] and not divided:
             for column in range(int(labelled), table.columns):
                 if column not in covered:
                     paths[column].append(inner[0].text)
     return Headers(tuple(map(tuple, paths)), column_extents(table), tuple(stub))
+
+
+def _adopted(
+    table: Table, headers: Headers, by_row: Sequence[Sequence[Cell]], first: int, labelled: bool
+) -> Headers:
+    """Headers that stand over an empty column beside the numbers they belong to, moved over them.
+
+    A sign of currency set apart from its number splits a column so.
+    """
+    filled = {cell.column for cells in by_row[first:] for cell in cells}
+    last = (
+        {cell.column + off for cell in by_row[first - 1] for off in range(cell.column_span)}
+        if first
+        else set()
+    )
+    paths = list(headers.paths)
+    for column in range(int(labelled), table.columns):
+        if column in filled or column not in last:
+            continue
+        for beside in (column + 1, column - 1):
+            if beside in filled and beside not in last and beside >= int(labelled):
+                paths[beside], paths[column] = paths[column], ()
+                break
+    return Headers(tuple(paths), headers.extents, headers.stub)
 
 
 def column_extents(table: Table) -> tuple[tuple[float, float], ...]:

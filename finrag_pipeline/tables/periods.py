@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Literal
 
 from finrag_pipeline.tables.fiscal_calendar import DAY, FiscalCalendar, month_end, start_of
+from finrag_pipeline.tables.values import INVISIBLE
 
 PeriodKind = Literal["instant", "duration"]
 
@@ -105,7 +106,7 @@ _NOT_A_PERIOD = re.compile(
     r"|\b(?:19|20)\d\d\s*(?:to|through|and)\s*(?:19|20)\d\d|\bover\b|\bless than\b|\bcumulative\b"
     r"|\binception\b"
 )
-_DASHES = str.maketrans({"–": "-", "—": "-", "−": "-", "’": "'", "\u00a0": " "})
+_DASHES = str.maketrans({"–": "-", "—": "-", "−": "-", "’": "'", "\u00a0": " "}) | INVISIBLE
 
 
 def parse_periods(

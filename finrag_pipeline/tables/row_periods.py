@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from finrag_pipeline.tables.fiscal_calendar import DAY, FiscalCalendar
 from finrag_pipeline.tables.periods import Period, parse_periods
+from finrag_pipeline.tables.scale import without_scale
 
 _BALANCE = re.compile(
     r"\bbalances?\b|\b(?:outstanding|nonvested|unvested|shares) (?:at|as of),?\b|\bas of\b|^at\b",
@@ -44,6 +45,15 @@ _STOCK = re.compile(
     r"|marketable securities)",
     re.IGNORECASE,
 )
+# Quantities that only a span of time has.
+_FLOW = re.compile(
+    r"(?:total )?(?:net )?(?:sales|revenues?)(?: from| \(|$)|(?:net|operating|comprehensive) (?:income"
+    r"|earnings|loss)\b(?!.*\baccum)"
+    r"|gross (?:profit|margin)\b|cost of (?:sales|revenues?|goods)|(?:segment |adjusted )*ebitda\b"
+    r"|(?:diluted|basic) (?:eps|earnings)\b"
+    r"|(?:net )?cash (?:provided|used|flows? from)",
+    re.IGNORECASE,
+)
 _AHEAD_DAYS = 200
 _FOOTNOTES = re.compile(r"\s*\(\w{1,2}\)$")
 _STATED_DAY = re.compile(
@@ -52,18 +62,35 @@ _STATED_DAY = re.compile(
 _DATES = re.compile(r"(?:19|20)\d\d")
 
 
+def only_period(text: str) -> bool:
+    """Whether a text is nothing but a period: 'June 30, 2018', 'Fiscal Year 2017'."""
+    return bool(_ONLY_PERIOD.fullmatch(text))
+
+
 def stated_above(lines: Sequence[str], calendar: FiscalCalendar) -> Period | None:
     """The one period that caption or lines above a table state: 'for the year ended June 30, 2016'."""
     for line in lines:
-        if len(set(_DATES.findall(line))) == 1 and _STATED_DAY.search(line):
+        if len(set(_DATES.findall(line))) != 1:
+            continue
+        line = without_scale(line)
+        if _STATED_DAY.search(line) or (_ONLY_PERIOD.fullmatch(line) and line != ""):
             return parse_periods([line], calendar)
     return None
 
 
 def shifted(period: Period | None, label: str | None, calendar: FiscalCalendar) -> Period | None:
-    """The period of a row whose label names the beginning or the end of its column's period."""
-    if period is None or label is None or period.kind != "duration" or period.end is None:
+    """The period of a row whose label names the beginning or the end of its column's period, or a flow.
+
+    A column headed by the last day of a fiscal year shows sales or income of that year, assets of that day.
+    """
+    if period is None or label is None or period.end is None:
         return period
+    if period.kind == "instant":
+        year = period.fiscal_year
+        if year is None or not _FLOW.match(label) or calendar.year_end(year) != period.end:
+            return period
+        before = calendar.year_end(year - 1)
+        return Period("duration", before + DAY if before else None, period.end, year)
     if _BEGINNING.search(label):
         if period.start is None:
             return None
@@ -97,7 +124,8 @@ def row_periods(
                 balances.append(len(periods))
         if period is None:
             for label in reversed(path):
-                if _ONLY_PERIOD.fullmatch(label) and (period := parse_periods([label], calendar, hints)):
+                bare = without_scale(label)
+                if _ONLY_PERIOD.fullmatch(bare) and (period := parse_periods([bare], calendar, hints)):
                     break
             if period and period.kind == "instant" and _far_ahead(period, calendar):
                 # A day years ahead is one on which something falls due.

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from finrag_pipeline.tables.values import INVISIBLE
+
 Quantity = Literal["all", "currency", "shares", "count"]
 Exempt = Literal["per share", "shares", "percent", "ratio", "count"]
 
@@ -21,12 +23,14 @@ class ScaleRule:
         words: the phrase that sets it, as printed.
         applies: to all quantities, or to those the phrase names: amounts of money, shares, or counts.
         exempt: quantities that the phrase takes out.
+        named: abbreviations that it takes out, such as the ARPU of 'in millions, except ARPU'.
     """
 
     scale: float
     words: str
     applies: Quantity = "all"
     exempt: frozenset[Exempt] = frozenset()
+    named: frozenset[str] = frozenset()
 
 
 _LONGEST_PHRASE = 160
@@ -49,7 +53,7 @@ _PHRASE = re.compile(
     rf"""
     (?:
         # in thousands; in U.S. $ millions; in thousands of dollars; in hundreds of millions
-        \b(?:in|expressed\ in|stated\ in|figures\ in)\s+(?:{_CURRENCY}\s*)?(?P<plural>{_SIZE})s
+        \bin\s+(?:{_CURRENCY}\s*)?(?P<plural>{_SIZE})(?:s|(?=\s*[),;]))
             (?:\s+of\s+(?P<of>[^\W\d]+\.?(?:\s?[^\W\d]\.)?(?:\s+dollars)?))?
       | \b(?:in|of)\s+(?:{_CURRENCY})\s*(?P<singular>{_SIZE})\b
         # $ millions; dollars millions; US$ million; thousands of dollars
@@ -76,6 +80,7 @@ _QUICK = re.compile(
 )
 _UNAUDITED = re.compile(r"\(?unaudited\)?", re.IGNORECASE)
 _EXCEPT = re.compile(r"\b(?:except(?:ing)?(?:\s+for)?|other than|excluding)\b(?P<what>[^);]*)", re.IGNORECASE)
+_ABBREVIATION = re.compile(r"\b(?!EPS|GAAP)[A-Z]{3,6}\b")
 _PER_SHARE = re.compile(
     r"per[\s-]?(?:common |ordinary |diluted |basic )?(?:share|unit|ads|stock)s?|\beps\b|par value"
     r"|per[\s-]?\w+\b(?=\s+(?:data|amounts))",
@@ -123,18 +128,32 @@ def find_scale(lines: Sequence[str]) -> list[ScaleRule]:
     return rules
 
 
+@lru_cache(maxsize=16384)
+def scales_in(text: str) -> tuple[ScaleRule, ...]:
+    """The scales that one text sets, as `find_scale`; results are kept."""
+    return tuple(find_scale([text])) if _QUICK.search(text) else ()
+
+
 def only_scale(text: str) -> bool:
     """Whether a text does nothing but set a scale: '(in millions, except per share data)', 'Millions'."""
     bare = _UNAUDITED.sub("", text).strip()
-    rules = find_scale([bare])
+    rules = scales_in(bare)
     return bool(rules) and len(rules[0].words) >= 0.8 * len(bare)
+
+
+@lru_cache(maxsize=16384)
+def without_scale(text: str) -> str:
+    """A text without the phrases in it that set a scale."""
+    for rule in scales_in(text):
+        text = text.replace(rule.words, " ")
+    return text.strip()
 
 
 def _joined(lines: Sequence[str]) -> list[str]:
     joined: list[str] = []
     open_for = 0
     for line in lines:
-        line = " ".join(line.split())
+        line = " ".join(line.translate(INVISIBLE).split())
         if open_for and joined[-1].count("(") > joined[-1].count(")"):
             joined[-1] += " " + line
             open_for -= 1
@@ -162,7 +181,7 @@ def _of_line(line: str) -> tuple[ScaleRule, ...]:
     for scale, applies, words, _ in found:
         if any(rule.applies == applies for rule in rules):
             continue
-        rules.append(ScaleRule(scale, words, applies, shared))
+        rules.append(ScaleRule(scale, words, applies, shared, _named(line)))
     return tuple(rules)
 
 
@@ -222,6 +241,11 @@ def _phrase(line: str, match: re.Match[str]) -> tuple[int, int]:
     end = stop.start() if stop else len(line)
     start = max(start, match.start() - 60) if match.start() - start > 60 else start
     return start, min(end, match.end() + _LONGEST_PHRASE)
+
+
+def _named(line: str) -> frozenset[str]:
+    match = _EXCEPT.search(line)
+    return frozenset() if match is None or line.isupper() else frozenset(_ABBREVIATION.findall(match["what"]))
 
 
 def _exempt(behind: str) -> frozenset[Exempt]:

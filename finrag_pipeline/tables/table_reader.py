@@ -8,14 +8,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from finrag_pipeline.tables.applied_scale import Source, applied_scale
+from finrag_pipeline.tables.applied_scale import WIDE, Source, applied_scale
+from finrag_pipeline.tables.column_facts import column_facts
 from finrag_pipeline.tables.context import TableContext
 from finrag_pipeline.tables.model import Cell, Table
 from finrag_pipeline.tables.paths import Headers, column_extents, header_block, read_paths
 from finrag_pipeline.tables.periods import Period, parse_periods
-from finrag_pipeline.tables.row_periods import row_periods, shifted, stated_above
-from finrag_pipeline.tables.scale import find_scale, only_scale
-from finrag_pipeline.tables.units import Unit, find_unit, is_rate, is_split
+from finrag_pipeline.tables.row_periods import only_period, row_periods, shifted, stated_above
+from finrag_pipeline.tables.scale import find_scale, only_scale, scales_in, without_scale
+from finrag_pipeline.tables.units import (
+    Unit,
+    find_unit,
+    is_per_unit,
+    is_rate,
+    is_rate_like,
+    is_split,
+    unit_of_words,
+)
 from finrag_pipeline.tables.values import DASH, ParsedValue, parse_value
 
 CellKind = Literal["label", "header", "number", "missing", "text"]
@@ -24,6 +33,9 @@ _PAGE_COLUMN = re.compile(
     r"page(?: ?(?:no\.?|number|s))?|notes?(?: reference)?|ref(?:erence)?s?\.?|item(?: no\.?)?", re.IGNORECASE
 )
 _SAME_EDGE = 15.0
+# No company's equity comes near.
+_MOST_EQUITY = 5e12
+_STOCK_WORDS = re.compile(r"\b(?:treasury|shares|stock)\b", re.IGNORECASE)
 _SHORT_HEADING = 60
 _BLOCK_GAP = 60.0
 _UNITS_LINES = 6
@@ -89,13 +101,20 @@ class TableReader:
         self._sources = self._find_sources(follows)
         self._hints = self._find_hints(goes_on)
         self._currency = self._find_currency(follows)
-        self._columns = _column_facts(self._parsed)
+        self._columns = column_facts(self._parsed)
         rules = [rule for source in self._sources for rule in source.rules]
         self._share_table = any(rule.applies == "shares" or "shares" in rule.exempt for rule in rules)
-        self._money = (
-            any(value.currency for value in self._parsed.values())
-            or any(rule.applies in ("all", "currency") and rule.scale != 1 for rule in rules)
-        )  # fmt: skip
+        self._money = any(value.currency for value in self._parsed.values()) or any(
+            rule.applies in ("all", "currency") and rule.scale != 1
+            for source in self._sources
+            if source.place not in WIDE
+            for rule in source.rules
+        )
+        self._exempts_per_share = any("per share" in rule.exempt for rule in rules)
+        self._names_per_share = any(
+            unit_of_words(label) == "currency/share" for label in self.paths.labels if label is not None
+        )
+        self._exempts_rates = any(rule.exempt & {"ratio", "percent"} for rule in rules)
         self._row_periods = row_periods(self.paths.rows, context.calendar, self._hints)
         self._row_years = [
             next((text for text in path if _YEAR_HEADING.fullmatch(text)), None) for path in self.paths.rows
@@ -140,7 +159,10 @@ class TableReader:
         if value.looks_like_year and self._is_year(column, path, label):
             return Finding("text", reason="a year")
         unit, told_by = self._unit(value, row, column, path)
-        scale, source = applied_scale(value, unit, told_by, self._near(row, column), self._sources)
+        near = self._near(row, column)
+        scale, source = applied_scale(value, unit, told_by, near, self._sources, self._money, label or "")
+        if scale > 1 and unit != "shares" and self._counts_shares(value, scale, row, path):
+            unit, scale, source = "shares", 1.0, f"too large for {source}"
         if unit is None and self._money and not value.percent:
             unit = "currency"
         money = unit in ("currency", "currency/share")
@@ -163,10 +185,15 @@ class TableReader:
 
     def _find_sources(self, before: PreviousTable | None) -> tuple[Source, ...]:
         table, found = self.table, []
-        heads = [cell.text for cell in table.cells if cell.row < table.header_rows and only_scale(cell.text)]
         found.append(Source("stub header", find_scale(self.paths.headers.stub)))
-        if len(set(heads)) == 1:
-            found.append(Source("header", find_scale(heads)))
+        # '2018 (in millions)' speaks of all columns where no other says anything else.
+        heads = [
+            cell.text for cell in table.cells if cell.row in self.paths.header_rows and scales_in(cell.text)
+        ]
+        if len({scales_in(head)[0].scale for head in heads}) == 1 and all(
+            not (bare := without_scale(head)) or only_period(bare) for head in heads
+        ):
+            found.append(Source("header", scales_in(heads[0])))
         caption = table.caption or ""
         # The nearest line counts first. A bracket may open on one line and close on the next.
         for rule in reversed(find_scale(table.above[-_UNITS_LINES:])):
@@ -211,10 +238,10 @@ class TableReader:
         if key not in self._near_cache:
             sources = []
             for place, label in enumerate(reversed(self.paths.rows[row])):
-                if rules := find_scale([label]):
+                if rules := scales_in(label):
                     sources.append(Source("heading" if place else "row label", rules))
             for header in reversed(self._column_paths[row][column]):
-                if rules := find_scale([header]):
+                if rules := scales_in(header):
                     sources.append(Source("column header", rules))
             if row in self._sections:
                 sources.append(self._sections[row])
@@ -225,13 +252,20 @@ class TableReader:
         self, value: ParsedValue, row: int, column: int, path: tuple[str, ...]
     ) -> tuple[Unit | None, str]:
         rows = self.paths.rows[row]
-        unit, told_by = find_unit(value, rows, path, self._share_table)
+        facts = self._columns[column]
+        unit, told_by = find_unit(value, rows, path, self._share_table, facts.amounts)
+        label = rows[-1] if rows else ""
+        if unit in (None, "currency") and is_per_unit(label, value):
+            return "currency/share", label
         if unit not in (None, "currency") or told_by:
             return unit, told_by
-        label = rows[-1] if rows else ""
-        facts = self._columns[column]
-        if is_split(label) and value.decimals == 2 and not value.grouped:
-            return "currency/share", label
+        if value.decimals == 2 and not value.grouped:
+            if is_split(label):
+                return "currency/share", label
+            if self._exempts_per_share and facts.whole >= 2 and not facts.other:
+                return "currency/share", "two decimals among whole amounts"
+            if self._names_per_share and facts.two >= 2 and not (facts.whole or facts.other):
+                return "currency/share", "two decimals throughout, as in a row per share"
         if unit is None and not self._money and self._share_table:
             return "shares", "shares only"
         if unit is None and value.decimals and not value.grouped:
@@ -239,7 +273,18 @@ class TableReader:
                 return "percent", "signs in the column"
             if is_rate(label) and abs(value.number or 0) <= 100:
                 return "percent", label
+            if any(is_rate_like(words) for words in (*rows[-2:], *path)):
+                if row in facts.below_percent:
+                    return "percent", "sign above in the column"
+                if self._exempts_rates:
+                    return "ratio", label
         return unit, told_by
+
+    def _counts_shares(self, value: ParsedValue, scale: float, row: int, path: tuple[str, ...]) -> bool:
+        """Whether a number without a sign, in a row or column about stock, is too large for money."""
+        if value.currency or abs(value.number or 0) * scale < _MOST_EQUITY:
+            return False
+        return bool(_STOCK_WORDS.search(" ".join((*self.paths.rows[row], *path))))
 
     def _is_year(self, column: int, path: tuple[str, ...], label: str | None) -> bool:
         words = " ".join((*path, label or ""))
@@ -257,30 +302,6 @@ class TableReader:
                 return period
             period = None if _CHANGE.search(" ".join(path)) else self._stated
         return shifted(period, label, calendar)
-
-
-@dataclass(slots=True)
-class _ColumnFacts:
-    """What the numbers of a column have in common."""
-
-    numbers: int = 0
-    percent_first: bool = False
-    plain_thousands: bool = False
-
-
-def _column_facts(parsed: dict[tuple[int, int], ParsedValue]) -> dict[int, _ColumnFacts]:
-    facts: dict[int, _ColumnFacts] = {}
-    for (_, column), value in parsed.items():
-        found = facts.setdefault(column, _ColumnFacts())
-        if value.kind != "number" or value.number is None:
-            continue
-        if not found.numbers:
-            found.percent_first = value.percent
-        elif value.grouped or value.currency:
-            found.percent_first = False
-        found.numbers += 1
-        found.plain_thousands |= abs(value.number) >= 1000 and not value.grouped and not value.looks_like_year
-    return facts
 
 
 def _goes_on(table: Table, before: PreviousTable) -> bool:

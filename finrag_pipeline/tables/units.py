@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
-from finrag_pipeline.tables.values import ParsedValue
+from finrag_pipeline.tables.scale import without_scale
+from finrag_pipeline.tables.values import INVISIBLE, ParsedValue
 
 Unit = Literal["currency", "currency/share", "shares", "percent", "ratio", "count"]
 
@@ -15,7 +16,8 @@ _PER = r"per[\s-](?:[a-z]+[\s-]){0,3}?(?:shares?|units?|ads|adss|warrants?|optio
 _PER_SHARE = re.compile(
     rf"\b{_PER}|\beps\b|\b(?:exercise|conversion|strike|grant[\s-]date|closing|stock|share) prices?\b"
     r"|\bprices? paid\b|\bprice range\b|\b(?:grant|fair)[\s-](?:date )?(?:fair )?value per\b"
-    r"|grant[\s-]date fair values?$|\(in (?:u\.?s\.? )?dollars per share\)",
+    r"|grant[\s-]date fair values?$|\bweighted[\s-]average grant[\s-]date fair value"
+    r"|\(in (?:u\.?s\.? )?dollars per share\)",
     re.IGNORECASE,
 )
 # 'Shares used in computing earnings per share' counts shares.
@@ -35,11 +37,15 @@ _MONEY_PER_SHARE = re.compile(
     r"\b(?:earnings|income|loss|dividends?|price|value|eps|cost|proceeds|distributions?)\b", re.IGNORECASE
 )
 _DENOMINATOR = re.compile(
-    r"\bdenominator\b|^(?:weighted[\s-])?average\b.*\bshares\b|^shares used\b", re.IGNORECASE
+    r"\bdenominator\b|^(?:weighted[\s-])?average\b.*\bshares\b|^shares used\b"
+    r"|\banti-?dilutive\b",
+    re.IGNORECASE,
 )
-_NUMERATOR = re.compile(r"\bnumerator\b", re.IGNORECASE)
+_NUMERATOR = re.compile(
+    r"\bnumerator\b|^(?:net |adjusted )?(?:income|earnings|loss)\b.*\bused (?:in|to|for)\b", re.IGNORECASE
+)
 _SHARES_ALONE = re.compile(
-    r"^(?:(?:common|preferred|treasury|ordinary|restricted|class [a-z]) )?(?:shares?|stock options|options"
+    r"^(?:(?:common|preferred|treasury|ordinary|restricted|class [a-z]) )?(?:shares|stock options|options"
     r"|rsus|psus|stock awards"
     r"|share units|stock units|units|awards)(?: \([\w\s]+\)| purchased| repurchased| acquired| withheld)?$",
     re.IGNORECASE,
@@ -67,7 +73,7 @@ _COUNT = re.compile(
     r"|associates)\b(?! [a-z])"
     r"|\b(?:stores?|restaurants?|hotels?|clubs|aircraft|countries|locations|warehouses|facilities) (?:open"
     r"|at|opened|closed|operated)\b"
-    r"|\bstores?$|\bstore count\b|\bdeliveries$|\b(?:in|of) (?:years|months|days|weeks)\b|\(years\)"
+    r"|\bstores$|\bstore count\b|\bdeliveries$|\b(?:in|of) (?:years|months|days|weeks)\b|\(years\)"
     r"|\(days\)|\(months\)|\(weeks\)"
     r"|\b(?:expected|contractual|remaining|average|useful|estimated) (?:\w+ ){0,3}?(?:life|lives|term"
     r"|terms)\b(?! loans?)"
@@ -95,7 +101,17 @@ _MONEY_OF = re.compile(
 _QUOTED = re.compile(r"\(?[$€£¢]\s?[\d.,]+\s*(?:cents )?(?:per|a)\b[^)]*\)?", re.IGNORECASE)
 _PAR = re.compile(r"\bpar value\b(?!.*\d,\d)", re.IGNORECASE)
 _EXCESS = re.compile(r"\bexcess\b|\bcapital\b", re.IGNORECASE)
+_PRICE = re.compile(r"\bprices?\b|\bfair value\b", re.IGNORECASE)
+_EPS = re.compile(r"\beps\b", re.IGNORECASE)
+_UNFINISHED = re.compile(r"\b(?:of|per|average|for|exercise|grant|date|as)$|-$", re.IGNORECASE)
+_RATE_LIKE = re.compile(
+    r"\b(?:rates?|ratios?|yields?|margins?|returns?|percentage)\b|\bto (?:average|period|total|net"
+    r"|retained)\b",
+    re.IGNORECASE,
+)
+_PER_UNIT = re.compile(r"\bper (?!cent)[a-z]", re.IGNORECASE)
 _LARGEST_RATIO = 1000
+_MOST_PER_SHARE = 10
 _SPLIT = re.compile(
     r"^(?:basic|diluted|assuming dilution|basic and diluted|(?:continuing|discontinued) operations)\b",
     re.IGNORECASE,
@@ -112,7 +128,7 @@ def unit_of_words(words: str) -> Unit | None:
     """
     if not words or words.isdigit() or _NUMERATOR.search(words):
         return None
-    words = _QUOTED.sub("", words)
+    words = _QUOTED.sub("", without_scale(words.translate(INVISIBLE)))
     if _STOCK_VALUE.search(words):
         return "currency"
     shares = _SHARES.search(words)
@@ -137,9 +153,7 @@ def column_unit(words: str) -> Unit | None:
     """Unit of a column header; a header such as 'Shares' or 'Amount' decides alone."""
     if not words:
         return None
-    bare = re.sub(
-        r"\s*\((?:in )?(?:thousands|millions|billions)\)|[*†]|\(\d\)", "", words, flags=re.IGNORECASE
-    ).strip(" :,")
+    bare = re.sub(r"[*†]|\(\w\)", "", without_scale(words)).strip(" :,")
     if _SHARES_ALONE.match(bare):
         return "shares"
     unit = unit_of_words(words)
@@ -149,6 +163,16 @@ def column_unit(words: str) -> Unit | None:
 def is_rate(label: str) -> bool:
     """Whether a label names a rate or a yield: a number with decimals may be per cent."""
     return bool(_RATE.search(label))
+
+
+def is_rate_like(label: str) -> bool:
+    """Whether a label may name a rate: a yield, a margin, something to something else."""
+    return bool(_RATE_LIKE.search(label))
+
+
+def is_per_unit(label: str, value: ParsedValue) -> bool:
+    """Whether a row shows money per thing, such as 'Revenue per membership', rather than a sum."""
+    return value.decimals == 2 and not value.grouped and bool(_PER_UNIT.search(_QUOTED.sub("", label)))
 
 
 def is_split(label: str) -> bool:
@@ -162,7 +186,11 @@ def scales_with_table(words: str) -> bool:
 
 
 def find_unit(
-    value: ParsedValue, row_path: Sequence[str], column_path: Sequence[str], share_table: bool = False
+    value: ParsedValue,
+    row_path: Sequence[str],
+    column_path: Sequence[str],
+    share_table: bool = False,
+    amounts: bool = False,
 ) -> tuple[Unit | None, str]:
     """Unit of a number, and the words that told.
 
@@ -174,6 +202,7 @@ def find_unit(
         row_path: headings above the row, outermost first, then its label.
         column_path: column headers, outermost first.
         share_table: the table tells shares apart, so that a row labelled 'Shares' counts them.
+        amounts: the column holds amounts of money or numbers in thousands, so it is not one of per cent.
 
     Returns:
         None with '' where nothing names a unit: money, if the table is one of money.
@@ -187,11 +216,17 @@ def find_unit(
     if value.word and value.factor is None:
         return "count", value.word
     weak: tuple[Unit, str] | None = None
-    for header in reversed(column_path):
+    for place in range(len(column_path) - 1, -1, -1):
+        header = column_path[place]
         unit = column_unit(header)
-        if unit is None or (value.currency and unit not in ("currency", "currency/share")):
+        if unit in (None, "currency") and place and _UNFINISHED.search(column_path[place - 1]):
+            # 'Total number of' over 'shares purchased' is one header on two lines.
+            header = f"{column_path[place - 1]} {header}"
+            unit = column_unit(header)
+        if unit is None or not _fits(unit, value, header) or (unit == "percent" and amounts):
             continue
-        if unit == "ratio" and (value.grouped or abs(value.number or 0) >= _LARGEST_RATIO):
+        if unit == "currency/share" and value.grouped and not (value.decimals or _PRICE.search(header)):
+            # A header that leaked from the column beside it.
             continue
         if unit != "currency":
             return unit, header
@@ -202,13 +237,30 @@ def find_unit(
             unit = "shares"
         if unit is None and value.decimals >= 2 and _PAR.search(label) and not _EXCESS.search(label):
             unit = "currency/share"
-        if unit is None or (value.currency and unit not in ("currency", "currency/share")):
+        if unit is None or not _fits(unit, value, label):
             continue
+        if unit == "shares" and value.decimals == 2 and abs(value.number or 0) < _MOST_PER_SHARE:
+            # What shares add to earnings per share, under a heading that says so.
+            above = next((text for text in row_path[:-1] if unit_of_words(text) == "currency/share"), None)
+            if above:
+                return "currency/share", above
         if place == 0 or _heading_counts(unit, value, row_path[-1]):
             return unit, label
     if weak:
         return weak
     return ("currency", "") if value.currency else (None, "")
+
+
+def _fits(unit: Unit, value: ParsedValue, words: str) -> bool:
+    """Whether a number can be what the words name."""
+    if value.currency and unit not in ("currency", "currency/share"):
+        return False
+    if unit == "ratio":
+        return not value.grouped and abs(value.number or 0) < _LARGEST_RATIO
+    if unit == "currency/share" and value.grouped and not value.decimals:
+        # 'EBITDA, net income and EPS' heads amounts as well.
+        return not _EPS.search(words)
+    return True
 
 
 def _heading_counts(unit: Unit, value: ParsedValue, label: str) -> bool:

@@ -85,8 +85,12 @@ _MEASURE = r"years?|yrs?\.?|months?|mos\.?|days?|weeks?|hours?"
 
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−﹘﹣－─", "-"))
 _SPACES = str.maketrans(dict.fromkeys("\xa0\u2007\u2008\u2009\u200a\u202f\u3000\t\n\r", " "))
-_INVISIBLE = str.maketrans(dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad", ""))
-_TABLE = _DASHES | _SPACES | _INVISIBLE
+_MARKS = (
+    "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff\u00ad"
+)
+INVISIBLE = str.maketrans(dict.fromkeys(_MARKS, ""))
+"""Drops soft hyphens, joiners and marks of direction."""
+_TABLE = _DASHES | _SPACES | INVISIBLE
 _ODD = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]|\\(cid:\\d+\\)")
 _DASH_CELL = re.compile(
     rf"(?P<before>{CURRENCY_PATTERN})?\s*(?:-{{1,4}}|\(\s*-{{1,3}}\s*\))\s*(?P<mark>%|{CURRENCY_PATTERN}|x)?"

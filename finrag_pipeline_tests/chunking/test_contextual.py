@@ -180,6 +180,8 @@ def test_who_reports_on_what(filing: dict[str, Any], line: str) -> None:
         ("Item 7. Management's Discussion", True),
         ("NOTE 12 — DEBT", True),
         ("Liquidity and Capital Resources", True),
+        ("3. Leases", True),
+        ("2022. Income from operations was $13.4 million.", False),
         ("We sell bonds.", False),
         ("Revenue 1,577 1,373", False),
         ("and the other matters", False),

@@ -19,18 +19,18 @@ def vectors(pipeline: Pipeline, filing: str) -> int:
     return open_chunk_index(pipeline.lake, encoder, pipeline.settings).count(filing)
 
 
-def test_a_new_filing_becomes_four_assets_with_metadata(pipeline: Pipeline, tmp_path: Path) -> None:
+def test_a_new_filing_becomes_its_assets_with_metadata(pipeline: Pipeline, tmp_path: Path) -> None:
     filing = pipeline.accept(small_filings.annual_report(tmp_path / "ALDER_2021_10K.pdf", "Alder Corp", 2021))
     result = pipeline.index(filing)
 
     assert result.success
     found = made(result)
-    assert list(found) == list(PER_FILING)
+    assert set(found) == set(PER_FILING)
     for asset in found.values():
         assert asset.partition == filing
         assert asset.metadata["cache"] == "miss" and asset.metadata["cache_hits"] == 0
         assert asset.metadata["seconds"] > 0
-        assert asset.metadata["rows"] == asset.metadata["dagster/partition_row_count"] > 0
+        assert asset.metadata["rows"] == asset.metadata["dagster/partition_row_count"]
         assert asset.metadata["fingerprint"] == asset.version
     assert found["filings"].metadata["pages"] == found["filing_pages"].metadata["rows"] == 3
     assert found["filings"].metadata["form"] == "10-K"
@@ -50,6 +50,13 @@ def test_a_new_filing_becomes_four_assets_with_metadata(pipeline: Pipeline, tmp_
         "filing_chunks:within_token_limit": True,
         "filing_chunks:not_empty": True,
         "chunk_index:complete": True,
+        "page_tables:values_have_a_scale": True,
+        "statement_facts:primary_statements_found": False,
+        "statement_facts:balance_sheet_balances": True,
+        "statement_facts:identities_hold": True,
+        "contextual_chunks:within_token_limit": True,
+        "contextual_chunks:not_empty": True,
+        "contextual_index:complete": True,
     }
     for asset in PER_FILING:
         entry = pipeline.lake.ledger_entry(asset, filing)
@@ -79,6 +86,11 @@ def test_what_is_fresh_is_not_made_again_and_what_changed_is(pipeline: Pipeline,
         "filing_pages": "hit",
         "filing_chunks": "miss",
         "chunk_index": "miss",
+        # Tables and context-aware chunks do not depend on the length of the fixed ones.
+        "page_tables": "hit",
+        "statement_facts": "hit",
+        "contextual_chunks": "hit",
+        "contextual_index": "hit",
     }
     assert made(rechunked)["filing_chunks"].metadata["longest_chunk_tokens"] <= 24
     assert made(rechunked)["filing_chunks"].metadata["rows"] > made(first)["filing_chunks"].metadata["rows"]

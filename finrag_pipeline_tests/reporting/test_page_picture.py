@@ -42,7 +42,7 @@ def test_each_thing_has_its_colour() -> None:
     assert _has(plain, HEADER)
     assert _has(plain, UNREADABLE)
     assert not _has(plain, FACT)
-    fact = {"x0": 20, "y0": 60, "x1": 60, "y1": 72, "concept": "Assets"}
+    fact = {"x0": 20, "y0": 60, "x1": 60, "y1": 72, "concept": "Assets", "table": 0, "row": 1, "column": 1}
     assert _has(draw_page(_blank(), DPI, cells, [fact]), FACT)
 
 

@@ -208,7 +208,7 @@ class TestChunkings:
             assert {hit.chunk_id for hit in hits} <= set(contextual.chunk_ids)
             assert any("/x" in hit.chunk_id for hit in hits)
 
-    @pytest.mark.parametrize("stage", ["bm25", "dense", "hybrid_rrf"])
+    @pytest.mark.parametrize("stage", ["bm25", "dense"])
     def test_kinds_are_filtered_before_the_ranking(self, indexed: IndexedLake, stage: str) -> None:
         rows_only = Corpus(
             indexed.lake, indexed.filings, indexed.settings, indexed.encoder, CONTEXTUAL, ("table_row",)

@@ -212,7 +212,7 @@ def annual_report() -> list[str]:
             "Consolidated Statements of Comprehensive Income",
             [("Net income", "100", "75"), ("Other comprehensive income",), ("Currency translation", "4", "3"),
              ("Pension adjustments", "2", "1"), ("Unrealized gains on securities", "1", "2"),
-             ("Comprehensive income", "107", "81")],
+             ("Total other comprehensive income", "7", "6"), ("Comprehensive income", "107", "81")],
         ),
         page_text("Consolidated Statements of Cash Flows", FLOWS, ["Madeup Company"]),
         f"Notes to Consolidated Financial Statements\nNote 1. Basis of Presentation\n{prose}",

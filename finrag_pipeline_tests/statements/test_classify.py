@@ -3,7 +3,14 @@ import pytest
 from finrag_pipeline.statements.classify import classify_pages
 from finrag_pipeline.statements.page_evidence import PRIMARY_KINDS
 from finrag_pipeline_tests.statements.books import (
-    FLOWS, INCOME, POSITION, PROSE, annual_report, page_tables, page_text, table,
+    FLOWS,
+    INCOME,
+    POSITION,
+    PROSE,
+    annual_report,
+    page_tables,
+    page_text,
+    table,
 )  # fmt: skip
 
 

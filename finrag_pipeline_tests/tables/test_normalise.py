@@ -248,3 +248,103 @@ def test_any_grid_is_read_without_error_and_nothing_is_invented(rows, header_row
                 assert abs(row["value"] - row["printed"] * row["scale"]) <= 1e-6 * abs(row["value"]) + 1e-9
         elif row["kind"] in ("text", "missing"):
             assert row["reason"]
+
+
+def test_the_scale_of_the_filing_does_not_turn_lists_into_amounts() -> None:
+    context = filing_context({}, ["Unless otherwise noted, all amounts in the tables are in thousands."])
+    row = cells(make_table([["Exhibit", "Number"], ["By-laws", "10.31"]]), context=context)[0, 1, 1]
+    assert (row["value"], row["unit"], row["scale"]) == (10.31, None, 1.0)
+
+
+def test_rates_below_a_sign_and_rates_that_the_scale_exempts() -> None:
+    table = make_table(
+        [
+            ["(in millions, except ratios)", "2018"],
+            ["Loans", "$ 5,000"],
+            ["Net charge-off rate", "0.25 %"],
+            ["Allowance to total loans", "1.16"],
+        ]
+    )
+    row = cells(table)[0, 3, 1]
+    assert (row["unit"], row["value"]) == ("percent", 0.0116)
+    bare = make_table(
+        [["(in millions, except ratios)", "2018"], ["Loans", "$ 5,000"], ["Allowance to total loans", "1.16"]]
+    )
+    row = cells(bare)[0, 2, 1]
+    assert (row["unit"], row["value"]) == ("ratio", 1.16)
+
+
+def test_money_per_thing_and_impossible_sums() -> None:
+    table = make_table(
+        [
+            ["(in thousands)", "2018"],
+            ["Revenue per membership", "$10.17"],
+            ["Still to be bought", "$ 3,292,882,444,000"],
+        ]
+    )
+    found = cells(table)
+    assert (found[0, 1, 1]["value"], found[0, 1, 1]["unit"]) == (10.17, "currency/share")
+    assert found[0, 2, 1]["scale"] == 1.0
+    assert found[0, 2, 1]["scale_source"].startswith("too large for")
+
+
+def test_abbreviations_that_the_scale_exempts() -> None:
+    table = make_table(
+        [["(dollars in millions, except ARPA)", "2018"], ["Revenue", "$ 5"], ["Postpaid ARPA", "$ 117.45"]]
+    )
+    found = cells(table)
+    assert (found[0, 1, 1]["scale"], found[0, 2, 1]["scale"]) == (1e6, 1.0)
+
+
+def test_shares_printed_among_amounts_in_millions() -> None:
+    table = make_table(
+        [
+            ["(Dollars in millions)", "2018"],
+            ["Common stock", "$ 9"],
+            ["Treasury stock", ""],
+            ["Reacquired stock", "22,602,748"],
+        ]
+    )
+    row = cells(table)[0, 3, 1]
+    assert (row["unit"], row["value"]) == ("shares", 22602748.0)
+
+
+def test_a_date_in_the_stub_is_the_period_of_the_table() -> None:
+    row = cells(make_table([["June 30, 2018 (in millions)", "Level 1"], ["Funds", "$ 5"]]))[0, 1, 1]
+    assert (row["period_kind"], row["period_end"], row["value"]) == ("instant", dt.date(2018, 6, 30), 5e6)
+
+
+def test_two_decimals_among_whole_amounts_are_per_share() -> None:
+    rows = [
+        ["(in millions, except per share data)", "2018"],
+        ["Net income", "$ 5,000"],
+        ["Tax", "12"],
+        ["From operations", "$ 1.77"],
+    ]
+    row = cells(make_table(rows))[0, 3, 1]
+    assert (row["unit"], row["value"]) == ("currency/share", 1.77)
+    # Amounts with decimals of their own are left alone.
+    rows = [
+        ["(in millions, except per share data)", "2018"],
+        ["Net income", "$ 5,000.5"],
+        ["Tax", "12.1"],
+        ["Other", "1.77"],
+    ]
+    assert cells(make_table(rows))[0, 3, 1]["value"] == 1.77e6
+
+
+def test_two_decimals_throughout_beside_a_row_per_share() -> None:
+    rows = [["(in millions)", "2018"], ["Diluted earnings per share", "$ 5.10"], ["Restructuring", "0.12"]]
+    row = cells(make_table(rows))[0, 2, 1]
+    assert (row["unit"], row["value"]) == ("currency/share", 0.12)
+
+
+def test_a_scale_beside_one_date_holds_for_all_columns() -> None:
+    table = make_table(
+        [["", "December 31, 2018", "December 31, 2017 (in millions)"], ["Assets", "$ 5", "$ 4"]]
+    )
+    row = cells(table)[0, 1, 1]
+    assert (row["scale"], row["scale_source"]) == (1e6, "header: (in millions)")
+    # Beside a quantity it holds for that column only.
+    table = make_table([["", "Amount", "Shares (in millions)"], ["Bought back", "$ 5", "4"]])
+    assert cells(table)[0, 1, 1]["scale"] == 1.0

@@ -130,3 +130,21 @@ def test_headers_of_the_page_before_by_number_and_by_position() -> None:
     # A column less: the remaining one stands below 2018.
     fewer = read_paths(make_table([["Taxes", "3"]], header_rows=0, continues=True), before)
     assert fewer.headers.paths == ((), ("2018",))
+
+
+def test_a_header_beside_its_numbers_moves_over_them() -> None:
+    paths = read_paths(
+        make_table([["", "2019", "", "2018"], ["Cash", "", "$ 5", "$ 4"], ["Debt", "", "6", "7"]])
+    )
+    assert paths.headers.paths == ((), (), ("2019",), ("2018",))
+
+
+def test_a_header_alone_below_others_keeps_to_its_column() -> None:
+    rows = [
+        ["", "Shares", "", "Value"],
+        ["", "", "per share", ""],
+        ["", "2018", "2018", "2018"],
+        ["Series A", "5", "0.5", "7"],
+    ]
+    paths = read_paths(make_table(rows, header_rows=3))
+    assert paths.headers.paths[1:] == (("Shares", "2018"), ("per share", "2018"), ("Value", "2018"))

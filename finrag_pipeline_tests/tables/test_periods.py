@@ -183,3 +183,13 @@ def test_any_headers_are_parsed_without_error(path: list[str], hints: list[str])
         period = parse_periods(path, calendar, hints)
         if period and period.start:
             assert period.start <= period.end
+
+
+def test_sales_below_the_last_day_of_a_year_are_those_of_the_year() -> None:
+    on_the_day = parse_periods(["June 30, 2016"], JUNE)
+    assert shifted(on_the_day, "Net sales", JUNE) == Period(
+        "duration", day("2015-07-01"), day("2016-06-30"), 2016
+    )
+    assert shifted(on_the_day, "Inventories", JUNE) == on_the_day
+    quarter = parse_periods(["March 31, 2016"], JUNE)
+    assert shifted(quarter, "Net sales", JUNE) == quarter

@@ -15,6 +15,7 @@ from finrag_pipeline.tables.values import parse_value
         ("(in thousands)", 1e3, "all"),
         ("(In millions, except per share amounts)", 1e6, "all"),
         ("(Millions)", 1e6, "all"),
+        ("(In thousand)", 1e3, "all"),
         ("(Millions unless noted)", 1e6, "all"),
         ("Year Ended December 31 (Millions, except per share amounts)", 1e6, "all"),
         ("Millions", 1e6, "all"),

@@ -86,3 +86,33 @@ def test_par_value_is_per_share_and_capital_beyond_it_is_not() -> None:
 def test_large_numbers_under_ratios_are_money() -> None:
     assert unit("1,613,210", ["Risk-weighted assets"], ["Capital ratio"]) is None
     assert unit("15.0", ["Tier 1"], ["Capital ratio"]) == "ratio"
+
+
+def test_the_words_of_a_scale_name_no_unit() -> None:
+    assert unit("$ 26,268", ["Net sales"], ["2019 (in millions, except per share data)"]) == "currency"
+    assert unit("2,515", ["Net sales"], ["In millions, except per share"]) is None
+
+
+def test_a_header_on_two_lines_is_read_as_one() -> None:
+    assert unit("23,687", ["April"], ["Total number of", "shares purchased as part of plans"]) == "shares"
+
+
+def test_per_cent_in_a_header_does_not_hold_for_columns_of_amounts() -> None:
+    value = parse_value("689")
+    assert find_unit(value, ["Sales"], ["% Change", "2022"], amounts=True)[0] is None
+    assert find_unit(value, ["Sales"], ["% Change", "2022"])[0] == "percent"
+
+
+def test_invisible_characters_do_not_hide_words() -> None:
+    assert unit_of_words("\u200eEarnings per \u200eshare") == "currency/share"
+
+
+def test_two_whole_headers_are_not_joined() -> None:
+    headers = ["Total Number of Shares Purchased as Part of", "Average Price Paid Per Share"]
+    assert unit("173.26", ["October"], headers) == "currency/share"
+
+
+def test_what_shares_add_to_earnings_per_share() -> None:
+    heading = "Increase in earnings per share - diluted, due to:"
+    assert unit("0.08", [heading, "Shares of common stock outstanding"]) == "currency/share"
+    assert unit("592.5", [heading, "Shares of common stock outstanding"]) == "shares"

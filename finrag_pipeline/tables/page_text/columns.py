@@ -25,10 +25,12 @@ class Columns:
     Attributes:
         index: which number stands where; shape (rows, columns).
         cost: how unlike the columns are, and how oddly they would be written.
+        bands: heights of the bands of rows that were written one after another.
     """
 
     index: np.ndarray
     cost: float
+    bands: tuple[int, ...]
 
 
 def unlikeness(numbers: Sequence[Number]) -> np.ndarray:
@@ -66,12 +68,12 @@ def arrange(numbers: Sequence[Number], columns: int, thorough: bool = True) -> C
     rows = total // columns
     steps = _steps(numbers)
     if columns == 1:
-        return Columns(np.arange(total)[:, None], float(steps.stay[1:].sum()))
+        return Columns(np.arange(total)[:, None], float(steps.stay[1:].sum()), (rows,))
     cutter = Cutter(steps, columns)
-    index, cost = cutter.cut(nested=False)
+    bands, cost = cutter.cut(nested=False)
     if thorough and columns > 2 and cost > _PLAIN * rows * (columns - 1):
-        index, cost = cutter.cut(nested=True)
-    return Columns(index, cost)
+        bands, cost = cutter.cut(nested=True)
+    return Columns(np.concatenate(bands), cost, tuple(len(band) for band in bands))
 
 
 def _steps(numbers: Sequence[Number]) -> Steps:

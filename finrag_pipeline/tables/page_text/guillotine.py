@@ -48,8 +48,8 @@ class Cutter:
         for lag in range(1, total):
             self._lagged[lag, 1 : total - lag + 1] = np.cumsum(np.diagonal(steps.unlike, lag))
 
-    def cut(self, nested: bool) -> tuple[np.ndarray, float]:
-        """Which number stands where, shape (rows, columns), and the cost.
+    def cut(self, nested: bool) -> tuple[list[np.ndarray], float]:
+        """Bands from top to bottom, which number stands where in each, shape (rows, columns); the cost.
 
         Args:
             nested: also try bands within bands.
@@ -83,7 +83,7 @@ class Cutter:
                 pieces.append(self._nested_index(ways[kind - 1], row * columns, height))
             else:
                 pieces.append(_down(row * columns, columns, height))
-        return np.concatenate(pieces[::-1]), float(best[rows])
+        return pieces[::-1], float(best[rows])
 
     def _plain(self, start: np.ndarray, height: np.ndarray, columns: int, last: bool = True) -> np.ndarray:
         """Cost of bands written column by column, by first number and height; shapes broadcast."""

@@ -11,7 +11,8 @@ _HEADING = re.compile(
     (?:(?:current|non-?current|long-term|other)\s)?(?:assets|liabilities)
     | (?:liabilities|assets)\sand\s.*(?:equity|capital|deficit).*
     | (?:stock|share)(?:holders|owners)?[’']?\sequity
-    | (?:cash\sflows?\s[–—-]?\s?(?:from|used\sin|provided\sby)?\s?)?(?:operating|investing|financing)\sactivities
+    | (?:cash\sflows?\s[–—-]?\s?(?:from|used\sin|provided\sby)?\s?)?
+      (?:operating|investing|financing)\sactivities
     | (?:costs?\sand\s)?(?:operating\s)?(?:costs\sand\s)?expenses
     | (?:commitments\sand\s)?contingenc(?:y|ies)\b.* | mezzanine\sequity
     | adjustments\b.*\sto\s.* | net\schange\sin | non-?cash\sitems.*
@@ -22,8 +23,9 @@ _HEADING = re.compile(
 _WEAK_HEADING = re.compile(r"(?i)(?:net )?(?:revenues?|equity|sales)|interest (?:income|expense)")
 _TITLE = re.compile(
     r"""(?ix)
-    (?:condensed\s)?consolidated\s.*\b(?:statements?|sheets?)\b.* | balance\ssheets? | statements?\sof\s.*
-    | .*\b(?:inc|corp|corporation|company|plc|ltd|co|incorporated)[.]? | .*\sand\s(?:its\s)?(?:\w+\s)?subsidiar(?:y|ies)
+    .*\b(?:consolidated|condensed)\b.*\b(?:statements?|sheets?)\b.* | balance\ssheets?.* | statements?\sof\s.*
+    | .*\b(?:inc|corp|corporation|company|plc|ltd|co|incorporated)[.]?
+    | .*\sand\s(?:its\s)?(?:\w+\s)?subsidiar(?:y|ies)
     | (?:item|part)\s[\divx]+[a-z]?\b.* | notes\sto\s.* | .*\(?continued\)?
     """
 )
@@ -31,7 +33,7 @@ _SHARES = re.compile(r"(?i)(?:shares\s+)?(?:issued|outstanding|authorized|shares
 _TOTAL = re.compile(r"(?i)(?:sub)?total\b.*")
 _RESULT = re.compile(
     r"""(?ix)
-    (?:net\s(?:cash|income|loss|earnings|revenue|sales|\(?(?:increase|decrease)|change)|gross\s(?:profit|margin)
+    (?:consolidated\s)?(?:net\s(?:cash|income|loss|earnings|revenue|sales|\(?(?:increase|decrease)|change)|gross\s(?:profit|margin)
     | operating\s(?:income|profit|loss) | income | earnings | loss | profit | .*,?\s(?:[—–-]\s)?net$
     | balance | comprehensive\sincome | cash(?:,|\sand)\scash\sequivalents.*\s(?:end|beginning)).*
     """
@@ -85,15 +87,13 @@ def clues(text: str) -> LabelClues:
     plain = re.sub(r"\s*\((?:see )?notes? [^)]*\)|\s*\([a-z0-9]{1,2}\)", "", text).strip().rstrip("*")
     letters = [letter for letter in plain if letter.isalpha()]
     total, result = bool(_TOTAL.match(plain)), bool(_RESULT.match(plain))
-    title = bool(_TITLE.fullmatch(plain)) and not total
+    title = bool(_TITLE.fullmatch(plain)) and not (total or result)
     take, skip = 0.0, 2.5
     if not letters:
         take, skip = 1.5, 0.5
     elif plain.endswith(":"):
         take, skip = 4.0, 0.0
-    elif title:
-        take, skip = 3.5, 0.1
-    elif not total and _HEADING.fullmatch(plain):
+    elif title or (not total and _HEADING.fullmatch(plain)):
         take, skip = 3.5, 0.1
     elif _WEAK_HEADING.fullmatch(plain):
         take, skip = 0.5, 1.5

@@ -22,18 +22,22 @@ _ATOM = re.compile(
     re.VERBOSE,
 )
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_MONTHS = (
-    "january february march april may june july august september october november december jan feb mar apr "
-    "jun jul aug sept sep oct nov dec"
-).split()
-_PERIOD_WORDS = frozenset(
-    _MONTHS
-    + (
-        "year years ended ending end fiscal month months week weeks quarter quarters quarterly three six nine "
-        "twelve thirteen twenty-six thirty-nine fifty-two fifty-three first second third fourth as of at for "
-        "the and to through period periods unaudited audited restated adjusted revised day days half"
-    ).split()
-)
+# fmt: off
+_MONTHS = [
+    "january", "february", "march", "april", "may", "june", "july", "august",
+    "september", "october", "november", "december", "jan", "feb", "mar", "apr", "jun",
+    "jul", "aug", "sept", "sep", "oct", "nov", "dec",
+]
+_PERIOD_WORDS = frozenset([
+    *_MONTHS,
+    "year", "years", "ended", "ending", "end", "fiscal", "month", "months",
+    "week", "weeks", "quarter", "quarters", "quarterly", "three", "six", "nine",
+    "twelve", "thirteen", "twenty-six", "thirty-nine", "fifty-two", "fifty-three", "first", "second",
+    "third", "fourth", "as", "of", "at", "for", "the", "and",
+    "to", "through", "period", "periods", "unaudited", "audited", "restated", "adjusted",
+    "revised", "day", "days", "half",
+])
+# fmt: on
 _PERIOD_CORE = frozenset([*_MONTHS, "year", "years", "ended", "months", "weeks", "quarter", "fiscal"])
 _UNITS = re.compile(
     r"(?i)[(\[]?.*\b(?:in|amounts?|dollars|shares|u\.s\.)\b.*\b(?:millions?|thousands?|billions?)\b.*"
@@ -41,12 +45,13 @@ _UNITS = re.compile(
     r"|[(\[]unaudited[)\]]"
 )
 _NOTE = re.compile(
-    r"(?i)(?:see|refer to|the)\s+(?:the\s+)?(?:accompanying\s+)?notes?\b.*|see accompanying .*|the accompanying .*"
+    r"(?i)(?:see|refer to|the)\s+(?:the\s+)?(?:accompanying\s+)?notes?\b.*|(?:see|the) accompanying .*"
     r"|table of contents|.*\bare an integral part\b.*|.*\bform 10-[kq]$"
 )
 _UNFINISHED = re.compile(r"(?i).*(?:\b(?:and|of|to|the|for|in|on|by|from|or|with|at|than)|[,(—–&/])$")
 _LINKING = re.compile(r"[a-z]|(?:AND|OF|IN|TO|FOR|FROM|BY)$")
 _WORDS = ("label", "period", "note", "units")
+_STOCK = re.compile(r"(?i)(?:\S+ ){0,4}(?:stock|shares)\b.*\b(?:par|authorized|issued|outstanding|cost)\b")
 _PROSE_LENGTH = 95
 
 
@@ -100,8 +105,21 @@ def read_lines(text: str) -> list[Line]:
     lines: list[Line] = []
     for block, (start, block_lines) in enumerate(_blocks(text)):
         read = [_read(line, start + place, block) for place, line in enumerate(block_lines)]
-        lines += _joined(read)
+        joined = _joined(read)
+        if lines and _closes(lines[-1], joined[0]):
+            lines[-1] = replace(lines[-1], text=f"{lines[-1].text} {joined[0].text}")
+            joined = joined[1:]
+        lines += joined
     return lines
+
+
+def _closes(last: Line, line: Line) -> bool:
+    """Whether a line of the next block closes a parenthesis that the label before it left open."""
+    return (
+        last.kind == line.kind == "label"
+        and last.text.count("(") > last.text.count(")")
+        and line.text.count(")") > line.text.count("(")
+    )
 
 
 def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
@@ -244,11 +262,16 @@ def _joined(lines: list[Line]) -> list[Line]:
             joined.append(line)
             long.append(wide)
     return [
-        replace(line, kind="prose" if count > 1 or line.text.endswith((".", ";")) else "label")
+        replace(line, kind="prose" if _is_prose(line.text, count) else "label")
         if line.kind == "long"
         else line
         for line, count in zip(joined, long, strict=True)
     ]
+
+
+def _is_prose(text: str, long: int) -> bool:
+    """Whether a text with so many lines of full width is a paragraph, not a long label."""
+    return text.endswith((".", ";")) or (long > 1 and not (_STOCK.match(text) and long < 4))
 
 
 def _goes_on(last: Line, line: Line, long: int) -> bool:

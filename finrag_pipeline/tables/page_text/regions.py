@@ -63,7 +63,8 @@ def find_regions(lines: Sequence[Line], page: int) -> list[Region]:
             parts[-1].add(line)
     merged: list[Region] = []
     for part in parts:
-        if merged and part.numbers and not part.labels and merged[-1].labels and not merged[-1].numbers:
+        waiting = bool(merged) and bool(merged[-1].labels) and not merged[-1].numbers
+        if waiting and part.numbers and not any(feasible(part, count) for count in column_counts(part)):
             merged[-1].join(part)
         elif part.lines:
             merged.append(part)
@@ -72,10 +73,16 @@ def find_regions(lines: Sequence[Line], page: int) -> list[Region]:
 
 def column_counts(region: Region) -> list[int]:
     """How many columns the headers tell of, likeliest first; empty if they tell nothing."""
-    years = sum(len(line.numbers) for line in region.headers if line.kind == "year")
-    dated = [line for line in region.headers if line.kind == "period" and _WITH_YEAR.search(line.text)]
-    counts = [years, len(dated), years + len(dated)] if years else [len(dated)]
+    years = [number.text for line in region.headers if line.kind == "year" for number in line.numbers]
+    dates = sum(len(dates_of(line.text)) for line in region.headers if line.kind == "period")
+    counts = [len(years), dates, len(years) + dates, len(set(years))] if years else [dates]
     return [count for count in dict.fromkeys(counts) if 0 < count <= 12]
+
+
+def dates_of(text: str) -> list[str]:
+    """Headers of single columns in a period line: parts with one year each, set apart by white space."""
+    parts = re.split(r"\s{2,}", text.strip())
+    return parts if all(len(_WITH_YEAR.findall(part)) == 1 for part in parts) else []
 
 
 def feasible(region: Region, columns: int) -> bool:
@@ -116,21 +123,27 @@ def _rows(region: Region) -> bool:
 
 def _without_marks(lines: Sequence[Line]) -> list[Line]:
     """Without footnote marks: small numbers in blocks of their own between labels."""
-    kept = []
-    for place, line in enumerate(lines):
-        if line.kind == "label" and _MARK.fullmatch(line.text):
+    marks = [
+        bool(_MARK.fullmatch(line.text))
+        if line.kind == "label"
+        else line.kind == "numbers"
+        and len(line.numbers) == 1
+        and bool(_BARE.fullmatch(line.text))
+        and abs(line.numbers[0].value or 0.0) < 10
+        for line in lines
+    ]
+    kinds = [line.kind for line, mark in zip(lines, marks, strict=True) if not mark]
+    kept: list[Line] = []
+    passed = 0
+    for line, mark in zip(lines, marks, strict=True):
+        if not mark:
+            passed += 1
+            kept.append(line)
             continue
-        if line.kind == "numbers" and len(line.numbers) == 1 and _BARE.fullmatch(line.text):
-            alone = not any(
-                other.block == line.block
-                for other in lines[max(0, place - 1) : place + 2]
-                if other is not line and other.kind != "numbers"
-            )
-            around = [lines[near].kind for near in (place - 1, place + 1) if 0 <= near < len(lines)]
-            value = abs(line.numbers[0].value or 0.0)
-            if value < 10 and alone and around and all(kind in ("label", "prose", "note") for kind in around):
-                continue
-        kept.append(line)
+        # What stands before and after it, other marks aside.
+        around = kinds[max(0, passed - 1) : passed + 1]
+        if line.kind == "numbers" and not all(kind in ("label", "prose", "note") for kind in around):
+            kept.append(line)
     return kept
 
 
@@ -146,9 +159,19 @@ def _without_page_number(lines: list[Line], page: int) -> list[Line]:
     ]
     if not candidates:
         return lines
-    # The one nearest an end of the text, or to its own page.
-    ends = [place for place in candidates if place in (0, len(lines) - 1)]
-    drop = ends[-1] if ends else min(candidates, key=lambda place: abs(int(lines[place].text) - (page + 1)))
+
+    def oddness(place: int) -> tuple[bool, int, int]:
+        around = [lines[near].kind for near in (place - 1, place + 1) if 0 <= near < len(lines)]
+        # First the end of the text, then a place away from other numbers, then the nearest to the page's own.
+        return (
+            len(around) == 2,
+            around.count("numbers"),
+            abs(int(lines[place].text) - (page + 1)),
+        )
+
+    drop = min(candidates, key=oddness)
+    if oddness(drop)[1] == 2:
+        return lines  # among other numbers: it may be one of them
     return [line for place, line in enumerate(lines) if place != drop]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from finrag_pipeline.tables.page_text.lines import Line, Number
 _FAR = 1e6
 _LEADING = 2.5
 """Most that a label above the first row costs."""
-_NAMELESS, _NAMELESS_SUM = 4.0, 2.0
+_NAMELESS, _NAMELESS_SUM = 5.0, 3.0
 """Cost of a row that has no label; sums sometimes have none."""
 
 
@@ -26,11 +27,13 @@ class Alignment:
         label: which label each row has, -1 for none; shape (rows,).
         margin: how much more the next best label of each row would cost; shape (rows,).
         cost: of the whole.
+        sums: how many rows are the sum or difference of rows above them in every column.
     """
 
     label: np.ndarray
     margin: np.ndarray
     cost: float
+    sums: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +112,11 @@ def align(
         own = through[row, chosen[row]]
         others = np.delete(through[row], chosen[row])
         margin[row] = others.min() - own if len(others) else np.inf
-    return Alignment(chosen, margin, cost)
+    return Alignment(chosen, margin, cost, int(sums.sum()))
 
 
 def headings_by_context(labels: Sequence[str]) -> np.ndarray:
-    """Whether each label is a heading by what follows: its own total, or 'Basic' and 'Diluted'; (labels,)."""
+    """Whether each label is a heading by what follows, as its own total or 'Basic'; shape (labels,)."""
     plain = [re.sub(r"[^a-z ]", "", label.lower()).strip() for label in labels]
     found = np.zeros(len(plain), bool)
     for place, label in enumerate(plain):
@@ -121,12 +124,15 @@ def headings_by_context(labels: Sequence[str]) -> np.ndarray:
         own = place + 2 < len(plain) and f"total {label}" in plain[place + 2 : place + 16]
         shares = after in ("basic", "diluted") and label not in ("basic", "diluted")
         parts = label in ("basic", "diluted") and after.startswith(("continuing", "income from continuing"))
-        found[place] = bool(label) and (own or shares or parts)
+        counts = after.startswith("authorized")
+        then = plain[place + 2] if place + 2 < len(plain) else ""
+        per_share = "earnings per" in label and then.startswith("weighted")
+        found[place] = bool(label) and (own or shares or parts or counts or per_share)
     return found
 
 
 def _sweep(costs: _Costs) -> tuple[np.ndarray, np.ndarray, float]:
-    """Forward costs of each row having each label, (rows, labels); the best labels, -1 for none; their cost."""
+    """Cost of each row having each label so far, (rows, labels); the best labels, -1 for none; their cost."""
     height, count = costs.match.shape
     # Column 0 stands for no label used yet, column n for labels up to the n-th gone by.
     skipped = np.concatenate([[0.0], np.cumsum(costs.skip)])
@@ -156,23 +162,20 @@ def _sweep(costs: _Costs) -> tuple[np.ndarray, np.ndarray, float]:
         if label:
             options[label - 1] = before[label] + costs.on[row, label]
         if not label or before[0] + costs.first[label] <= options.min():
-            label = -1
-        else:
-            label = int(options.argmin())
-        if label < 0:
             break  # the rows above have no label
+        label = int(options.argmin())
     return labelled, chosen, cost
 
 
 def _steps(labels: Sequence[Line], rows: Sequence[Sequence[Number]]) -> tuple[np.ndarray, np.ndarray]:
     """Cost of going on to the next label, or over some, by whether blocks end there too; (rows, labels)."""
-    label_breaks = np.array([True, *(b.block != a.block for a, b in zip(labels, labels[1:], strict=False))])
+    label_breaks = np.array([True, *(b.block != a.block for a, b in pairwise(labels))])
     breaks = np.array(
         [
             True,
             *(
                 all(a.block != b.block for a, b in zip(above, below, strict=True))
-                for above, below in zip(rows, rows[1:], strict=False)
+                for above, below in pairwise(rows)
             ),
         ]
     )
@@ -221,31 +224,62 @@ def _match(found: Sequence[LabelClues], rows: Sequence[Sequence[Number]], sums: 
 
 
 def sums_above(rows: Sequence[Sequence[Number]]) -> np.ndarray:
-    """Whether each row is the sum of rows right above it, or their difference, in all columns; (rows,).
+    """Whether each row is the sum of rows above it, or one less those after it, in all columns; (rows,).
 
     Rows that a sum has taken in are replaced by it, so that totals of subtotals are found too.
     """
-    found = np.zeros(len(rows), bool)
+    return _sums(rows)[0]
+
+
+def contradicted(rows: Sequence[Sequence[Number]]) -> np.ndarray:
+    """Rows of groups that add up in some columns only: some number stands in a wrong column; (rows,)."""
+    return _sums(rows)[1]
+
+
+def agreement(rows: Sequence[Sequence[Number]]) -> float:
+    """How well rows go together: sums that hold, the two equal totals, signs of currency to the left of numbers."""
+    total, broken = _sums(rows)
+    odd = sum(row[-1].after for row in rows)
+    return (
+        float(total.sum()) - 0.5 * float(broken.any()) + 2.0 * (equal_rows(rows)[0] is not None) - 1.5 * odd
+    )
+
+
+def _sums(rows: Sequence[Sequence[Number]]) -> tuple[np.ndarray, np.ndarray]:
+    total, broken = np.zeros(len(rows), bool), np.zeros(len(rows), bool)
     values = np.array([[one.value or 0.0 for one in row] for row in rows])
     decimals = max((one.decimals for row in rows for one in row), default=0)
+    tolerance = 1.5 * 10.0 ** -max(decimals, 0)
     open_rows: list[int] = []
     for place in range(len(rows)):
-        if np.abs(values[place]).max() > 0 and open_rows:
-            above = values[open_rows]
-            tails = np.cumsum(above[::-1], axis=0)
-            close = (np.abs(tails - values[place]) <= 1.5 * 10.0 ** -max(decimals, 0)).all(1)
-            close[0] = False
-            hits = np.flatnonzero(close)
+        if len(open_rows) > 1 and np.abs(values[place]).max() > 0:
+            above = values[open_rows][::-1]
+            tails = np.cumsum(above, axis=0)
+            close = np.abs(tails - values[place]) <= tolerance
+            close |= np.abs(2 * above - tails - values[place]) <= tolerance
+            hits = np.flatnonzero(close[1:].all(1)) + 1
             if len(hits):
-                found[place] = True
+                total[place] = True
                 del open_rows[len(open_rows) - int(hits[0]) - 1 :]
-            elif len(open_rows) > 1:
-                gap = values[open_rows[-2]] - values[open_rows[-1]] - values[place]
-                if (np.abs(gap) <= 1.5 * 10.0 ** -max(decimals, 0)).all():
-                    found[place] = True
-                    del open_rows[-2:]
+            else:
+                partly = _partly(close, above, values[place], tolerance)
+                if partly:
+                    broken[[*open_rows[len(open_rows) - partly - 1 :], place]] = True
         open_rows.append(place)
-    return found
+    return total, broken
+
+
+def _partly(close: np.ndarray, above: np.ndarray, value: np.ndarray, tolerance: float) -> int:
+    """How far above the last row a sum begins that holds in some columns only; 0 if there is none.
+
+    Sums of a few small numbers hold by chance: at least two numbers have to be large.
+    """
+    large = np.abs(value) > 100 * tolerance
+    terms = np.cumsum(np.abs(above) > 20 * tolerance, axis=0) >= 2
+    some = (close & large & terms).any(1)
+    some[0] = False
+    hits = np.flatnonzero(some)
+    return int(hits[0]) if len(hits) else 0
 
 
 def equal_rows(rows: Sequence[Sequence[Number]]) -> tuple[int | None, int | None]:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 from finrag_pipeline.tables.page_text.columns import Columns, arrange
 from finrag_pipeline.tables.page_text.lines import Line, Number
 from finrag_pipeline.tables.page_text.regions import Region, column_counts
-from finrag_pipeline.tables.page_text.rows import align
+from finrag_pipeline.tables.page_text.rows import agreement, align, contradicted
 
-MARGIN = 0.6
+MARGIN = 0.9
 """A row whose next best label costs less than this more is left without numbers."""
-_WORST = 1.1
+_WORST = 1.3
+_TRUSTED, _TRUSTED_UNTOLD, _PER_SUM = 0.6, 0.4, 0.1
+_FEW = 2
+_MOST_TURNED, _MOST_BANDS = 4, 12
 """Unlikeness per row and pair of columns from which an arrangement is not believed."""
 
 
@@ -45,25 +49,52 @@ def solve(region: Region) -> Solved | None:
             arrangement = arrange(numbers, columns, thorough=prior == 0.0)
             if arrangement is None or _per_pair(arrangement) > _WORST:
                 continue
-            rows = [[numbers[place] for place in row] for row in arrangement.index]
+            rows = straightened(arrangement, numbers)
             alignment = align(region.labels, rows, max(one.line for one in numbers))
             if alignment is None:
+                continue
+            trusted = (_TRUSTED if prior < 0.3 else _TRUSTED_UNTOLD) + _PER_SUM * alignment.sums
+            if _per_pair(arrangement) > trusted:
                 continue
             cost = (arrangement.cost + alignment.cost) / len(rows) + prior
             cost += 0.5 * (len(region.numbers) - len(numbers))
             if best is None or cost < best.cost:
+                broken = contradicted(rows)
                 of_label = dict(zip(alignment.label.tolist(), range(len(rows)), strict=True))
                 solved = []
                 for place, label in enumerate(region.labels):
                     row = of_label.get(place)
                     if row is None:
                         solved.append(SolvedRow(label, ()))
-                    elif alignment.margin[row] < MARGIN:
+                    elif alignment.margin[row] < MARGIN or broken[row]:
                         solved.append(SolvedRow(label, (), unclear=True))
                     else:
                         solved.append(SolvedRow(label, tuple(rows[row])))
                 best = Solved(tuple(solved), columns, cost)
     return best
+
+
+def straightened(arrangement: Columns, numbers: Sequence[Number]) -> list[list[Number]]:
+    """Rows of numbers, with the columns of a band in another order where only then the rows add up.
+
+    A text may begin a band in the column in which it left the one above. The first band stays as it is.
+    """
+    rows = [[numbers[place] for place in row] for row in arrangement.index]
+    columns = arrangement.index.shape[1]
+    if len(arrangement.bands) < 2 or not 2 <= columns <= _MOST_TURNED or len(arrangement.bands) > _MOST_BANDS:
+        return rows
+    best = agreement(rows)
+    top = arrangement.bands[0]
+    for height in arrangement.bands[1:]:
+        kept = rows[top : top + height]
+        for order in list(permutations(range(columns)))[1:]:
+            turned = [[row[column] for column in order] for row in kept]
+            score = agreement([*rows[:top], *turned, *rows[top + height :]])
+            if score > best:
+                best = score
+                rows[top : top + height] = turned
+        top += height
+    return rows
 
 
 def _per_pair(arrangement: Columns) -> float:
@@ -76,9 +107,12 @@ def _counts(region: Region) -> Iterator[tuple[int, float]]:
     told = column_counts(region)
     for place, count in enumerate(told):
         yield count, 0.1 * place
-    for count in range(1, 7):
+    for count in range(2, 7):
         if count not in told:
-            yield count, 0.6 if told else 0.3
+            # One more than told is a column of changes.
+            yield count, 0.25 if count - 1 in told else 0.6 if told else 0.3
+    if 1 not in told and 0 <= len(region.labels) - len(region.numbers) <= _FEW:
+        yield 1, 0.6 if told else 0.3
 
 
 def _variants(numbers: Sequence[Number], columns: int) -> Iterator[list[Number]]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from finrag_pipeline.tables.model import Box, Cell, Table
 from finrag_pipeline.tables.page_text.labels import clues
 from finrag_pipeline.tables.page_text.lines import Line
-from finrag_pipeline.tables.page_text.regions import Region
+from finrag_pipeline.tables.page_text.regions import Region, dates_of
 from finrag_pipeline.tables.page_text.solve import Solved, SolvedRow
 
 NOWHERE = Box(0.0, 0.0, 0.0, 0.0)
@@ -18,9 +18,9 @@ _WITH_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 def build_table(region: Region, solved: Solved, page: int, detector: str) -> Table | None:
     """The table of a region, or None where no row has numbers that can be told."""
-    filled = [place for place, row in enumerate(solved.rows) if row.numbers]
-    if len(filled) < 2:
+    if sum(bool(row.numbers) for row in solved.rows) < 2:
         return None
+    filled = [place for place, row in enumerate(solved.rows) if row.numbers or row.unclear]
     first = filled[0]
     while (
         first
@@ -50,7 +50,7 @@ def build_table(region: Region, solved: Solved, page: int, detector: str) -> Tab
     titles = [line for line in above if clues(line).title] or [
         line for line in above if not line.startswith("(")
     ]
-    clear = len(filled) / max(1, len(filled) + len(problems))
+    clear = 1 - len(problems) / len(filled)
     return Table(
         page=page,
         detector=detector,
@@ -105,8 +105,10 @@ def _headers(lines: Sequence[Line], columns: int) -> list[list[tuple[int, str, i
             prefix = " ".join(one.text for one in dates)
             held = []
             singles += [f"{prefix} {number.text}".strip() for number in line.numbers]
-        elif _WITH_YEAR.search(line.text) and not held:
-            singles.append(line.text)
+        elif dates_of(line.text) and not held:
+            singles += dates_of(line.text)
+        elif _WITH_YEAR.search(line.text) and not dates_of(line.text):
+            continue  # several years in one phrase: a title
         else:
             held.append(line)
     if held:

@@ -110,8 +110,8 @@ class TatrDetector:
     def _crop(self, place: int, picture: np.ndarray, box: np.ndarray, score: float, sideways: bool) -> _Crop:
         height, width = picture.shape[:2]
         pad = self._settings.padding
-        left, top = max(0, int(box[0]) - pad), max(0, int(box[1]) - pad)
-        right, bottom = min(width, int(np.ceil(box[2])) + pad), min(height, int(np.ceil(box[3])) + pad)
+        left, top = max(0, round(box[0]) - pad), max(0, round(box[1]) - pad)
+        right, bottom = min(width, round(box[2]) + pad), min(height, round(box[3]) + pad)
         cut = picture[top:bottom, left:right]
         if sideways:  # turned clockwise, as in training
             cut = np.rot90(cut, k=-1)

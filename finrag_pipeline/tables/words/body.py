@@ -11,6 +11,7 @@ from statistics import median
 
 from finrag_pipeline.tables.words.columns import Columns
 from finrag_pipeline.tables.words.rows import VALUES, Line, Segment
+from finrag_pipeline.tables.words.tokens import MARK
 
 _OPEN_END = re.compile(
     r"(?:[,&/(–—-]|\b(?:of|and|or|the|for|in|to|from|on|by|with|at|as|per|net|a|an|than|before|after|under|its|our"
@@ -43,7 +44,9 @@ class Row:
         """Add the cells of a neighbouring row."""
         for column, segments in other.cells.items():
             own = self.cells.get(column, [])
-            self.cells[column] = [*segments, *own] if before else [*own, *segments]
+            first, second = (segments, own) if before else (own, segments)
+            # A footnote mark set on the line before its number still follows it.
+            self.cells[column] = sorted([*first, *second], key=lambda s: s.kind == MARK)
         self.spans.update({c: max(s, self.spans.get(c, 1)) for c, s in other.spans.items()})
         self.lines = [*other.lines, *self.lines] if before else [*self.lines, *other.lines]
 
@@ -79,28 +82,29 @@ def body_rows(lines: Sequence[Line], columns: Columns) -> list[Row]:
     figures = sum(line.values > (line.segments[0].kind in VALUES) for line in lines)
     # Lines of a cell are closer than rows; among texts, most lines may go on a cell.
     pitch = sorted(steps)[len(steps) // 2 if figures * 2 > len(lines) else len(steps) * 3 // 4]
+    widest = max((row.cells[0][-1].x1 for row in rows if 0 in row.cells), default=0.0)
     merged: list[Row] = [rows[0]]
     for step, above_line, line, row in zip(steps, lines, lines[1:], rows[1:], strict=False):
         above = merged[-1]
         tight = line.y0 - above_line.y1 < 0.3 * height and step < 1.05 * pitch
-        if tight and _goes_on(above, row, step / pitch, columns.labelled):
+        if tight and _goes_on(above, row, step / pitch, widest if columns.labelled else None):
             above.take(row, before=False)
         else:
             merged.append(row)
     return merged
 
 
-def _goes_on(above: Row, row: Row, step: float, labelled: bool) -> bool:
+def _goes_on(above: Row, row: Row, step: float, widest: float | None) -> bool:
     """Whether ``row`` is the rest of the row ``above``.
 
-    Args:
-        step: from centre to centre, in steps of the table's rows.
+    ``step`` is the way from centre to centre, in steps of the table's rows; ``widest`` is where labels end,
+    None where there are none.
     """
     textual = not any(s.is_value for cell in row.cells.values() for s in cell)
     known = all(column in above.cells for column in row.cells)
     if 0 not in row.cells and textual:
         return known
-    if not labelled:
+    if widest is None:
         return False
     if 0 not in row.cells:
         # Figures that stand between the two lines of their label.
@@ -119,8 +123,14 @@ def _goes_on(above: Row, row: Row, step: float, labelled: bool) -> bool:
     hanging = two.x0 > one.x0 + 2
     closer = step < 0.88
     if above.only_label():
-        return small or opened or (closer and two.x0 >= one.x0 - 1)
+        return small or opened or (closer and two.x0 >= one.x0 - 1 and _broken(one, two, widest))
     return small or (opened and hanging) or (closer and (hanging or opened))
+
+
+def _broken(one: Segment, two: Segment, widest: float) -> bool:
+    """Whether the first word of ``two`` had no room behind ``one``, in labels that reach to ``widest``."""
+    word = (two.x1 - two.x0) * len(two.text.split(" ", 1)[0]) / len(two.text)
+    return one.x1 + word > widest - 0.5 * (one.y1 - one.y0)
 
 
 def levels(rows: Sequence[Row], header_rows: int, labelled: bool) -> tuple[int, ...]:

@@ -16,11 +16,7 @@ _FURNITURE = re.compile(
 
 
 def is_furniture(line: Line, height: float) -> bool:
-    """Whether the line is a page header, footer or page number.
-
-    Args:
-        height: of the page in points; furniture stands in its outer tenth.
-    """
+    """Whether the line is a page header, footer or number, in the outer tenth of the page's ``height``."""
     outer = line.y1 < 0.1 * height or line.y0 > 0.88 * height
     return outer and bool(_FURNITURE.fullmatch(line.text.strip()))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 from statistics import median
 
 from finrag_pipeline.tables.words.rows import Line, Segment
@@ -32,19 +33,25 @@ class Columns:
 
     columns: list[Column]
     labelled: bool
+    _cores: list[float] = field(init=False)
+    _ends: list[float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._cores = list(accumulate((c.core for c in self.columns), max))
+        self._ends = list(accumulate((c.x1 for c in self.columns), max))
 
     def of(self, segment: Segment) -> tuple[int, int]:
         """First and last column that a segment of the body stands in."""
+        # Columns are disjoint and in order.
+        first = bisect_right(self._ends, segment.core)
+        stop = bisect_left(self._cores, segment.x1)
         hits = [
             (min(segment.x1, c.x1) - max(segment.core, c.core), i)
-            for i, c in enumerate(self.columns)
-            if segment.core < c.x1 and c.core < segment.x1
+            for i, c in enumerate(self.columns[first:stop], first)
         ]
         if not hits:
-            distance = [
-                (max(c.core - segment.x1, segment.core - c.x1), i) for i, c in enumerate(self.columns)
-            ]
-            nearest = min(distance)[1]
+            near = [i for i in (first - 1, first) if 0 <= i < len(self.columns)]
+            nearest = min(near, key=lambda i: max(self._cores[i] - segment.x1, segment.core - self._ends[i]))
             return nearest, nearest
         if segment.is_value or len(hits) == 1:
             best = max(hits)[1]

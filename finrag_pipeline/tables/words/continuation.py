@@ -9,6 +9,10 @@ from dataclasses import replace
 from finrag_pipeline.tables.model import PageWords, Table
 
 _CONTINUED = re.compile(r"\bcont(?:inued|['’]d|\.)", re.I)
+_PAGE_HEADING = re.compile(
+    r"\bnotes to\b|table of contents|\bform 10-|^\W*(?:index|part [iv]+|item \d+\w?)\b|^\W*\d*\W*$", re.I
+)
+_CLOSING = re.compile(r"\bnotes\b|\bcontinued\b|\bform 10-", re.I)
 
 
 def inherited_header(previous: Table, table: Table) -> list[int | None]:
@@ -63,13 +67,30 @@ def mark_continuation(
 
 
 def _goes_on(last: Table, first: Table, before: PageWords, page: PageWords) -> bool:
-    if not before.height or not page.height:
+    if not before.height or not page.height or _text_follows(last):
         return False
-    if any(_CONTINUED.search(text) for text in first.above) and last.columns == first.columns:
+    near = [text for text in first.above[-3:] if not _PAGE_HEADING.search(text)]
+    if last.columns == first.columns and any(_CONTINUED.search(text) for text in near):
         return True
-    if first.header_rows or first.columns > last.columns:
+    if first.header_rows:
+        # Headers are printed again, and nothing stands above them.
+        return not near and bool(_headers(first)) and _headers(first) == _headers(last)
+    if len(near) > 1 or any(_is_sentence(text) for text in near):
         return False
-    if len(first.above) > 2 or first.box.y0 > 0.3 * page.height or last.box.y1 < 0.6 * before.height:
+    if first.box.y0 > 0.3 * page.height or last.box.y1 < 0.6 * before.height:
         return False
-    columns = inherited_header(last, first)
-    return all(column is not None for column in columns)
+    matched = sum(column is not None for column in inherited_header(last, first))
+    return matched >= max(2, first.columns - 1, last.columns - 1) or matched == first.columns == last.columns
+
+
+def _text_follows(table: Table) -> bool:
+    """Whether running text comes after a table on its page."""
+    return any(_is_sentence(text) and not _CLOSING.search(text) for text in table.below)
+
+
+def _is_sentence(text: str) -> bool:
+    return len(text.split()) > (5 if text.endswith((".", ":")) else 12)
+
+
+def _headers(table: Table) -> list[str]:
+    return [cell.text for cell in table.cells if cell.header]

@@ -50,9 +50,12 @@ class WordsDetector:
 
 
 def detect_page(page: PageWords) -> list[Table]:
-    """Tables of one page, top to bottom; ``continues`` is left unset."""
+    """Tables of one page, top to bottom; ``continues`` is left unset.
+
+    A page whose text is unreadable (``needs_ocr``) has none: its cells would be invented.
+    """
     members = _usable(page)
-    if not len(members):
+    if page.needs_ocr or not len(members):
         return []
     tables = [table for zone in zones(page, members) for table in _zone_tables(page, zone)]
     return sorted(tables, key=lambda table: (table.box.y0, table.box.x0))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from finrag_pipeline.tables.words.intervals import Intervals
 from finrag_pipeline.tables.words.lexicon import is_period, is_title, is_units
 from finrag_pipeline.tables.words.rows import Line, Segment
 from finrag_pipeline.tables.words.tokens import DASH, NUMBER, TEXT, YEAR
@@ -43,7 +44,7 @@ class Group:
     Attributes:
         first, last: indices of the first and the last row.
         rows: how many rows of figures.
-        columns: intervals of the digits, in no order.
+        columns: intervals of the digits.
         left, right: edges of its rows.
         edge: where the columns of figures begin, currency signs included.
     """
@@ -51,7 +52,7 @@ class Group:
     def __init__(self, index: int, line: Line) -> None:
         self.first = self.last = index
         self.rows = 0
-        self.columns: list[tuple[float, float]] = []
+        self.columns = Intervals()
         self.left, self.right, self.edge = line.x0, line.x1, float("inf")
         self._labels = float("inf")
         self._lines: list[Line] = []
@@ -67,23 +68,15 @@ class Group:
             known, self._labels = self._labels, line.x0
             if known == float("inf") or known > line.x0 + line.height:
                 # Numbers taken for values so far may turn out to be labels.
-                self.columns, self.edge = [], float("inf")
+                self.columns, self.edge = Intervals(), float("inf")
                 for other in self._lines[:-1]:
                     self._take(other)
         self._take(line)
 
     def _take(self, line: Line) -> None:
         for segment in self.values(line):
-            low, high = segment.core, segment.x1
+            self.columns.add(segment.core, segment.x1)
             self.edge = min(self.edge, segment.x0)
-            kept = []
-            for x0, x1 in self.columns:
-                if x0 < high and low < x1:
-                    low, high = min(low, x0), max(high, x1)
-                else:
-                    kept.append((x0, x1))
-            kept.append((low, high))
-            self.columns = kept
 
     @property
     def bottom(self) -> float:
@@ -102,8 +95,11 @@ class Group:
         values = self.values(line)
         if not values:
             return 0.0
-        hits = sum(any(x0 < s.x1 and s.core < x1 for x0, x1 in self.columns) for s in values)
-        return hits / len(values)
+        return sum(self.under(segment) for segment in values) / len(values)
+
+    def under(self, segment: Segment) -> bool:
+        """Whether the segment stands under figures of the group."""
+        return self.columns.overlaps(segment.core, segment.x1)
 
 
 def is_year_row(line: Line, group: Group) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -9,6 +10,8 @@ from finrag_pipeline.tables.words.columns import Column
 from finrag_pipeline.tables.words.lexicon import is_period, is_units
 from finrag_pipeline.tables.words.rows import Line, Segment
 from finrag_pipeline.tables.words.tokens import YEAR
+
+_SERIES = re.compile(r"(?:level|stage|tier) \d|(?:first|second|third|fourth|1st|2nd|3rd|4th) quarter", re.I)
 
 
 @dataclass(slots=True)
@@ -26,9 +29,18 @@ class Header:
         """Its segments joined by single spaces."""
         return " ".join(part.text for part in self.parts)
 
+    @property
+    def in_series(self) -> bool:
+        """Whether it is one of a series that has a header of its own: a year, a quarter, a level."""
+        return self.parts[0].kind == YEAR or bool(_SERIES.match(self.text))
 
-def _spans(segments: Sequence[Segment], columns: Sequence[Column], leaf: bool) -> list[tuple[int, int]]:
-    """Columns that each segment of one line covers, as first and last."""
+
+def _spans(
+    segments: Sequence[Segment], columns: Sequence[Column], below: Sequence[Header | None]
+) -> list[tuple[int, int]]:
+    """Columns that each segment of a line covers, first and last; ``below`` are the headers found so far."""
+    # A line is a leaf while the columns have no headers yet.
+    leaf = all(header is None for header in below)
     count = len(columns)
     bases: list[tuple[int, int]] = []
     for segment in segments:
@@ -63,7 +75,9 @@ def _spans(segments: Sequence[Segment], columns: Sequence[Column], leaf: bool) -
     for place, (segment, (low, high)) in enumerate(zip(segments, bases, strict=True)):
         floor = spans[-1][1] + 1 if place else 0
         ceiling = bases[place + 1][0] - 1 if place + 1 < len(bases) else count - 1
-        spans.append(_widened(segment, (low, high), (min(floor, low), max(ceiling, high)), columns))
+        header = below[low]
+        wide = segment.kind == YEAR or is_period(segment.text) or (header is not None and header.in_series)
+        spans.append(_widened(segment, (low, high), (min(floor, low), max(ceiling, high)), columns, wide))
     return spans
 
 
@@ -72,16 +86,16 @@ def _widened(
     base: tuple[int, int],
     limits: tuple[int, int],
     columns: Sequence[Column],
+    wide: bool,
 ) -> tuple[int, int]:
     """The run of columns around ``base``, within ``limits``, over which the segment is centred.
 
     Headers that span columns are centred over them, and no wider. Of runs over which it is centred equally
-    well the widest is taken for a period, which hardly ever heads one column of several, else the narrowest
-    that holds the text.
+    well the widest is taken if ``wide`` (a period, or a text over one of a series of years, which hardly
+    ever heads one column of several), else the narrowest.
     """
     low, high = base
     centre, height = _centre(segment), segment.y1 - segment.y0
-    periodic = segment.kind == YEAR or is_period(segment.text)
     best, choice = (float("inf"), 0), base
     for a in range(low, max(limits[0], low - 12) - 1, -1):
         for b in range(high, min(limits[1], high + 12) + 1):
@@ -91,7 +105,7 @@ def _widened(
             after = segment.x1 - columns[b + 1].x0 if b + 1 < len(columns) else 0.0
             # In steps of 0.8 of the height: how far figures stand off the middle of their headers.
             cost = round((error + 2 * max(0.0, before, after)) / (0.8 * height))
-            width = a - b if periodic else b - a
+            width = a - b if wide else b - a
             if (cost, width) < best:
                 best, choice = (cost, width), (a, b)
     return choice
@@ -124,14 +138,12 @@ def find_headers(
                 stub.insert(0, segments.pop(0))
         if not segments or not figures:
             continue
-        # A line is a leaf while the columns it covers have no headers yet.
-        leaf = all(b is None for b in below)
         if len(segments) == 1 and len(figures) > 1 and is_units(segments[0].text):
             middle = (figures[0].x0 + figures[-1].x1) / 2
             if abs(_centre(segments[0]) - middle) < 2 * line.height:
                 found.append(Header(offset, len(columns) - 1, segments))
                 continue
-        spans = _spans(segments, figures, leaf)
+        spans = _spans(segments, figures, below[offset:])
         for segment, (low, high) in zip(segments, spans, strict=True):
             low, high = low + offset, high + offset
             under = {id(h): h for h in below[low : high + 1] if h is not None}

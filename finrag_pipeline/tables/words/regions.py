@@ -68,7 +68,7 @@ def head_of(lines: Sequence[Line], first_row: int, extent: Extent, floor: int) -
             s.x1 > edge - 0.5 * height and (place or (s.x0 + s.x1) / 2 > edge - 2.5 * height)
             for place, s in enumerate(segments)
         )
-        if alone and first.kind == TEXT and _is_body_label(line, extent, over, gap, height):
+        if alone and (first.kind == TEXT or not over) and _is_body_label(line, extent, over, gap, height):
             if first_row - top >= 6:
                 break
             top -= 1
@@ -155,9 +155,15 @@ def figure_regions(lines: Sequence[Line]) -> tuple[list[Region], list[tuple[int,
         floor = stop
         if _is_contents(lines[group.first : stop], group):
             contents.append((start, stop))
-        elif group.columns and (group.rows > 1 or start < body):
+        elif group.columns and (group.rows > 1 or (start < body and _is_row(lines[group.first]))):
             regions.append(Region(start, body, stop))
     return regions, contents
+
+
+def _is_row(line: Line) -> bool:
+    """Whether a line can be the only row of a table, rather than text that ends in a number."""
+    first = line.segments[0]
+    return line.values > 1 or first.kind != TEXT or first.words < 8
 
 
 def _first_label(lines: Sequence[Line], group: Group, floor: int) -> int:
@@ -168,7 +174,11 @@ def _first_label(lines: Sequence[Line], group: Group, floor: int) -> int:
         if below.y0 - line.y1 > 0.35 * line.height or line.listed or not is_label(line, group.edge):
             break
         goes_on = below.text[:1].islower() or below.x0 > line.x0 + 2
-        if not (goes_on or line.text.endswith(":")) or line.x0 < group.left - 2 or is_title(line.text):
+        if (
+            not (goes_on or line.text.endswith(":"))
+            or line.x0 < group.left - 3 * line.height
+            or is_title(line.text)
+        ):
             break
         first -= 1
     return first
@@ -188,12 +198,12 @@ def _tail_of(lines: Sequence[Line], group: Group, ceiling: int) -> int:
             break
         first, others = line.segments[0], line.segments[1:]
         if first.kind in (NUMBER, DASH) and not others:
-            fits = _under(first, group)
+            fits = group.under(first)
         elif gap < 0.35 * line.height and _hangs(line, lines[group.last]):
             fits = True
         elif others:
             fits = first.kind == TEXT and line.x0 < group.left + 2 * line.height and first.x1 < group.edge
-            fits = fits and all(_under(s, group) for s in others)
+            fits = fits and all(map(group.under, others))
         else:
             fits = (
                 first.kind == TEXT
@@ -205,11 +215,6 @@ def _tail_of(lines: Sequence[Line], group: Group, ceiling: int) -> int:
             break
         stop += 1
     return stop
-
-
-def _under(segment: Segment, group: Group) -> bool:
-    """Whether the segment stands under figures of the group."""
-    return any(x0 < segment.x1 and segment.core < x1 for x0, x1 in group.columns)
 
 
 def _hangs(line: Line, row: Line) -> bool:

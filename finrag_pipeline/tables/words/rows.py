@@ -107,6 +107,7 @@ def _gap_limits() -> np.ndarray:
     limits[YEAR, PREFIX] = -1
     limits[PREFIX, [NUMBER, DASH, PREFIX, YEAR]] = 40
     limits[MARK, [NUMBER, DASH, YEAR]] = 0.26
+    limits[MARK, PREFIX] = -1
     limits[LEADER, :] = limits[:, LEADER] = -1
     limits[LEADER, LEADER] = 60
     return limits
@@ -157,10 +158,9 @@ def _segment_kind(kinds: Sequence[int], texts: Sequence[str]) -> int:
         kind = kinds[0]
         return kind if kind in VALUES or kind in (MARK, LEADER) else TEXT
     seen = TEXT
-    if len(kinds) > 2 and kinds[0] in (NUMBER, YEAR):
+    if len(kinds) > 2 and kinds[0] in (NUMBER, YEAR) and (kinds[1] == DASH or texts[1] in ("to", "/")):
         # A range, such as '3 - 5' or '15 to 40 years'.
-        if kinds[1] == DASH or texts[1] in ("to", "–", "-", "/"):
-            kinds, texts = kinds[2:], texts[2:]
+        kinds, texts = kinds[2:], texts[2:]
     for place, kind in enumerate(kinds):
         if kind in VALUES:
             if seen and not (seen == DASH or kind == DASH):
@@ -175,11 +175,7 @@ def _segment_kind(kinds: Sequence[int], texts: Sequence[str]) -> int:
 
 
 def segment_lines(page: PageWords, members: np.ndarray) -> list[Line]:
-    """Lines of the words ``members`` of a page, top to bottom.
-
-    Args:
-        members: indices of the words, shape (n,).
-    """
+    """Lines of those words of a page whose indices are ``members``, shape (n,), top to bottom."""
     boxes = page.boxes[members].astype(np.float64)
     groups = group_lines(boxes)
     if not groups:

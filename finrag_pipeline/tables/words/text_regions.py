@@ -10,7 +10,7 @@ from finrag_pipeline.tables.words.rows import Line, Segment
 from finrag_pipeline.tables.words.tokens import TEXT
 
 _TOLERANCE = 3.0  # points between left edges of one column
-_SIGNED = re.compile(r"/s/|^by:?$|^by: |signature|[☐☒☑þ¨]", re.I)
+_SIGNED = re.compile(r"/s/|^by:?$|^by: |^\(?signatures?\)?:?$|_{5,}|[☐☒☑þ¨]", re.I)
 _COVER = re.compile(
     r"\((?:state|i\.?r\.?s|address|zip|commission|exact|former|registrant|area|employer|jurisdiction)",
     re.I,
@@ -106,9 +106,7 @@ def _fits(segment: Segment, anchors: Sequence[float], left: float, height: float
         upper = anchors[place + 1] if place + 1 < len(anchors) else float("inf")
         if anchor - _TOLERANCE <= segment.x0 <= anchor + 1.5 * height:
             return segment.x1 < upper + _TOLERANCE
-    if segment.x1 < anchors[0] - 1 and segment.x0 > left - 3 * height:
-        return True
-    return False
+    return segment.x1 < anchors[0] - 1 and segment.x0 > left - 3 * height
 
 
 def _qualified(lines: Sequence[Line], start: int, stop: int) -> Region | None:

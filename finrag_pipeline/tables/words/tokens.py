@@ -11,7 +11,7 @@ parenthesis that stands apart. SUFFIX: a per cent sign or a closing parenthesis 
 year, quarter or short date, which heads columns as often as it is a value. MARK: a footnote mark. LEADER: a
 row of dots that leads to a number."""
 
-_DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+"
+_DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+"
 _CURRENCY = r"(?:US|CA?|AU?|HK|NZ|R)?[$€£¥₹]|EUR|USD|GBP|CHF|JPY"
 _NUMBER = re.compile(
     rf"[(\[]?[-–−—+~<>≈±]?(?:{_CURRENCY})?[-–−+]?\(?(?:{_DIGITS})(?:[-–−](?:{_CURRENCY})?(?:{_DIGITS}))?"
@@ -60,7 +60,7 @@ UNITS = frozenset(
 def kind_of(word: str) -> int:
     """Kind of a word by itself."""
     first = word[0]
-    if first.isalpha() and first not in "nNQFCEUGJHARfyuq":
+    if first.isalpha() and first not in "nNQFCEUGJHARfyuqpb":
         return TEXT
     if _YEAR.fullmatch(word):
         return YEAR

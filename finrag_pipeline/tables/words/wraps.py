@@ -17,9 +17,9 @@ def settle_wrapped_numbers(lines: Sequence[Line]) -> None:
     """Mark as text, in place, each small number that completes the text above it."""
     for above, line in pairwise(lines):
         for place, segment in enumerate(line.segments):
-            if segment.kind == NUMBER and segment.words == 1 and _SMALL.fullmatch(segment.text):
-                if line.y0 - above.y1 < 0.8 * line.height and _completes(segment, above):
-                    line.segments[place] = segment._replace(kind=TEXT)
+            small = segment.kind == NUMBER and segment.words == 1 and _SMALL.fullmatch(segment.text)
+            if small and line.y0 - above.y1 < 0.8 * line.height and _completes(segment, above):
+                line.segments[place] = segment._replace(kind=TEXT)
 
 
 def _completes(segment: Segment, above: Line) -> bool:

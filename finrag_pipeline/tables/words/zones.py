@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from finrag_pipeline.tables.model import PageWords
@@ -13,8 +15,12 @@ _LEAST_GUTTER = 7.0  # points
 _LEAST_LINES = 5
 _LEAST_HEIGHT = 0.08  # of the page
 _MOST_STRETCHES = 3
-_INDENT = 25.0  # points
+_MOST_HEADERS = 5
+_INDENT = 40.0  # points
 _BULLETS = "•●■○▪◦"
+_DASHES = "–—-"
+_BREAK = 24.0  # points between lines of one column
+_TALL = 0.25  # of the page
 
 
 def zones(page: PageWords, members: np.ndarray) -> list[np.ndarray]:
@@ -24,8 +30,7 @@ def zones(page: PageWords, members: np.ndarray) -> list[np.ndarray]:
     lines on either side that begin at a common left edge with a word. (In a table, figures stand right of
     such a strip.)
 
-    Args:
-        members: indices of the words to divide, shape (n,).
+    ``members`` are the indices of the words to divide, shape (n,).
     """
     if len(members) < 40:
         return [members] if len(members) else []
@@ -83,33 +88,53 @@ def _columns_beside(
     if len(beyond) < 2 * _LEAST_LINES:
         return None
     edge = float(np.percentile(boxes[beyond, 0], 5)) + _INDENT
-    # The longest run of lines on the right that begin with a word near the gutter.
-    best: tuple[int, float, float] = (0, 0.0, 0.0)
-    run: list[tuple[float, float]] = []
-    missed = 0
-    for line in group_lines(boxes[beyond]):
-        first = beyond[line[0]]
-        if boxes[first, 0] < edge and _begins_text(page.words[members[first]]):
-            run.append((float(boxes[first, 1]), float(boxes[first, 3])))
-            missed = 0
-        else:
-            missed += 1
-            if missed > 2:
-                run = []
-        if len(run) > best[0]:
-            best = (len(run), run[0][0], run[-1][1])
-    if best[0] < _LEAST_LINES:
+    run = _text_run(page, members, boxes, beyond, edge)
+    if run is None:
         return None
-    _, upper, lower = best
+    upper, lower = run
     inner &= (centres > upper - 2) & (centres < lower + 2)
     on_left = inner & (boxes[:, 2] <= x)
     if _is_column(page, members[on_left]) and _is_column(page, members[inner & ~on_left]):
-        return upper - 2, lower + 2
+        # The left column may go on beside nothing.
+        return upper - 2, bottom if lower >= float(boxes[beyond, 3].max()) - 2 else lower + 2
     return None
 
 
-def _begins_text(word: str) -> bool:
-    return word in _BULLETS or kind_of(word) in (TEXT, MARK)
+def _text_run(
+    page: PageWords, members: np.ndarray, boxes: np.ndarray, beyond: np.ndarray, edge: float
+) -> tuple[float, float] | None:
+    """Upper and lower end of the lines right of a gutter that mostly begin with a word left of ``edge``."""
+    lines = []
+    for line in group_lines(boxes[beyond]):
+        places = beyond[line]
+        text = _begins_text([page.words[word] for word in members[places[:2]].tolist()])
+        x0, y0, _, y1 = boxes[places[0]].tolist()
+        lines.append((y0, y1, text, x0))
+    # The run with the most lines that begin so, less those that do not.
+    best, score, start, chosen = 0, 0, 0, (0, 0)
+    for place, (upper, _, text, left) in enumerate(lines):
+        if score == 0 or upper - lines[place - 1][1] > _BREAK:
+            score, start = 0, place
+        score = max(0, score + (1 if text and left < edge else -1))
+        if score > best:
+            best, chosen = score, (start, place)
+    if best < _LEAST_LINES:
+        return None
+    first, last = chosen
+    # Headers of a table at either end begin with a word too, if not near the gutter.
+    for _ in range(_MOST_HEADERS):
+        if first and lines[first - 1][2] and lines[first][0] - lines[first - 1][1] < _BREAK:
+            first -= 1
+        if last + 1 < len(lines) and lines[last + 1][2] and lines[last + 1][0] - lines[last][1] < _BREAK:
+            last += 1
+    return lines[first][0], lines[last][1]
+
+
+def _begins_text(words: Sequence[str]) -> bool:
+    """Whether a line of these words begins with a word, a footnote mark or a bullet."""
+    if words[0] in _BULLETS or kind_of(words[0]) in (TEXT, MARK):
+        return True
+    return words[0] in _DASHES and len(words) > 1 and kind_of(words[1]) == TEXT
 
 
 def _is_column(page: PageWords, members: np.ndarray) -> bool:
@@ -121,11 +146,19 @@ def _is_column(page: PageWords, members: np.ndarray) -> bool:
     if len(lines) < _LEAST_LINES:
         return False
     left, right = float(boxes[:, 0].min()), float(boxes[:, 2].max())
-    starts = sum(
-        boxes[line[0], 0] < left + 0.2 * (right - left) and _begins_text(page.words[members[line[0]]])
-        for line in lines
-    )
-    full = sum(
-        len(line) > 3 and boxes[line[-1], 2] - boxes[line[0], 0] > 0.75 * (right - left) for line in lines
-    )
-    return starts > 0.7 * len(lines) and full > 0.3 * len(lines)
+    top, bottom = float(boxes[:, 1].min()), float(boxes[:, 3].max())
+    starts = full = textual = 0
+    for line in lines:
+        words = [page.words[members[place]] for place in line]
+        starts += boxes[line[0], 0] < left + 0.25 * (right - left) and _begins_text(words)
+        extent = boxes[line[-1], 2] - boxes[line[0], 0]
+        if len(line) > 3 and extent > 0.75 * (right - left):
+            full += 1
+            filled = (boxes[line, 2] - boxes[line, 0]).sum() > 0.72 * extent
+            textual += filled and sum(kind_of(word) == TEXT for word in words) > 0.7 * len(words)
+    if starts <= 0.7 * len(lines):
+        return False
+    # A short stretch may be part of a table: it counts only as type set in columns.
+    if bottom - top < _TALL * page.height:
+        return textual >= max(2, 0.15 * len(lines))
+    return full > 0.3 * len(lines)

@@ -1,0 +1,64 @@
+"""What the numbers of a column of a table have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from finrag_pipeline.tables.values import ParsedValue
+
+
+@dataclass(slots=True)
+class ColumnFacts:
+    """What the numbers of a column have in common.
+
+    Attributes:
+        numbers: how many there are; dashes do not count.
+        whole, two, other: how many have no decimals, two, or another number of them, per cent and years
+            aside.
+        percent_first: the first bears a per cent sign, and no later one is money or has groups of digits.
+        plain_thousands: some from 1,000 on are printed without a mark between thousands, years aside.
+        amounts: some are money or have groups of three digits.
+        below_percent: rows of numbers without a sign where the last sign above them is one of per cent.
+    """
+
+    numbers: int = 0
+    whole: int = 0
+    two: int = 0
+    other: int = 0
+    percent_first: bool = False
+    plain_thousands: bool = False
+    amounts: bool = False
+    below_percent: set[int] = field(default_factory=set)
+
+
+def column_facts(parsed: Mapping[tuple[int, int], ParsedValue]) -> dict[int, ColumnFacts]:
+    """Facts of each column of a table's body.
+
+    Args:
+        parsed: its cells by (row, column), row by row.
+    """
+    facts: dict[int, ColumnFacts] = {}
+    percent: set[int] = set()
+    for (row, column), value in parsed.items():
+        found = facts.setdefault(column, ColumnFacts())
+        if value.kind != "number" or value.number is None:
+            continue
+        if not found.numbers:
+            found.percent_first = value.percent
+        elif value.grouped or value.currency:
+            found.percent_first = False
+        found.amounts |= value.grouped or value.currency is not None
+        if not value.percent and not value.looks_like_year:
+            found.whole += value.decimals == 0
+            found.two += value.decimals == 2
+            found.other += value.decimals not in (0, 2)
+        if value.percent:
+            percent.add(column)
+        elif value.currency or value.grouped:
+            percent.discard(column)
+        elif column in percent:
+            found.below_percent.add(row)
+        found.numbers += 1
+        found.plain_thousands |= abs(value.number) >= 1000 and not value.grouped and not value.looks_like_year
+    return facts
