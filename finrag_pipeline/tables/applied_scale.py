@@ -16,7 +16,7 @@ _FEW_SHARES = 100_000
 _MOST_SHARES = 5e10
 # More than the gross product of the world.
 _MOST_MONEY = 2e14
-WIDE = ("page head", "filing")
+WIDE = ("filing",)
 """Places whose scale says nothing of whether a table is about money."""
 _ALL_SHARES = re.compile(r"\b(?:average|basic|diluted|outstanding)\b", re.IGNORECASE)
 _CENTS = re.compile(r"\bcents\b|¢", re.IGNORECASE)
@@ -79,7 +79,7 @@ def applied_scale(
         return found or (1.0, NONE_STATED)
     for source in (*near, *far):
         for rule in source.rules:
-            if rule.named and not rule.named.isdisjoint(label.split()):
+            if exempts(rule, label):
                 return 1.0, f"{source.place}: {rule.words}"
     if unit is None and not money:
         far = [source for source in far if source.place not in WIDE]
@@ -87,6 +87,17 @@ def applied_scale(
     if found and abs(value.number or 0) * found[0] > _MOST_MONEY:
         return 1.0, f"too large for {found[1]}"
     return found or (1.0, NONE_STATED)
+
+
+def exempts(rule: ScaleRule, label: str) -> bool:
+    """Whether a row's label bears an abbreviation or begins with a phrase that a scale takes out."""
+    words = label.replace(",", " ").split()
+    lower = [word.casefold() for word in words]
+    for name in rule.named:
+        parts = name.split()
+        if parts[0] in words if len(parts) == 1 else lower[: len(parts)] == parts:
+            return True
+    return False
 
 
 def _first(sources: Iterable[Source], applies: tuple[str, ...]) -> tuple[float, str] | None:

@@ -18,7 +18,8 @@ class ColumnFacts:
             aside.
         percent_first: the first bears a per cent sign, and no later one is money or has groups of digits.
         plain_thousands: some from 1,000 on are printed without a mark between thousands, years aside.
-        amounts: some are money or have groups of three digits.
+        money: some bear a sign of currency.
+        grouped: so many have groups of three digits.
         below_percent: rows of numbers without a sign where the last sign above them is one of per cent.
     """
 
@@ -28,8 +29,14 @@ class ColumnFacts:
     other: int = 0
     percent_first: bool = False
     plain_thousands: bool = False
-    amounts: bool = False
+    money: bool = False
+    grouped: int = 0
     below_percent: set[int] = field(default_factory=set)
+
+    @property
+    def amounts(self) -> bool:
+        """Whether the column is no one of per cent, whatever stands above it."""
+        return self.money or 3 * self.grouped > self.numbers
 
 
 def column_facts(parsed: Mapping[tuple[int, int], ParsedValue]) -> dict[int, ColumnFacts]:
@@ -48,7 +55,8 @@ def column_facts(parsed: Mapping[tuple[int, int], ParsedValue]) -> dict[int, Col
             found.percent_first = value.percent
         elif value.grouped or value.currency:
             found.percent_first = False
-        found.amounts |= value.grouped or value.currency is not None
+        found.money |= value.currency is not None
+        found.grouped += value.grouped
         if not value.percent and not value.looks_like_year:
             found.whole += value.decimals == 0
             found.two += value.decimals == 2

@@ -55,6 +55,17 @@ _BRACKET = re.compile(
     re.IGNORECASE,
 )
 _PART = re.compile(r"notes to .*financial statements|management[’']s discussion and analysis", re.IGNORECASE)
+# 'Item 7. Discussion and Analysis (amounts in millions)', wherever on its page it stands.
+_PART_LINE = re.compile(
+    rf"^[ \t]*(?:(?:part\s+[iv]+\W+)?item\s+\d{{1,2}}[a-z]?\b|notes\s+to\s|management[’']s\s+discussion"
+    rf"|results\s+of\s+operations\b)"
+    rf"[^\n()]{{0,120}}(?:\n[^\n()]{{0,80}})?(?P<units>\([^()]{{0,60}}\bin\s+[^()\n]{{0,20}}{_SIZES}[^()]{{0,100}}\))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_UNITS_ALONE = re.compile(
+    rf"^(?:(?:u\.s\.\s+)?(?:dollars?|amounts?|\$)(?:\s+and\s+shares)?\s+)?in\s+{_SIZES}\b[^.]{{0,60}}$",
+    re.IGNORECASE,
+)
 _DATE = re.compile(
     r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+(\d{1,2}),?\s+((?:19|20)\d\d)(?!\d)",
     re.IGNORECASE,
@@ -92,11 +103,13 @@ def filing_context(filings_row: Mapping[str, Any], pages_text: Sequence[str]) ->
         for code, pattern in _SIGNS:
             signs[code] += len(pattern.findall(text))
         lines = [line for line in text.split("\n", _HEAD_LINES)[:_HEAD_LINES] if len(line) <= _LONGEST_HEAD]
-        if rules := [rule for rule in find_scale(lines) if rule.words.startswith("(")]:
+        if rules := [rule for rule in find_scale(lines) if _heads_page(rule)]:
             heads[page] = tuple(rules)
             # 'Notes to Consolidated Financial Statements (dollars in millions)' opens a part of the filing.
             if any(_PART.search(line) for line in lines):
                 defaults += [(page, rule) for rule in rules[:1]]
+        for part in _PART_LINE.finditer(text):
+            defaults += [(page, rule) for rule in find_scale([" ".join(part["units"].split())])[:1]]
         if "therwise" in text or "OTHERWISE" in text:
             flat = " ".join(text.split())
             for pattern in (_SENTENCE, _BRACKET):
@@ -105,6 +118,11 @@ def filing_context(filings_row: Mapping[str, Any], pages_text: Sequence[str]) ->
                         defaults.append((page, _whole(rules[0], match[0])))
     currency = signs.most_common(1)[0][0] if signs.total() else None
     return TableContext(_with_year_ends(calendar, pages_text), currency, tuple(defaults), heads)
+
+
+def _heads_page(rule: ScaleRule) -> bool:
+    """Whether a scale stands alone at the head of a page rather than in a sentence."""
+    return rule.words.startswith("(") or bool(_UNITS_ALONE.match(rule.words))
 
 
 def _whole(rule: ScaleRule, sentence: str) -> ScaleRule:

@@ -157,13 +157,19 @@ def _headers(table: Table, rows: Sequence[Sequence[Cell]], labelled: bool) -> He
     paths: list[list[str]] = [[] for _ in range(table.columns)]
     stub: list[str] = []
     divided = False
-    for cells in rows:
+    for place, cells in enumerate(rows):
         inner = [cell for cell in cells if not (labelled and cell.column == 0 and cell.column_span == 1)]
         stub += [cell.text for cell in cells if labelled and cell.column == 0]
         if len(inner) == 1 and only_scale(inner[0].text):
             stub.append(inner[0].text)
             continue
         covered: set[int] = set()
+        if place + 1 < len(rows) and (halves := _halves(inner, rows[place + 1], labelled)):
+            for cell, columns in zip(inner, halves, strict=True):
+                for column in columns:
+                    paths[column].append(cell.text)
+            divided = True
+            continue
         for cell in inner:
             for column in range(cell.column, min(cell.column + cell.column_span, table.columns)):
                 if not (labelled and column == 0):
@@ -176,6 +182,26 @@ def _headers(table: Table, rows: Sequence[Sequence[Cell]], labelled: bool) -> He
                 if column not in covered:
                     paths[column].append(inner[0].text)
     return Headers(tuple(map(tuple, paths)), column_extents(table), tuple(stub))
+
+
+def _halves(inner: Sequence[Cell], below: Sequence[Cell], labelled: bool) -> list[tuple[int, ...]] | None:
+    """Columns under each of several periods, where the headers below repeat themselves once for each.
+
+    'Cost, Value, Cost, Value' below '2018, 2017' tell the halves better than where the years are printed.
+    """
+    lower = sorted((cell for cell in below if cell.column >= int(labelled)), key=lambda cell: cell.column)
+    count, width = len(inner), len(lower) // max(len(inner), 1)
+    if count < 2 or width < 2 or len(lower) != count * width:
+        return None
+    texts = [cell.text.casefold() for cell in lower]
+    if texts != texts[:width] * count or len(set(texts[:width])) != width:
+        return None
+    dated = all(_PERIOD_CELL.fullmatch(cell.text) and _YEAR_CELL.search(cell.text) for cell in inner)
+    if not dated or any(cell.column_span != 1 for cell in lower):
+        return None
+    return [
+        tuple(cell.column for cell in lower[place * width : (place + 1) * width]) for place in range(count)
+    ]
 
 
 def _adopted(

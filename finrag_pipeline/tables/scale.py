@@ -23,7 +23,8 @@ class ScaleRule:
         words: the phrase that sets it, as printed.
         applies: to all quantities, or to those the phrase names: amounts of money, shares, or counts.
         exempt: quantities that the phrase takes out.
-        named: abbreviations that it takes out, such as the ARPU of 'in millions, except ARPU'.
+        named: rows that it takes out: abbreviations, such as the ARPU of 'in millions, except ARPU', and
+            phrases, such as 'average revenue per account'.
     """
 
     scale: float
@@ -81,6 +82,12 @@ _QUICK = re.compile(
 _UNAUDITED = re.compile(r"\(?unaudited\)?", re.IGNORECASE)
 _EXCEPT = re.compile(r"\b(?:except(?:ing)?(?:\s+for)?|other than|excluding)\b(?P<what>[^);]*)", re.IGNORECASE)
 _ABBREVIATION = re.compile(r"\b(?!EPS|GAAP)[A-Z]{3,6}\b")
+_NAMED_BREAK = re.compile(r",|\band\b|\bor\b")
+_NAMED_END = re.compile(r"\s+(?:data|amounts?|information|figures)$")
+_NOT_NAMED = re.compile(r"\b(?:where|when|as|otherwise|noted|indicated|stated|unless|for|in)\b")
+# '... of awards, with shares in' over 'thousands:'.
+_IN_LAST = re.compile(r"(?:\bin|\bof|\$)$", re.IGNORECASE)
+_SIZE_NEXT = re.compile(r"(?:thousand|million|billion)s\b", re.IGNORECASE)
 _PER_SHARE = re.compile(
     r"per[\s-]?(?:common |ordinary |diluted |basic )?(?:share|unit|ads|stock)s?|\beps\b|par value"
     r"|per[\s-]?\w+\b(?=\s+(?:data|amounts))",
@@ -154,7 +161,9 @@ def _joined(lines: Sequence[str]) -> list[str]:
     open_for = 0
     for line in lines:
         line = " ".join(line.translate(INVISIBLE).split())
-        if open_for and joined[-1].count("(") > joined[-1].count(")"):
+        if joined and _SIZE_NEXT.match(line) and _IN_LAST.search(joined[-1]):
+            joined[-1] += " " + line
+        elif open_for and joined[-1].count("(") > joined[-1].count(")"):
             joined[-1] += " " + line
             open_for -= 1
         else:
@@ -245,7 +254,15 @@ def _phrase(line: str, match: re.Match[str]) -> tuple[int, int]:
 
 def _named(line: str) -> frozenset[str]:
     match = _EXCEPT.search(line)
-    return frozenset() if match is None or line.isupper() else frozenset(_ABBREVIATION.findall(match["what"]))
+    if match is None or line.isupper():
+        return frozenset()
+    names = set(_ABBREVIATION.findall(match["what"]))
+    for name in _NAMED_BREAK.split(match["what"].lower()):
+        name = _NAMED_END.sub("", " ".join(name.split()))
+        kinds = (_PER_SHARE, _SHARE_WORD, _PERCENT_WORD, _RATIO_WORD, _NOT_NAMED)
+        if len(name.split()) > 1 and not any(kind.search(name) for kind in kinds):
+            names.add(name)
+    return frozenset(names)
 
 
 def _exempt(behind: str) -> frozenset[Exempt]:

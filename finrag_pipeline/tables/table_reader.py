@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from finrag_pipeline.tables.applied_scale import WIDE, Source, applied_scale
+from finrag_pipeline.tables.applied_scale import WIDE, Source, applied_scale, exempts
 from finrag_pipeline.tables.column_facts import column_facts
 from finrag_pipeline.tables.context import TableContext
 from finrag_pipeline.tables.model import Cell, Table
@@ -160,6 +160,8 @@ class TableReader:
             return Finding("text", reason="a year")
         unit, told_by = self._unit(value, row, column, path)
         near = self._near(row, column)
+        if unit is None and (counted := self._counted(value, near, label or "")):
+            unit, told_by = "count", counted
         scale, source = applied_scale(value, unit, told_by, near, self._sources, self._money, label or "")
         if scale > 1 and unit != "shares" and self._counts_shares(value, scale, row, path):
             unit, scale, source = "shares", 1.0, f"too large for {source}"
@@ -279,6 +281,16 @@ class TableReader:
                 if self._exempts_rates:
                     return "ratio", label
         return unit, told_by
+
+    def _counted(self, value: ParsedValue, near: Sequence[Source], label: str) -> str | None:
+        """The words that say that things are counted: 'Connections (000)' in a table of dollars."""
+        rule = next((rule for source in near for rule in source.rules), None)
+        wide = [rule for source in self._sources for rule in source.rules]
+        if rule is None or value.currency or any(exempts(other, label) for other in wide):
+            return None
+        dollars = any(other.applies == "currency" for other in wide)
+        thousands = rule.applies == "all" and "000" in rule.words and dollars
+        return rule.words if rule.applies == "count" or thousands else None
 
     def _counts_shares(self, value: ParsedValue, scale: float, row: int, path: tuple[str, ...]) -> bool:
         """Whether a number without a sign, in a row or column about stock, is too large for money."""

@@ -52,8 +52,10 @@ _SHARES_ALONE = re.compile(
 )
 _STOCK_VALUE = re.compile(
     r"\b(?:stock|shares?)\b.*(?:authorized|issued|outstanding|par value|stated value|no par|at cost).*\d"
-    r"|\bpaid[\s-]in\b"
-    r"|\btreasury (?:stock|shares).*\bat cost\b",
+    r"|\b(?:common|preferred|preference|capital|ordinary) (?:stock|shares?)\b.*[$€£]\s?[\d.,]+ "
+    r"(?:par|stated) value(?!.*\bshares? (?:issued|authorized|outstanding)$)"
+    r"|\b(?:treasury|repurchased|reacquired) (?:stock|shares?)\b.*\bat (?:\w+ )?cost\b(?! per)"
+    r"|\bpaid[\s-]in\b",
     re.IGNORECASE,
 )
 # '4.5% notes due 2030' are money.
@@ -69,7 +71,9 @@ _RATIO = re.compile(
 )
 # Things nobody counts in thousands without saying so beside the word itself.
 _COUNT = re.compile(
-    r"\bnumber of\b|\bhead\s?count\b|^(?:total |full[\s-]time |regular |u\.s\. )*(?:employees"
+    r"^(?:current )?ages?(?: \([^)]*\)| at [\w ,.]+)?$|\bvotes\b(?! per)|\bnon-?votes?\b"
+    r"|^(?:total |number of )?(?:persons|people)\b"
+    r"|\bnumber of\b|\bhead\s?count\b|^(?:total |full[\s-]time |regular |u\.s\. )*(?:employees"
     r"|associates)\b(?! [a-z])"
     r"|\b(?:stores?|restaurants?|hotels?|clubs|aircraft|countries|locations|warehouses|facilities) (?:open"
     r"|at|opened|closed|operated)\b"
@@ -88,6 +92,14 @@ _SCALED_COUNT = re.compile(
     r"(?: (?:at|additions|\(|end|volumes?).*)?$",
     re.IGNORECASE,
 )
+# Columns of a table of votes.
+_BALLOT = re.compile(r"(?:for|against|abstain(?:ed)?|abstentions?|withh(?:eld|old))", re.IGNORECASE)
+# 'Amount' below 'Percent of sales' is no part of it: a spanning header reached too far.
+_AMOUNT_ALONE = re.compile(r"(?:dollar )?amounts?|[$€£]|dollars?|[$€£] change", re.IGNORECASE)
+_EXCEPTION = re.compile(r"[\s,(]*\bexcept(?:ing|\s+for)?\b.*", re.IGNORECASE | re.DOTALL)
+_EXCEPT_LAST = re.compile(r"\bexcept(?:\s+for)?$", re.IGNORECASE)
+_PER_SHARE_HEAD = re.compile(rf"^{_PER}|\b{_PER}(?: (?:data|amounts?|information))?\s*:?$", re.IGNORECASE)
+_SHARE_PRICE = re.compile(r"\b(?:book value|dividends?|high|low|closing|prices?)\b", re.IGNORECASE)
 _MONEY = re.compile(
     r"\bamounts?\b|\b(?:intrinsic|carrying|fair|market|dollar|notional|aggregate|book|contract) values?\b"
     r"|\bcosts?\b|\bdollars?\b"
@@ -128,7 +140,7 @@ def unit_of_words(words: str) -> Unit | None:
     """
     if not words or words.isdigit() or _NUMERATOR.search(words):
         return None
-    words = _QUOTED.sub("", without_scale(words.translate(INVISIBLE)))
+    words = _QUOTED.sub("", _EXCEPTION.sub("", without_scale(words.translate(INVISIBLE))))
     if _STOCK_VALUE.search(words):
         return "currency"
     shares = _SHARES.search(words)
@@ -156,6 +168,8 @@ def column_unit(words: str) -> Unit | None:
     bare = re.sub(r"[*†]|\(\w\)", "", without_scale(words)).strip(" :,")
     if _SHARES_ALONE.match(bare):
         return "shares"
+    if _BALLOT.fullmatch(bare):
+        return "count"
     unit = unit_of_words(words)
     return "currency" if unit is None and _MONEY.search(words) else unit
 
@@ -218,12 +232,17 @@ def find_unit(
     weak: tuple[Unit, str] | None = None
     for place in range(len(column_path) - 1, -1, -1):
         header = column_path[place]
+        if place and _EXCEPT_LAST.search(column_path[place - 1]):
+            # '(in millions, except' over 'per share data)'.
+            continue
         unit = column_unit(header)
         if unit in (None, "currency") and place and _UNFINISHED.search(column_path[place - 1]):
             # 'Total number of' over 'shares purchased' is one header on two lines.
             header = f"{column_path[place - 1]} {header}"
             unit = column_unit(header)
         if unit is None or not _fits(unit, value, header) or (unit == "percent" and amounts):
+            continue
+        if unit == "percent" and any(_AMOUNT_ALONE.fullmatch(inner) for inner in column_path[place + 1 :]):
             continue
         if unit == "currency/share" and value.grouped and not (value.decimals or _PRICE.search(header)):
             # A header that leaked from the column beside it.
@@ -244,7 +263,7 @@ def find_unit(
             above = next((text for text in row_path[:-1] if unit_of_words(text) == "currency/share"), None)
             if above:
                 return "currency/share", above
-        if place == 0 or _heading_counts(unit, value, row_path[-1]):
+        if place == 0 or _heading_counts(unit, value, row_path[-1], label):
             return unit, label
     if weak:
         return weak
@@ -263,11 +282,15 @@ def _fits(unit: Unit, value: ParsedValue, words: str) -> bool:
     return True
 
 
-def _heading_counts(unit: Unit, value: ParsedValue, label: str) -> bool:
+def _heading_counts(unit: Unit, value: ParsedValue, label: str, heading: str) -> bool:
     """Whether a heading's unit may hold for a row below it.
 
     Under 'Earnings per share' stand net income and shares too, so the number has to look like a price.
     """
     if unit == "currency/share":
-        return value.number == 0 or (value.decimals >= 2 and not value.grouped)
+        if value.number == 0 or (value.decimals >= 2 and not value.grouped):
+            return True
+        # 'Per share data:' speaks of nothing else; 'EPS' may head net income as well.
+        about = _PER_SHARE_HEAD.search(heading) and abs(value.number or 0) < _LARGEST_RATIO
+        return bool(about and ((value.decimals == 1 and is_split(label)) or _SHARE_PRICE.search(label)))
     return unit == "shares" and not _MONEY.search(label)

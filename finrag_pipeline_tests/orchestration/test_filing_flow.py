@@ -54,6 +54,7 @@ def test_a_new_filing_becomes_its_assets_with_metadata(pipeline: Pipeline, tmp_p
         "statement_facts:primary_statements_found": False,
         "statement_facts:balance_sheet_balances": True,
         "statement_facts:identities_hold": True,
+        "statement_facts:subtotals_add_up": True,
         "contextual_chunks:within_token_limit": True,
         "contextual_chunks:not_empty": True,
         "contextual_index:complete": True,

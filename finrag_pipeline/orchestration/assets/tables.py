@@ -29,6 +29,7 @@ from finrag_pipeline.reporting.page_picture import page_picture
 from finrag_pipeline.statements.facts import statement_facts as facts_of_statements
 from finrag_pipeline.statements.identities import IdentityResult, check_identities
 from finrag_pipeline.statements.lookup import find_facts
+from finrag_pipeline.statements.subtotals import check_subtotals
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.tables.extract import extract_tables
 from finrag_pipeline.tables.words_of_pages import filing_words
@@ -133,7 +134,12 @@ def page_tables(
         filing_check(
             "identities_hold",
             asset="statement_facts",
-            description="Subtotals add up, and cash and net income agree between statements.",
+            description="Cash flows add up, and cash and net income agree between statements.",
+        ),
+        filing_check(
+            "subtotals_add_up",
+            asset="statement_facts",
+            description="The rows under a heading add up to their total.",
         ),
     ],
 )
@@ -209,6 +215,18 @@ def _checks(facts: pa.Table, filing: Mapping[str, Any]) -> tuple[list[dg.AssetCh
             checked=len(outcomes),
         ),
     ]
+    sums = [one for one in check_subtotals(facts) if one.passed is not None]
+    wrong = [one for one in sums if not one.passed]
+    checks.append(
+        check(
+            "subtotals_add_up",
+            not wrong,
+            warn=True,
+            description="; ".join(_describe(one) for one in wrong[:10]) or None,
+            pass_rate=_rate(sums),
+            checked=len(sums),
+        )
+    )
     concepts = [concept for concept in facts["concept"].to_pylist() if concept]
     return checks, {
         "facts": facts.num_rows,

@@ -13,7 +13,8 @@ import numpy as np
 
 BAND = 0.6
 """Cost of another band."""
-_MOST_ROWS = 90
+_MOST_ROWS, _MOST_NESTED = 70, 4
+"""Rows and columns up to which bands within bands are tried: their number grows with the square of both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,7 @@ class Cutter:
 
 def _ways(columns: int) -> list[tuple[int, int, int]]:
     """How many columns stand to the left of those with bands of their own, among them, to the right."""
-    if columns > 6:
+    if columns > _MOST_NESTED:
         return []
     return [
         (left, middle, columns - left - middle)

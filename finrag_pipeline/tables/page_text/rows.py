@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from finrag_pipeline.tables.page_text.arithmetic import equal_rows, sums_above, values_of
 from finrag_pipeline.tables.page_text.labels import LabelClues, clues
 from finrag_pipeline.tables.page_text.lines import Line, Number
 
@@ -86,11 +87,11 @@ def align(
         None if there is no row, or labels are far too few.
     """
     count, height = len(labels), len(rows)
-    if not height or height > count + max(2, count // 6):
+    if not height or not count or height > count + max(2, count // 6):
         return None
     found = [clues(label.text) for label in labels]
     late = np.array([last_number is not None and label.line > last_number for label in labels])
-    sums = sums_above(rows)
+    sums = sums_above(*values_of(rows))[0]
     heading = headings_by_context([label.text for label in labels])
     skip = np.where(late | heading, 0.2, np.array([one.skip for one in found]))
     skipped = np.concatenate([[0.0], np.cumsum(skip)])
@@ -215,81 +216,9 @@ def _match(found: Sequence[LabelClues], rows: Sequence[Sequence[Number]], sums: 
             cost[place] += np.where(per_share > 0, -1.0 * per_share, 1.5)
         elif decimals[place] >= 0 and common < 2:
             cost[place] += np.where(per_share == 1.0, 1.0, 0.0)
-    assets, liabilities = equal_rows(rows)
+    assets, liabilities = equal_rows(values_of(rows)[0])
     for equal, flag in ((assets, "assets"), (liabilities, "liabilities")):
         if equal is not None:
             named = np.array([getattr(one, flag) for one in found])
             cost[equal] += np.where(named, -3.0, 0.0)
     return cost
-
-
-def sums_above(rows: Sequence[Sequence[Number]]) -> np.ndarray:
-    """Whether each row is the sum of rows above it, or one less those after it, in all columns; (rows,).
-
-    Rows that a sum has taken in are replaced by it, so that totals of subtotals are found too.
-    """
-    return _sums(rows)[0]
-
-
-def contradicted(rows: Sequence[Sequence[Number]]) -> np.ndarray:
-    """Rows of groups that add up in some columns only: some number stands in a wrong column; (rows,)."""
-    return _sums(rows)[1]
-
-
-def agreement(rows: Sequence[Sequence[Number]]) -> float:
-    """How well rows go together: sums that hold, the two equal totals, signs of currency to the left of numbers."""
-    total, broken = _sums(rows)
-    odd = sum(row[-1].after for row in rows)
-    return (
-        float(total.sum()) - 0.5 * float(broken.any()) + 2.0 * (equal_rows(rows)[0] is not None) - 1.5 * odd
-    )
-
-
-def _sums(rows: Sequence[Sequence[Number]]) -> tuple[np.ndarray, np.ndarray]:
-    total, broken = np.zeros(len(rows), bool), np.zeros(len(rows), bool)
-    values = np.array([[one.value or 0.0 for one in row] for row in rows])
-    decimals = max((one.decimals for row in rows for one in row), default=0)
-    tolerance = 1.5 * 10.0 ** -max(decimals, 0)
-    open_rows: list[int] = []
-    for place in range(len(rows)):
-        if len(open_rows) > 1 and np.abs(values[place]).max() > 0:
-            above = values[open_rows][::-1]
-            tails = np.cumsum(above, axis=0)
-            close = np.abs(tails - values[place]) <= tolerance
-            close |= np.abs(2 * above - tails - values[place]) <= tolerance
-            hits = np.flatnonzero(close[1:].all(1)) + 1
-            if len(hits):
-                total[place] = True
-                del open_rows[len(open_rows) - int(hits[0]) - 1 :]
-            else:
-                partly = _partly(close, above, values[place], tolerance)
-                if partly:
-                    broken[[*open_rows[len(open_rows) - partly - 1 :], place]] = True
-        open_rows.append(place)
-    return total, broken
-
-
-def _partly(close: np.ndarray, above: np.ndarray, value: np.ndarray, tolerance: float) -> int:
-    """How far above the last row a sum begins that holds in some columns only; 0 if there is none.
-
-    Sums of a few small numbers hold by chance: at least two numbers have to be large.
-    """
-    large = np.abs(value) > 100 * tolerance
-    terms = np.cumsum(np.abs(above) > 20 * tolerance, axis=0) >= 2
-    some = (close & large & terms).any(1)
-    some[0] = False
-    hits = np.flatnonzero(some)
-    return int(hits[0]) if len(hits) else 0
-
-
-def equal_rows(rows: Sequence[Sequence[Number]]) -> tuple[int | None, int | None]:
-    """The first and last row with the same large numbers, as total assets and their counterpart are."""
-    seen: dict[tuple[float, ...], int] = {}
-    largest = max((abs(one.value or 0.0) for row in rows for one in row), default=0.0)
-    for place, row in enumerate(rows):
-        values = tuple(one.value or 0.0 for one in row)
-        if max(values) == largest > 0:
-            if values in seen:
-                return seen[values], place
-            seen[values] = place
-    return None, None

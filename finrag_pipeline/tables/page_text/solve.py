@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import islice, permutations
 
+import numpy as np
+
+from finrag_pipeline.tables.page_text.arithmetic import agreement, sums_above, values_of
 from finrag_pipeline.tables.page_text.columns import Columns, arrange
 from finrag_pipeline.tables.page_text.lines import Line, Number
 from finrag_pipeline.tables.page_text.regions import Region, column_counts
-from finrag_pipeline.tables.page_text.rows import agreement, align, contradicted
+from finrag_pipeline.tables.page_text.rows import Alignment, align
 
+_BARE = re.compile(r"\d{1,3}")
 MARGIN = 0.9
 """A row whose next best label costs less than this more is left without numbers."""
 _WORST = 1.3
 _TRUSTED, _TRUSTED_UNTOLD, _PER_SUM = 0.6, 0.4, 0.1
 _FEW = 2
-_MOST_TURNED, _MOST_BANDS = 4, 12
+_UNTOLD = 0.25
+"""Least cost beforehand of a number of columns that the headers do not tell."""
+_DROPPED = 0.5
+"""Cost of leaving out a number."""
+_MOST_BANDS, _MOST_VARIANTS = 8, 6
+_SIGN_AFTER = 1.5
+"""How much a currency sign after a number tells against the last column, in sums that hold."""
+_ORDERS = {
+    2: [[1, 0]],
+    3: [list(order) for order in permutations(range(3))][1:],
+    4: [[2, 3, 0, 1], [1, 0, 3, 2], [0, 2, 1, 3], [3, 2, 1, 0]],
+}
+"""Orders to try for the columns of a band."""
 """Unlikeness per row and pair of columns from which an arrangement is not believed."""
 
 
@@ -45,33 +62,56 @@ def solve(region: Region) -> Solved | None:
         return lined
     best: Solved | None = None
     for columns, prior in _counts(region):
-        for numbers in _variants(region.numbers, columns):
-            arrangement = arrange(numbers, columns, thorough=prior == 0.0)
-            if arrangement is None or _per_pair(arrangement) > _WORST:
-                continue
-            rows = straightened(arrangement, numbers)
-            alignment = align(region.labels, rows, max(one.line for one in numbers))
-            if alignment is None:
-                continue
-            trusted = (_TRUSTED if prior < 0.3 else _TRUSTED_UNTOLD) + _PER_SUM * alignment.sums
-            if _per_pair(arrangement) > trusted:
-                continue
-            cost = (arrangement.cost + alignment.cost) / len(rows) + prior
-            cost += 0.5 * (len(region.numbers) - len(numbers))
-            if best is None or cost < best.cost:
-                broken = contradicted(rows)
-                of_label = dict(zip(alignment.label.tolist(), range(len(rows)), strict=True))
-                solved = []
-                for place, label in enumerate(region.labels):
-                    row = of_label.get(place)
-                    if row is None:
-                        solved.append(SolvedRow(label, ()))
-                    elif alignment.margin[row] < MARGIN or broken[row]:
-                        solved.append(SolvedRow(label, (), unclear=True))
-                    else:
-                        solved.append(SolvedRow(label, tuple(rows[row])))
-                best = Solved(tuple(solved), columns, cost)
+        if best is not None and prior >= _UNTOLD:
+            break  # what the headers tell holds
+        placed = _placed(region.numbers, columns, thorough=prior == 0.0)
+        if placed is None or _per_pair(placed[1]) > _WORST:
+            continue
+        numbers, arrangement = placed
+        rows = straightened(arrangement, numbers)
+        alignment = align(region.labels, rows, max(one.line for one in numbers))
+        if alignment is None:
+            continue
+        trusted = (_TRUSTED if prior < _UNTOLD else _TRUSTED_UNTOLD) + _PER_SUM * alignment.sums
+        if _per_pair(arrangement) > trusted:
+            continue
+        cost = (arrangement.cost + alignment.cost) / len(rows) + prior
+        cost += _DROPPED * (len(region.numbers) - len(numbers))
+        if best is None or cost < best.cost:
+            best = Solved(_rows(region.labels, rows, alignment), columns, cost)
     return best
+
+
+def _rows(
+    labels: Sequence[Line], rows: Sequence[Sequence[Number]], alignment: Alignment
+) -> tuple[SolvedRow, ...]:
+    broken = sums_above(*values_of(rows))[1]
+    of_label = {int(label): row for row, label in enumerate(alignment.label) if label >= 0}
+    solved = []
+    for place, label in enumerate(labels):
+        row = of_label.get(place)
+        if row is None:
+            solved.append(SolvedRow(label, ()))
+        elif alignment.margin[row] < MARGIN or broken[row]:
+            solved.append(SolvedRow(label, (), unclear=True))
+        else:
+            solved.append(SolvedRow(label, tuple(rows[row])))
+    return tuple(solved)
+
+
+def _placed(numbers: Sequence[Number], columns: int, thorough: bool) -> tuple[list[Number], Columns] | None:
+    """The numbers that fill the columns, and where each stands."""
+    variants = list(islice(_variants(numbers, columns), _MOST_VARIANTS))
+    if len(variants) == 1:
+        found = arrange(variants[0], columns, thorough)
+        return (variants[0], found) if found is not None else None
+    tried = [(arrange(variant, columns, thorough=False), variant) for variant in variants]
+    fitting = [(found.cost, place) for place, (found, _) in enumerate(tried) if found is not None]
+    if not fitting:
+        return None
+    variant = variants[min(fitting)[1]]
+    found = arrange(variant, columns, thorough)
+    return (variant, found) if found is not None else None
 
 
 def straightened(arrangement: Columns, numbers: Sequence[Number]) -> list[list[Number]]:
@@ -79,22 +119,32 @@ def straightened(arrangement: Columns, numbers: Sequence[Number]) -> list[list[N
 
     A text may begin a band in the column in which it left the one above. The first band stays as it is.
     """
-    rows = [[numbers[place] for place in row] for row in arrangement.index]
-    columns = arrangement.index.shape[1]
-    if len(arrangement.bands) < 2 or not 2 <= columns <= _MOST_TURNED or len(arrangement.bands) > _MOST_BANDS:
+    index = arrangement.index.copy()
+    rows = [[numbers[place] for place in row] for row in index]
+    columns = index.shape[1]
+    if len(arrangement.bands) == 1 or len(arrangement.bands) > _MOST_BANDS or columns not in _ORDERS:
         return rows
-    best = agreement(rows)
-    top = arrangement.bands[0]
+    values, tolerance = values_of(rows)
+    after = np.array([[one.after for one in row] for row in rows])
+
+    def score() -> float:
+        return agreement(values, tolerance) - _SIGN_AFTER * float(after[:, -1].sum())
+
+    best, top = score(), arrangement.bands[0]
     for height in arrangement.bands[1:]:
-        kept = rows[top : top + height]
-        for order in list(permutations(range(columns)))[1:]:
-            turned = [[row[column] for column in order] for row in kept]
-            score = agreement([*rows[:top], *turned, *rows[top + height :]])
-            if score > best:
-                best = score
-                rows[top : top + height] = turned
+        band = slice(top, top + height)
+        held = [part[band].copy() for part in (index, values, after)]
+        for order in _ORDERS[columns]:
+            before = [part[band].copy() for part in (index, values, after)]
+            for part, own in zip((index, values, after), held, strict=True):
+                part[band] = own[:, order]
+            if (found := score()) > best:
+                best = found
+                continue
+            for part, own in zip((index, values, after), before, strict=True):
+                part[band] = own
         top += height
-    return rows
+    return [[numbers[place] for place in row] for row in index]
 
 
 def _per_pair(arrangement: Columns) -> float:
@@ -106,28 +156,23 @@ def _counts(region: Region) -> Iterator[tuple[int, float]]:
     """Numbers of columns to try, with what they cost beforehand."""
     told = column_counts(region)
     for place, count in enumerate(told):
-        yield count, 0.1 * place
+        yield count, 0.05 * place
     for count in range(2, 7):
         if count not in told:
             # One more than told is a column of changes.
-            yield count, 0.25 if count - 1 in told else 0.6 if told else 0.3
+            yield count, _UNTOLD + (0.0 if count - 1 in told else 0.3 if told else 0.1)
     if 1 not in told and 0 <= len(region.labels) - len(region.numbers) <= _FEW:
-        yield 1, 0.6 if told else 0.3
+        yield 1, _UNTOLD + (0.3 if told else 0.1)
 
 
 def _variants(numbers: Sequence[Number], columns: int) -> Iterator[list[Number]]:
     """The numbers, if they fill the columns; else without one that may be a page number or a mark."""
     if len(numbers) % columns == 0:
         yield list(numbers)
-        return
-    if len(numbers) % columns == 1 and columns > 1:
+    elif len(numbers) % columns == 1 and columns > 1:
         for place, one in enumerate(numbers):
-            alone = all(
-                numbers[near].block != one.block
-                for near in (place - 1, place + 1)
-                if 0 <= near < len(numbers)
-            )
-            if alone and one.decimals == 0 and not one.dollar and one.text.isdigit() and place not in (1,):
+            around = [numbers[near].block for near in (place - 1, place + 1) if 0 <= near < len(numbers)]
+            if _BARE.fullmatch(one.text) and not one.dollar and one.block not in around:
                 yield [*numbers[:place], *numbers[place + 1 :]]
 
 
