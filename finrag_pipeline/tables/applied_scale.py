@@ -16,7 +16,7 @@ _FEW_SHARES = 100_000
 _MOST_SHARES = 5e10
 # More than the gross product of the world.
 _MOST_MONEY = 2e14
-WIDE = ("filing",)
+WIDE = ("page head", "filing")
 """Places whose scale says nothing of whether a table is about money."""
 _ALL_SHARES = re.compile(r"\b(?:average|basic|diluted|outstanding)\b", re.IGNORECASE)
 _CENTS = re.compile(r"\bcents\b|¢", re.IGNORECASE)

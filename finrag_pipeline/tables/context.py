@@ -21,14 +21,18 @@ class TableContext:
     Attributes:
         calendar: fiscal years and quarters.
         currency: ISO 4217 code of amounts without a sign, or None where the filing shows none.
-        defaults: scales stated for all tables from a page on, as (page, rule), in order.
+        defaults: scales stated for all tables from a page on, as (page, rule), in order; None where the
+            part of the filing ends that a scale was stated for.
         page_scales: scales printed at the head of a page, by zero-based page.
+        running_heads: pages whose scale belongs to a head that comes back on other pages, so that it is
+            not just the units line of the page's first table.
     """
 
     calendar: FiscalCalendar = field(default_factory=FiscalCalendar)
     currency: str | None = None
-    defaults: tuple[tuple[int, ScaleRule], ...] = ()
+    defaults: tuple[tuple[int, ScaleRule | None], ...] = ()
     page_scales: Mapping[int, tuple[ScaleRule, ...]] = field(default_factory=dict)
+    running_heads: frozenset[int] = frozenset()
 
     def default_scale(self, page: int) -> ScaleRule | None:
         """The last scale stated for all tables on ``page`` or before."""
@@ -63,8 +67,20 @@ _PART_LINE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _UNITS_ALONE = re.compile(
-    rf"^(?:(?:u\.s\.\s+)?(?:dollars?|amounts?|\$)(?:\s+and\s+shares)?\s+)?in\s+{_SIZES}\b[^.]{{0,60}}$",
+    rf"^(?:u\.s\.\s+)?(?:dollars?|amounts?|\$)(?:\s+and\s+shares)?\s+in\s+{_SIZES}\b[^.]{{0,60}}$",
     re.IGNORECASE,
+)
+_RUNNING = re.compile(
+    r"\b(?:inc|corp|corporation|company|companies|co|plc|llc|ltd|subsidiaries|group|notes to"
+    r"|item \d+[a-z]?|discussion and analysis)\b",
+    re.IGNORECASE,
+)
+_FEWEST_HEADS = 3
+_STATEMENTS_ITEM = 8
+# A part's title on its own line, not a reference to it in a sentence.
+_ITEM = re.compile(
+    r"^[ \t]*(?:part\s+[iv]+\W+)?item\s+(\d{1,2})[a-c]?\s*[.:–—-]+\s*[A-Z][^.\n]{3,100}\.?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
 )
 _DATE = re.compile(
     r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+(\d{1,2}),?\s+((?:19|20)\d\d)(?!\d)",
@@ -97,27 +113,53 @@ def filing_context(filings_row: Mapping[str, Any], pages_text: Sequence[str]) ->
         form=filings_row.get("form"),
     )
     signs: Counter[str] = Counter()
-    defaults: list[tuple[int, ScaleRule]] = []
+    defaults: list[tuple[int, ScaleRule | None]] = []
+    general: ScaleRule | None = None
+    item, opened = 0, 0
     heads: dict[int, tuple[ScaleRule, ...]] = {}
+    running: defaultdict[str, set[int]] = defaultdict(set)
     for page, text in enumerate(pages_text):
         for code, pattern in _SIGNS:
             signs[code] += len(pattern.findall(text))
+        items = [int(match[1]) for match in _ITEM.finditer(text)]
+        # Discussion and statements (items 7 and 8 of a 10-K) share their units; later items have their own.
+        if opened and any(number > max(opened, _STATEMENTS_ITEM) for number in items):
+            defaults.append((page, general))
+            opened = 0
+        item = items[-1] if items else item
+        before = len(defaults)
         lines = [line for line in text.split("\n", _HEAD_LINES)[:_HEAD_LINES] if len(line) <= _LONGEST_HEAD]
         if rules := [rule for rule in find_scale(lines) if _heads_page(rule)]:
             heads[page] = tuple(rules)
+            if words := _running_words(lines, rules[0]):
+                running[words].add(page)
             # 'Notes to Consolidated Financial Statements (dollars in millions)' opens a part of the filing.
             if any(_PART.search(line) for line in lines):
                 defaults += [(page, rule) for rule in rules[:1]]
         for part in _PART_LINE.finditer(text):
             defaults += [(page, rule) for rule in find_scale([" ".join(part["units"].split())])[:1]]
+        if len(defaults) > before:
+            opened = item
         if "therwise" in text or "OTHERWISE" in text:
             flat = " ".join(text.split())
             for pattern in (_SENTENCE, _BRACKET):
                 for match in pattern.finditer(flat):
                     if rules := find_scale([match[0]]):
-                        defaults.append((page, _whole(rules[0], match[0])))
+                        general = _whole(rules[0], match[0])
+                        defaults.append((page, general))
     currency = signs.most_common(1)[0][0] if signs.total() else None
-    return TableContext(_with_year_ends(calendar, pages_text), currency, tuple(defaults), heads)
+    repeated = frozenset().union(*(pages for pages in running.values() if len(pages) >= _FEWEST_HEADS))
+    return TableContext(_with_year_ends(calendar, pages_text), currency, tuple(defaults), heads, repeated)
+
+
+def _running_words(lines: Sequence[str], rule: ScaleRule) -> str | None:
+    """The name of a company or part in whose head a scale stands, on its line or the one before."""
+    for place, line in enumerate(lines):
+        if rule.words in line:
+            for words in (line.replace(rule.words, ""), lines[place - 1] if place else ""):
+                if _RUNNING.search(words):
+                    return f"{' '.join(words.casefold().split())} {rule.words.casefold()}"
+    return None
 
 
 def _heads_page(rule: ScaleRule) -> bool:

@@ -125,7 +125,7 @@ class TableReader:
 
     def as_previous(self) -> PreviousTable:
         """What a continuation on the next page needs."""
-        stated = tuple(source for source in self._sources if source.place not in ("page head", "filing"))
+        stated = tuple(source for source in self._sources if source.place not in (*WIDE, "running head"))
         block = not any(facts.numbers for facts in self._columns.values())
         headers = header_block(self.table) if block else self.paths.headers
         return PreviousTable(
@@ -206,7 +206,8 @@ class TableReader:
                 Source(f"table before, {source.place.removeprefix('table before, ')}", source.rules)
                 for source in before.sources
             ]
-        found.append(Source("page head", self.context.page_scales.get(table.page, ())))
+        place = "running head" if table.page in self.context.running_heads else "page head"
+        found.append(Source(place, self.context.page_scales.get(table.page, ())))
         if default := self.context.default_scale(table.page):
             found.append(Source("filing", (default,)))
         return tuple(source for source in found if source.rules)

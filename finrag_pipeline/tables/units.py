@@ -100,6 +100,8 @@ _EXCEPTION = re.compile(r"[\s,(]*\bexcept(?:ing|\s+for)?\b.*", re.IGNORECASE | r
 _EXCEPT_LAST = re.compile(r"\bexcept(?:\s+for)?$", re.IGNORECASE)
 _PER_SHARE_HEAD = re.compile(rf"^{_PER}|\b{_PER}(?: (?:data|amounts?|information))?\s*:?$", re.IGNORECASE)
 _SHARE_PRICE = re.compile(r"\b(?:book value|dividends?|high|low|closing|prices?)\b", re.IGNORECASE)
+_SPAN = re.compile(r"\((?:in )?(?:years|months|days|weeks)\)", re.IGNORECASE)
+_LONGEST_SPAN = 400
 _MONEY = re.compile(
     r"\bamounts?\b|\b(?:intrinsic|carrying|fair|market|dollar|notional|aggregate|book|contract) values?\b"
     r"|\bcosts?\b|\bdollars?\b"
@@ -293,4 +295,8 @@ def _heading_counts(unit: Unit, value: ParsedValue, label: str, heading: str) ->
         # 'Per share data:' speaks of nothing else; 'EPS' may head net income as well.
         about = _PER_SHARE_HEAD.search(heading) and abs(value.number or 0) < _LARGEST_RATIO
         return bool(about and ((value.decimals == 1 and is_split(label)) or _SHARE_PRICE.search(label)))
+    if unit == "count":
+        # 'Weighted-average remaining lease term (years)' above 'Operating leases 9'.
+        span = _SPAN.search(heading) and not value.grouped and abs(value.number or 0) < _LONGEST_SPAN
+        return bool(span and unit_of_words(label) is None)
     return unit == "shares" and not _MONEY.search(label)

@@ -13,6 +13,7 @@ from finrag_pipeline.tables.page_text.lines import Number
 _INSIDE = 4.0  # of changing columns within a block, or of staying in one within a line
 _BLOCK = 0.15  # of a block that ends while its column goes on
 _PLACE, _SIZE = 0.5, 0.3  # of unlike places in a block, and blocks of unlike sizes, within a row
+_BAND, _DEAR_BAND = 0.6, 3.0  # of another band
 _NOT_LAST = 2.5  # of a number in the last column whose line ends with the sign of the next one
 _MOST = 600
 _PLAIN = 0.35  # cost per row and pair of columns up to which bands are believed without further search
@@ -62,17 +63,29 @@ def _unlike_places(numbers: Sequence[Number]) -> np.ndarray:
 
 def arrange(numbers: Sequence[Number], columns: int, thorough: bool = True) -> Columns | None:
     """The likeliest arrangement in ``columns`` full columns; None if their count does not allow it."""
+    found = arrangements(numbers, columns, thorough)
+    return min(found, key=lambda one: one.cost) if found else None
+
+
+def arrangements(numbers: Sequence[Number], columns: int, thorough: bool = True) -> list[Columns]:
+    """Likely arrangements in ``columns`` full columns; one if it is plain, or ``thorough`` is not asked for."""
     total = len(numbers)
     if columns < 1 or not total or total % columns or total > _MOST:
-        return None
+        return []
     rows = total // columns
     steps = _steps(numbers)
     if columns == 1:
-        return Columns(np.arange(total)[:, None], float(steps.stay[1:].sum()), (rows,))
-    cutter = Cutter(steps, columns)
-    bands, cost = cutter.cut(nested=False)
-    if thorough and columns > 2 and cost > _PLAIN * rows * (columns - 1):
-        bands, cost = cutter.cut(nested=True)
+        return [Columns(np.arange(total)[:, None], float(steps.stay[1:].sum()), (rows,))]
+    found = [_columns(*Cutter(steps, columns).cut(nested=False))]
+    if thorough and rows > 1 and found[0].cost > _PLAIN * rows * (columns - 1):
+        found.append(_columns(*Cutter(steps, columns).wrapped()))
+        # Fewer bands, though their rows be less alike: arithmetic may speak for them.
+        for band in (_BAND, _DEAR_BAND):
+            found.append(_columns(*Cutter(steps, columns, band).cut(nested=columns > 2)))
+    return found
+
+
+def _columns(bands: list[np.ndarray], cost: float) -> Columns:
     return Columns(np.concatenate(bands), cost, tuple(len(band) for band in bands))
 
 

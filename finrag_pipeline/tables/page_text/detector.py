@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from finrag_pipeline.tables.model import FilingWords, PageWords, Table
@@ -9,6 +10,9 @@ from finrag_pipeline.tables.page_text.lines import read_lines
 from finrag_pipeline.tables.page_text.regions import find_regions
 from finrag_pipeline.tables.page_text.solve import solve
 from finrag_pipeline.tables.page_text.tables import build_table
+
+_DIGIT = re.compile(r"\d")
+_LEAST_DIGITS = 8
 
 
 class PageTextDetector:
@@ -25,7 +29,7 @@ class PageTextDetector:
             yield self._tables(by_number[number]) if number in by_number else []
 
     def _tables(self, page: PageWords) -> list[Table]:
-        if sum(letter.isdigit() for letter in page.text) < 8:
+        if len(_DIGIT.findall(page.text)) < _LEAST_DIGITS:
             return []
         tables = []
         for region in find_regions(read_lines(page.text), page.page):

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-BAND = 0.6
-"""Cost of another band."""
 _MOST_ROWS, _MOST_NESTED = 70, 4
 """Rows and columns up to which bands within bands are tried: their number grows with the square of both."""
 
@@ -37,7 +35,9 @@ class Steps:
 class Cutter:
     """Cheapest cutting of a text's numbers into ``columns`` full columns."""
 
-    def __init__(self, steps: Steps, columns: int) -> None:
+    def __init__(self, steps: Steps, columns: int, band: float = 0.6) -> None:
+        """Prepare sums for numbers read at these costs, where another band costs ``band``."""
+        self._band, self._unlike, self._last = band, steps.unlike, steps.last
         total = len(steps.change)
         self._columns, self._rows = columns, total // columns
         self._change, self._total = steps.change, total
@@ -48,6 +48,22 @@ class Cutter:
         self._lagged = np.zeros((total + 1, total + 1))
         for lag in range(1, total):
             self._lagged[lag, 1 : total - lag + 1] = np.cumsum(np.diagonal(steps.unlike, lag))
+
+    def wrapped(self) -> tuple[list[np.ndarray], float]:
+        """As `cut`, where the first column is broken off, comes to its end after all others, and is one band."""
+        rows, columns = self._rows, self._columns
+        best, chosen = np.inf, np.zeros((rows, columns), int)
+        rest = np.arange(rows * (columns - 1)).reshape(columns - 1, rows).T
+        for upper in range(1, rows):
+            first = np.concatenate([np.arange(upper), np.arange(self._total - rows + upper, self._total)])
+            index = np.concatenate([first[:, None], upper + rest], axis=1)
+            turns = [upper + rows * column for column in range(columns)]
+            cost = self._stays[-1] - self._stays[1] + float((self._change[turns] - self._stay[turns]).sum())
+            cost += float(self._unlike[index[:, :-1], index[:, 1:]].sum()) + self._band
+            cost += float(self._last[index[:, -1]].sum())
+            if cost < best:
+                best, chosen = cost, index
+        return [chosen], best
 
     def cut(self, nested: bool) -> tuple[list[np.ndarray], float]:
         """Bands from top to bottom, which number stands where in each, shape (rows, columns); the cost.
@@ -72,7 +88,7 @@ class Cutter:
         best, chosen = np.zeros(rows + 1), np.zeros(rows + 1, int)
         for row in range(1, rows + 1):
             options = best[row - 1 :: -1] + bands[np.arange(row), np.arange(row - 1, -1, -1)]
-            options[: row - 1] += BAND + self._change[np.arange(row - 1, 0, -1) * columns]
+            options[: row - 1] += self._band + self._change[np.arange(row - 1, 0, -1) * columns]
             chosen[row] = int(options.argmin()) + 1
             best[row] = options[chosen[row] - 1]
         pieces, row = [], rows
@@ -121,7 +137,7 @@ class Cutter:
         row, tall = row * fits, np.where(fits, tall, 1)
         inner = top + left * height + middle * row
         cost = self._plain(inner, np.broadcast_to(tall, inner.shape[-2:])[None], middle, last=not right)
-        cost = cost + np.where(row > 0, self._change[inner] + BAND, 0.0)
+        cost = cost + np.where(row > 0, self._change[inner] + self._band, 0.0)
         if left:
             beside = top + (left - 1) * height + row
             lag = inner - beside
@@ -138,7 +154,7 @@ class Cutter:
             options = best[:, done - back] + cost[:, done - back, back - 1]
             chosen[:, done] = options.argmin(1) + 1
             best[:, done] = options.min(1)
-        total = best[:, height] + BAND
+        total = best[:, height] + self._band
         flat = np.asarray(height)
         if left:
             total = total + self._plain(tops, flat, left, last=False) + self._change[tops + left * height]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -29,11 +30,14 @@ _TITLE = re.compile(
     | (?:item|part)\s[\divx]+[a-z]?\b.* | notes\sto\s.* | .*\(?continued\)?
     """
 )
+_STATEMENT = re.compile(r"(?i).*\b(?:statements?|balance sheets?|summary|schedule|reconciliation)\b.*")
 _SHARES = re.compile(r"(?i)(?:shares\s+)?(?:issued|outstanding|authorized|shares at)\b.*(?:\d|none).*")
 _TOTAL = re.compile(r"(?i)(?:sub)?total\b.*")
 _RESULT = re.compile(
     r"""(?ix)
-    (?:consolidated\s)?(?:net\s(?:cash|income|loss|earnings|revenue|sales|\(?(?:increase|decrease)|change)|gross\s(?:profit|margin)
+    (?:consolidated\s)?
+    (?:net\s(?:cash|income|loss|earnings|revenue|sales|\(?(?:increase|decrease)|change)
+    | gross\s(?:profit|margin)
     | operating\s(?:income|profit|loss) | income | earnings | loss | profit | .*,?\s(?:[—–-]\s)?net$
     | balance | comprehensive\sincome | cash(?:,|\sand)\scash\sequivalents.*\s(?:end|beginning)).*
     """
@@ -86,7 +90,8 @@ def clues(text: str) -> LabelClues:
     """Clues of a label."""
     plain = re.sub(r"\s*\((?:see )?notes? [^)]*\)|\s*\([a-z0-9]{1,2}\)", "", text).strip().rstrip("*")
     letters = [letter for letter in plain if letter.isalpha()]
-    total, result = bool(_TOTAL.match(plain)), bool(_RESULT.match(plain))
+    named = bool(_STATEMENT.fullmatch(plain))
+    total, result = bool(_TOTAL.match(plain)), bool(_RESULT.match(plain)) and not named
     title = bool(_TITLE.fullmatch(plain)) and not (total or result)
     take, skip = 0.0, 2.5
     if not letters:
@@ -119,3 +124,11 @@ def clues(text: str) -> LabelClues:
         and ("equity" in lower or "capital" in lower or "deficit" in lower),
         title=title,
     )
+
+
+def best_title(lines: Sequence[str]) -> str | None:
+    """The line that is most likely a table's title: one that names a statement, else the last title."""
+    titles = [line for line in lines if clues(line).title]
+    named = [line for line in titles if _STATEMENT.fullmatch(line)]
+    others = [line for line in lines if line[0].isalpha() and not clues(line).total]
+    return next(iter([*named, *titles[::-1], *others[::-1]]), None)

@@ -14,7 +14,7 @@ from functools import lru_cache
 _ATOM = re.compile(
     r"""\s*(?:
       (?P<sign>(?:US|C|A|HK|NZ|S|R)?[$]|[€£¥])(?!\s*[(]?[-\d.—–])
-    | (?P<number>(?:(?:US|C|A|HK|NZ|S|R)?[$]|[€£¥])?\s?[(]?\s?(?:(?:US|C)?[$]|[€£¥])?\s?[-−–]?
+    | (?P<number>(?:(?:US|C|A|HK|NZ|S|R)?[$]|[€£¥])?\s*[(]?\s?(?:(?:US|C)?[$]|[€£¥])?\s?[-−–]?
         (?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)\s?[)]?\s?%?\s?[)]?)(?![\w/,])
     | (?P<dash>(?:(?:US|C)?[$]|[€£¥])?\s?(?:—|–|-|--)\s?%?)(?=\s|$|[$€£¥])
     | (?P<missing>N/A|n/a|NM|nm|N/M|n/m|[*]{1,2})(?=\s|$)
@@ -182,7 +182,7 @@ def _atoms(text: str) -> tuple[Number, ...] | None:
         if match["sign"]:
             sign = True
             continue
-        numbers.append(_number(match.group().strip(), match, sign))
+        numbers.append(_number(" ".join(match.group().split()), match, sign))
         sign = False
         while place < len(text) and text[place].isspace():
             place += 1

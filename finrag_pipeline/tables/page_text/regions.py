@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from finrag_pipeline.tables.page_text.labels import clues
 from finrag_pipeline.tables.page_text.lines import Line, Number
@@ -12,7 +13,7 @@ from finrag_pipeline.tables.page_text.lines import Line, Number
 _BARE = re.compile(r"\d{1,3}|\(\d\)")
 _MARK = re.compile(r"[(\[]?\w{1,2}[)\]](?:\s*[(\[]?\w{1,2}[)\]])*|\W+")
 _WITH_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
-_LEAST_NUMBERS = 4
+_LEAST_NUMBERS, _LEAST_RUNS = 4, 4
 
 
 @dataclass(slots=True)
@@ -90,12 +91,15 @@ def feasible(region: Region, columns: int) -> bool:
     rows, rest = divmod(len(region.numbers), columns)
     if rest or not rows:
         return False
-    needed = sum(clues(label.text).skip >= 4.0 for label in region.labels)
-    return needed * 0.8 <= rows <= len(region.labels) + 1
+    found = [clues(label.text) for label in region.labels if not clues(label.text).title]
+    needed = sum(one.skip >= 4.0 for one in found)
+    return needed * 0.8 <= rows <= len(found) + 1
 
 
 def _split(part: Region) -> list[Region]:
     """Tables that follow one another: a new one begins with labels after numbers that were complete."""
+    if _alternates(part):
+        return [part]
     found, region = [], Region()
     before = ""
     for line in part.lines:
@@ -115,6 +119,13 @@ def _split(part: Region) -> list[Region]:
         else:
             tables.append(one)
     return [one for one in tables if len(one.numbers) >= _LEAST_NUMBERS or _rows(one)]
+
+
+def _alternates(part: Region) -> bool:
+    """Whether numbers follow single labels throughout, so that their rows are told by the order alone."""
+    kinds = [line.kind for line in part.lines if line.kind in ("label", "numbers")]
+    runs = sum(before == "label" and kind == "numbers" for before, kind in pairwise(kinds))
+    return runs >= _LEAST_RUNS and len(part.labels) <= 2 * runs
 
 
 def _rows(region: Region) -> bool:

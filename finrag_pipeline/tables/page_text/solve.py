@@ -10,7 +10,7 @@ from itertools import islice, permutations
 import numpy as np
 
 from finrag_pipeline.tables.page_text.arithmetic import agreement, sums_above, values_of
-from finrag_pipeline.tables.page_text.columns import Columns, arrange
+from finrag_pipeline.tables.page_text.columns import Columns, arrange, arrangements
 from finrag_pipeline.tables.page_text.lines import Line, Number
 from finrag_pipeline.tables.page_text.regions import Region, column_counts
 from finrag_pipeline.tables.page_text.rows import Alignment, align
@@ -23,6 +23,8 @@ _TRUSTED, _TRUSTED_UNTOLD, _PER_SUM = 0.6, 0.4, 0.1
 _FEW = 2
 _UNTOLD = 0.25
 """Least cost beforehand of a number of columns that the headers do not tell."""
+_SUM = 1.0
+"""How much each sum that holds speaks for an arrangement."""
 _DROPPED = 0.5
 """Cost of leaving out a number."""
 _MOST_BANDS, _MOST_VARIANTS = 8, 6
@@ -64,21 +66,20 @@ def solve(region: Region) -> Solved | None:
     for columns, prior in _counts(region):
         if best is not None and prior >= _UNTOLD:
             break  # what the headers tell holds
-        placed = _placed(region.numbers, columns, thorough=prior == 0.0)
-        if placed is None or _per_pair(placed[1]) > _WORST:
-            continue
-        numbers, arrangement = placed
-        rows = straightened(arrangement, numbers)
-        alignment = align(region.labels, rows, max(one.line for one in numbers))
-        if alignment is None:
-            continue
-        trusted = (_TRUSTED if prior < _UNTOLD else _TRUSTED_UNTOLD) + _PER_SUM * alignment.sums
-        if _per_pair(arrangement) > trusted:
-            continue
-        cost = (arrangement.cost + alignment.cost) / len(rows) + prior
-        cost += _DROPPED * (len(region.numbers) - len(numbers))
-        if best is None or cost < best.cost:
-            best = Solved(_rows(region.labels, rows, alignment), columns, cost)
+        for numbers, arrangement in _placed(region.numbers, columns, thorough=prior == 0.0):
+            if _per_pair(arrangement) > _WORST:
+                continue
+            rows = straightened(arrangement, numbers)
+            alignment = align(region.labels, rows, max(one.line for one in numbers))
+            if alignment is None:
+                continue
+            trusted = (_TRUSTED if prior < _UNTOLD else _TRUSTED_UNTOLD) + _PER_SUM * alignment.sums
+            if _per_pair(arrangement) > trusted:
+                continue
+            cost = (arrangement.cost + alignment.cost - _SUM * alignment.sums) / len(rows) + prior
+            cost += _DROPPED * (len(region.numbers) - len(numbers))
+            if best is None or cost < best.cost:
+                best = Solved(_rows(region.labels, rows, alignment), columns, cost)
     return best
 
 
@@ -99,19 +100,18 @@ def _rows(
     return tuple(solved)
 
 
-def _placed(numbers: Sequence[Number], columns: int, thorough: bool) -> tuple[list[Number], Columns] | None:
-    """The numbers that fill the columns, and where each stands."""
+def _placed(
+    numbers: Sequence[Number], columns: int, thorough: bool
+) -> Iterator[tuple[list[Number], Columns]]:
+    """Numbers that fill the columns, and where each may stand."""
     variants = list(islice(_variants(numbers, columns), _MOST_VARIANTS))
-    if len(variants) == 1:
-        found = arrange(variants[0], columns, thorough)
-        return (variants[0], found) if found is not None else None
-    tried = [(arrange(variant, columns, thorough=False), variant) for variant in variants]
-    fitting = [(found.cost, place) for place, (found, _) in enumerate(tried) if found is not None]
-    if not fitting:
-        return None
-    variant = variants[min(fitting)[1]]
-    found = arrange(variant, columns, thorough)
-    return (variant, found) if found is not None else None
+    if len(variants) > 1:
+        tried = [arrange(variant, columns, thorough=False) for variant in variants]
+        costs = [np.inf if one is None else one.cost for one in tried]
+        variants = [variants[int(np.argmin(costs))]]
+    for variant in variants:
+        for found in arrangements(variant, columns, thorough):
+            yield variant, found
 
 
 def straightened(arrangement: Columns, numbers: Sequence[Number]) -> list[list[Number]]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from finrag_pipeline.tables.model import Box, Cell, Table
-from finrag_pipeline.tables.page_text.labels import clues
+from finrag_pipeline.tables.page_text.labels import best_title, clues
 from finrag_pipeline.tables.page_text.lines import Line
 from finrag_pipeline.tables.page_text.regions import Region, dates_of
 from finrag_pipeline.tables.page_text.solve import Solved, SolvedRow
@@ -47,9 +47,6 @@ def build_table(region: Region, solved: Solved, page: int, detector: str) -> Tab
     problems = [
         f"'{_label(row)}': the text does not tell which numbers are its own." for row in rows if row.unclear
     ]
-    titles = [line for line in above if clues(line).title] or [
-        line for line in above if not line.startswith("(")
-    ]
     clear = 1 - len(problems) / len(filled)
     return Table(
         page=page,
@@ -60,7 +57,7 @@ def build_table(region: Region, solved: Solved, page: int, detector: str) -> Tab
         cells=tuple(cells),
         header_rows=top,
         levels=(*([0] * top), *_levels(rows)),
-        caption=titles[-1] if titles else None,
+        caption=best_title(above),
         above=above,
         below=tuple(line.text for line in region.lines if line.kind == "note")[:4],
         score=round(clear / (1.0 + max(0.0, solved.cost)), 3),
