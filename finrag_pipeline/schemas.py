@@ -136,7 +136,7 @@ STATEMENT_FACTS = pa.schema(
             pa.string(),
             "income_statement, comprehensive_income, financial_position, cash_flows or equity.",
         ),
-        _column("scope", pa.string(), "primary; else parent_only, condensed, summary, note, mdna or other_entity."),
+        _column("scope", pa.string(), "primary; parent_only, condensed, summary, note, mdna, other_entity."),
         _column(
             "concept", pa.string(), "Line item as us-gaap names it; null where the lexicon has none.", True
         ),

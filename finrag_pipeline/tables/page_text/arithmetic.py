@@ -17,12 +17,12 @@ def values_of(rows: Sequence[Sequence[Number]]) -> tuple[np.ndarray, float]:
 
 
 def agreement(values: np.ndarray, tolerance: float) -> float:
-    """How well rows go together: sums that hold in every column, none that hold in some, two equal totals."""
-    total, broken = sums_above(values, tolerance)
-    return float(total.sum()) - 0.5 * float(broken.any()) + 2.0 * (equal_rows(values)[0] is not None)
+    """How well rows go together: sums that hold in every column, and two equal totals."""
+    total, _ = sums_above(values, tolerance, partly=False)
+    return float(total.sum()) + 2.0 * (equal_rows(values)[0] is not None)
 
 
-def sums_above(values: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+def sums_above(values: np.ndarray, tolerance: float, partly: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Rows that are sums, and rows of sums that hold in some columns only; both of shape (rows,).
 
     A sum is the sum of rows right above it, or the first of them less the others, in all columns. Rows that a
@@ -32,6 +32,7 @@ def sums_above(values: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.nda
     Args:
         values: shape (rows, columns).
         tolerance: how far rounding may take a sum off.
+        partly: also look for sums that hold in some columns only.
     """
     total, broken = np.zeros(len(values), bool), np.zeros(len(values), bool)
     open_rows: list[int] = []
@@ -45,10 +46,8 @@ def sums_above(values: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.nda
             if len(hits):
                 total[place] = True
                 del open_rows[len(open_rows) - int(hits[0]) - 1 :]
-            else:
-                partly = _partly(close, above, values[place], tolerance)
-                if partly:
-                    broken[[*open_rows[len(open_rows) - partly - 1 :], place]] = True
+            elif partly and (reach := _partly(close, above, values[place], tolerance)):
+                broken[[*open_rows[len(open_rows) - reach - 1 :], place]] = True
         open_rows.append(place)
     return total, broken
 

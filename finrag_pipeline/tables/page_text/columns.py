@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from finrag_pipeline.tables.page_text.guillotine import Cutter, Steps
+from finrag_pipeline.tables.page_text.guillotine import BAND, Cutter, Steps
 from finrag_pipeline.tables.page_text.lines import Number
 
 _INSIDE = 4.0  # of changing columns within a block, or of staying in one within a line
 _BLOCK = 0.15  # of a block that ends while its column goes on
 _PLACE, _SIZE = 0.5, 0.3  # of unlike places in a block, and blocks of unlike sizes, within a row
-_BAND, _DEAR_BAND = 0.6, 3.0  # of another band
+_DECIMALS = 1.5  # of unlike decimals within a row
+_DEAR_BAND = 3.0  # of another band, to find arrangements with fewer
 _NOT_LAST = 2.5  # of a number in the last column whose line ends with the sign of the next one
 _MOST = 600
 _PLAIN = 0.35  # cost per row and pair of columns up to which bands are believed without further search
@@ -46,7 +47,7 @@ def unlikeness(numbers: Sequence[Number]) -> np.ndarray:
     one, both = bare[:, None] ^ bare[None, :], bare[:, None] & bare[None, :]
     cost = np.where(one, 0.5, np.where(both, 0.0, cost))
     differ = (kinds[:, None] != kinds[None, :]) & ~bare[:, None] & ~bare[None, :]
-    cost = cost + 1.5 * differ + _unlike_places(numbers)
+    cost = cost + _DECIMALS * differ + _unlike_places(numbers)
     return cost + 1.5 * ((percent[:, None] != percent[None, :]) & ~bare[:, None] & ~bare[None, :])
 
 
@@ -68,7 +69,7 @@ def arrange(numbers: Sequence[Number], columns: int, thorough: bool = True) -> C
 
 
 def arrangements(numbers: Sequence[Number], columns: int, thorough: bool = True) -> list[Columns]:
-    """Likely arrangements in ``columns`` full columns; one if it is plain, or ``thorough`` is not asked for."""
+    """Likely arrangements in ``columns`` full columns; only bands if they do, or unless ``thorough``."""
     total = len(numbers)
     if columns < 1 or not total or total % columns or total > _MOST:
         return []
@@ -80,7 +81,7 @@ def arrangements(numbers: Sequence[Number], columns: int, thorough: bool = True)
     if thorough and rows > 1 and found[0].cost > _PLAIN * rows * (columns - 1):
         found.append(_columns(*Cutter(steps, columns).wrapped()))
         # Fewer bands, though their rows be less alike: arithmetic may speak for them.
-        for band in (_BAND, _DEAR_BAND):
+        for band in (BAND, _DEAR_BAND):
             found.append(_columns(*Cutter(steps, columns, band).cut(nested=columns > 2)))
     return found
 

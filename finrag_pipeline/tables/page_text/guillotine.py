@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+BAND = 0.6
+"""Cost of another band."""
 _MOST_ROWS, _MOST_NESTED = 70, 4
 """Rows and columns up to which bands within bands are tried: their number grows with the square of both."""
 
@@ -35,7 +37,7 @@ class Steps:
 class Cutter:
     """Cheapest cutting of a text's numbers into ``columns`` full columns."""
 
-    def __init__(self, steps: Steps, columns: int, band: float = 0.6) -> None:
+    def __init__(self, steps: Steps, columns: int, band: float = BAND) -> None:
         """Prepare sums for numbers read at these costs, where another band costs ``band``."""
         self._band, self._unlike, self._last = band, steps.unlike, steps.last
         total = len(steps.change)
@@ -50,7 +52,7 @@ class Cutter:
             self._lagged[lag, 1 : total - lag + 1] = np.cumsum(np.diagonal(steps.unlike, lag))
 
     def wrapped(self) -> tuple[list[np.ndarray], float]:
-        """As `cut`, where the first column is broken off, comes to its end after all others, and is one band."""
+        """As `cut`, in one band, where the first column is broken off and ends after all others."""
         rows, columns = self._rows, self._columns
         best, chosen = np.inf, np.zeros((rows, columns), int)
         rest = np.arange(rows * (columns - 1)).reshape(columns - 1, rows).T
@@ -63,7 +65,7 @@ class Cutter:
             cost += float(self._last[index[:, -1]].sum())
             if cost < best:
                 best, chosen = cost, index
-        return [chosen], best
+        return [chosen], float(best)
 
     def cut(self, nested: bool) -> tuple[list[np.ndarray], float]:
         """Bands from top to bottom, which number stands where in each, shape (rows, columns); the cost.
@@ -91,16 +93,20 @@ class Cutter:
             options[: row - 1] += self._band + self._change[np.arange(row - 1, 0, -1) * columns]
             chosen[row] = int(options.argmin()) + 1
             best[row] = options[chosen[row] - 1]
-        pieces, row = [], rows
+        pieces, row, more = [], rows, 0
         while row:
             height = int(chosen[row])
             row -= height
             kind = int(kinds[height - 1, row])
             if kind:
-                pieces.append(self._nested_index(ways[kind - 1], row * columns, height))
+                index, inner = self._nested_index(ways[kind - 1], row * columns, height)
+                pieces.append(index)
+                more += inner
             else:
                 pieces.append(_down(row * columns, columns, height))
-        return pieces[::-1], float(best[rows])
+        # At the price of bands that all arrangements are compared at.
+        extra = (self._band - BAND) * (len(pieces) - 1 + more)
+        return pieces[::-1], float(best[rows]) - extra
 
     def _plain(self, start: np.ndarray, height: np.ndarray, columns: int, last: bool = True) -> np.ndarray:
         """Cost of bands written column by column, by first number and height; shapes broadcast."""
@@ -163,7 +169,8 @@ class Cutter:
             total = total + self._plain(start, flat, right) + self._change[start]
         return total, chosen
 
-    def _nested_index(self, way: tuple[int, int, int], top: int, height: int) -> np.ndarray:
+    def _nested_index(self, way: tuple[int, int, int], top: int, height: int) -> tuple[np.ndarray, int]:
+        """Which number stands where in a band with inner bands, and how many these are."""
         left, middle, right = way
         chosen = self._nested(way, np.array([top]), height)[1][0]
         pieces, row = [], height
@@ -176,7 +183,7 @@ class Cutter:
             parts.insert(0, _down(top, left, height))
         if right:
             parts.append(_down(top + (left + middle) * height, right, height))
-        return np.concatenate(parts, axis=1)
+        return np.concatenate(parts, axis=1), len(pieces)
 
 
 def _ways(columns: int) -> list[tuple[int, int, int]]:

@@ -42,6 +42,7 @@ _RESULT = re.compile(
     | balance | comprehensive\sincome | cash(?:,|\sand)\scash\sequivalents.*\s(?:end|beginning)).*
     """
 )
+_CASH_AT_END = re.compile(r"(?i)(?:total )?cash\b.*\bend(?:ing)?\b.*")
 _PER_SHARE = re.compile(r"(?i).*\bper\b.*|.*\beps\b.*")
 _PER_SHARE_OR_SHARES = re.compile(r"(?i)\W*(?:basic|diluted)\W*(?:\(.*)?")
 _PERCENT = re.compile(r"(?i).*(?:%|\bpercent|\brate\b|\bratio\b|\bmargin\b|yield|as a\b).*")
@@ -71,6 +72,8 @@ class LabelClues:
         per_share, percent: its numbers have decimals, or are per cent.
         sign: -1 where its numbers are commonly in parentheses, 1 where they are commonly not, else 0.
         assets, liabilities: names the two sums of a balance sheet that are equal.
+        title: names a statement, a company or a part of the filing.
+        cash_at_end: the row is the sum of the two above it, change and balance at the beginning.
     """
 
     take: float
@@ -83,6 +86,7 @@ class LabelClues:
     assets: bool
     liabilities: bool
     title: bool
+    cash_at_end: bool
 
 
 @lru_cache(maxsize=8192)
@@ -123,6 +127,7 @@ def clues(text: str) -> LabelClues:
         and "liabilities" in lower
         and ("equity" in lower or "capital" in lower or "deficit" in lower),
         title=title,
+        cash_at_end=bool(_CASH_AT_END.fullmatch(plain)),
     )
 
 

@@ -50,6 +50,7 @@ _NOTE = re.compile(
 )
 _UNFINISHED = re.compile(r"(?i).*(?:\b(?:and|of|to|the|for|in|on|by|from|or|with|at|than)|[,(—–&/])$")
 _LINKING = re.compile(r"[a-z]|(?:AND|OF|IN|TO|FOR|FROM|BY)$")
+_TITLE_WORDS = re.compile(r"(?i)\b(?:consolidated|statements? of|balance sheets?)\b")
 _WORDS = ("label", "period", "note", "units")
 _STOCK = re.compile(r"(?i)(?:\S+ ){0,4}(?:stock|shares)\b.*\b(?:par|authorized|issued|outstanding|cost)\b")
 _PROSE_LENGTH = 95
@@ -243,7 +244,11 @@ def _joined(lines: list[Line]) -> list[Line]:
     if len(lines) > 1 and all(" " not in line.text and line.kind in _WORDS for line in lines):
         text = " ".join(line.text for line in lines)
         kind = classify(text)[0]
-        if kind == "period" or any(_LINKING.match(line.text) for line in lines[1:]):
+        if (
+            kind == "period"
+            or any(_LINKING.match(line.text) for line in lines[1:])
+            or _TITLE_WORDS.search(text)
+        ):
             return [replace(lines[0], kind="label" if kind == "long" else kind, text=text)]
     joined: list[Line] = []
     long: list[int] = []  # lines of the block's width in each joined line
@@ -271,7 +276,7 @@ def _joined(lines: list[Line]) -> list[Line]:
 
 def _is_prose(text: str, long: int) -> bool:
     """Whether a text with so many lines of full width is a paragraph, not a long label."""
-    return text.endswith((".", ";")) or (long > 1 and not (_STOCK.match(text) and long < 4))
+    return text.endswith((".", ";")) or (long > 1 and ". " in text) or (long > 2 and not _STOCK.match(text))
 
 
 def _goes_on(last: Line, line: Line, long: int) -> bool:

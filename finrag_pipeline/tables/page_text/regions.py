@@ -65,7 +65,7 @@ def find_regions(lines: Sequence[Line], page: int) -> list[Region]:
     merged: list[Region] = []
     for part in parts:
         waiting = bool(merged) and bool(merged[-1].labels) and not merged[-1].numbers
-        if waiting and part.numbers and not any(feasible(part, count) for count in column_counts(part)):
+        if waiting and not any(feasible(part, count) for count in column_counts(part)):
             merged[-1].join(part)
         elif part.lines:
             merged.append(part)

@@ -11,6 +11,7 @@ import numpy as np
 
 from finrag_pipeline.tables.page_text.arithmetic import agreement, sums_above, values_of
 from finrag_pipeline.tables.page_text.columns import Columns, arrange, arrangements
+from finrag_pipeline.tables.page_text.labels import clues
 from finrag_pipeline.tables.page_text.lines import Line, Number
 from finrag_pipeline.tables.page_text.regions import Region, column_counts
 from finrag_pipeline.tables.page_text.rows import Alignment, align
@@ -18,25 +19,25 @@ from finrag_pipeline.tables.page_text.rows import Alignment, align
 _BARE = re.compile(r"\d{1,3}")
 MARGIN = 0.9
 """A row whose next best label costs less than this more is left without numbers."""
-_WORST = 1.3
-_TRUSTED, _TRUSTED_UNTOLD, _PER_SUM = 0.6, 0.4, 0.1
-_FEW = 2
-_UNTOLD = 0.25
-"""Least cost beforehand of a number of columns that the headers do not tell."""
-_SUM = 1.0
-"""How much each sum that holds speaks for an arrangement."""
-_DROPPED = 0.5
-"""Cost of leaving out a number."""
-_MOST_BANDS, _MOST_VARIANTS = 8, 6
+_TRUSTED, _TRUSTED_UNTOLD, _PER_SUM, _WORST = 0.6, 0.4, 0.1, 1.3
+"""Unlikeness per row and pair of columns up to which an arrangement is believed, with as many columns as the
+headers tell or with others; what each sum that holds adds to it; and the most it can come to."""
+_RIVAL = 0.2
+"""Arrangements that cost so little more have to agree on a row for it to be believed."""
+_NEAR = 2
+"""Rows so near to one with numbers of other columns are in doubt too."""
+_UNTOLD, _SUM, _DROPPED = 0.25, 1.0, 0.5
+"""Costs: of a number of columns that the headers do not tell, at least; of each sum that does not hold; of a
+number left out."""
 _SIGN_AFTER = 1.5
 """How much a currency sign after a number tells against the last column, in sums that hold."""
+_FEW, _MOST_BANDS, _MOST_VARIANTS = 2, 8, 6
 _ORDERS = {
     2: [[1, 0]],
     3: [list(order) for order in permutations(range(3))][1:],
     4: [[2, 3, 0, 1], [1, 0, 3, 2], [0, 2, 1, 3], [3, 2, 1, 0]],
 }
 """Orders to try for the columns of a band."""
-"""Unlikeness per row and pair of columns from which an arrangement is not believed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +58,22 @@ class Solved:
     cost: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    cost: float
+    columns: int
+    rows: list[list[Number]]
+    alignment: Alignment
+
+
 def solve(region: Region) -> Solved | None:
     """The table of a region, or None where its text does not tell one."""
     lined = _lined_up(region)
     if lined is not None:
         return lined
-    best: Solved | None = None
+    found: list[_Candidate] = []
     for columns, prior in _counts(region):
-        if best is not None and prior >= _UNTOLD:
+        if found and prior >= _UNTOLD:
             break  # what the headers tell holds
         for numbers, arrangement in _placed(region.numbers, columns, thorough=prior == 0.0):
             if _per_pair(arrangement) > _WORST:
@@ -78,26 +87,57 @@ def solve(region: Region) -> Solved | None:
                 continue
             cost = (arrangement.cost + alignment.cost - _SUM * alignment.sums) / len(rows) + prior
             cost += _DROPPED * (len(region.numbers) - len(numbers))
-            if best is None or cost < best.cost:
-                best = Solved(_rows(region.labels, rows, alignment), columns, cost)
-    return best
+            found.append(_Candidate(cost, columns, rows, alignment))
+    if not found:
+        return None
+    best = min(found, key=lambda one: one.cost)
+    unclear = sums_above(*values_of(best.rows))[1] | odd_decimals(best.rows)
+    for rival in found:
+        near = rival.columns == best.columns and rival.cost < best.cost + _RIVAL
+        if near and rival.alignment.sums >= best.alignment.sums:
+            unclear |= ~np.isin(_places(best.rows), _places(rival.rows))
+    unclear |= cash_breaks(region.labels, best)
+    return Solved(_solved_rows(region.labels, best, unclear), best.columns, best.cost)
 
 
-def _rows(
-    labels: Sequence[Line], rows: Sequence[Sequence[Number]], alignment: Alignment
-) -> tuple[SolvedRow, ...]:
-    broken = sums_above(*values_of(rows))[1]
-    of_label = {int(label): row for row, label in enumerate(alignment.label) if label >= 0}
+def cash_breaks(labels: Sequence[Line], found: _Candidate) -> np.ndarray:
+    """Rows from a balance of cash on that is not its change and first balance added; shape (rows,)."""
+    values, tolerance = values_of(found.rows)
+    broken = np.zeros(len(values), bool)
+    for row, label in enumerate(found.alignment.label):
+        if row > 1 and label >= 0 and clues(labels[label].text).cash_at_end:
+            gap = values[row - 2] + values[row - 1] - values[row]
+            broken[row:] |= bool((np.abs(gap) > tolerance).any())
+    return broken
+
+
+def _places(rows: Sequence[Sequence[Number]]) -> np.ndarray:
+    """A name for each row that says which numbers of the page it holds; shape (rows,)."""
+    return np.array([" ".join(f"{one.line}.{one.text}" for one in row) for row in rows])
+
+
+def _solved_rows(labels: Sequence[Line], found: _Candidate, unclear: np.ndarray) -> tuple[SolvedRow, ...]:
+    of_label = {int(label): row for row, label in enumerate(found.alignment.label) if label >= 0}
     solved = []
     for place, label in enumerate(labels):
         row = of_label.get(place)
         if row is None:
             solved.append(SolvedRow(label, ()))
-        elif alignment.margin[row] < MARGIN or broken[row]:
+        elif found.alignment.margin[row] < MARGIN or unclear[row]:
             solved.append(SolvedRow(label, (), unclear=True))
         else:
-            solved.append(SolvedRow(label, tuple(rows[row])))
+            solved.append(SolvedRow(label, tuple(found.rows[row])))
     return tuple(solved)
+
+
+def odd_decimals(rows: Sequence[Sequence[Number]]) -> np.ndarray:
+    """Rows in which decimals differ although the columns' common ones do not, and rows near them; (rows,)."""
+    decimals = np.array([[one.decimals for one in row] for row in rows])
+    common = {int(np.bincount(column[column >= 0]).argmax()) for column in decimals.T if (column >= 0).any()}
+    differ = np.array([len(set(row[row >= 0].tolist())) > 1 for row in decimals])
+    if len(common) != 1:
+        return np.zeros(len(rows), bool)
+    return np.convolve(differ, np.ones(2 * _NEAR + 1), mode="same")[: len(rows)] > 0
 
 
 def _placed(

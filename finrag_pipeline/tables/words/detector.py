@@ -29,7 +29,7 @@ class WordsDetector:
     """
 
     name = NAME
-    version = "1"
+    version = "2"
 
     def detect(self, filing: FilingWords, pages: Sequence[int] | None = None) -> Iterator[list[Table]]:
         """Tables of each of ``pages`` (all by default), one list per page, in order.
@@ -82,6 +82,9 @@ def _with_texts(lines: Sequence[Line], regions: list[Region], texts: list[Region
     merged: list[Region] = []
     for region in sorted(regions + texts, key=lambda region: region.start):
         last = merged[-1] if merged else None
+        if last is not None and last.textual and region.textual and _goes_on(lines, last, region):
+            merged[-1] = Region(last.start, last.body, region.stop, textual=True)
+            continue
         if last is not None and last.textual and not region.textual and last.stop == region.start:
             gap = lines[region.start].y0 - lines[last.stop - 1].y1
             if (
@@ -93,6 +96,17 @@ def _with_texts(lines: Sequence[Line], regions: list[Region], texts: list[Region
                 continue
         merged.append(region)
     return merged
+
+
+def _goes_on(lines: Sequence[Line], last: Region, region: Region) -> bool:
+    """Whether a table of texts right below another one, without headers, keeps to the columns of that one."""
+    if last.stop != region.start or region.start != region.body:
+        return False
+    if lines[region.start].y0 - lines[last.stop - 1].y1 > 0.6 * lines[region.start].height:
+        return False
+    known = [(s.x0, s.x1) for line in lines[last.body : last.stop] for s in line.segments]
+    texts = [s for line in lines[region.start : region.stop] for s in line.segments]
+    return all(any(abs(s.x0 - x0) < 3 or abs(s.x1 - x1) < 3 for x0, x1 in known) for s in texts)
 
 
 def _usable(page: PageWords) -> np.ndarray:

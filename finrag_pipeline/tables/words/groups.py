@@ -14,6 +14,13 @@ from finrag_pipeline.tables.words.tokens import DASH, NUMBER, TEXT, YEAR
 _SENTENCE_END = re.compile(r"[.:;]$")
 _MOST_BETWEEN = 12
 _MOST_HEADING_WORDS = 9
+_MOST_HEADERS = 8
+_AGE = re.compile(
+    r"(?:less|more|greater|fewer|over|under|within|after|before|up to|beyond)\b.{0,12}"
+    r"\b(?:years?|months?|days?)\b.{0,12}",
+    re.I,
+)
+_DIGITS = re.compile(r"\d+")
 
 
 def is_data(line: Line) -> bool:
@@ -22,15 +29,24 @@ def is_data(line: Line) -> bool:
         return False
     segments = line.segments
     numbers = sum(segment.kind in (NUMBER, DASH) for segment in segments)
-    if not numbers:
+    if not numbers or _is_ages(line):
         return False
     if segments[0].kind in (NUMBER, DASH):
         return line.values >= 2 or (len(segments) > 1 and numbers >= 2)
     return True
 
 
+def _is_ages(line: Line) -> bool:
+    """Whether spans of time head columns, such as 'Less than 1 year', '1 - 3 years', 'More than 3 years'."""
+    ages = sum(s.kind == TEXT and bool(_AGE.fullmatch(s.text)) for s in line.segments)
+    bare = any(s.kind in (NUMBER, DASH) and not s.text[-1].isalpha() for s in line.segments)
+    return ages > 0 and len(line.segments) > 2 and not bare
+
+
 def is_heading(line: Line) -> bool:
     """Whether the line can head columns: years, dates or texts side by side, without figures."""
+    if _is_ages(line):
+        return True
     if line.prose or any(segment.kind in (NUMBER, DASH) for segment in line.segments):
         return False
     segments = line.segments
@@ -97,9 +113,21 @@ class Group:
             return 0.0
         return sum(self.under(segment) for segment in values) / len(values)
 
+    def goes_on(self, line: Line) -> bool:
+        """Whether every text of the line begins where a text behind the label of the last row begins."""
+        return hangs(line, self._lines[-1])
+
     def under(self, segment: Segment) -> bool:
         """Whether the segment stands under figures of the group."""
         return self.columns.overlaps(segment.core, segment.x1)
+
+
+def hangs(line: Line, row: Line) -> bool:
+    """Whether every text of the line begins where a text behind the label of ``row`` begins."""
+    edges = [s.x0 for s in row.segments[1:] if s.kind == TEXT]
+    return bool(edges) and all(
+        s.kind == TEXT and any(abs(s.x0 - edge) < 3 for edge in edges) for s in line.segments
+    )
 
 
 def is_year_row(line: Line, group: Group) -> bool:
@@ -133,7 +161,7 @@ def bridges(lines: Sequence[Line], group: Group, nxt: int) -> bool:
     edge = min(group.edge, own)
     if any(_interrupts(place, between, gaps, group, edge) for place in range(len(between))):
         return False
-    if _new_headers(between, gaps, edge, height):
+    if _new_headers(between, gaps, group.left, edge, height) or _repeats_headers(lines, group, nxt, edge):
         return False
     if aligned < 0.5:
         return widest < 0.9 * height and len(between) <= 2 and not any(map(is_heading, between))
@@ -150,6 +178,8 @@ def _interrupts(
     """Whether a line between two rows of figures ends the table of the first."""
     line = between[place]
     height, above, below = line.height, gaps[place], gaps[place + 1]
+    if above < 0.6 * height and group.goes_on(line):
+        return False
     if line.listed and line.words > 4 and above > 0.7 * height:
         return True
     if len(line.segments) == 1 and is_units(line.text):
@@ -173,9 +203,28 @@ def _interrupts(
     return is_title(line.text) and above > 1.2 * height
 
 
-def _new_headers(between: Sequence[Line], gaps: Sequence[float], edge: float, height: float) -> bool:
+def _repeats_headers(lines: Sequence[Line], group: Group, nxt: int, edge: float) -> bool:
+    """Whether the headers above the first row are set again above row ``nxt``, for other dates."""
+    floor = max(0, group.first - _MOST_HEADERS)
+    known = {_headings(line, edge) for line in lines[floor : group.first] if is_heading(line)} - {()}
+    return any(_headings(line, edge) in known for line in lines[group.last + 1 : nxt] if is_heading(line))
+
+
+def _headings(line: Line, edge: float) -> tuple[str, ...]:
+    """Texts of a line of headers, numbers left open; none unless two stand right of the labels."""
+    first = line.segments[0]
+    dated = any(s.kind == YEAR for s in line.segments) or is_units(first.text) or is_period(first.text)
+    if not dated and first.x0 < edge - 3 * line.height:
+        return ()  # texts behind a label
+    texts = [_DIGITS.sub("0", s.text.lower()) for s in line.segments if s.x1 > edge - 0.5 * line.height]
+    return tuple(texts) if len(texts) > 1 else ()
+
+
+def _new_headers(
+    between: Sequence[Line], gaps: Sequence[float], left: float, edge: float, height: float
+) -> bool:
     """Whether the lines between two rows of figures hold the headers of another table."""
-    heads = [i for i, line in enumerate(between) if is_heading(line)]
+    heads = [i for i, line in enumerate(between) if is_heading(line) and not _is_year_label(line, left, edge)]
     if not heads:
         return False
     alone = [i for i, line in enumerate(between) if len(line.segments) == 1 and not line.values]
@@ -190,6 +239,17 @@ def _new_headers(between: Sequence[Line], gaps: Sequence[float], edge: float, he
             and (is_units(between[i].segments[0].text) or is_period(between[i].segments[-1].text))
         )
     ]
+    dated = [
+        i
+        for i in heads
+        if any(
+            (s.kind == YEAR or is_period(s.text)) and s.x0 > left + 4 * height for s in between[i].segments
+        )
+    ]
+    if len(dated) > 1 and any(len(between[i].segments) > 1 for i in dated):
+        return True  # a period over years, or over dates
+    if any(between[i].values > 1 and is_units(between[i].segments[0].text) for i in dated):
+        return True  # the units beside years
     if strict:
         first = strict[0]
         return (
@@ -198,3 +258,14 @@ def _new_headers(between: Sequence[Line], gaps: Sequence[float], edge: float, he
             or any(gaps[i] > 0.7 * height or is_title(between[i].text) for i in captions if i < first)
         )
     return any(gaps[i] > 1.2 * height for i in captions if i < heads[0])
+
+
+def _is_year_label(line: Line, left: float, edge: float) -> bool:
+    """Whether the line is a year in the place of a label: a heading among rows, not above columns."""
+    first = line.segments[0]
+    return (
+        len(line.segments) == 1
+        and first.kind == YEAR
+        and first.x0 < left + 2 * line.height
+        and first.x1 < edge - 4 * line.height
+    )

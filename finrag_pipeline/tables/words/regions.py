@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,7 +10,9 @@ from itertools import pairwise
 from finrag_pipeline.tables.words.groups import (
     Group,
     bridges,
+    hangs,
     is_data,
+    is_heading,
     is_label,
     is_year_row,
 )
@@ -18,6 +21,12 @@ from finrag_pipeline.tables.words.rows import Line, Segment
 from finrag_pipeline.tables.words.tokens import DASH, NUMBER, TEXT, YEAR
 
 _MOST_HEADER_LINES = 14
+_PAGE_HEAD = re.compile(r"pages?(?:\s+(?:no\.?|numbers?))?", re.I)
+_REGISTRANT = re.compile(
+    r"\(?(?:state or other jurisdiction|state of incorporation|i\.?r\.?s\.? employer|commission file"
+    r"|zip code|for the (?:transition|quarterly) period|address of principal)",
+    re.I,
+)
 
 
 @dataclass(slots=True)
@@ -48,7 +57,7 @@ def head_of(lines: Sequence[Line], first_row: int, extent: Extent, floor: int) -
     top = start = first_row
     end: int | None = None
     body = lines[first_row]
-    edge = extent.edge
+    edge = reach = extent.edge
     while top > floor:
         line, below = lines[top - 1], lines[top]
         height, gap = max(line.height, body.height), below.y0 - line.y1
@@ -65,7 +74,7 @@ def head_of(lines: Sequence[Line], first_row: int, extent: Extent, floor: int) -
         if not alone and numbers * 2 > len(segments):
             break
         over = any(
-            s.x1 > edge - 0.5 * height and (place or (s.x0 + s.x1) / 2 > edge - 2.5 * height)
+            s.x1 > min(edge, reach) - 0.5 * height and (place or (s.x0 + s.x1) / 2 > edge - 2.5 * height)
             for place, s in enumerate(segments)
         )
         if alone and (first.kind == TEXT or not over) and _is_body_label(line, extent, over, gap, height):
@@ -86,7 +95,43 @@ def head_of(lines: Sequence[Line], first_row: int, extent: Extent, floor: int) -
         top -= 1
         end = top + 1 if end is None else end
         start = top
-    return (start, end) if end is not None and start < first_row else (first_row, first_row)
+        if alone:
+            # A narrow header may stand left of the figures below a wider one.
+            reach = min(reach, first.x0)
+    if end is None or start == first_row:
+        start = end = _lone_header(lines, first_row, extent, floor)
+        return start, first_row if start < first_row else end
+    return _with_stub(lines, start, extent, floor), end
+
+
+def _lone_header(lines: Sequence[Line], first_row: int, extent: Extent, floor: int) -> int:
+    """First line of the only header above rows: a period above the labels, units above the figures."""
+    start = first_row
+    while start > max(floor, first_row - 2):
+        line, below = lines[start - 1], lines[start]
+        if len(line.segments) > 1 or below.y0 - line.y1 > 0.8 * line.height:
+            break
+        units = is_units(line.text) and extent.edge - 4 * line.height < line.x0
+        units = units and line.x1 < extent.right + 2 * line.height and start == first_row
+        if not units and (not _is_stub(line, extent) or line.text.endswith(":")):
+            break
+        start -= 1
+    return start
+
+
+def _with_stub(lines: Sequence[Line], start: int, extent: Extent, floor: int) -> int:
+    """First line of the headers, with a period that stands above the labels right above them."""
+    if start <= floor:
+        return start
+    line, below = lines[start - 1], lines[start]
+    tight = below.y0 - line.y1 < 0.4 * line.height and below.x0 < line.x0 + 2 * line.height
+    return start - 1 if tight and _is_stub(line, extent) else start
+
+
+def _is_stub(line: Line, extent: Extent) -> bool:
+    """Whether the line is a period that stands above the labels."""
+    near = abs(line.x0 - extent.left) < 2 * line.height and line.x1 < extent.edge
+    return near and len(line.segments) == 1 and is_period(line.text)
 
 
 def _is_body_label(line: Line, extent: Extent, over: bool, gap: float, height: float) -> bool:
@@ -153,7 +198,8 @@ def figure_regions(lines: Sequence[Line]) -> tuple[list[Region], list[tuple[int,
         ceiling = groups[place + 1].first if place + 1 < len(groups) else len(lines)
         stop = _tail_of(lines, group, ceiling)
         floor = stop
-        if _is_contents(lines[group.first : stop], group):
+        headed = any(_PAGE_HEAD.fullmatch(s.text) for line in lines[start:body] for s in line.segments)
+        if _is_contents(lines[group.first : stop], group, headed) or _is_cover(lines[start : stop + 1]):
             contents.append((start, stop))
         elif group.columns and (group.rows > 1 or (start < body and _is_row(lines[group.first]))):
             regions.append(Region(start, body, stop))
@@ -194,16 +240,20 @@ def _tail_of(lines: Sequence[Line], group: Group, ceiling: int) -> int:
     while stop < ceiling:
         line, above = lines[stop], lines[stop - 1]
         gap = line.y0 - above.y1
+        if gap < 0.35 * line.height and hangs(line, lines[group.last]):
+            stop += 1
+            continue
         if line.prose or gap > 0.9 * line.height or line.listed:
             break
         first, others = line.segments[0], line.segments[1:]
         if first.kind in (NUMBER, DASH) and not others:
             fits = group.under(first)
-        elif gap < 0.35 * line.height and _hangs(line, lines[group.last]):
-            fits = True
         elif others:
             fits = first.kind == TEXT and line.x0 < group.left + 2 * line.height and first.x1 < group.edge
             fits = fits and all(map(group.under, others))
+            heads = any(other.values > 1 and is_heading(other) for other in lines[stop + 1 : ceiling][:3])
+            # Not the headers of the next table.
+            fits = fits and not (heads or is_period(first.text) or is_units(first.text))
         else:
             fits = (
                 first.kind == TEXT
@@ -217,16 +267,16 @@ def _tail_of(lines: Sequence[Line], group: Group, ceiling: int) -> int:
     return stop
 
 
-def _hangs(line: Line, row: Line) -> bool:
-    """Whether every text of the line begins where a text behind the label of ``row`` begins."""
-    edges = [s.x0 for s in row.segments[1:] if s.kind == TEXT]
-    return bool(edges) and all(
-        s.kind == TEXT and any(abs(s.x0 - edge) < 3 for edge in edges) for s in line.segments
-    )
+def _is_cover(lines: Sequence[Line]) -> bool:
+    """Whether it is the block of a cover that names the registrant's state, number and address."""
+    return len(lines) < 8 and any(_REGISTRANT.match(s.text) for line in lines for s in line.segments)
 
 
-def _is_contents(lines: Sequence[Line], group: Group) -> bool:
-    """Whether it is a table of contents: one column of page numbers that never decrease."""
+def _is_contents(lines: Sequence[Line], group: Group, headed: bool) -> bool:
+    """Whether it is a table of contents: one column of page numbers that never decrease.
+
+    Two rows are enough where the column is ``headed`` 'Page'.
+    """
     pages = []
     rows = 0
     for line in lines:
@@ -238,7 +288,11 @@ def _is_contents(lines: Sequence[Line], group: Group) -> bool:
         last = line.segments[-1]
         if last.kind == NUMBER and last.text.isdigit() and len(last.text) < 4:
             pages.append(int(last.text))
-    if rows < 3 or len(pages) < 0.7 * rows:
+    if rows < (2 if headed else 3) or len(pages) < 0.7 * rows:
         return False
     rising = sum(b >= a for a, b in pairwise(pages))
-    return rising >= 0.9 * (len(pages) - 1) and pages[-1] > pages[0] + 1 and len(group.columns) <= 3
+    return (
+        rising >= 0.9 * (len(pages) - 1)
+        and pages[-1] > pages[0] + (0 if headed else 1)
+        and len(group.columns) <= 3
+    )

@@ -50,7 +50,7 @@ def text_regions(lines: Sequence[Line], taken: Sequence[tuple[int, int]]) -> lis
 def _with_head(lines: Sequence[Line], free: Sequence[bool], region: Region, floor: int) -> Region:
     """The region with the lines above it that head its columns."""
     rows = [line for line in lines[region.body : region.stop] if len(line.segments) > 1]
-    if region.start < region.body or not rows:
+    if not rows:
         return region
     others = [s for line in rows for s in line.segments[1:]]
     extent = Extent(
@@ -64,8 +64,10 @@ def _with_head(lines: Sequence[Line], free: Sequence[bool], region: Region, floo
             floor = index + 1
             break
     start, body = head_of(lines, region.start, extent, floor)
-    if start < body and lines[region.start].y0 - lines[region.start - 1].y1 < lines[region.start].height:
-        return Region(start, body, region.stop, textual=True)
+    known = region.start < region.body
+    gap = lines[region.start].y0 - lines[region.start - 1].y1 if start < body else 0.0
+    if start < body and gap < (0.35 if known else 1.0) * lines[region.start].height:
+        return Region(start, region.body if known else body, region.stop, textual=True)
     return region
 
 
