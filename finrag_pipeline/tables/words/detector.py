@@ -29,7 +29,7 @@ class WordsDetector:
     """
 
     name = NAME
-    version = "2"
+    version = "3"
 
     def detect(self, filing: FilingWords, pages: Sequence[int] | None = None) -> Iterator[list[Table]]:
         """Tables of each of ``pages`` (all by default), one list per page, in order.
@@ -132,7 +132,9 @@ def _table(page: PageWords, lines: Sequence[Line], region: Region, floor: int, c
         return None
     headers, header_rows = find_headers(lines[region.start : region.body], columns.columns, columns.labelled)
     rows = body_rows(body, columns)
-    if header_rows + len(rows) < 2 or (not columns.labelled and len(rows) < 2):
+    if header_rows + len(rows) < 2:
+        return None
+    if not columns.labelled and len(rows) < 2 and not _all_headed(headers, count):
         return None
     cells = _header_cells(headers) + _body_cells(rows, header_rows)
     return Table(
@@ -148,6 +150,12 @@ def _table(page: PageWords, lines: Sequence[Line], region: Region, floor: int, c
         above=texts_above(lines, region.start, floor, page.height),
         below=texts_below(lines, region.stop, ceiling, page.height),
     )
+
+
+def _all_headed(headers: Sequence[Header], columns: int) -> bool:
+    """Whether every column has a header of its own: then even a single row without a label is a table."""
+    headed = {header.first for header in headers if header.first == header.last}
+    return headed >= set(range(columns))
 
 
 def _header_cells(headers: Sequence[Header]) -> list[Cell]:

@@ -148,3 +148,18 @@ def test_cover_block_and_short_contents_are_no_tables(tmp_path: Path) -> None:
     sheet.right(530, "Page").down()
     sheet.row("Financial statements", ("70",), ONE).row("Schedule of reserves", ("71",), ONE)
     assert _tables(sheet, tmp_path) == []
+
+
+def test_one_row_of_figures_under_a_header_each_is_a_table(tmp_path: Path) -> None:
+    sheet = Sheet().prose()
+    sheet.heads(("2032", "2033", "2034", "Thereafter"), FOUR)
+    sheet.row("", ("$ 156", "$ 422", "$ 382", "$ 6,580"), FOUR).prose()
+    (table,) = _tables(sheet, tmp_path)
+    assert table.grid() == [["2032", "2033", "2034", "Thereafter"], ["$ 156", "$ 422", "$ 382", "$ 6,580"]]
+    assert table.header_rows == 1
+
+
+def test_one_row_of_figures_without_headers_is_none(tmp_path: Path) -> None:
+    sheet = Sheet().prose()
+    sheet.row("", ("156", "422", "382", "6,580"), FOUR).prose()
+    assert _tables(sheet, tmp_path) == []
