@@ -240,6 +240,9 @@ BALANCE = "balance"
 
 
 def _describe(outcome: IdentityResult) -> str:
+    """What is wrong, in a line; some identities name several values, and then the note says which."""
+    if outcome.left is None or outcome.right is None:
+        return f"{outcome.name} ({outcome.period}): {outcome.note}"
     return f"{outcome.name} ({outcome.period}): {outcome.left:,.2f} is not {outcome.right:,.2f}"
 
 
