@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from finrag_pipeline.chunking.fixed import check_overlap, splitter
 from finrag_pipeline.chunking.pieces import Piece, cut, join_context
 from finrag_pipeline.chunking.prose import Headings, heading_at, text_outside
 from finrag_pipeline.chunking.table_chunks import TableCells, row_pieces, table_pieces, tables_of
 from finrag_pipeline.embedding.tokens import TokenCounter
-from finrag_pipeline.errors import UsageError
 from finrag_pipeline.schemas import FILING_CHUNKS
 from finrag_pipeline.settings import ContextualChunkSettings
 
@@ -56,16 +56,13 @@ def contextual_chunks(
     Raises:
         UsageError: the overlap is not smaller than the chunk.
     """
-    if settings.overlap >= settings.tokens:
-        raise UsageError(
-            f"The overlap ({settings.overlap}) is not smaller than the chunk ({settings.tokens} tokens).",
-            "Lower FINRAG_CONTEXTUAL_CHUNKS__OVERLAP.",
-        )
+    check_overlap(settings.tokens, settings.overlap, "FINRAG_CONTEXTUAL_CHUNKS__OVERLAP")
     identity = identity_line(filing)
     tables: dict[int, list[TableCells]] = defaultdict(list)
     for table in tables_of(page_tables):
         tables[table.page].append(table)
-    splitter = _splitter(settings, tokens)
+    # Prose leaves an eighth of the chunk to its context; what is longer is cut once more.
+    prose_splitter = splitter(settings.tokens - settings.tokens // 8, settings.overlap, tokens)
     section = Headings()
     pieces: list[Piece] = []
     rows = pages.select(["page", "text", "needs_ocr"]).to_pylist()
@@ -79,7 +76,7 @@ def contextual_chunks(
         if boxes and words is not None and words[place].is_valid:
             text = text_outside(words[place].as_py(), boxes)
         before = section.section
-        pieces.extend(_prose(page, text, identity, section, splitter, settings.tokens, tokens))
+        pieces.extend(_prose(page, text, identity, section, prose_splitter, settings.tokens, tokens))
         for table in here:
             pieces.extend(row_pieces(table, identity, before, settings.tokens, tokens))
             pieces.extend(table_pieces(table, identity, before, settings.tokens, tokens))
@@ -91,7 +88,7 @@ def _prose(
     text: str,
     identity: str,
     section: Headings,
-    splitter: RecursiveCharacterTextSplitter,
+    prose_splitter: RecursiveCharacterTextSplitter,
     limit: int,
     tokens: TokenCounter,
 ) -> list[Piece]:
@@ -100,7 +97,7 @@ def _prose(
         return []
     pieces: list[Piece] = []
     position = 0
-    for part in splitter.split_text(text):
+    for part in prose_splitter.split_text(text):
         position = max(position, text.find(part[:40], position))
         context = cut(join_context(identity, heading_at(marks, position)), limit // 4, tokens)[0]
         room = limit - tokens.count(f"{context}\n") - 1
@@ -127,19 +124,3 @@ def _as_table(pieces: list[Piece], filing: str, tokens: TokenCounter) -> pa.Tabl
             }
         )
     return pa.Table.from_pylist(rows, schema=FILING_CHUNKS)
-
-
-def _splitter(settings: ContextualChunkSettings, tokens: TokenCounter) -> RecursiveCharacterTextSplitter:
-    from langchain_text_splitters import RecursiveCharacterTextSplitter
-
-    from finrag_pipeline.chunking.fixed import SEPARATORS
-
-    # Prose leaves an eighth of the chunk to its context; what is longer is cut once more.
-    return RecursiveCharacterTextSplitter(
-        separators=SEPARATORS,
-        chunk_size=settings.tokens - settings.tokens // 8,
-        chunk_overlap=settings.overlap,
-        length_function=tokens.count,
-        keep_separator="end",
-        strip_whitespace=True,
-    )

@@ -37,11 +37,7 @@ def chunk_pages(pages: pa.Table, settings: ChunkSettings, tokens: TokenCounter) 
     Raises:
         UsageError: the overlap is not smaller than the chunk.
     """
-    if settings.overlap >= settings.tokens:
-        raise UsageError(
-            f"The overlap ({settings.overlap}) is not smaller than the chunk ({settings.tokens} tokens).",
-            "Lower FINRAG_CHUNKS__OVERLAP.",
-        )
+    check_overlap(settings.tokens, settings.overlap, "FINRAG_CHUNKS__OVERLAP")
     kept = [
         (filing, page, text)
         for filing, page, text, needs_ocr in zip(
@@ -72,7 +68,7 @@ def chunk_pages(pages: pa.Table, settings: ChunkSettings, tokens: TokenCounter) 
 
 def _split(text: str, settings: ChunkSettings, tokens: TokenCounter) -> list[str]:
     pieces = []
-    for piece in _splitter(settings, tokens).split_text(text):
+    for piece in splitter(settings.tokens, settings.overlap, tokens).split_text(text):
         # Token counts do not add up exactly when pieces are joined; the limit must hold all the same.
         pieces.extend(_cut(piece, settings.tokens, tokens))
     return pieces
@@ -86,14 +82,32 @@ def _cut(text: str, limit: int, tokens: TokenCounter) -> list[str]:
     return [part for half in (head, tail) if half and half != text for part in _cut(half, limit, tokens)]
 
 
+def check_overlap(size: int, overlap: int, variable: str) -> None:
+    """Refuse an overlap that leaves nothing new for the next chunk.
+
+    Args:
+        size: longest chunk, in tokens.
+        overlap: tokens shared by neighbouring chunks.
+        variable: of the environment, that sets the overlap.
+
+    Raises:
+        UsageError: the overlap is not smaller than the chunk.
+    """
+    if overlap >= size:
+        raise UsageError(
+            f"The overlap ({overlap}) is not smaller than the chunk ({size} tokens).", f"Lower {variable}."
+        )
+
+
 @lru_cache(maxsize=4)
-def _splitter(settings: ChunkSettings, tokens: TokenCounter) -> RecursiveCharacterTextSplitter:
+def splitter(size: int, overlap: int, tokens: TokenCounter) -> RecursiveCharacterTextSplitter:
+    """The splitter into pieces of about ``size`` tokens at paragraphs, lines, sentences, then words."""
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 
     return RecursiveCharacterTextSplitter(
         separators=SEPARATORS,
-        chunk_size=settings.tokens,
-        chunk_overlap=settings.overlap,
+        chunk_size=size,
+        chunk_overlap=overlap,
         length_function=tokens.count,
         keep_separator="end",
         strip_whitespace=True,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.settings import EncoderSettings
 from finrag_pipeline.storage.fingerprints import file_sha256, fingerprint
+from finrag_pipeline.storage.model_hub import cached_model, fetched_model
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -38,30 +38,11 @@ def model_folder(name: str, revision: str | None = None) -> Path:
     local = Path(name).expanduser()
     if local.is_dir():
         return local
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
-
-    try:
-        cached = Path(
-            snapshot_download(name, revision=revision, allow_patterns=_NEEDED, local_files_only=True)
-        )
-        if any(cached.glob("*.safetensors")):  # else only part of the model was ever fetched
-            return cached
-    except (LocalEntryNotFoundError, FileNotFoundError):
-        pass
-    except HFValidationError as error:
-        raise ModelError(
-            f"'{name}' is neither a folder nor the name of a model on the hub.", "Set FINRAG_ENCODER__NAME."
-        ) from error
+    if cached := cached_model(name, revision, _NEEDED, "FINRAG_ENCODER__NAME"):
+        return cached
     if name == MINILM and revision is None and (packaged := _packaged_minilm()):
         return packaged
-    if os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}:
-        raise ModelError(f"Model {name} is not on this machine and HF_HUB_OFFLINE is set.", _remedy(name))
-    try:
-        return Path(snapshot_download(name, revision=revision, allow_patterns=_NEEDED, etag_timeout=10))
-    except Exception as error:
-        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise ModelError(f"Model {name} cannot be had: {reason}.", _remedy(name)) from error
+    return fetched_model(name, revision, _NEEDED, _remedy(name))
 
 
 def _remedy(name: str) -> str:

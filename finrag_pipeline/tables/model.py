@@ -9,6 +9,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from finrag_pipeline.errors import UsageError
+
 
 class Box(NamedTuple):
     """A rectangle in PDF points on the page as shown, origin top left."""
@@ -59,6 +61,23 @@ class FilingWords:
     filing: str
     pages: Sequence[PageWords]
     path: Path | None = None
+
+    def pdf(self, detector: str) -> Path:
+        """The original, for a detector that looks at it.
+
+        Raises:
+            UsageError: the filing came without its PDF.
+        """
+        if self.path is None:
+            raise UsageError(
+                f"{self.filing} came as page text; the detector '{detector}' needs its PDF.",
+                "Use the detector page_text.",
+            )
+        return self.path
+
+    def numbers(self, pages: Sequence[int] | None) -> list[int]:
+        """``pages``, or all of the filing when None."""
+        return [page.page for page in self.pages] if pages is None else list(pages)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from finrag_pipeline.errors import UsageError
 from finrag_pipeline.filings.pdf import Edges, RuledTable, find_ruled_tables
 from finrag_pipeline.tables.boxed import Slot, table_of_slots
 from finrag_pipeline.tables.model import Box, FilingWords, Table
@@ -26,14 +25,10 @@ class RuledDetector:
             UsageError: the filing came without its PDF.
             FilingError: the PDF cannot be opened.
         """
-        if filing.path is None:
-            raise UsageError(
-                f"{filing.filing} came as page text; the detector '{self.name}' needs its PDF.",
-                "Use the detector page_text.",
-            )
+        path = filing.pdf(self.name)
         words = {page.page: page for page in filing.pages}
-        wanted = [page.page for page in filing.pages] if pages is None else list(pages)
-        for number, found in zip(wanted, find_ruled_tables(filing.path, wanted), strict=True):
+        wanted = filing.numbers(pages)
+        for number, found in zip(wanted, find_ruled_tables(path, wanted), strict=True):
             tables = []
             if number in words:
                 for ruled in found:

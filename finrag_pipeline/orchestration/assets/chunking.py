@@ -1,6 +1,7 @@
 """Chunking: from pages to the pieces of text that retrievers rank."""
 
 from collections import Counter
+from typing import Any
 
 import dagster as dg
 import pyarrow as pa
@@ -25,6 +26,26 @@ from finrag_pipeline.orchestration.steps import (
 )
 
 
+def _specs(asset: str) -> list[dg.AssetCheckSpec]:
+    """The checks of a chunking."""
+    return [
+        filing_check(
+            "within_token_limit", asset=asset, blocking=True, description="No chunk exceeds the limit."
+        ),
+        filing_check("not_empty", asset=asset, blocking=True, description="At least one chunk."),
+    ]
+
+
+def _measured(lengths: list[int], limit: int) -> tuple[list[dg.AssetCheckResult], dict[str, Any]]:
+    """Results of those checks for chunks of these lengths in tokens, and the counts to show."""
+    longest = max(lengths, default=0)
+    checks = [
+        check("within_token_limit", longest <= limit, longest=longest, limit=limit),
+        check("not_empty", bool(lengths), chunks=len(lengths)),
+    ]
+    return checks, {"chunks": len(lengths), "longest_chunk_tokens": longest}
+
+
 @dg.asset(
     deps=[filing_pages],
     partitions_def=filings_partitions,
@@ -34,15 +55,7 @@ from finrag_pipeline.orchestration.steps import (
     owners=OWNERS,
     code_version="1",
     metadata=column_schema("filing_chunks"),
-    check_specs=[
-        filing_check(
-            "within_token_limit",
-            asset="filing_chunks",
-            blocking=True,
-            description="No chunk exceeds the limit.",
-        ),
-        filing_check("not_empty", asset="filing_chunks", blocking=True, description="At least one chunk."),
-    ],
+    check_specs=_specs("filing_chunks"),
 )
 def filing_chunks(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
@@ -64,17 +77,7 @@ def filing_chunks(
         wanted = chunks_fingerprint(info.fingerprint, values)
         step = part_step(store, "filing_chunks", key, partition, wanted, make, context.run.run_id)
         lengths = store.read("filing_chunks", partition, ["tokens"])["tokens"].to_pylist()
-        longest = max(lengths, default=0)
-        step.checks = [
-            check(
-                "within_token_limit",
-                longest <= values.chunks.tokens,
-                longest=longest,
-                limit=values.chunks.tokens,
-            ),
-            check("not_empty", bool(lengths), chunks=len(lengths)),
-        ]
-        step.metadata = {"chunks": len(lengths), "longest_chunk_tokens": longest}
+        step.checks, step.metadata = _measured(lengths, values.chunks.tokens)
         return step
 
     return result(each_partition(context, store, work))
@@ -89,17 +92,7 @@ def filing_chunks(
     owners=OWNERS,
     code_version="1",
     metadata=column_schema("contextual_chunks"),
-    check_specs=[
-        filing_check(
-            "within_token_limit",
-            asset="contextual_chunks",
-            blocking=True,
-            description="No chunk exceeds the limit.",
-        ),
-        filing_check(
-            "not_empty", asset="contextual_chunks", blocking=True, description="At least one chunk."
-        ),
-    ],
+    check_specs=_specs("contextual_chunks"),
 )
 def contextual_chunks(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
@@ -125,14 +118,8 @@ def contextual_chunks(
         wanted = contextual_fingerprint(pages, tables, row, values)
         step = part_step(store, "contextual_chunks", key, partition, wanted, make, context.run.run_id)
         chunks = store.read("contextual_chunks", partition, ["kind", "tokens"])
-        longest = max(chunks["tokens"].to_pylist(), default=0)
-        limit = values.contextual_chunks.tokens
-        step.checks = [
-            check("within_token_limit", longest <= limit, longest=longest, limit=limit),
-            check("not_empty", chunks.num_rows > 0, chunks=chunks.num_rows),
-        ]
-        kinds = Counter(chunks["kind"].to_pylist())
-        step.metadata = {"chunks": chunks.num_rows, "longest_chunk_tokens": longest, **dict(kinds)}
+        step.checks, measured = _measured(chunks["tokens"].to_pylist(), values.contextual_chunks.tokens)
+        step.metadata = {**measured, **Counter(chunks["kind"].to_pylist())}
         return step
 
     return result(each_partition(context, store, work))

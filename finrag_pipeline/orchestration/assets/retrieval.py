@@ -1,5 +1,8 @@
 """Retrieval: rankings and per-question scores of every system, fold by fold."""
 
+from collections.abc import Callable
+from functools import lru_cache
+
 import dagster as dg
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,9 +24,10 @@ from finrag_pipeline.orchestration.steps import (
     part_step,
     result,
 )
+from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.runner import run_system
 from finrag_pipeline.retrieval.spaces import Space
-from finrag_pipeline.retrieval.systems import ALL_SYSTEMS, SYSTEMS_VERSION, get_system
+from finrag_pipeline.retrieval.systems import ALL_SYSTEMS, SYSTEMS_VERSION, RetrievalSystem, get_system
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 
@@ -50,6 +54,17 @@ def fold_questions(store: Lake, fold: int) -> pa.Table:
     return questions.filter(pc.is_in(questions["question_id"], tested.combine_chunks()))
 
 
+def corpora(values: Settings, store: Lake) -> Callable[[RetrievalSystem], Corpus]:
+    """The corpus of each system; what one consists of is read from the lake once, not for every fold."""
+    names = benchmark_filings(store)
+
+    @lru_cache(maxsize=1)  # the last one alone: a loaded corpus is large
+    def corpus_of(system: RetrievalSystem) -> Corpus:
+        return get_corpus(values, store, names, system)
+
+    return corpus_of
+
+
 def drop_stale_results(store: Lake, values: Settings) -> list[str]:
     """Remove runs and scores that were made on another corpus, other questions or another configuration.
 
@@ -59,14 +74,15 @@ def drop_stale_results(store: Lake, values: Settings) -> list[str]:
     Returns:
         Systems of which something was removed.
     """
-    names = benchmark_filings(store)
+    corpus_of = corpora(values, store)
     dropped = set()
-    for keys in [*store.partitions("retrieval_runs"), *store.partitions("retrieval_scores")]:
+    found = [*store.partitions("retrieval_runs"), *store.partitions("retrieval_scores")]
+    for keys in sorted(found, key=lambda keys: keys["system"]):
         runs = scores = None
         if keys["system"] in ALL_SYSTEMS and keys["fold"] in fold_partitions.get_partition_keys():
             questions = fold_questions(store, fold_number(keys["fold"]))
             system = ALL_SYSTEMS[keys["system"]]
-            runs = runs_fingerprint(system, get_corpus(values, store, names, system), values, questions)
+            runs = runs_fingerprint(system, corpus_of(system), values, questions)
             scores = scores_fingerprint(runs, questions)
         for asset, wanted in (("retrieval_runs", runs), ("retrieval_scores", scores)):
             info = store.info(asset, keys)
@@ -109,12 +125,12 @@ def retrieval_runs(
 ) -> dg.MaterializeResult:
     """Ranked chunks of a system for the questions of a fold, in all three search spaces."""
     store, values = lake.open(), settings.get()
-    names = benchmark_filings(store)
+    corpus_of = corpora(values, store)
 
     def work(key: str) -> Step:
         fold, name = split_key(key)
         system = get_system(name)
-        corpus = get_corpus(values, store, names, system)
+        corpus = corpus_of(system)
         questions = fold_questions(store, fold_number(fold))
         wanted = runs_fingerprint(system, corpus, values, questions)
 
@@ -160,11 +176,11 @@ def retrieval_scores(
 ) -> dg.MaterializeResult:
     """Scores of a system on each question of a fold: the rows that every mean and plot is a view on."""
     store, values = lake.open(), settings.get()
-    names = benchmark_filings(store)
+    corpus_of = corpora(values, store)
 
     def work(key: str) -> Step:
         fold, name = split_key(key)
-        corpus = get_corpus(values, store, names, get_system(name))
+        corpus = corpus_of(get_system(name))
         partition = {"system": name, "fold": fold}
         info = store.info("retrieval_runs", partition)
         if info is None:

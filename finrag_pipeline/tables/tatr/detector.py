@@ -8,7 +8,7 @@ from itertools import islice
 
 import numpy as np
 
-from finrag_pipeline.errors import FilingError, UsageError
+from finrag_pipeline.errors import FilingError
 from finrag_pipeline.filings.pdf import page_pictures
 from finrag_pipeline.settings import TableSettings
 from finrag_pipeline.tables.boxed import table_of_slots
@@ -69,14 +69,10 @@ class TatrDetector:
             UsageError: the filing came without its PDF.
             FilingError: the PDF cannot be opened.
         """
-        if filing.path is None:
-            raise UsageError(
-                f"{filing.filing} came as page text; the detector '{self.name}' needs its PDF.",
-                "Use the detector page_text.",
-            )
+        path = filing.pdf(self.name)
         words = {page.page: page for page in filing.pages}
-        wanted = [page.page for page in filing.pages] if pages is None else list(pages)
-        pictures = zip(wanted, page_pictures(filing.path, wanted, self._settings.dpi), strict=True)
+        wanted = filing.numbers(pages)
+        pictures = zip(wanted, page_pictures(path, wanted, self._settings.dpi), strict=True)
         while batch := list(islice(pictures, self._settings.batch_size)):
             yield from self._batch(filing, words, batch)
 

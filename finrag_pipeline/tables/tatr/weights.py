@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 from finrag_pipeline.errors import ModelError
+from finrag_pipeline.storage.model_hub import cached_model, fetched_model
 
 _FILES = ["config.json", "preprocessor_config.json", "*.safetensors", "*.safetensors.index.json"]
 
@@ -26,29 +26,10 @@ def model_files(name: str, revision: str | None, variable: str) -> Path:
     local = Path(name).expanduser()
     if local.is_dir():
         return local
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
-
+    if cached := cached_model(name, revision, _FILES, variable):
+        return cached
     remedy = f"Download it on a machine with access and set {variable} to its folder."
-    try:
-        cached = Path(
-            snapshot_download(name, revision=revision, allow_patterns=_FILES, local_files_only=True)
-        )
-        if any(cached.glob("*.safetensors")):  # else only part of the model was ever fetched
-            return cached
-    except (LocalEntryNotFoundError, FileNotFoundError):
-        pass
-    except HFValidationError as error:
-        raise ModelError(
-            f"'{name}' is neither a folder nor the name of a model on the hub.", f"Set {variable}."
-        ) from error
-    if os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}:
-        raise ModelError(f"Model {name} is not on this machine and HF_HUB_OFFLINE is set.", remedy)
-    try:
-        return Path(snapshot_download(name, revision=revision, allow_patterns=_FILES, etag_timeout=10))
-    except Exception as error:
-        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise ModelError(f"Model {name} cannot be had: {reason}.", remedy) from error
+    return fetched_model(name, revision, _FILES, remedy)
 
 
 def load_model(folder: Path, needed: tuple[str, ...]) -> tuple[Any, dict[int, str]]:

@@ -1,0 +1,60 @@
+"""Files of a model by its name on the hub: from the cache of this machine, or from the hub itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from finrag_pipeline.errors import ModelError
+
+
+def cached_model(name: str, revision: str | None, files: Sequence[str], variable: str) -> Path | None:
+    """Folder of a model in the hub's cache; None where it is not there with its weights.
+
+    Args:
+        name: on the hub.
+        revision: None takes the newest one in the cache.
+        files: patterns of the files that belong to it.
+        variable: of the environment, with which another model is chosen.
+
+    Raises:
+        ModelError: the name cannot be one of the hub.
+    """
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+    try:
+        cached = Path(
+            snapshot_download(name, revision=revision, allow_patterns=list(files), local_files_only=True)
+        )
+    except (LocalEntryNotFoundError, FileNotFoundError):
+        return None
+    except HFValidationError as error:
+        raise ModelError(
+            f"'{name}' is neither a folder nor the name of a model on the hub.", f"Set {variable}."
+        ) from error
+    return cached if any(cached.glob("*.safetensors")) else None  # else only part of it was ever fetched
+
+
+def fetched_model(name: str, revision: str | None, files: Sequence[str], remedy: str) -> Path:
+    """Folder of a model after it was fetched from the hub.
+
+    Args:
+        name: on the hub.
+        revision: None takes the newest one.
+        files: patterns of the files that belong to it.
+        remedy: what people can do where the hub is out of reach.
+
+    Raises:
+        ModelError: the hub cannot be asked or does not have it.
+    """
+    from huggingface_hub import snapshot_download
+
+    if os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}:
+        raise ModelError(f"Model {name} is not on this machine and HF_HUB_OFFLINE is set.", remedy)
+    try:
+        return Path(snapshot_download(name, revision=revision, allow_patterns=list(files), etag_timeout=10))
+    except Exception as error:
+        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise ModelError(f"Model {name} cannot be had: {reason}.", remedy) from error
