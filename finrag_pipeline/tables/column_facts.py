@@ -20,6 +20,7 @@ class ColumnFacts:
         plain_thousands: some from 1,000 on are printed without a mark between thousands, years aside.
         money: some bear a sign of currency.
         grouped: so many have groups of three digits.
+        largest: the greatest size of one.
         below_percent: rows of numbers without a sign where the last sign above them is one of per cent.
     """
 
@@ -31,6 +32,7 @@ class ColumnFacts:
     plain_thousands: bool = False
     money: bool = False
     grouped: int = 0
+    largest: float = 0.0
     below_percent: set[int] = field(default_factory=set)
 
     @property
@@ -57,6 +59,7 @@ def column_facts(parsed: Mapping[tuple[int, int], ParsedValue]) -> dict[int, Col
             found.percent_first = False
         found.money |= value.currency is not None
         found.grouped += value.grouped
+        found.largest = max(found.largest, abs(value.number))
         if not value.percent and not value.looks_like_year:
             found.whole += value.decimals == 0
             found.two += value.decimals == 2

@@ -13,7 +13,7 @@ from finrag_pipeline.tables.detectors import detector_for
 from finrag_pipeline.tables.normalise import filing_context, normalise_tables
 from finrag_pipeline.tables.words_of_pages import filing_words
 
-TABLES_VERSION = "4"
+TABLES_VERSION = "5"
 """Changes whenever the normalised tables may change for the same detector."""
 
 

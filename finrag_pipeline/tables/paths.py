@@ -19,6 +19,7 @@ _PERIOD_CELL = re.compile(
     r"|(?:\$|%)? ?change|total|[%$])\s*(?:\(\d\))?",
     re.IGNORECASE,
 )
+_CHANGE = re.compile(r"%|\b(?:percent(?:age)?|change|increase|variance)\b", re.IGNORECASE)
 _YEAR_CELL = re.compile(r"(?:19|20)\d\d|ended", re.IGNORECASE)
 _MOST_HEADER_ROWS = 5
 _NEAR_POINTS = 20.0
@@ -112,7 +113,8 @@ def _labelled(body: Sequence[Sequence[Cell]]) -> bool:
         for cell in row:
             if cell.column == 0:
                 value = parse_value(cell.text)
-                if value.kind == "number" and not value.looks_like_year:
+                spelt = value.word is not None and value.factor is None
+                if value.kind == "number" and not (value.looks_like_year or spelt):
                     numbers += 1
                 else:
                     words += 1
@@ -155,6 +157,7 @@ def _years_above(table: Table, labelled: bool) -> tuple[tuple[str, ...], ...] | 
 
 def _headers(table: Table, rows: Sequence[Sequence[Cell]], labelled: bool) -> Headers:
     paths: list[list[str]] = [[] for _ in range(table.columns)]
+    extents = column_extents(table)[int(labelled) :]
     stub: list[str] = []
     divided = False
     for place, cells in enumerate(rows):
@@ -177,11 +180,22 @@ def _headers(table: Table, rows: Sequence[Sequence[Cell]], labelled: bool) -> He
                     covered.add(column)
         # A header alone in its row, above all others, stands over all columns, whatever its own width.
         divided |= len(inner) > 1
-        if len(inner) == 1 and cells is not rows[-1] and not divided:
+        if len(inner) == 1 and cells is not rows[-1] and not divided and not _is_aside(inner[0], extents):
             for column in range(int(labelled), table.columns):
                 if column not in covered:
                     paths[column].append(inner[0].text)
     return Headers(tuple(map(tuple, paths)), column_extents(table), tuple(stub))
+
+
+def _is_aside(cell: Cell, extents: Sequence[tuple[float, float]]) -> bool:
+    """Whether a header is none of the columns beside it: at their right end, or a change or percentage."""
+    if _CHANGE.search(cell.text):
+        return True
+    middles = [(left + right) / 2 for left, right in extents if right > left]
+    if len(middles) < 2 or cell.box.x0 < middles[0] + _NEAR_POINTS:
+        return False
+    centre = (cell.box.x0 + cell.box.x1) / 2
+    return centre > middles[0] + 0.65 * (middles[-1] - middles[0])
 
 
 def _halves(inner: Sequence[Cell], below: Sequence[Cell], labelled: bool) -> list[tuple[int, ...]] | None:
@@ -299,8 +313,11 @@ def _body(table: Table, by_row: Sequence[Sequence[Cell]], first: int, paths: Tab
         pending = None
         paths.labels[row] = label
         heads = section or not values
-        while stack and (
-            stack[-1].level > level or (stack[-1].level == level and (heads or stack[-1].indented))
+        units = not values and only_scale(label)
+        while (
+            stack
+            and not units
+            and (stack[-1].level > level or (stack[-1].level == level and (heads or stack[-1].indented)))
         ):
             stack.pop()
         if stack and stack[-1].level < level:
@@ -310,6 +327,10 @@ def _body(table: Table, by_row: Sequence[Sequence[Cell]], first: int, paths: Tab
             # 'June 30, 2016' stands above 'Assets' though neither is indented.
             stack.clear()
             paths.rows[row], level = (label,), -1
+        if units and stack:
+            # '($000):' below 'Net sales' ends no heading and is none.
+            paths.headings.add(row)
+            continue
         if heads:
             if not values:
                 paths.headings.add(row)

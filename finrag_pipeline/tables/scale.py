@@ -35,6 +35,8 @@ class ScaleRule:
 
 
 _LONGEST_PHRASE = 160
+_NOTE = re.compile(r"\W{0,2}(?P<mark>[a-z]|\d{1,2})[).]\s*(?P<text>.+)", re.IGNORECASE)
+_MARKS = re.compile(r"\(([a-z]|\d{1,2})\)(?=(?:\s*\((?:[a-z]|\d{1,2})\))*$)", re.IGNORECASE)
 _CURRENCY = (
     r"(?:u\.?\s?s\.?\s*|united\sstates\s|canadian\s|australian\s)?"
     r"(?:dollars?|euros?|pounds?(?:\ssterling)?|yen|francs?|(?:us|c|a|r|hk)?\$|€|£|¥|usd|eur|gbp|cad|chf|jpy)"
@@ -139,6 +141,21 @@ def find_scale(lines: Sequence[str]) -> list[ScaleRule]:
 def scales_in(text: str) -> tuple[ScaleRule, ...]:
     """The scales that one text sets, as `find_scale`; results are kept."""
     return tuple(find_scale([text])) if _QUICK.search(text) else ()
+
+
+def noted_scales(lines: Sequence[str]) -> dict[str, tuple[ScaleRule, ...]]:
+    """The scales that footnotes set, by mark: '(a) In thousands.' sets that of what is marked '(a)'."""
+    found: dict[str, tuple[ScaleRule, ...]] = {}
+    for line in lines:
+        note = _NOTE.match(line.translate(INVISIBLE))
+        if note and only_scale(note["text"].rstrip(". ")):
+            found[note["mark"].lower()] = scales_in(note["text"])
+    return found
+
+
+def marks_of(text: str) -> tuple[str, ...]:
+    """Footnote marks in parentheses at the end of a text: 'RSUs/PSUs (a)' has 'a'."""
+    return tuple(mark.lower() for mark in _MARKS.findall(text))
 
 
 def only_scale(text: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Literal
 
 from finrag_pipeline.tables.applied_scale import WIDE, Source, applied_scale, exempts
@@ -15,14 +16,26 @@ from finrag_pipeline.tables.model import Cell, Table
 from finrag_pipeline.tables.paths import Headers, column_extents, header_block, read_paths
 from finrag_pipeline.tables.periods import Period, parse_periods
 from finrag_pipeline.tables.row_periods import only_period, row_periods, shifted, stated_above
-from finrag_pipeline.tables.scale import find_scale, only_scale, scales_in, without_scale
+from finrag_pipeline.tables.scale import (
+    find_scale,
+    marks_of,
+    noted_scales,
+    only_scale,
+    scales_in,
+    without_scale,
+)
 from finrag_pipeline.tables.units import (
     Unit,
+    counts_awards,
     find_unit,
+    is_ballot,
+    is_choice,
     is_per_unit,
     is_rate,
     is_rate_like,
     is_split,
+    is_unit_value,
+    names_money,
     unit_of_words,
 )
 from finrag_pipeline.tables.values import DASH, ParsedValue, parse_value
@@ -110,6 +123,11 @@ class TableReader:
             if source.place not in WIDE
             for rule in source.rules
         )
+        headers = [path for path in self.paths.headers.paths if path]
+        levels = takewhile(lambda level: len(set(level)) == 1, zip(*headers, strict=False))
+        self._shared = sum(1 for _ in levels) if len(headers) > 1 else 0
+        self._ballots = any(is_ballot(path[-1]) for path in headers)
+        self._awards = counts_awards(self.paths.labels, self._hints)
         self._exempts_per_share = any("per share" in rule.exempt for rule in rules)
         self._names_per_share = any(
             unit_of_words(label) == "currency/share" for label in self.paths.labels if label is not None
@@ -120,6 +138,7 @@ class TableReader:
             next((text for text in path if _YEAR_HEADING.fullmatch(text)), None) for path in self.paths.rows
         ]
         self._stated = stated_above(self._hints, context.calendar)
+        self._noted = noted_scales(table.below)
         self._near_cache: dict[tuple[int, int], tuple[Source, ...]] = {}
         self._sections = self._find_sections()
 
@@ -246,6 +265,10 @@ class TableReader:
             for header in reversed(self._column_paths[row][column]):
                 if rules := scales_in(header):
                     sources.append(Source("column header", rules))
+            marked = [*self.paths.rows[row][-1:], *self._column_paths[row][column]] if self._noted else []
+            for mark in (mark for text in reversed(marked) for mark in marks_of(text)):
+                if rules := self._noted.get(mark, ()):
+                    sources.append(Source("footnote", rules))
             if row in self._sections:
                 sources.append(self._sections[row])
             self._near_cache[key] = tuple(sources)
@@ -256,10 +279,12 @@ class TableReader:
     ) -> tuple[Unit | None, str]:
         rows = self.paths.rows[row]
         facts = self._columns[column]
-        unit, told_by = find_unit(value, rows, path, self._share_table, facts.amounts)
+        unit, told_by = find_unit(value, rows, path, self._share_table, facts.amounts, self._shared)
         label = rows[-1] if rows else ""
         if unit in (None, "currency") and is_per_unit(label, value):
             return "currency/share", label
+        if unit in (None, "currency") and self._awards and path and is_unit_value(path[-1], value):
+            return "currency/share", path[-1]
         if unit not in (None, "currency") or told_by:
             return unit, told_by
         if value.decimals == 2 and not value.grouped:
@@ -271,9 +296,14 @@ class TableReader:
                 return "currency/share", "two decimals throughout, as in a row per share"
         if unit is None and not self._money and self._share_table:
             return "shares", "shares only"
+        if unit is None and self._awards and not (facts.money or any(map(names_money, (label, *path)))):
+            return "shares", "share awards"
+        if unit is None and self._ballots and path and is_choice(path[-1]):
+            return "count", path[-1]
+        small = value.decimals > 0 or (facts.largest <= 100 and not names_money(label))
+        if unit is None and facts.percent_first and not value.grouped and small:
+            return "percent", "signs in the column"
         if unit is None and value.decimals and not value.grouped:
-            if facts.percent_first:
-                return "percent", "signs in the column"
             if is_rate(label) and abs(value.number or 0) <= 100:
                 return "percent", label
             if any(is_rate_like(words) for words in (*rows[-2:], *path)):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
-from finrag_pipeline.tables.scale import without_scale
+from finrag_pipeline.tables.scale import scales_in, without_scale
 from finrag_pipeline.tables.values import INVISIBLE, ParsedValue
 
 Unit = Literal["currency", "currency/share", "shares", "percent", "ratio", "count"]
@@ -29,7 +29,9 @@ _SHARES = re.compile(
     r"|\bshares (?:of (?:common|preferred|capital) stock )?(?:issued|outstanding|authorized)\b"
     r"|\bin shares\b|\(shares\)"
     r"|\bweighted[\s-]average (?:\w+ ){0,5}?(?:shares?|stock|units)(?: \w+){0,2} outstanding\b"
-    r"|\btotal shares\b"
+    r"|\btotal shares\b|^(?:common )?shares at (?:period|year)[\s-]end\b"
+    r"|^shares of common stock(?: (?:re)?purchased| acquired| issued)?$"
+    r"|\b(?:dilutive|dilution)\b.*\b(?:awards?|options?|units?|rsus?|psus?|sars|warrants?|securities|plans)\b"
     r"|\b(?:average|diluted|basic) (?:\w+ ){0,3}?outstanding\b|\bweighted[\s-]average (?:common )?shares\b",
     re.IGNORECASE,
 )
@@ -45,8 +47,9 @@ _NUMERATOR = re.compile(
     r"\bnumerator\b|^(?:net |adjusted )?(?:income|earnings|loss)\b.*\bused (?:in|to|for)\b", re.IGNORECASE
 )
 _SHARES_ALONE = re.compile(
-    r"^(?:(?:common|preferred|treasury|ordinary|restricted|class [a-z]) )?(?:shares|stock options|options"
-    r"|rsus|psus|stock awards"
+    r"^(?:(?:common|preferred|treasury|ordinary|restricted|deferred|unvested|non-?vested|class [a-z]"
+    r"|(?:performance|time|service|market)(?:[\s-](?:based|vested))?) )*(?:shares|(?:stock )?options"
+    r"|rsus|psus|(?:stock|share|stock unit|option|equity) awards"
     r"|share units|stock units|units|awards)(?: \([\w\s]+\)| purchased| repurchased| acquired| withheld)?$",
     re.IGNORECASE,
 )
@@ -59,7 +62,12 @@ _STOCK_VALUE = re.compile(
     re.IGNORECASE,
 )
 # '4.5% notes due 2030' are money.
-_PERCENT = re.compile(r"(?<!\d)(?<!\d\s)(?:%|\bper\s?cent(?:age)?\b|\bpct\b)(?![\s-]points?)", re.IGNORECASE)
+# 'Q3 Percent' and '2031 % Change' are not.
+_PERCENT = re.compile(
+    r"(?:(?<!\d)(?<!\d\s)|(?<=\bq[1-4]\s)|(?<=\b(?:19|20)\d\d\s))"
+    r"(?:%|\bper\s?cent(?:age)?\b|\bpct\b)(?![\s-]points?)",
+    re.IGNORECASE,
+)
 _RATE = re.compile(
     r"\b(?:tax|discount|interest|growth|yield|coupon|return|volatility|dividend|expected|occupancy|trend"
     r"|utilization|turnover) "
@@ -77,7 +85,8 @@ _COUNT = re.compile(
     r"|associates)\b(?! [a-z])"
     r"|\b(?:stores?|restaurants?|hotels?|clubs|aircraft|countries|locations|warehouses|facilities) (?:open"
     r"|at|opened|closed|operated)\b"
-    r"|\bstores$|\bstore count\b|\bdeliveries$|\b(?:in|of) (?:years|months|days|weeks)\b|\(years\)"
+    r"|\bstores$|\b(?:store|unit|club|restaurant|room|branch) counts?\b|\bdeliveries$"
+    r"|\b(?:in|of) (?:years|months|days|weeks)\b|\(years\)"
     r"|\(days\)|\(months\)|\(weeks\)"
     r"|\b(?:expected|contractual|remaining|average|useful|estimated) (?:\w+ ){0,3}?(?:life|lives|term"
     r"|terms)\b(?! loans?)"
@@ -92,6 +101,28 @@ _SCALED_COUNT = re.compile(
     r"(?: (?:at|additions|\(|end|volumes?).*)?$",
     re.IGNORECASE,
 )
+# What a ratio of earnings per share is divided by; other ratios have amounts there.
+_DIVISOR = re.compile(r"\bdenominator\b", re.IGNORECASE)
+_DIVISOR_SHARES = re.compile(
+    r"\b(?:shares?|stock|options?|awards?|rsus?|warrants?|units?|basic|dilut\w+|anti-?dilutive)\b",
+    re.IGNORECASE,
+)
+_UNIT_VALUE = re.compile(r"\b(?:fair value|prices?)\b", re.IGNORECASE)
+_PERCENT_HEAD = re.compile(
+    r"^(?:as an? )?(?:percent(?:age)?s?|%) (?:of|to|change|growth|increase)\b"
+    r"|\b(?:percent(?:age)?|%) (?:change|growth|of (?:total |net |operating )*(?:sales|revenues?))\W*$",
+    re.IGNORECASE,
+)
+_CAPITAL = re.compile(r"\b(?:capital|equity|debt|liabilities|inventory|receivables?)\b", re.IGNORECASE)
+_CHOICE = re.compile(r"(?:every )?(?:one|two|three|[1-3]) years?", re.IGNORECASE)
+_AWARDS_LEFT_OUT = re.compile(
+    r"\banti-?dilutive\b|\bexcluded from\b.*\b(?:dilut\w+|per share)\b", re.IGNORECASE
+)
+_AWARD_CHANGES = re.compile(
+    r"(?:options? |awards? |shares? |units? |rsus? |psus? )*"
+    r"(?P<what>granted|vested|exercised|forfeited|cancell?ed|expired)\b",
+    re.IGNORECASE,
+)
 # Columns of a table of votes.
 _BALLOT = re.compile(r"(?:for|against|abstain(?:ed)?|abstentions?|withh(?:eld|old))", re.IGNORECASE)
 # 'Amount' below 'Percent of sales' is no part of it: a spanning header reached too far.
@@ -101,7 +132,9 @@ _EXCEPT_LAST = re.compile(r"\bexcept(?:\s+for)?$", re.IGNORECASE)
 _PER_SHARE_HEAD = re.compile(rf"^{_PER}|\b{_PER}(?: (?:data|amounts?|information))?\s*:?$", re.IGNORECASE)
 _SHARE_PRICE = re.compile(r"\b(?:book value|dividends?|high|low|closing|prices?)\b", re.IGNORECASE)
 _SPAN = re.compile(r"\((?:in )?(?:years|months|days|weeks)\)", re.IGNORECASE)
+_MATURITIES = re.compile(r"\bmaturities\b", re.IGNORECASE)
 _LONGEST_SPAN = 400
+_COUNTS = re.compile(r"\b(?:store|unit|club|restaurant|room|branch) counts?\b", re.IGNORECASE)
 _MONEY = re.compile(
     r"\bamounts?\b|\b(?:intrinsic|carrying|fair|market|dollar|notional|aggregate|book|contract) values?\b"
     r"|\bcosts?\b|\bdollars?\b"
@@ -146,8 +179,16 @@ def unit_of_words(words: str) -> Unit | None:
     if _STOCK_VALUE.search(words):
         return "currency"
     shares = _SHARES.search(words)
+    if shares and _DIVISOR.fullmatch(shares[0]) and not _DIVISOR_SHARES.search(words):
+        # 'Denominator (average invested capital)'
+        bare = words[: shares.start()] + words[shares.end() :]
+        shares = None if _MONEY.search(bare) or _CAPITAL.search(bare) else shares
     if per := _PER_SHARE.search(words):
         money = shares is None or _MONEY_PER_SHARE.search(words[: max(shares.start(), per.start())])
+        # 'Weighted average exercise price of outstanding options'
+        within = shares is not None and shares.start() <= per.start() < shares.end()
+        if within and _MONEY_PER_SHARE.search(per[0]):
+            money = True
         return "currency/share" if money and not _DENOMINATOR.search(words) else "shares"
     if shares and not _MONEY_OF.search(words):
         return "shares"
@@ -174,6 +215,40 @@ def column_unit(words: str) -> Unit | None:
         return "count"
     unit = unit_of_words(words)
     return "currency" if unit is None and _MONEY.search(words) else unit
+
+
+def is_ballot(header: str) -> bool:
+    """Whether a column counts votes of one kind: 'For', 'Against', 'Abstain'."""
+    named = unit_of_words(header) == "count" and "vote" in header.lower()
+    return named or bool(_BALLOT.fullmatch(header.strip()))
+
+
+def is_choice(header: str) -> bool:
+    """Whether a column stands for one answer of a vote on frequency: '1 Year'."""
+    return bool(_CHOICE.fullmatch(header.strip()))
+
+
+def counts_awards(labels: Sequence[str | None], lines: Sequence[str]) -> bool:
+    """Whether a table counts share awards: rows of their changes, or a line that calls them anti-dilutive.
+
+    Args:
+        labels: of its rows.
+        lines: label above the row labels, caption and lines above the table.
+    """
+    changes = {match["what"].lower() for label in labels if label and (match := _AWARD_CHANGES.match(label))}
+    left_out = any(_AWARDS_LEFT_OUT.search(text) for text in (*lines, *(label for label in labels if label)))
+    return left_out or ("granted" in changes and len(changes) > 1)
+
+
+def is_unit_value(header: str, value: ParsedValue) -> bool:
+    """Whether a column of a table of awards shows the value of one: 'Fair value' above '13.20'."""
+    one = value.decimals == 2 and not value.grouped and bool(_UNIT_VALUE.search(header))
+    return one and not re.search(r"\b(?:aggregate|total|intrinsic)\b", header, re.IGNORECASE)
+
+
+def names_money(words: str) -> bool:
+    """Whether a label or a header speaks of amounts of money: 'Fair value', 'Expense'."""
+    return bool(_MONEY.search(words))
 
 
 def is_rate(label: str) -> bool:
@@ -207,6 +282,7 @@ def find_unit(
     column_path: Sequence[str],
     share_table: bool = False,
     amounts: bool = False,
+    shared: int = 0,
 ) -> tuple[Unit | None, str]:
     """Unit of a number, and the words that told.
 
@@ -219,6 +295,8 @@ def find_unit(
         column_path: column headers, outermost first.
         share_table: the table tells shares apart, so that a row labelled 'Shares' counts them.
         amounts: the column holds amounts of money or numbers in thousands, so it is not one of per cent.
+        shared: so many of the first column headers stand over all columns; a title among them, or a unit that
+            holds for few rows of a table, comes after the labels of the rows.
 
     Returns:
         None with '' where nothing names a unit: money, if the table is one of money.
@@ -232,6 +310,7 @@ def find_unit(
     if value.word and value.factor is None:
         return "count", value.word
     weak: tuple[Unit, str] | None = None
+    last: tuple[Unit, str] | None = None
     for place in range(len(column_path) - 1, -1, -1):
         header = column_path[place]
         if place and _EXCEPT_LAST.search(column_path[place - 1]):
@@ -248,6 +327,9 @@ def find_unit(
             continue
         if unit == "currency/share" and value.grouped and not (value.decimals or _PRICE.search(header)):
             # A header that leaked from the column beside it.
+            continue
+        if unit != "currency" and place < shared and (unit != "percent" or scales_in(header)):
+            last = last or (unit, header)
             continue
         if unit != "currency":
             return unit, header
@@ -267,8 +349,8 @@ def find_unit(
                 return "currency/share", above
         if place == 0 or _heading_counts(unit, value, row_path[-1], label):
             return unit, label
-    if weak:
-        return weak
+    if found := last or weak:
+        return found
     return ("currency", "") if value.currency else (None, "")
 
 
@@ -276,6 +358,8 @@ def _fits(unit: Unit, value: ParsedValue, words: str) -> bool:
     """Whether a number can be what the words name."""
     if value.currency and unit not in ("currency", "currency/share"):
         return False
+    if unit == "count" and _SPAN.search(words):
+        return not (value.grouped or _MATURITIES.search(words))
     if unit == "ratio":
         return not value.grouped and abs(value.number or 0) < _LARGEST_RATIO
     if unit == "currency/share" and value.grouped and not value.decimals:
@@ -298,5 +382,11 @@ def _heading_counts(unit: Unit, value: ParsedValue, label: str, heading: str) ->
     if unit == "count":
         # 'Weighted-average remaining lease term (years)' above 'Operating leases 9'.
         span = _SPAN.search(heading) and not value.grouped and abs(value.number or 0) < _LONGEST_SPAN
-        return bool(span and unit_of_words(label) is None)
+        counted = _COUNTS.search(heading) and not (value.decimals or value.currency)
+        return bool((span or counted) and unit_of_words(label) is None)
+    if unit == "percent":
+        # 'Percent of net sales:' above rows that print no signs.
+        return bool(_PERCENT_HEAD.search(heading)) and not value.grouped and unit_of_words(label) is None
+    if unit == "shares" and _DIVISOR.search(heading):
+        return bool(_DIVISOR_SHARES.search(label))
     return unit == "shares" and not _MONEY.search(label)

@@ -23,7 +23,8 @@ from finrag_pipeline.evaluation.table_metrics import (
 from finrag_pipeline.tables.model import Box, Cell
 from finrag_pipeline_tests.console import REPOSITORY
 
-LABELS = REPOSITORY / "finrag_pipeline_tests" / "golden" / "table_labels.jsonl"
+GOLDEN = REPOSITORY / "finrag_pipeline_tests" / "golden"
+LABELS = ("table_labels.jsonl", "table_labels_third_draw.jsonl")
 
 
 def cell(row: int, column: int, text: str, row_span: int = 1, column_span: int = 1) -> Cell:
@@ -237,7 +238,8 @@ def test_of_several_cells_over_the_centre_the_smallest_counts():
 
 
 def labelled_pages():
-    return [json.loads(line) for line in LABELS.read_text(encoding="utf-8").splitlines()]
+    texts = [(GOLDEN / name).read_text(encoding="utf-8") for name in LABELS]
+    return [json.loads(line) for text in texts for line in text.splitlines()]
 
 
 def test_the_labels_are_of_enough_pages_and_filings():

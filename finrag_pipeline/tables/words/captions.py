@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from finrag_pipeline.tables.words.lexicon import is_units
 from finrag_pipeline.tables.words.rows import Line
 
-ABOVE, BELOW = 6, 4
+ABOVE, BELOW = 6, 10
 _FURNITURE = re.compile(
     r"(?:back to\s+)?table of contents|index|\d{1,4}|F-\d+|page \d+.*|.{0,80}\bform 10-[kq]\b.{0,30}",
     re.I,

@@ -12,6 +12,7 @@ _CONTINUED = re.compile(r"\bcont(?:inued|['’]d|\.)", re.I)
 _PAGE_HEADING = re.compile(
     r"\bnotes to\b|table of contents|\bform 10-|^\W*(?:index|part [iv]+|item \d+\w?)\b|^\W*\d*\W*$", re.I
 )
+_MOST_BELOW = 4
 _CLOSING = re.compile(r"\bnotes\b|\bcontinued\b|\bform 10-", re.I)
 
 
@@ -85,7 +86,7 @@ def _goes_on(last: Table, first: Table, before: PageWords, page: PageWords) -> b
 
 def _text_follows(table: Table) -> bool:
     """Whether running text comes after a table on its page."""
-    return any(_is_sentence(text) and not _CLOSING.search(text) for text in table.below)
+    return any(_is_sentence(text) and not _CLOSING.search(text) for text in table.below[:_MOST_BELOW])
 
 
 def _is_sentence(text: str) -> bool:

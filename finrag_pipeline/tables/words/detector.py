@@ -15,7 +15,7 @@ from finrag_pipeline.tables.words.headers import Header, find_headers
 from finrag_pipeline.tables.words.regions import Region, figure_regions
 from finrag_pipeline.tables.words.rows import Line, Segment, segment_lines
 from finrag_pipeline.tables.words.text_regions import text_regions
-from finrag_pipeline.tables.words.wraps import settle_wrapped_numbers
+from finrag_pipeline.tables.words.wraps import settle_choices, settle_wrapped_numbers
 from finrag_pipeline.tables.words.zones import zones
 
 NAME = "words"
@@ -29,7 +29,7 @@ class WordsDetector:
     """
 
     name = NAME
-    version = "3"
+    version = "4"
 
     def detect(self, filing: FilingWords, pages: Sequence[int] | None = None) -> Iterator[list[Table]]:
         """Tables of each of ``pages`` (all by default), one list per page, in order.
@@ -64,6 +64,7 @@ def detect_page(page: PageWords) -> list[Table]:
 def _zone_tables(page: PageWords, members: np.ndarray) -> list[Table]:
     lines = segment_lines(page, members)
     settle_wrapped_numbers(lines)
+    settle_choices(lines)
     regions, contents = figure_regions(lines)
     taken = [*contents, *((region.start, region.stop) for region in regions)]
     regions = _with_texts(lines, regions, text_regions(lines, taken))

@@ -7,20 +7,22 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from finrag_pipeline.tables.words.intervals import Intervals
-from finrag_pipeline.tables.words.lexicon import is_period, is_title, is_units
+from finrag_pipeline.tables.words.lexicon import introduces, is_period, is_title, is_units
 from finrag_pipeline.tables.words.rows import Line, Segment
 from finrag_pipeline.tables.words.tokens import DASH, NUMBER, TEXT, YEAR
 
 _SENTENCE_END = re.compile(r"[.:;]$")
 _MOST_BETWEEN = 12
 _MOST_HEADING_WORDS = 9
+_MOST_FOOT_WORDS = 20
+_MOST_SPACE = 2.5  # heights of type above or below a heading within a table
 _MOST_HEADERS = 8
 _AGE = re.compile(
     r"(?:less|more|greater|fewer|over|under|within|after|before|up to|beyond)\b.{0,12}"
     r"\b(?:years?|months?|days?)\b.{0,12}",
     re.I,
 )
-_DIGITS = re.compile(r"\d+")
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)?|first|second|third|fourth", re.I)
 
 
 def is_data(line: Line) -> bool:
@@ -123,11 +125,15 @@ class Group:
 
 
 def hangs(line: Line, row: Line) -> bool:
-    """Whether every text of the line begins where a text behind the label of ``row`` begins."""
-    edges = [s.x0 for s in row.segments[1:] if s.kind == TEXT]
-    return bool(edges) and all(
-        s.kind == TEXT and any(abs(s.x0 - edge) < 3 for edge in edges) for s in line.segments
+    """Whether every text of the line is set left, right or centred as one behind the label of ``row``."""
+    known = [s for s in row.segments[1:] if s.kind == TEXT]
+    return bool(known) and all(
+        s.kind == TEXT and any(_as(s, other) for other in known) for s in line.segments
     )
+
+
+def _as(one: Segment, two: Segment) -> bool:
+    return min(abs(one.x0 - two.x0), abs(one.x1 - two.x1), abs(one.x0 + one.x1 - two.x0 - two.x1) / 2) < 3
 
 
 def is_year_row(line: Line, group: Group) -> bool:
@@ -157,14 +163,22 @@ def bridges(lines: Sequence[Line], group: Group, nxt: int) -> bool:
         return widest < 1.0 * height or (widest < 4.5 * height and aligned >= 0.5)
     if widest > 4.5 * height or len(between) > _MOST_BETWEEN:
         return False
+    while len(between) > 1 and gaps[0] < 0.6 * height and group.goes_on(between[0]):
+        # Cells of the last row that are set in several lines.
+        between, gaps = between[1:], gaps[1:]
     own = min((s.x0 for s in group.values(line)), default=group.edge)
     edge = min(group.edge, own)
-    if any(_interrupts(place, between, gaps, group, edge) for place in range(len(between))):
+    headed = any(map(is_heading, between))
+    # Figures in the same columns without headers of their own.
+    fits = aligned == 1 and len(group.values(line)) > 1 and len(between) < 3 and not headed
+    if any(_interrupts(place, between, gaps, group, edge, fits) for place in range(len(between))):
+        return False
+    if len(group.columns) == 1 and _is_introduced(lines, group, nxt):
         return False
     if _new_headers(between, gaps, group.left, edge, height) or _repeats_headers(lines, group, nxt, edge):
         return False
     if aligned < 0.5:
-        return widest < 0.9 * height and len(between) <= 2 and not any(map(is_heading, between))
+        return widest < 0.9 * height and len(between) <= 2 and not headed
     return True
 
 
@@ -174,17 +188,23 @@ def _interrupts(
     gaps: Sequence[float],
     group: Group,
     edge: float,
+    fits: bool,
 ) -> bool:
-    """Whether a line between two rows of figures ends the table of the first."""
+    """Whether a line between two rows of figures ends the table of the first.
+
+    ``fits``: the second row has figures in several columns of the first, and no headers above it.
+    """
     line = between[place]
     height, above, below = line.height, gaps[place], gaps[place + 1]
     if above < 0.6 * height and group.goes_on(line):
         return False
     if line.listed and line.words > 4 and above > 0.7 * height:
         return True
+    label = is_label(line, edge)
     if len(line.segments) == 1 and is_units(line.text):
-        return True
-    if is_label(line, edge):
+        # 'Percent of net sales:' and '(in billions)' may head a part of the table.
+        return not (label and fits and max(above, below) < _MOST_SPACE * height)
+    if label:
         return False
     if len(line.segments) > 1:
         return line.prose
@@ -198,16 +218,64 @@ def _interrupts(
     ):
         # A heading or a long label that reaches over the columns.
         return line.text.endswith(".")
+    heads = fits and max(above, below) < _MOST_SPACE * height and line.x0 < group.left + 4 * height
+    if heads and line.words <= _MOST_FOOT_WORDS and not line.text.endswith(".") and not introduces(line.text):
+        # The foot of a statement, under the headers of the whole.
+        return False
     if line.words > _MOST_HEADING_WORDS or _SENTENCE_END.search(line.text):
         return True
     return is_title(line.text) and above > 1.2 * height
 
 
+def _is_introduced(lines: Sequence[Line], group: Group, nxt: int) -> bool:
+    """Whether a sentence leads to row ``nxt`` as to a list of its own, below a list without headers."""
+    first, between = group.first, lines[group.last + 1 : nxt]
+    headed = any(is_heading(line) and line.x1 > group.edge for line in lines[max(0, first - 3) : first])
+    left = group.left + between[0].height
+    return not headed and any(line.x0 < left and introduces(line.text) for line in between)
+
+
 def _repeats_headers(lines: Sequence[Line], group: Group, nxt: int, edge: float) -> bool:
     """Whether the headers above the first row are set again above row ``nxt``, for other dates."""
-    floor = max(0, group.first - _MOST_HEADERS)
-    known = {_headings(line, edge) for line in lines[floor : group.first] if is_heading(line)} - {()}
-    return any(_headings(line, edge) in known for line in lines[group.last + 1 : nxt] if is_heading(line))
+    above = [line for line in lines[max(0, group.first - _MOST_HEADERS) : group.first] if is_heading(line)]
+    below = [line for line in lines[group.last + 1 : nxt] if is_heading(line)]
+    known = {_headings(line, edge) for line in above} - {()}
+    if any(_headings(line, edge) in known for line in below):
+        return True
+    if any(_is_again(line, other, len(group.columns)) for line in below for other in above):
+        return True
+    alone = [(line, line.segments[-1]) for line in below if _lone_date(line, edge)]
+    if len(group.columns) == 1:
+        last = {_numberless(line.segments[-1]) for line in above if _lone_date(line, edge)}
+        return any(_numberless(segment) in last for _, segment in alone)
+    # The last column goes on in a table that has no other.
+    ends = [line.segments[-1] for line in above]
+    return any(
+        segment.text == other.text and abs(segment.x0 - other.x0) < line.height
+        for line, segment in alone
+        for other in ends
+    )
+
+
+def _is_again(line: Line, other: Line, columns: int) -> bool:
+    """Whether a line sets again, at the same places, a header for the labels and one for each column."""
+    return len(line.segments) == len(other.segments) == columns + 1 and all(
+        one.text == two.text and abs(one.x0 - two.x0) < line.height
+        for one, two in zip(line.segments, other.segments, strict=True)
+    )
+
+
+def _lone_date(line: Line, edge: float) -> bool:
+    """Whether one date or period heads a column, at most beside a text over the labels."""
+    last = line.segments[-1]
+    right = [s for s in line.segments if s.x1 > edge - 0.5 * line.height]
+    return (
+        right == [last] and last.x0 > edge - 6 * line.height and (last.kind == YEAR or is_period(last.text))
+    )
+
+
+def _numberless(segment: Segment) -> str:
+    return _ORDINAL.sub("0", segment.text.lower())
 
 
 def _headings(line: Line, edge: float) -> tuple[str, ...]:
@@ -216,7 +284,7 @@ def _headings(line: Line, edge: float) -> tuple[str, ...]:
     dated = any(s.kind == YEAR for s in line.segments) or is_units(first.text) or is_period(first.text)
     if not dated and first.x0 < edge - 3 * line.height:
         return ()  # texts behind a label
-    texts = [_DIGITS.sub("0", s.text.lower()) for s in line.segments if s.x1 > edge - 0.5 * line.height]
+    texts = [_numberless(s) for s in line.segments if s.x1 > edge - 0.5 * line.height]
     return tuple(texts) if len(texts) > 1 else ()
 
 

@@ -77,7 +77,8 @@ def _spans(
         ceiling = bases[place + 1][0] - 1 if place + 1 < len(bases) else count - 1
         header = below[low]
         wide = segment.kind == YEAR or is_period(segment.text) or (header is not None and header.in_series)
-        spans.append(_widened(segment, (low, high), (min(floor, low), max(ceiling, high)), columns, wide))
+        limits = min(floor, low), max(ceiling, high)
+        spans.append(_widened(segment, (low, high), limits, columns, below, wide))
     return spans
 
 
@@ -86,6 +87,7 @@ def _widened(
     base: tuple[int, int],
     limits: tuple[int, int],
     columns: Sequence[Column],
+    below: Sequence[Header | None],
     wide: bool,
 ) -> tuple[int, int]:
     """The run of columns around ``base``, within ``limits``, over which the segment is centred.
@@ -100,6 +102,11 @@ def _widened(
     for a in range(low, max(limits[0], low - 12) - 1, -1):
         for b in range(high, min(limits[1], high + 12) + 1):
             error = abs((columns[a].x0 + columns[b].x1) / 2 - centre)
+            first, last = below[a], below[b]
+            if wide and a < b and first is not None and last is not None:
+                # Figures may stand off the middle of their own headers.
+                over = (min(p.x0 for p in first.parts) + max(p.x1 for p in last.parts)) / 2
+                error = min(error, abs(over - centre))
             # How far the text reaches over columns outside the run.
             before = columns[a - 1].x1 - segment.x0 if a else 0.0
             after = segment.x1 - columns[b + 1].x0 if b + 1 < len(columns) else 0.0
@@ -143,15 +150,12 @@ def find_headers(
             if abs(_centre(segments[0]) - middle) < 2 * line.height:
                 found.append(Header(offset, len(columns) - 1, segments))
                 continue
-        spans = _spans(segments, figures, below[offset:])
-        for segment, (low, high) in zip(segments, spans, strict=True):
-            low, high = low + offset, high + offset
-            under = {id(h): h for h in below[low : high + 1] if h is not None}
-            if len(under) == 1 and len(segments) >= 1:
-                only = next(iter(under.values()))
-                if only.first <= low and high <= only.last:
-                    only.parts.insert(0, segment)
-                    continue
+        spans = [(low + offset, high + offset) for low, high in _spans(segments, figures, below[offset:])]
+        alone = [_around(span, below) for span in spans]
+        for segment, (low, high), only in zip(segments, spans, alone, strict=True):
+            if only is not None and not _parts(only, segments, spans, alone):
+                only.parts.insert(0, segment)
+                continue
             header = Header(low, high, [segment])
             found.append(header)
             for column in range(low, high + 1):
@@ -168,6 +172,25 @@ def find_headers(
         header.row = rows - 1 - header.row
     _stretch(found, rows, len(columns))
     return found, rows
+
+
+def _around(span: tuple[int, int], below: Sequence[Header | None]) -> Header | None:
+    """The header below a text over columns ``span`` where there is but one, and it covers them all."""
+    under = {id(header): header for header in below[span[0] : span[1] + 1] if header is not None}
+    only = next(iter(under.values())) if len(under) == 1 else None
+    return only if only is not None and only.first <= span[0] and span[1] <= only.last else None
+
+
+def _parts(
+    only: Header,
+    segments: Sequence[Segment],
+    spans: Sequence[tuple[int, int]],
+    alone: Sequence[Header | None],
+) -> bool:
+    """Whether dates above a header, or texts above units, head its columns rather than being lines of it."""
+    above = [place for place, other in enumerate(alone) if other is only]
+    dated = any(segments[place].kind == YEAR or is_period(segments[place].text) for place in above)
+    return len({spans[place] for place in above}) > 1 and (dated or is_units(only.text))
 
 
 def _is_stub(segment: Segment, labels: Column, edge: float, height: float) -> bool:

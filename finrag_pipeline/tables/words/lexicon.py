@@ -9,6 +9,7 @@ _UNITS = re.compile(
     r"(?:[a-z]+\s+){0,6}?in\s+"
     r"(?:(?:whole\s+)?(?:u\.?s\.?\s+)?dollars|thousands?|millions?|billions?|percent|%|[$€£¥]|000).*"
     r"|(?:dollars|amounts)\)?"
+    r"|['’‘]?000(?:['’]?s)?(?:\s+omitted)?\)?:?"
     r"|(?:us)?[$€£¥]\s?(?:in|m\b|bn\b|million|billion|thousand|000).*"
     r"|(?:millions|thousands|billions)\b.*"
     r"|unaudited.*|(?:except|percent)\b.{0,60})",
@@ -22,7 +23,14 @@ _PERIOD = re.compile(
     r"(?:[a-z\d-]+[\s/]+){0,8}?(?:years?|quarters?|months?|weeks?|periods?)\s+end(?:ed|ing)?\b.*"
     rf"|(?:as\s+)?(?:of|at)\s+(?:{_MONTHS}|fiscal|year).*"
     rf"|{_MONTHS}\s+\d{{1,2}},?(?:\s+(?:19|20)\d\d)?"
-    r"|fiscal(?:\s+years?)?",
+    r"|fiscal(?:\s+years?)?"
+    r"|(?:first|second|third|fourth|1st|2nd|3rd|4th)\s+(?:fiscal\s+)?quarter(?:\s+(?:of\s+)?(?:fiscal\s+)?(?:19|20)\d\d)?"
+    rf"|(?:[a-z]+\s+){{0,3}}through\s+(?:{_MONTHS}\s+\d{{1,2}},?\s+(?:19|20)\d\d|\d{{1,2}}/\d{{1,2}}/(?:\d{{4}}|\d\d))",
+    re.I,
+)
+_INTRODUCTION = re.compile(
+    r".*\b(?:as follows|follow(?:s|ing)|below|is|are|was|were|has|have|had|consist(?:s|ed)?|compris(?:es|ed)"
+    r"|includ(?:es|ed)|shows?|presents?|summari[sz](?:es|ed)|sets? forth|reflects?)\b.*:",
     re.I,
 )
 _TITLE = re.compile(
@@ -46,6 +54,11 @@ def is_units(text: str) -> bool:
 def is_period(text: str) -> bool:
     """Whether a text is a date or a period that heads a column, such as 'Year ended December 31,'."""
     return len(text) < 90 and bool(_PERIOD.fullmatch(text))
+
+
+def introduces(text: str) -> bool:
+    """Whether a text is a sentence that leads to a table: 'The liabilities assumed were as follows:'."""
+    return len(text.split()) > 3 and bool(_INTRODUCTION.fullmatch(text))
 
 
 def is_title(text: str) -> bool:

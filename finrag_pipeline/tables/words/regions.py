@@ -21,6 +21,14 @@ from finrag_pipeline.tables.words.rows import Line, Segment
 from finrag_pipeline.tables.words.tokens import DASH, NUMBER, TEXT, YEAR
 
 _MOST_HEADER_LINES = 14
+_FAR = 4.5
+_UNITS_IN_TITLE = re.compile(r"\S.*\([^()]*\bin (?:thousands|millions|billions)\b", re.I)
+_CHANGE = re.compile(
+    r"(?:[$%]|percent(?:age)?)? ?(?:change|increase|decrease|variance|inc\.?|\(?dec(?:rease|\.)?\)?)"
+    r"(?: ?[/(%].*)?"
+    r"|%|percent(?:age)?(?: (?:of|to) .*)?|total",
+    re.I,
+)
 _PAGE_HEAD = re.compile(r"pages?(?:\s+(?:no\.?|numbers?))?", re.I)
 _REGISTRANT = re.compile(
     r"\(?(?:state or other jurisdiction|state of incorporation|i\.?r\.?s\.? employer|commission file"
@@ -61,7 +69,9 @@ def head_of(lines: Sequence[Line], first_row: int, extent: Extent, floor: int) -
     while top > floor:
         line, below = lines[top - 1], lines[top]
         height, gap = max(line.height, body.height), below.y0 - line.y1
-        if gap > 3.0 * height or line.listed or first_row - top >= _MOST_HEADER_LINES:
+        if gap > _FAR * height or line.listed or first_row - top >= _MOST_HEADER_LINES:
+            break
+        if gap > 3.0 * height and not _heads_from_afar(line, extent, height):
             break
         segments = line.segments
         first, alone = segments[0], len(segments) == 1
@@ -86,7 +96,7 @@ def head_of(lines: Sequence[Line], first_row: int, extent: Extent, floor: int) -
             top -= 1
             continue
         crossing = line.prose and line.x0 < edge - 3 * height and line.x1 > edge
-        if gap > 2.0 * height or not over or crossing:
+        if not over or crossing or (gap > 2.0 * height and not _heads_from_afar(line, extent, height)):
             break
         if alone and not _heads_columns(first, extent, height):
             break
@@ -102,6 +112,15 @@ def head_of(lines: Sequence[Line], first_row: int, extent: Extent, floor: int) -
         start = end = _lone_header(lines, first_row, extent, floor)
         return start, first_row if start < first_row else end
     return _with_stub(lines, start, extent, floor), end
+
+
+def _heads_from_afar(line: Line, extent: Extent, height: float) -> bool:
+    """Whether a line with space below it heads a column: 'Change' above the lines of the other headers."""
+    return (
+        line.x0 > extent.edge - height
+        and line.x1 < extent.right + 3 * height
+        and all(_CHANGE.fullmatch(s.text) for s in line.segments)
+    )
 
 
 def _lone_header(lines: Sequence[Line], first_row: int, extent: Extent, floor: int) -> int:
@@ -165,7 +184,10 @@ def _heads_columns(segment: Segment, extent: Extent, height: float) -> bool:
     if is_units(segment.text):
         return False
     centre = (segment.x0 + segment.x1) / 2
-    centred_on_table = abs(centre - (left + right) / 2) < 0.6 * height
+    off = abs(centre - (left + right) / 2)
+    if segment.x0 < edge - height and off < 3 * height and _UNITS_IN_TITLE.search(segment.text):
+        return False
+    centred_on_table = off < 0.6 * height
     centred_on_columns = abs(centre - (edge + right) / 2) < 1.2 * height
     if is_title(segment.text) and not centred_on_columns:
         return False
@@ -254,6 +276,7 @@ def _tail_of(lines: Sequence[Line], group: Group, ceiling: int) -> int:
             heads = any(other.values > 1 and is_heading(other) for other in lines[stop + 1 : ceiling][:3])
             # Not the headers of the next table.
             fits = fits and not (heads or is_period(first.text) or is_units(first.text))
+            fits = fits and not all(is_period(s.text) for s in others)
         else:
             fits = (
                 first.kind == TEXT

@@ -114,6 +114,7 @@ def _gap_limits() -> np.ndarray:
 
 
 _LIMITS = _gap_limits()
+_HEDGES = frozenset(("approximately", "about", "approx."))
 _BULLET = re.compile(
     r"[•●▪■◦○·➢➤❖♦◆–—*-]|\(?[ivxIVX]{1,4}[.)]|\(?[a-zA-Z][.)]|\(?\d{1,2}[.)]|[*†‡¹²³⁴-⁹]{1,3}|\d"
 )
@@ -158,6 +159,7 @@ def _segment_kind(kinds: Sequence[int], texts: Sequence[str]) -> int:
         kind = kinds[0]
         return kind if kind in VALUES or kind in (MARK, LEADER) else TEXT
     seen = TEXT
+    kinds, texts = _without_hedge(kinds, texts)
     if len(kinds) > 2 and kinds[0] in (NUMBER, YEAR) and (kinds[1] == DASH or texts[1] in ("to", "/")):
         # A range, such as '3 - 5' or '15 to 40 years'.
         kinds, texts = kinds[2:], texts[2:]
@@ -172,6 +174,16 @@ def _segment_kind(kinds: Sequence[int], texts: Sequence[str]) -> int:
         elif kind == LEADER:
             return LEADER
     return seen
+
+
+def _without_hedge(kinds: Sequence[int], texts: Sequence[str]) -> tuple[Sequence[int], Sequence[str]]:
+    """The last number of 'approximately 24.6%' or of '$10.95 billion to $11.05 billion', with its unit."""
+    if texts[0].lower() in _HEDGES and len(texts) > 1:
+        kinds, texts = kinds[1:], texts[1:]
+    spelt = len(texts) > 3 and kinds[0] == NUMBER and texts[1].lower() in UNITS
+    if spelt and texts[2].lower() in ("to", "-", "–"):
+        kinds, texts = kinds[3:], texts[3:]
+    return kinds, texts
 
 
 def segment_lines(page: PageWords, members: np.ndarray) -> list[Line]:
@@ -263,6 +275,11 @@ def _widen_for_justified(
 def _finish(line: Line) -> None:
     """Join a mark to what it marks and a bullet to its text; tell running text."""
     segments = line.segments
+    for place in range(len(segments) - 1, 0, -1):
+        one, two = segments[place - 1 : place + 1]
+        units = two.kind == TEXT and two.text[0] in "$€£" and two.x0 - one.x1 < 0.4 * line.height
+        if one.kind == YEAR and units:
+            segments[place - 1 : place + 1] = [_join(one, two)._replace(kind=YEAR)]  # '2022 $ million'
     if len(segments) > 1 and any(segment.kind == MARK for segment in segments[1:]):
         kept = segments[:1]
         for segment in segments[1:]:
@@ -289,7 +306,16 @@ def _finish(line: Line) -> None:
             filled > 0.9 * (line.x1 - line.x0)
             and textual > 0.6 * line.words
             and widest < (1.3 if line.words > 11 else 0.8) * line.height
+            and not _ends_in_columns(line)
         )
+
+
+def _ends_in_columns(line: Line) -> bool:
+    """Whether a long label fills the space up to figures that stand in columns, wide apart."""
+    *_, one, two = line.segments if len(line.segments) > 2 else (None, None)
+    if one is None or two is None:
+        return False
+    return one.kind in (NUMBER, DASH) and two.kind in (NUMBER, DASH) and two.core - one.x1 > line.height
 
 
 def _join(a: Segment, b: Segment) -> Segment:

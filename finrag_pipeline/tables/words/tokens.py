@@ -29,6 +29,8 @@ _YEAR = re.compile(
     r"|Q[1-4](?:['’]?\d\d)?|\d{1,2}/\d{1,2}/(?:\d\d|\d{4})|(?:19|20)\d\d[-–](?:(?:19|20)\d\d|\d\d))"
 )
 _MARK = re.compile(r"(?:\((?:[a-zA-Z]|\d{1,2}|[ivx]{1,4})\)[,;]?)+|[¹²³⁴-⁹]+|[*†‡§]{1,3}|\[\d{1,2}\]")
+# '(000)' and '$000' say that figures are in thousands.
+_THOUSANDS = re.compile(rf"[(\[]?(?:{_CURRENCY})?['’‘]?000(?:,000)?[)\]]?:?", re.I)
 _LEADER = re.compile(r"(?:[.…·‧_]\s?){2,}|[.…·_]")
 
 UNITS = frozenset(
@@ -67,7 +69,7 @@ def kind_of(word: str) -> int:
     if _DASH.fullmatch(word):
         return DASH
     if _NUMBER.fullmatch(word):
-        return NUMBER
+        return TEXT if _THOUSANDS.fullmatch(word) else NUMBER
     if _PREFIX.fullmatch(word):
         return PREFIX
     if _SUFFIX.fullmatch(word):

@@ -1,0 +1,90 @@
+"""Heads of tables: headers set far above, choices of a vote, units, dates over texts that span columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from finrag_pipeline.tables.model import Table
+from finrag_pipeline.tables.words import detect_page
+from finrag_pipeline_tests.tables.words.sheet import LEFT, Sheet
+
+TWO, THREE, FOUR = (430.0, 530.0), (340.0, 430.0, 530.0), (280.0, 360.0, 440.0, 530.0)
+
+
+def _table(sheet: Sheet, folder: Path) -> Table:
+    (table,) = detect_page(sheet.words(folder).pages[0])
+    return table
+
+
+def _headers(table: Table) -> set[tuple[int, int, str]]:
+    return {(cell.column, cell.column_span, cell.text) for cell in table.cells if cell.header}
+
+
+def test_change_far_above_its_column_heads_it(tmp_path: Path) -> None:
+    sheet = Sheet().centre(512, "% Change").down(38).heads(("2031", "2030", ""), THREE, "(in millions)")
+    sheet.row("Europe", ("145", "130", "12"), THREE).row("Asia", ("45", "30", "50"), THREE)
+    assert _table(sheet, tmp_path).grid()[0] == ["(in millions)", "2031", "2030", "% Change"]
+
+
+def test_a_title_with_units_heads_no_columns(tmp_path: Path) -> None:
+    edges = (380.0, 530.0)
+    sheet = Sheet().centre(
+        292, "Sales of the Regions in the Fiscal Years 2031 and 2030 (dollars in millions)"
+    )
+    sheet.down(14).heads(("2031", "2030"), edges)
+    sheet.row("Europe", ("145", "130"), edges).row("Asia", ("45", "30"), edges)
+    table = _table(sheet, tmp_path)
+    assert table.grid()[0] == ["", "2031", "2030"]
+    assert table.caption is not None and "dollars in millions" in table.caption
+
+
+def test_thousands_in_brackets_are_units_and_no_figures(tmp_path: Path) -> None:
+    sheet = Sheet().heads(("2031", "2030"), TWO).heads(("(000)", "($000)"), TWO)
+    sheet.row("Europe", ("145", "130"), TWO).row("Asia", ("45", "30"), TWO)
+    assert _table(sheet, tmp_path).grid()[0] == ["", "2031 (000)", "2030 ($000)"]
+
+
+def test_choices_of_a_vote_head_columns(tmp_path: Path) -> None:
+    sheet = (
+        Sheet()
+        .heads(("Votes For",) * 3 + ("Abstain",), FOUR)
+        .heads(("1 Year", "2 Years", "3 Years", ""), FOUR)
+    )
+    sheet.row("Frequency", ("145,000", "130,121", "45,111", "44,111"), FOUR)
+    grid = _table(sheet, tmp_path).grid()
+    assert grid[0] == ["", "Votes For 1 Year", "Votes For 2 Years", "Votes For 3 Years", "Abstain"]
+    assert grid[1:] == [["Frequency", "145,000", "130,121", "45,111", "44,111"]]
+
+
+def test_spans_of_time_beside_figures_are_no_choices(tmp_path: Path) -> None:
+    sheet = Sheet().heads(("Least", "Most", "Cost"), THREE)
+    sheet.row("Software", ("2 years", "3 years", "130"), THREE).row(
+        "Tools", ("3 years", "4 years", "45"), THREE
+    )
+    table = _table(sheet, tmp_path)
+    assert (table.header_rows, table.rows) == (1, 3)
+
+
+def test_dates_above_a_text_that_spans_them_head_their_own_columns(tmp_path: Path) -> None:
+    edges = (470.0, 530.0)
+    sheet = Sheet().heads(("2031", "2030"), edges).centre(489, "Parent Company").down()
+    sheet.row("Notes", ("1,145", "1,130"), edges).row("Loans", ("45", "30"), edges)
+    assert _headers(_table(sheet, tmp_path)) == {(1, 1, "2031"), (2, 1, "2030"), (1, 2, "Parent Company")}
+
+
+def test_a_unit_right_behind_a_year_is_part_of_its_header(tmp_path: Path) -> None:
+    sheet = Sheet().heads(("2031 $ million", "2030 $ million"), TWO, "Results")
+    sheet.row("Net sales", ("145", "130"), TWO).row("Net income", ("45", "30"), TWO)
+    assert _table(sheet, tmp_path).grid()[0] == ["Results", "2031 $ million", "2030 $ million"]
+
+
+def test_ranges_of_amounts_in_words_are_figures(tmp_path: Path) -> None:
+    sheet = Sheet().heads(("Outlook",), (530.0,))
+    for label, text in (
+        ("Net sales", "$10.95 billion to $11.05 billion"),
+        ("Tax rate", "approximately 24.6%"),
+    ):
+        sheet.left(LEFT, label).centre(480, text).down()
+    table = _table(sheet, tmp_path)
+    assert table.header_rows == 1
+    assert table.grid()[1] == ["Net sales", "$10.95 billion to $11.05 billion"]

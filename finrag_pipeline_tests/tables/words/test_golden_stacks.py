@@ -1,0 +1,122 @@
+"""Stacked tables: where one ends and the next begins, and what only looks like the beginning of another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from finrag_pipeline.tables.model import Table
+from finrag_pipeline.tables.words import detect_page
+from finrag_pipeline_tests.tables.words.sheet import LEFT, Sheet
+
+ONE, TWO, THREE, FOUR = (530.0,), (430.0, 530.0), (340.0, 430.0, 530.0), (280.0, 360.0, 440.0, 530.0)
+
+
+def _tables(sheet: Sheet, folder: Path) -> list[Table]:
+    return detect_page(sheet.words(folder).pages[0])
+
+
+def _labels(table: Table) -> list[str]:
+    return [row[0] for row in table.grid()[table.header_rows :]]
+
+
+def test_a_sentence_leads_to_a_list_of_its_own(tmp_path: Path) -> None:
+    sheet = Sheet().left(LEFT, "The assets acquired consisted of the following:").down(18)
+    sheet.row("Cash", ("$ 123",), ONE).row("Goodwill", ("72",), ONE)
+    sheet.down(8).left(LEFT, "The liabilities assumed were:").down(18)
+    sheet.row("Payables", ("$ 45",), ONE).row("Leases", ("12",), ONE)
+    one, two = _tables(sheet, tmp_path)
+    assert (_labels(one), _labels(two)) == (["Cash", "Goodwill"], ["Payables", "Leases"])
+
+
+def test_a_heading_with_a_verb_stays_within_columns_of_one_table(tmp_path: Path) -> None:
+    sheet = Sheet().heads(("2031", "2030"), TWO, "(in millions)")
+    sheet.row("Benefit obligation", ("845", "812"), TWO).row("Funded status", ("(45)", "(12)"), TWO)
+    sheet.left(LEFT, "Amounts recognized consist of:").down()
+    sheet.row("Other assets", ("8", "9"), TWO).row("Other liabilities", ("(53)", "(21)"), TWO)
+    (table,) = _tables(sheet, tmp_path)
+    assert "Amounts recognized consist of:" in _labels(table)
+
+
+def test_headers_over_labels_and_figures_set_again_begin_a_table(tmp_path: Path) -> None:
+    sheet = Sheet()
+    for kind, amounts in (("operating", ("98", "45", "71")), ("finance", ("23", "11", "17"))):
+        sheet.left(LEFT, f"Payments under {kind} leases are as follows:").down(16)
+        sheet.heads(("Amount",), ONE, "Fiscal year")
+        for year, amount in zip(("2032", "2033", "2034"), amounts, strict=True):
+            sheet.row(year, (amount,), ONE)
+        sheet.down(4)
+    one, two = _tables(sheet, tmp_path)
+    assert one.grid()[0] == two.grid()[0] == ["Fiscal year", "Amount"]
+
+
+@pytest.mark.parametrize("title", ["Reconciliation of Organic Growth", ""])
+def test_each_quarter_heads_a_table(tmp_path: Path, title: str) -> None:
+    sheet = Sheet()
+    for quarter in ("First", "Second", "Third"):
+        if title:
+            sheet.size = 13
+            sheet.centre(300, title).down(14)
+            sheet.size = 9
+        sheet.centre(512, f"{quarter} Quarter").down(12)
+        sheet.row("Reported", ("5.3%",), ONE).row("Currency", ("(1.2)%",), ONE).down(4)
+    tables = _tables(sheet, tmp_path)
+    assert [table.grid()[0] for table in tables] == [
+        ["", f"{quarter} Quarter"] for quarter in ("First", "Second", "Third")
+    ]
+
+
+@pytest.mark.parametrize("label", ["", "Backlog"])
+def test_the_last_header_set_again_alone_begins_a_table(tmp_path: Path, label: str) -> None:
+    sheet = Sheet().centre(412, "6/30/2031").centre(512, "through 12/31/2031").down()
+    sheet.row("Severance", ("145", "533"), TWO).row("Leases", ("45", "91"), TWO)
+    sheet.down(4).left(LEFT, label).centre(512, "through 12/31/2031").down()
+    sheet.row("Europe", ("", "433"), TWO).row("Asia", ("", "191"), TWO)
+    one, two = _tables(sheet, tmp_path)
+    assert _labels(one) == ["Severance", "Leases"]
+    assert two.grid() == [[label, "through 12/31/2031"], ["Europe", "433"], ["Asia", "191"]]
+
+
+def test_the_foot_of_a_statement_belongs_to_it(tmp_path: Path) -> None:
+    sheet = Sheet().heads(("2031", "2030"), TWO)
+    sheet.row("Net sales", ("$ 145", "$ 133"), TWO).row("Net income", ("45", "33"), TWO).down(12)
+    sheet.left(LEFT, "Reconciliation of the reported growth of the company to growth at constant currency")
+    sheet.down(20).row("Volume", ("5", "3"), TWO).row("Price", ("2", "1"), TWO)
+    (table,) = _tables(sheet, tmp_path)
+    assert _labels(table)[-2:] == ["Volume", "Price"]
+
+
+def test_percent_of_sales_heads_a_part_of_a_table(tmp_path: Path) -> None:
+    sheet = Sheet().heads(("2031", "2030"), TWO)
+    sheet.row("Marketing", ("$ 145", "$ 133"), TWO).row("Fulfilment", ("45", "33"), TWO)
+    sheet.left(LEFT, "Percent of net sales:").down()
+    sheet.row("Marketing", ("5.1%", "5.3%"), TWO).row("Fulfilment", ("2.2", "1.9"), TWO)
+    (table,) = _tables(sheet, tmp_path)
+    assert table.rows == 6
+
+
+def test_a_long_label_up_to_its_figures_is_no_prose(tmp_path: Path) -> None:
+    label, edges = (
+        "Net earnings, including earnings attributable to redeemable and noncontrolling interests, as",
+        (500.0, 570.0),
+    )
+    sheet = Sheet().heads(("2031", "2030"), edges, "(in millions)")
+    sheet.row(label, ("$ 2,210", "$ 1,786"), edges).row("Depreciation", ("594", "620"), edges)
+    (table,) = _tables(sheet, tmp_path)
+    assert table.header_rows == 1
+    assert [row[1:] for row in table.grid()] == [["2031", "2030"], ["$ 2,210", "$ 1,786"], ["594", "620"]]
+
+
+def test_cells_of_two_lines_set_about_their_middle_stay_in_their_row(tmp_path: Path) -> None:
+    sheet = Sheet().heads(("Pension", "2031", "2030"), THREE)
+    for heading in ("Benefit obligation:", "Net cost:"):
+        sheet.left(LEFT, heading).down().row("Discount rate", ("2.7%", "2.5%", "3.4%"), THREE)
+        sheet.left(LEFT, "Trend").right(340, "N/A").centre(412, "graded from").centre(
+            512, "graded from"
+        ).down(11)
+        sheet.centre(412, "6.25% in 2031").centre(512, "6.50% in 2030").down()
+    (table,) = _tables(sheet, tmp_path)
+    assert [row for row in table.grid() if row[0] == "Trend"] == [
+        ["Trend", "N/A", "graded from 6.25% in 2031", "graded from 6.50% in 2030"]
+    ] * 2
