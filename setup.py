@@ -9,10 +9,13 @@ CORE = [
     "duckdb>=2.0,<3",  # 2.0 database files cannot be read by 1.x; the file is a rebuildable cache
     "filelock>=3.13",
     "fsspec>=2026.1",
+    "httpx>=0.27",
     "jinja2>=3.1",
     "lancedb>=0.40,<0.50",
+    "lightgbm>=4.6",
     "langchain-text-splitters>=1.1,<2",
     "matplotlib>=3.10",
+    "nltk>=3.9",
     "numpy>=2.0",
     "pebble>=5.1",  # process pool in which one crash or hang fails one task, not the pool
     "pillow>=11",
@@ -29,6 +32,7 @@ CORE = [
     "sacrebleu>=2.5",
     "scipy>=1.14",
     "sentence-transformers>=6.0,<7",
+    "tenacity>=9",
     "tokenizers>=0.21",
     "typer>=0.16",
 ]
@@ -61,7 +65,14 @@ setup(
     version="0.1.0",
     description="Dagster pipeline that indexes financial filings and measures retrieval on them",
     packages=find_packages(include=["finrag_pipeline", "finrag_pipeline.*"]),
-    package_data={"finrag_pipeline": ["py.typed", "reporting/templates/*", "statements/concepts.toml"]},
+    package_data={
+        "finrag_pipeline": [
+            "py.typed",
+            "reporting/templates/*",
+            "statements/concepts.toml",
+            "page_ranker/needs.toml",
+        ]
+    },
     python_requires=">=3.11,<3.13",
     install_requires=CORE,
     extras_require=EXTRAS,

@@ -26,6 +26,7 @@ from finrag_pipeline.commands.console import (
     print_rows,
     use_settings,
 )
+from finrag_pipeline.commands.evaluation_cli import evaluate
 from finrag_pipeline.commands.filing_cli import facts, show
 from finrag_pipeline.commands.progress_bar import ProgressBar
 from finrag_pipeline.errors import FinragError, UsageError
@@ -136,7 +137,12 @@ def _finish(done: Any, as_json: bool, seconds: float) -> None:
 @app.command()
 def search(
     question: Annotated[str, typer.Argument(help="The question.")],
-    system: Annotated[str, typer.Option(help="Retrieval system; see: finrag systems.")] = "dense",
+    system: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            help="Retrieval system; see: finrag systems. Else finrag, or dense until it is trained."
+        ),
+    ] = None,
     k: Annotated[int, typer.Option("-k", help="Results.")] = 5,
     filing: Annotated[
         Optional[list[str]],  # noqa: UP045
@@ -321,6 +327,7 @@ def clean() -> None:
     out.print(f"removed {len(leftovers)} files")
 
 
+app.command()(evaluate)
 app.command()(show)
 app.command()(facts)
 

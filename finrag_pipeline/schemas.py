@@ -177,6 +177,60 @@ FILING_CHUNKS = pa.schema(
     ]
 )
 
+PAGE_PROFILES = pa.schema(
+    [
+        _column("filing", pa.string(), "Identifier of the filing."),
+        _column("page", pa.int32(), "Zero-based index of the page."),
+        _column(
+            "sections", pa.list_(pa.string()), "Sections of the report that stand on the page, in order."
+        ),
+        _column("note", pa.string(), "Heading of the note to the statements that is open; empty elsewhere."),
+        _column("headings", pa.list_(pa.string()), "Lines that read like headings, in order."),
+        _column("characters", pa.int32(), "Length of the text in characters."),
+        _column("words", pa.int32(), "Number of words."),
+        _column("numeric_words", pa.int32(), "Number of words with a digit."),
+        _column("tables", pa.int32(), "Number of tables."),
+        _column("cells", pa.int32(), "Number of cells that hold a number."),
+        _column(
+            "statements",
+            pa.list_(
+                pa.struct(
+                    [
+                        pa.field("statement", pa.string(), nullable=False),
+                        pa.field("scope", pa.string(), nullable=False),
+                        pa.field("facts", pa.int32(), nullable=False),
+                    ]
+                )
+            ),
+            "Statements of which facts stand on the page, with their number.",
+        ),
+        _column(
+            "concepts",
+            pa.list_(
+                pa.struct(
+                    [
+                        pa.field("concept", pa.string(), nullable=False),
+                        pa.field("fiscal_year", pa.int32()),
+                        pa.field("scope", pa.string(), nullable=False),
+                    ]
+                )
+            ),
+            "Distinct concepts and fiscal years among the facts of the page.",
+        ),
+        _column("years", pa.list_(pa.int32()), "Years that the text names, ascending."),
+        _column("body", pa.list_(pa.string()), "Stemmed terms of the text, in order."),
+        _column("head", pa.list_(pa.string()), "Terms of its first lines, headings and note."),
+        _column("labels", pa.list_(pa.string()), "Terms of captions, row labels and column headers."),
+    ]
+)
+
+PAGE_RANKER = pa.schema(
+    [
+        _column("feature", pa.string(), "Feature of a page for a question."),
+        _column("gain", pa.float64(), "Its share of the gain of all splits, in [0, 1]."),
+    ]
+)
+
 EMBEDDINGS = pa.schema(
     [
         _column("text_hash", pa.string(), "BLAKE2b-128 of the window's text."),
@@ -282,6 +336,8 @@ TABLES: dict[str, pa.Schema] = {
     "statement_facts": STATEMENT_FACTS,
     "filing_chunks": FILING_CHUNKS,
     "contextual_chunks": FILING_CHUNKS,
+    "page_profiles": PAGE_PROFILES,
+    "page_ranker": PAGE_RANKER,
     "embeddings": EMBEDDINGS,
     "benchmark_questions": BENCHMARK_QUESTIONS,
     "folds": FOLDS,

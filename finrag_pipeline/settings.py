@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from finrag_pipeline.errors import UsageError
@@ -87,6 +87,71 @@ class TableSettings(BaseModel):
     batch_size: int = Field(8, ge=1, description="Pictures per forward pass.")
 
 
+class LanguageModelSettings(BaseModel):
+    """The language model that writes passages and answers; none is needed for anything else."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["none", "endpoint", "local"] = Field(
+        "none", description="endpoint: any OpenAI-compatible server; local: a transformers model."
+    )
+    name: str = Field(
+        "Qwen/Qwen2.5-7B-Instruct",
+        description="Name of the model at the endpoint; for local a hub name or a folder.",
+    )
+    base_url: str | None = Field(
+        None, description="Endpoint up to the version, for example http://localhost:8000/v1."
+    )
+    key: SecretStr | None = Field(None, description="Key of the endpoint, when it wants one; never logged.")
+    revision: str | None = Field(None, description="Hub revision of a local model.")
+    timeout: float = Field(120.0, gt=0, description="Seconds to wait for an answer of the endpoint.")
+    retries: int = Field(
+        4, ge=0, description="New tries after an endpoint was busy, down, slow or failed (429, 5xx)."
+    )
+    max_concurrency: int = Field(4, ge=1, description="Requests to the endpoint at a time.")
+
+
+class HydeSettings(BaseModel):
+    """Hypothetical passages (HyDE): who writes them, and how."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    source: Literal["auto", "generated", "recorded"] = Field(
+        "auto", description="auto: recorded when a file is given, else generated when there is a model."
+    )
+    recorded: str | None = Field(
+        None, description="JSON file of passages written before: {question: [passage, …]}."
+    )
+    passages: int = Field(4, ge=1, description="Passages of Multi-HyDE; HyDE takes one.")
+    temperature: float = Field(0.7, ge=0, le=2, description="Of the language model; 0.7 in the paper.")
+    max_tokens: int = Field(200, ge=1, description="Longest passage in tokens; 200 in the paper.")
+    seed: int = Field(17, ge=0, description="Seed of the first passage; the others take the next ones.")
+
+
+class RerankerSettings(BaseModel):
+    """The cross-encoder that orders the first candidates anew."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field("BAAI/bge-reranker-v2-m3", description="Hub name or local folder.")
+    revision: str | None = Field(None, description="Hub revision; None takes the cached or newest one.")
+    max_length: int = Field(512, ge=8, description="Tokens of question and text together; the rest is cut.")
+    batch_size: int = Field(16, ge=1, description="Pairs per forward pass.")
+    candidates: int = Field(20, ge=1, description="Candidates that are ordered anew; 20 in the papers.")
+
+
+class SpladeSettings(BaseModel):
+    """The learned sparse encoder."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field("naver/splade-cocondenser-ensembledistil", description="Hub name or local folder.")
+    revision: str | None = Field(None, description="Hub revision; None takes the cached or newest one.")
+    max_length: int = Field(512, ge=8, description="Tokens of a text; the rest is cut.")
+    terms: int = Field(256, ge=1, description="Terms kept of each text, those of largest weight.")
+    batch_size: int = Field(8, ge=1, description="Texts per forward pass.")
+
+
 class RetrievalSettings(BaseModel):
     """Search and sweep."""
 
@@ -137,6 +202,10 @@ class Settings(BaseSettings):
     tables: TableSettings = TableSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
+    language_model: LanguageModelSettings = LanguageModelSettings()
+    hyde: HydeSettings = HydeSettings()
+    reranker: RerankerSettings = RerankerSettings()
+    splade: SpladeSettings = SpladeSettings()
 
 
 @lru_cache(maxsize=1)

@@ -10,12 +10,13 @@ import pyarrow as pa
 
 from finrag_pipeline.chunking.contextual import contextual_chunks
 from finrag_pipeline.chunking.fixed import chunk_pages
-from finrag_pipeline.chunking.registry import CONTEXTUAL
+from finrag_pipeline.chunking.parent_child import parent_child_chunks
+from finrag_pipeline.chunking.registry import CONTEXTUAL, PARENT_CHILD
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.filings.intake import accept, original_path
 from finrag_pipeline.filings.pages import read_page_text
-from finrag_pipeline.retrieval.chunk_index import index_chunks, open_chunk_index
-from finrag_pipeline.settings import Settings
+from finrag_pipeline.retrieval.chunk_index import index_chunks, open_chunk_index, to_index
+from finrag_pipeline.settings import ChunkSettings, Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.tables.model import Box, Cell, Table
 from finrag_pipeline.tables.normalise import filing_context, normalise_tables
@@ -90,6 +91,13 @@ def write_filing(settings: Settings, lake: Lake, encoder: Encoder, name: str, se
     )
     lake.write("contextual_chunks", contextual, f"contextual chunks {seed}", partition)
     index_chunks(contextual, encoder, open_chunk_index(lake, encoder, settings, CONTEXTUAL))
+    family = parent_child_chunks(
+        pages, encoder.tokens, ChunkSettings(tokens=96, overlap=8), ChunkSettings(tokens=24, overlap=4)
+    )
+    lake.write(PARENT_CHILD.table, family, f"family {seed}", partition, name="filing_chunks")
+    index_chunks(
+        to_index(family, PARENT_CHILD), encoder, open_chunk_index(lake, encoder, settings, PARENT_CHILD)
+    )
     return source.filing
 
 

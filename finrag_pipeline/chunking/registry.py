@@ -15,8 +15,11 @@ class Chunking:
         name: identifier.
         title: name for people.
         source: paper and section it comes from.
-        table: table of the lake that holds its chunks, one part per filing.
+        table: table of the lake that holds its chunks, one part per filing, in the columns of
+            ``filing_chunks``.
         kinds: kinds of chunks it makes.
+        indexed: kinds that get vectors; all of them when None.
+        on_demand: made when a system asks for it, not for every filing that comes in.
     """
 
     name: str
@@ -24,6 +27,8 @@ class Chunking:
     source: str
     table: str
     kinds: tuple[str, ...]
+    indexed: tuple[str, ...] | None = None
+    on_demand: bool = False
 
 
 FIXED = Chunking(
@@ -41,7 +46,17 @@ CONTEXTUAL = Chunking(
     ("text", "table_row", "table"),
 )
 
-CHUNKINGS: dict[str, Chunking] = {chunking.name: chunking for chunking in (FIXED, CONTEXTUAL)}
+PARENT_CHILD = Chunking(
+    "parent_child",
+    "Parents of 2048 tokens, overlap 256, found by children of 512 tokens, overlap 64",
+    "Kobeissi & Langlais, section 4, sizes of their published code",
+    "parent_child_chunks",
+    ("parent", "child"),
+    indexed=("child",),
+    on_demand=True,
+)
+
+CHUNKINGS: dict[str, Chunking] = {chunking.name: chunking for chunking in (FIXED, CONTEXTUAL, PARENT_CHILD)}
 
 
 def get_chunking(name: str) -> Chunking:

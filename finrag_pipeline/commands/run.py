@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from finrag_pipeline.chunking.registry import CHUNKINGS
+from finrag_pipeline.chunking.registry import CHUNKINGS, get_chunking
 from finrag_pipeline.commands.instance import Materialiser, open_materialiser
 from finrag_pipeline.errors import BenchmarkError, FilingError, FinragError, UsageError
 from finrag_pipeline.evaluation.benchmark_registry import register_benchmark
@@ -16,7 +16,9 @@ from finrag_pipeline.evaluation.questions import find_document_information, read
 from finrag_pipeline.filings.intake import FilingSource, accept, find_source
 from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.filings.source_folder import SourceFolder, read_source_folder
+from finrag_pipeline.retrieval.needs import used_by
 from finrag_pipeline.retrieval.systems import ABLATIONS, SYSTEMS, get_system
+from finrag_pipeline.retrieval.toolbox import Toolbox
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
@@ -206,30 +208,85 @@ def measure(
     Raises:
         FinragError: a job failed.
     """
-    from finrag_pipeline.orchestration.schedules import sweep_range
+    from finrag_pipeline.orchestration.schedules import sweep_range, trained_range
 
     outcome.measured = True
     outcome.report = str(lake.local_path("report", "index.html"))
-    before = _state(lake, settings, systems)
     marker = lake.path("benchmarks", "measured.json")
-    if lake.read_json(marker) == {"state": before} and not outcome.indexed:
+    known = lake.read_json(marker)
+    if (
+        not outcome.indexed
+        and isinstance(known, dict)
+        and known.get("state") == _state(lake, settings, systems)
+    ):
+        outcome.warnings += known.get("not_run", [])
         return
     _run_or_raise(materialiser, "prepare_benchmark", progress, "prepare")
-    for number, system in enumerate(systems):
-        progress("sweep", system, number, len(systems))
+    index_on_demand(materialiser, lake, settings, systems, outcome, progress)
+    if any(get_system(name).page_stage == "page_ranker" for name in systems):
+        _run_or_raise(materialiser, "train_page_ranker", progress, "page_ranker", tags=trained_range())
+    missing = problems(lake, settings, systems)
+    not_run = [f"{system} was not run: {reason}" for system, reason in missing.items()]
+    outcome.warnings += not_run
+    runnable = [system for system in systems if system not in missing]
+    for number, system in enumerate(runnable):
+        progress("sweep", system, number, len(runnable))
         _run_or_raise(materialiser, "sweep", None, system, tags=sweep_range(system))
-    progress("sweep", "", len(systems), len(systems))
+    progress("sweep", "", len(runnable), len(runnable))
     _run_or_raise(materialiser, "publish", progress, "publish")
-    lake.write_json(marker, {"state": _state(lake, settings, systems)})
+    lake.write_json(marker, {"state": _state(lake, settings, systems), "not_run": not_run})
+
+
+def index_on_demand(
+    materialiser: Materialiser,
+    lake: Lake,
+    settings: Settings,
+    systems: Sequence[str],
+    outcome: RunReport,
+    progress: Progress,
+) -> None:
+    """Make the chunks that only some of ``systems`` need, and their vectors; failures go into ``outcome``."""
+    from finrag_pipeline.orchestration.corpora import benchmark_filings
+    from finrag_pipeline.orchestration.freshness import stale_parents
+    from finrag_pipeline.orchestration.resources.settings import get_encoder
+
+    if not any(get_chunking(get_system(name).chunking).on_demand for name in systems):
+        return
+    stale = stale_parents(lake, settings, benchmark_filings(lake))
+    encoder = get_encoder(settings, lake)
+    for number, key in enumerate(stale):
+        progress("parents", key, number, len(stale))
+        encoder.listener = partial(progress, "embed", key)
+        ended = materialiser.run("index_parents", partition=key)
+        if not ended.success:
+            outcome.failures[key] = ended.error or "the run failed"
+    encoder.listener = None
+    progress("parents", "", len(stale), len(stale))
+
+
+def problems(lake: Lake, settings: Settings, systems: Sequence[str]) -> dict[str, str]:
+    """Why some of ``systems`` cannot be measured here, by system; the others can."""
+    from finrag_pipeline.orchestration.corpora import Sweep
+
+    sweep = Sweep(settings, lake)
+    found = {name: sweep.problem(get_system(name)) for name in systems}
+    return {name: problem for name, problem in found.items() if problem is not None}
 
 
 def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
     """What the results in the lake are and were made from; equal before and after when nothing changed."""
     from finrag_pipeline.orchestration.freshness import code_state
+    from finrag_pipeline.orchestration.partitions import FOLD_COUNT
+    from finrag_pipeline.trained_models import ALPHA_SWEEP, trained_models
 
     assets = (
         *(chunking.table for chunking in CHUNKINGS.values()),
+        "filings",
+        "statement_facts",
+        "page_profiles",
         "benchmark_questions",
+        "folds",
+        ALPHA_SWEEP,
         "retrieval_runs",
         "retrieval_scores",
         "system_metrics",
@@ -243,7 +300,16 @@ def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
     plain = {
         a: [(keys, asdict(info) if info else None) for keys, info in found] for a, found in parts.items()
     }
-    return fingerprint(plain, record, published, settings, list(systems), code_state())
+    prepared = all(lake.info(asset) for asset in ("benchmark_questions", "folds"))
+    # A model that can be had now, or was trained anew, is work to do.
+    not_run = problems(lake, settings, systems) if prepared else {}
+    trained = [trained_models(lake, settings, fold).fingerprint for fold in range(FOLD_COUNT)]
+    tools = Toolbox(lake, (), settings)
+    models = [
+        used_by(get_system(name), lake, (), tools) for name in systems if prepared and name not in not_run
+    ]
+    made_with = (settings.model_dump(mode="json"), list(systems), code_state(), not_run, trained, models)
+    return fingerprint(plain, record, published, made_with)
 
 
 def _run_or_raise(

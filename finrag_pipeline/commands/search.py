@@ -11,16 +11,25 @@ from typing import Any
 from finrag_pipeline.chunking.registry import get_chunking
 from finrag_pipeline.commands.run import require_filing
 from finrag_pipeline.embedding.encoder import Encoder
-from finrag_pipeline.embedding.model_files import model_folder
-from finrag_pipeline.errors import LakeError, ModelError, UsageError
+from finrag_pipeline.errors import LakeError, UsageError
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.finance_tokens import finance_tokens
+from finrag_pipeline.retrieval.needs import Needs
 from finrag_pipeline.retrieval.runner import rank
 from finrag_pipeline.retrieval.spaces import Space
-from finrag_pipeline.retrieval.systems import ALL_SYSTEMS, RetrievalSystem, get_system
+from finrag_pipeline.retrieval.systems import (
+    ALIASES,
+    ALL_SYSTEMS,
+    DEFAULT_SYSTEM,
+    RetrievalSystem,
+    get_system,
+)
+from finrag_pipeline.retrieval.toolbox import Toolbox
+from finrag_pipeline.retrieval.trained import Trained
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.trained_models import trained_models
 
 SNIPPET_CHARACTERS = 320
 MAX_QUESTION_CHARACTERS = 20_000
@@ -46,39 +55,56 @@ class SearchAnswer:
 
 
 class Searcher:
-    """Searches every filing of the lake; indexes and weights are loaded once."""
+    """Searches every filing of the lake; indexes and weights are loaded once.
 
-    def __init__(self, settings: Settings) -> None:
+    Args:
+        settings: settings of the lake.
+        trained: what systems have learned; the production models of the lake when None.
+    """
+
+    def __init__(self, settings: Settings, trained: Trained | None = None) -> None:
         self._settings = settings
         self._lake = Lake(settings.lake)
         names = searchable_filings(self._lake)
         if not names:
             raise LakeError("The lake holds nothing to search.", "Run 'finrag run', or 'finrag ingest FILE'.")
-        self._encoder = Encoder(settings.encoder, self._lake)
-        self._corpora: dict[tuple[str, tuple[str, ...] | None], Corpus] = {}
+        self._trained = trained or trained_models(self._lake, settings, None)
+        self._tools = Toolbox(self._lake, names, settings)
+        self._encoders: dict[str, Encoder] = {}
+        self._corpora: dict[tuple[str, tuple[str, ...] | None, str], Corpus] = {}
+
+    def default_system(self) -> str:
+        """Finrag where a page ranker was trained, else the dense search."""
+        return "finrag" if self._trained.page_ranker is not None else DEFAULT_SYSTEM
 
     def _corpus_of(self, system: RetrievalSystem) -> Corpus:
-        key = (system.chunking, system.kinds)
+        settings = system.settings(self._settings)
+        name = settings.encoder.name
+        key = (system.chunking, system.kinds, name)
         if key not in self._corpora:
             chunking = get_chunking(system.chunking)
             names = searchable_filings(self._lake, chunking)
+            if not names:
+                raise LakeError(f"No filing has chunks of '{chunking.name}'.", "Run 'finrag run'.")
+            encoder = self._encoders.setdefault(name, Encoder(settings.encoder, self._lake))
             self._corpora[key] = Corpus(
-                self._lake, names, self._settings, self._encoder, chunking, system.kinds
+                self._lake, names, settings, encoder, chunking, system.kinds, self._tools
             )
         return self._corpora[key]
 
-    def search(self, question: str, system: str, k: int, filings: Sequence[str] = ()) -> SearchAnswer:
+    def search(self, question: str, system: str | None, k: int, filings: Sequence[str] = ()) -> SearchAnswer:
         """The best ``k`` chunks for a question.
 
         Args:
             question: the question.
-            system: name of the retrieval system.
+            system: name of the retrieval system; `default_system` when None.
             k: how many chunks, at least 1.
             filings: restrict the search to these; all when empty.
 
         Raises:
             UsageError: empty or endless question, unknown system or filing, or k below 1.
             LakeError: an index is missing.
+            ModelError: a model that the system needs cannot be had, or was not trained.
         """
         start = time.perf_counter()
         question = question.strip()
@@ -97,7 +123,7 @@ class Searcher:
             )
         if k < 1:
             raise UsageError(f"k is {k}.", "Ask for at least one result.")
-        chosen = get_system(system)
+        chosen = get_system(system or self.default_system())
         corpus = self._corpus_of(chosen)
         for filing in filings:
             if filing not in corpus.filings:
@@ -109,6 +135,7 @@ class Searcher:
             corpus,
             tuple(filings) or None,
             depth=max(k, self._settings.retrieval.depth),
+            trained=self._trained,
         )
         results = [
             {
@@ -123,7 +150,7 @@ class Searcher:
             }
             for place, hit in enumerate(hits[:k], start=1)
         ]
-        return SearchAnswer(question, system, results, round(time.perf_counter() - start, 4))
+        return SearchAnswer(question, chosen.name, results, round(time.perf_counter() - start, 4))
 
 
 def snippet(text: str, question: str, length: int = SNIPPET_CHARACTERS) -> str:
@@ -146,23 +173,39 @@ def snippet(text: str, question: str, length: int = SNIPPET_CHARACTERS) -> str:
 
 
 def list_systems(settings: Settings) -> list[dict[str, str]]:
-    """Every system in every space: ``{name, source, space, status, why}``."""
-    try:
-        model_folder(settings.encoder.name, settings.encoder.revision)
-        encoder_problem = ""
-    except ModelError as error:
-        encoder_problem = str(error)
-    rows: list[dict[str, str]] = []
-    for system in ALL_SYSTEMS.values():
-        why = encoder_problem if system.needs_encoder() else ""
-        rows.extend(
-            {
-                "name": system.name,
-                "source": str(system.source),
-                "space": space.value,
-                "status": "not run" if why else "runnable",
-                "why": why or ("oracle: searches only what the gold labels allow" if space.is_oracle else ""),
-            }
-            for space in Space
-        )
+    """Every system in every space, and the papers' oracles: ``{name, source, space, status, why}``.
+
+    A system is ``not run`` when something that it needs is missing here; ``why`` then says what.
+    """
+    lake = Lake(settings.lake)
+    needs = Needs(lake, settings, _questions_to_ask(lake))
+    trained = trained_models(lake, settings, None)
+    problems = {
+        name: trained.problem(system) or needs.problem(system) for name, system in ALL_SYSTEMS.items()
+    }
+
+    def row(name: str, source: str, space: Space, system: str, told: str) -> dict[str, str]:
+        problem = problems[system]
+        told = problem or "; ".join(part for part in (told, needs.note(ALL_SYSTEMS[system])) if part)
+        status = "not run" if problem else "runnable"
+        return {"name": name, "source": source, "space": space.value, "status": status, "why": told}
+
+    oracle = "oracle: searches only what the gold labels allow"
+    rows = [
+        row(name, str(system.source), space, name, oracle if space.is_oracle else "")
+        for name, system in ALL_SYSTEMS.items()
+        for space in Space
+    ]
+    rows += [
+        row(alias.name, str(alias.source), alias.space, alias.system, f"{oracle}; the runs of {alias.system}")
+        for alias in ALIASES.values()
+    ]
     return rows
+
+
+def _questions_to_ask(lake: Lake) -> list[str]:
+    """Questions of the active benchmark, where the lake holds one."""
+    if lake.info("benchmark_questions") is None:
+        return []
+    questions = lake.read("benchmark_questions", columns=["question", "status"]).to_pylist()
+    return [row["question"] for row in questions if row["status"] == "measured"]

@@ -88,6 +88,10 @@ class Encoder:
         """Vectors of questions, kept in the cache; questions longer than a window are cut."""
         return self.embed([_question(text) for text in texts])
 
+    def embed_short(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors of a few short texts in one pass; not kept, cut at the encoder's length."""
+        return self.embedder.embed([_question(text) for text in texts])
+
     def embed_query(self, text: str) -> np.ndarray:
         """Vector of a question, shape (dimensions,); not kept, cut at the encoder's length."""
         return self.embedder.embed([_question(text)])[0]

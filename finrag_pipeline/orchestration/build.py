@@ -13,15 +13,17 @@ from finrag_pipeline.orchestration.assets import (
     chunking,
     indexing,
     ingestion,
+    ranking,
     reporting,
     retrieval,
     tables,
+    tuning,
 )
 from finrag_pipeline.orchestration.checks import corpus as corpus_checks
 from finrag_pipeline.orchestration.resources.settings import EngineResource, LakeResource, SettingsResource
 from finrag_pipeline.settings import Settings, get_settings
 
-ASSET_MODULES = (ingestion, tables, chunking, indexing, benchmark, retrieval, reporting)
+ASSET_MODULES = (ingestion, tables, chunking, indexing, benchmark, tuning, ranking, retrieval, reporting)
 FRESH_ASSETS = {"chunk_index", "system_metrics"}
 """Assets whose age matters: they fail their freshness policy after two nights without a run."""
 
@@ -39,7 +41,9 @@ def build_definitions(settings: Settings | None = None) -> dg.Definitions:
         asset_checks=dg.load_asset_checks_from_modules([corpus_checks]),
         jobs=[
             jobs.index_filing_job,
+            jobs.index_parents_job,
             jobs.prepare_benchmark_job,
+            jobs.train_page_ranker_job,
             jobs.sweep_job,
             jobs.publish_job,
             jobs.compact_lake_job,
@@ -58,7 +62,10 @@ def build_definitions(settings: Settings | None = None) -> dg.Definitions:
             schedules.nightly_compaction,
         ],
         resources={
-            "settings": SettingsResource(values=settings.model_dump(mode="json")),
+            # Values are shown with every run; the key of the language model comes from the environment.
+            "settings": SettingsResource(
+                values=settings.model_dump(mode="json", exclude={"language_model": {"key"}})
+            ),
             "lake": LakeResource(root=settings.lake),
             "engine": EngineResource(workers=settings.workers, timeout=settings.page_timeout),
         },

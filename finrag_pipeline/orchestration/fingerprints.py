@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from finrag_pipeline.chunking.contextual import CONTEXTUAL_VERSION
 from finrag_pipeline.chunking.fixed import CHUNKING_VERSION
+from finrag_pipeline.chunking.parent_child import CHILDREN, PARENT_CHILD_VERSION, PARENTS
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.model_files import tokenizer_fingerprint
 from finrag_pipeline.embedding.windows import WINDOWS_VERSION
@@ -17,9 +18,13 @@ from finrag_pipeline.evaluation.retrieval_metrics import METRICS_VERSION
 from finrag_pipeline.filings.describe import IDENTITY_VERSION
 from finrag_pipeline.filings.intake import FilingSource
 from finrag_pipeline.filings.pages import reader_version
+from finrag_pipeline.page_ranker import PROFILES_VERSION
+from finrag_pipeline.retrieval.alpha import ALPHA_VERSION, GRID
 from finrag_pipeline.retrieval.bm25 import BM25_VERSION
 from finrag_pipeline.retrieval.corpus import Corpus
+from finrag_pipeline.retrieval.needs import used_by
 from finrag_pipeline.retrieval.systems import SYSTEMS_VERSION, RetrievalSystem
+from finrag_pipeline.retrieval.trained import UNTRAINED, Trained
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.statements import FACTS_VERSION
 from finrag_pipeline.storage.fingerprints import fingerprint
@@ -57,6 +62,11 @@ def tables_fingerprint(pages: str, filing: Mapping[str, Any], settings: Settings
     )
 
 
+def profiles_fingerprint(parts: Mapping[str, str], filing: Mapping[str, Any]) -> str:
+    """Fingerprint of a part of ``page_profiles`` made from parts with these fingerprints, by asset."""
+    return fingerprint("page_profiles", PROFILES_VERSION, dict(sorted(parts.items())), _identity(filing))
+
+
 def facts_fingerprint(tables: str, filing: Mapping[str, Any]) -> str:
     """Fingerprint of a part of ``statement_facts`` made from tables with the fingerprint ``tables``."""
     return fingerprint("statement_facts", FACTS_VERSION, tables, _identity(filing))
@@ -85,15 +95,76 @@ def index_fingerprint(chunks: str, encoder: Encoder) -> str:
     return fingerprint("chunk_index", WINDOWS_VERSION, chunks, encoder.fingerprint, encoder.settings.pooling)
 
 
-def runs_fingerprint(system: RetrievalSystem, corpus: Corpus, settings: Settings, questions: pa.Table) -> str:
-    """Fingerprint of a part of ``retrieval_runs``: a system on the questions of a fold."""
+def parent_child_fingerprint(pages: str, settings: Settings) -> str:
+    """Fingerprint of a part of ``parent_child_chunks`` made from pages with the fingerprint ``pages``."""
+    return fingerprint(
+        "parent_child_chunks",
+        PARENT_CHILD_VERSION,
+        pages,
+        PARENTS,
+        CHILDREN,
+        tokenizer_fingerprint(settings.encoder),
+    )
+
+
+def runs_fingerprint(
+    system: RetrievalSystem,
+    corpus: Corpus,
+    settings: Settings,
+    questions: pa.Table,
+    trained: Trained = UNTRAINED,
+) -> str:
+    """Fingerprint of a part of ``retrieval_runs``: a system on the questions of a fold.
+
+    Args:
+        system: what is run.
+        corpus: chunks, encoder, models and look-ups.
+        settings: of the run.
+        questions: rows of ``benchmark_questions`` of the fold.
+        trained: what the system has learned without them.
+
+    Raises:
+        ModelError: a model that the system needs cannot be had.
+    """
+    asked = [questions[column].to_pylist() for column in _ASKED]
+    used = used_by(system, corpus.lake, corpus.filings, corpus.tools)
+    return fingerprint(
+        "retrieval_runs",
+        system.parameters(settings),
+        corpus.fingerprint,
+        asked,
+        _first_stage_code(system, corpus),
+        used,
+        trained.used_by(system),
+    )
+
+
+def alpha_sweep_fingerprint(
+    system: RetrievalSystem, corpus: Corpus, settings: Settings, questions: pa.Table
+) -> str:
+    """Fingerprint of ``hybrid_alpha_sweep`` over these questions."""
+    asked = [questions[column].to_pylist() for column in _ASKED]
+    return fingerprint(
+        "hybrid_alpha_sweep",
+        ALPHA_VERSION,
+        GRID,
+        system.parameters(settings),
+        corpus.fingerprint,
+        asked,
+        _first_stage_code(system, corpus),
+    )
+
+
+_ASKED = ("question_id", "question", "filing", "gold_pages")
+
+
+def _first_stage_code(system: RetrievalSystem, corpus: Corpus) -> list[str]:
     code = [SYSTEMS_VERSION]
     if "bm25" in system.first_stages:
         code.append(BM25_VERSION)
     if system.needs_encoder():
-        code += [WINDOWS_VERSION, corpus.encoder.fingerprint, settings.encoder.pooling]
-    asked = [questions[column].to_pylist() for column in ("question_id", "question", "filing", "gold_pages")]
-    return fingerprint("retrieval_runs", system.parameters(settings), corpus.fingerprint, asked, code)
+        code += [WINDOWS_VERSION, corpus.encoder.fingerprint, corpus.settings.encoder.pooling]
+    return code
 
 
 def scores_fingerprint(runs: str, questions: pa.Table) -> str:

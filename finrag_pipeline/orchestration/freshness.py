@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from finrag_pipeline.chunking.fixed import CHUNKING_VERSION
-from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED
+from finrag_pipeline.chunking.parent_child import PARENT_CHILD_VERSION
+from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, PARENT_CHILD
 from finrag_pipeline.evaluation.retrieval_metrics import METRICS_VERSION
 from finrag_pipeline.evaluation.summary import SUMMARY_VERSION
 from finrag_pipeline.filings.intake import FilingSource
@@ -18,11 +19,14 @@ from finrag_pipeline.orchestration.fingerprints import (
     filings_fingerprint,
     index_fingerprint,
     pages_fingerprint,
+    parent_child_fingerprint,
+    profiles_fingerprint,
     tables_fingerprint,
 )
 from finrag_pipeline.orchestration.jobs import PER_FILING
 from finrag_pipeline.orchestration.resources.settings import get_encoder
 from finrag_pipeline.reporting.report import REPORT_VERSION
+from finrag_pipeline.retrieval.alpha import ALPHA_VERSION
 from finrag_pipeline.retrieval.bm25 import BM25_VERSION
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index
 from finrag_pipeline.retrieval.systems import SYSTEMS_VERSION
@@ -67,6 +71,8 @@ def stale_filings(
             "statement_facts": facts_fingerprint(tables, rows[key]),
             "contextual_chunks": contextual_fingerprint(pages, tables, rows[key], settings),
         }
+        parts = {name: wanted[name] for name in ("filing_pages", "page_tables", "statement_facts")}
+        wanted["page_profiles"] = profiles_fingerprint(parts, rows[key])
         fresh = (
             all(key in known for known in materialised)
             and all(
@@ -85,6 +91,37 @@ def stale_filings(
     return stale
 
 
+def stale_parents(lake: Lake, settings: Settings, filings: Sequence[str]) -> list[str]:
+    """Filings whose parents and children, or their vectors, are missing or made from something else."""
+    encoder = get_encoder(settings, lake)
+    vectors = open_chunk_index(lake, encoder, settings, PARENT_CHILD).count_by_filing()
+    stale = []
+    for filing in filings:
+        pages = lake.info("filing_pages", {"filing": filing})
+        wanted = parent_child_fingerprint(pages.fingerprint, settings) if pages else None
+        chunks = lake.info(PARENT_CHILD.table, {"filing": filing})
+        entry = lake.ledger_entry("parent_child_index", filing) or {}
+        fresh = (
+            wanted is not None
+            and chunks is not None
+            and chunks.fingerprint == wanted
+            and entry.get("fingerprint") == index_fingerprint(wanted, encoder)
+            and entry.get("rows") == vectors[filing] > 0
+        )
+        if not fresh:
+            stale.append(filing)
+    return stale
+
+
 def code_state() -> list[str]:
     """Versions of the code that turns chunks into published results."""
-    return [CHUNKING_VERSION, BM25_VERSION, SYSTEMS_VERSION, METRICS_VERSION, SUMMARY_VERSION, REPORT_VERSION]
+    return [
+        CHUNKING_VERSION,
+        PARENT_CHILD_VERSION,
+        BM25_VERSION,
+        ALPHA_VERSION,
+        SYSTEMS_VERSION,
+        METRICS_VERSION,
+        SUMMARY_VERSION,
+        REPORT_VERSION,
+    ]

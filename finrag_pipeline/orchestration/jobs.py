@@ -19,7 +19,10 @@ PER_FILING = (
     "statement_facts",
     "contextual_chunks",
     "contextual_index",
+    "page_profiles",
 )
+ON_DEMAND = ("parent_child_chunks", "parent_child_index")
+"""Chunks of a filing that only some systems need: made by 'finrag run' when it measures one of them."""
 BENCHMARK = ("benchmark_questions", "folds", "corpus_statistics")
 SWEEP = ("retrieval_runs", "retrieval_scores")
 PUBLISH = ("system_metrics", "warehouse", "report")
@@ -39,9 +42,26 @@ index_filing_job = dg.define_asset_job(
 
 prepare_benchmark_job = dg.define_asset_job(
     "prepare_benchmark",
-    selection=dg.AssetSelection.assets(*BENCHMARK, "bm25_index") - CORPUS_CHECKS,
+    selection=dg.AssetSelection.assets(*BENCHMARK, "bm25_index", "hybrid_alpha_sweep") - CORPUS_CHECKS,
     executor_def=dg.in_process_executor,
-    description="Questions, folds, corpus statistics and the lexical index, over all filings in the lake.",
+    description="Questions, folds, corpus statistics, the lexical index over all filings in the lake, and "
+    "every weight of the hybrid tried on every question.",
+)
+
+index_parents_job = dg.define_asset_job(
+    "index_parents",
+    selection=dg.AssetSelection.assets(*ON_DEMAND) - CORPUS_CHECKS,
+    executor_def=dg.in_process_executor,
+    description="Parents and children of a filing, and the vectors of the children.",
+    tags={"dagster/max_runtime": "7200"},
+)
+
+train_page_ranker_job = dg.define_asset_job(
+    "train_page_ranker",
+    selection=dg.AssetSelection.assets("page_ranker"),
+    executor_def=dg.in_process_executor,
+    description="The page rankers of the folds, each without its questions, and the one for searching.",
+    tags={"dagster/max_runtime": "14400"},
 )
 
 sweep_job = dg.define_asset_job(

@@ -8,10 +8,13 @@ import dagster as dg
 from finrag_pipeline.retrieval.systems import ALL_SYSTEMS
 
 FOLD_COUNT = 5
+PRODUCTION = "production"
 
 FILINGS = "filings"
 filings_partitions = dg.DynamicPartitionsDefinition(name=FILINGS)
 fold_partitions = dg.StaticPartitionsDefinition([f"fold_{n}" for n in range(FOLD_COUNT)])
+trained_partitions = dg.StaticPartitionsDefinition([*(f"fold_{n}" for n in range(FOLD_COUNT)), PRODUCTION])
+"""Models trained without the questions of a fold, and the one that searches use, trained with all."""
 system_partitions = dg.StaticPartitionsDefinition(list(ALL_SYSTEMS))
 sweep_partitions = dg.MultiPartitionsDefinition({"fold": fold_partitions, "system": system_partitions})
 

@@ -16,7 +16,7 @@ from finrag_pipeline.orchestration.jobs import (
     publish_job,
     sweep_job,
 )
-from finrag_pipeline.orchestration.partitions import FILINGS, FOLD_COUNT
+from finrag_pipeline.orchestration.partitions import FILINGS, FOLD_COUNT, trained_partitions
 from finrag_pipeline.orchestration.resources.settings import LakeResource
 from finrag_pipeline.retrieval.systems import SYSTEMS
 
@@ -78,6 +78,12 @@ def sweep_range(system: str) -> dict[str, str]:
         "dagster/asset_partition_range_start": f"fold_0|{system}",
         "dagster/asset_partition_range_end": f"fold_{FOLD_COUNT - 1}|{system}",
     }
+
+
+def trained_range() -> dict[str, str]:
+    """Run tags that make one run of the models of all folds and the one for searching."""
+    keys = trained_partitions.get_partition_keys()
+    return {"dagster/asset_partition_range_start": keys[0], "dagster/asset_partition_range_end": keys[-1]}
 
 
 nightly_compaction = dg.ScheduleDefinition(

@@ -4,7 +4,7 @@ Metadata that is a number plots over time in the UI, so every step reports rows,
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,8 @@ class Step:
     cache_hit: bool
     checks: list[dg.AssetCheckResult] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
+    skipped: str | None = None
+    """Why it was not made; None when it was."""
 
 
 def fresh_or_made(
@@ -79,8 +81,9 @@ def part_step(
     wanted: str,
     make: Callable[[], pa.Table],
     run_id: str,
+    schema: str | None = None,
 ) -> Step:
-    """`fresh_or_made` for a result that is a Parquet part."""
+    """`fresh_or_made` for a result that is a Parquet part, of the schema ``schema`` or the asset's own."""
 
     def find() -> int | None:
         info = lake.info(asset, partition)
@@ -89,9 +92,24 @@ def part_step(
     def write() -> int:
         start = time.perf_counter()
         table = make()
-        return lake.write(asset, table, wanted, partition, seconds=time.perf_counter() - start).rows
+        seconds = time.perf_counter() - start
+        return lake.write(asset, table, wanted, partition, seconds=seconds, name=schema).rows
 
     return fresh_or_made(lake, asset, key, wanted, find, write, run_id)
+
+
+def skipped_step(lake: Lake, asset: str, key: str, reason: str, run_id: str) -> Step:
+    """A partition that is not made, for a reason that is nobody's failure.
+
+    Args:
+        lake: its ledger notes the reason.
+        asset: name of the asset.
+        key: partition key.
+        reason: what is missing.
+        run_id: Dagster run, for the ledger.
+    """
+    lake.record(asset, ledger_key(key), "skipped", error=reason, run_id=run_id)
+    return Step(key, "", 0, 0.0, False, metadata={"not run": reason}, skipped=reason)
 
 
 def ledger_key(key: str) -> str:
@@ -122,6 +140,8 @@ def each_partition(context: dg.AssetExecutionContext, lake: Lake, work: Callable
         raise failure(failures)
     if len(steps) > 1:
         for key, step in zip(context.partition_keys, steps, strict=True):
+            if step.skipped is not None:
+                continue
             # Dagster would otherwise give every partition of the run the same figures.
             context.add_asset_metadata(_figures([step]), partition_key=key)
     return steps
@@ -167,6 +187,24 @@ def result(steps: list[Step], **metadata: Any) -> dg.MaterializeResult:
         if len(steps) == 1
         else _merged(steps),
     )
+
+
+def result_or_skipped(
+    steps: list[Step], checks: Sequence[str]
+) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+    """The materialisation of the partitions that were made; nothing but passed checks when all were skipped.
+
+    Args:
+        steps: of one run.
+        checks: names of the checks of the asset; Dagster wants a result of each.
+    """
+    made = [step for step in steps if step.skipped is None]
+    if made:
+        yield result(made, **({"not run": len(steps) - len(made)} if len(made) < len(steps) else {}))
+        return
+    reason = next((step.skipped for step in steps if step.skipped), None)
+    for name in checks:
+        yield check(name, True, description=f"Not run: {reason}")
 
 
 def _merged(steps: list[Step]) -> list[dg.AssetCheckResult]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pyarrow as pa
 
 from finrag_pipeline.evaluation.published import CUTOFF
 from finrag_pipeline.reporting.estimates import MetricIndex, metric_label, space_label, system_title
 from finrag_pipeline.reporting.grid import Cell, Column, Grid, Row, estimate_cell, grid_markdown, number_cell
 from finrag_pipeline.retrieval.spaces import Space
-from finrag_pipeline.retrieval.systems import ALL_SYSTEMS, SYSTEMS
+from finrag_pipeline.retrieval.systems import ABLATIONS, ALL_SYSTEMS, SYSTEMS, RetrievalSystem
 
 _SERIES = ((Space.CORPUS, "doc_rec"), (Space.CORPUS, "page_rec"), (Space.FILING, "page_rec"))
 _ALL_KINDS = "text, table rows and tables"
@@ -22,11 +24,14 @@ def ablation_grid(index: MetricIndex, k: int = CUTOFF) -> Grid:
         k: cut-off in chunks, or in pages for variants with one chunk per page.
     """
     rows = []
+    varied = {variant.variant_of for variant in ABLATIONS.values() if _is_of_chunking(variant)}
     for name in (*index.systems, *index.ablations):
         system = ALL_SYSTEMS.get(name)
         if system is None or not index.ablations:
             continue
-        base = next(s for s in SYSTEMS.values() if s.first_stages == system.first_stages)
+        if not (name in varied or _is_of_chunking(system)):
+            continue
+        base = SYSTEMS[system.variant_of or name]
         estimates = [index.find(name, space.value, metric, k) for space, metric in _SERIES]
         kinds = ", ".join(kind.replace("_", " ") for kind in system.kinds) if system.kinds else _ALL_KINDS
         cells = (
@@ -50,6 +55,19 @@ def ablation_grid(index: MetricIndex, k: int = CUTOFF) -> Grid:
     )
     empty = "No ablation was measured; run 'finrag run --ablations'."
     return Grid("ablations", "Every system on every chunking", columns, tuple(rows), empty)
+
+
+def _is_of_chunking(system: RetrievalSystem) -> bool:
+    """Whether a system is a variant of another one in nothing but its chunks."""
+    if system.variant_of is None:
+        return False
+    changed = {"name", "title", "source", "variant_of", "chunking", "kinds", "collapse"}
+    base = SYSTEMS[system.variant_of]
+    return all(
+        getattr(system, field.name) == getattr(base, field.name)
+        for field in fields(system)
+        if field.name not in changed
+    )
 
 
 def ablation_markdown(metrics: pa.Table, k: int = CUTOFF) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, Chunking
+from finrag_pipeline.chunking.parent_child import CHILDREN, PARENTS
+from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, PARENT_CHILD, Chunking
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.windows import mean_pool
 from finrag_pipeline.errors import LakeError
@@ -24,10 +27,20 @@ def open_chunk_index(
     lake: Lake, encoder: Encoder, settings: Settings, chunking: Chunking = FIXED
 ) -> VectorIndex:
     """The table of chunks for the encoder, pooling and chunking in use; another choice has another table."""
-    length = settings.contextual_chunks if chunking == CONTEXTUAL else settings.chunks
+    length: Any = {
+        CONTEXTUAL.name: settings.contextual_chunks,
+        PARENT_CHILD.name: [PARENTS, CHILDREN],
+    }.get(chunking.name, settings.chunks)
     used = fingerprint(INDEX_VERSION, encoder.fingerprint, settings.encoder.pooling, length)[:12]
     name = f"{chunking.name}_chunks-{used}"
     return VectorIndex(lake.uri("lance"), name, settings.retrieval.exact_below)
+
+
+def to_index(chunks: pa.Table, chunking: Chunking) -> pa.Table:
+    """Those of the chunks of a filing that get vectors."""
+    if chunking.indexed is None:
+        return chunks
+    return chunks.filter(pc.is_in(chunks["kind"], pa.array(chunking.indexed)))
 
 
 def index_chunks(

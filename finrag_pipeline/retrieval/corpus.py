@@ -5,22 +5,28 @@ Everything is loaded on first use and shared by all systems and spaces of a swee
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from finrag_pipeline.chunking.parent_child import CHILD
 from finrag_pipeline.chunking.registry import FIXED, Chunking
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.retrieval.bm25 import BM25_VERSION, Bm25Index, build_bm25, load_bm25, save_bm25
-from finrag_pipeline.retrieval.chunk_index import open_chunk_index
+from finrag_pipeline.retrieval.chunk_index import index_chunks, open_chunk_index, to_index
+from finrag_pipeline.retrieval.toolbox import Toolbox
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.vectors import VectorIndex
+
+if TYPE_CHECKING:
+    from finrag_pipeline.retrieval.splade import SpladeIndex
 
 
 class Corpus:
@@ -33,6 +39,9 @@ class Corpus:
         encoder: embeds questions; its files are touched only when a dense system asks.
         chunking: which chunks.
         kinds: kinds of chunks to search; all when None.
+        tools: look-ups and models that systems share; made on first use when None.
+        index_missing: make vectors of the filings that the index lacks, on first use. For encoders other than
+            that of the settings: no asset makes theirs.
     """
 
     def __init__(
@@ -43,6 +52,8 @@ class Corpus:
         encoder: Encoder,
         chunking: Chunking = FIXED,
         kinds: Sequence[str] | None = None,
+        tools: Toolbox | None = None,
+        index_missing: bool = False,
     ) -> None:
         self.lake = lake
         self.filings = tuple(sorted(set(filings)))
@@ -50,13 +61,34 @@ class Corpus:
         self.encoder = encoder
         self.chunking = chunking
         self.kinds = None if kinds is None else tuple(kinds)
+        self._tools = tools
+        self._index_missing = index_missing
         self._index_is_larger = False
         self._index_version: int | None = None
 
     @cached_property
+    def tools(self) -> Toolbox:
+        """Look-ups and models that systems share."""
+        return self._tools or Toolbox(self.lake, self.filings, self.settings)
+
+    @cached_property
+    def children(self) -> Corpus:
+        """The children of this corpus of parents, which are what is searched."""
+        return Corpus(
+            self.lake,
+            self.filings,
+            self.settings,
+            self.encoder,
+            self.chunking,
+            (CHILD,),
+            self.tools,
+            self._index_missing,
+        )
+
+    @cached_property
     def chunks(self) -> pa.Table:
         """All chunks, by filing, page and ordinal."""
-        table = self.lake.read_all(self.chunking.table, only={"filing": self.filings})
+        table = self.lake.read_all(self.chunking.table, only={"filing": self.filings}, name="filing_chunks")
         missing = set(self.filings) - set(table["filing"].unique().to_pylist())
         if missing:
             raise LakeError(
@@ -98,13 +130,33 @@ class Corpus:
             ranges[filing] = (start, position + 1)
         return ranges
 
-    def positions(self, filings: Sequence[str] | None, pages: Sequence[int] | None) -> np.ndarray | None:
-        """Ascending positions of the chunks that a restriction allows; None when it allows all."""
+    def positions(
+        self,
+        filings: Iterable[str] | None,
+        pages: Sequence[int] | None,
+        places: Collection[tuple[str, int]] | None = None,
+    ) -> np.ndarray | None:
+        """Ascending positions of the chunks that a restriction allows; None when it allows all.
+
+        Args:
+            filings: filings; all when None.
+            pages: zero-based pages of whatever filing, counted only together with ``filings``.
+            places: pages of single filings, as (filing, zero-based page).
+        """
+        if places is not None:
+            named = {filing for filing, _ in places}
+            filings = named if filings is None else named & set(filings)
         if filings is None:
             return None
         parts = [np.arange(*self._filing_ranges[f]) for f in sorted(set(filings)) if f in self._filing_ranges]
         found = np.concatenate(parts) if parts else np.empty(0, np.int64)
-        return found if pages is None else found[np.isin(self.chunk_pages[found], list(pages))]
+        if pages is not None:
+            found = found[np.isin(self.chunk_pages[found], list(pages))]
+        if places is not None:
+            allowed = set(places)
+            kept = [(self.chunk_filings[n], int(self.chunk_pages[n])) in allowed for n in found.tolist()]
+            found = found[np.array(kept, bool)]
+        return found
 
     @cached_property
     def fingerprint(self) -> str:
@@ -127,6 +179,26 @@ class Corpus:
         return index
 
     @cached_property
+    def splade(self) -> SpladeIndex:
+        """The learned sparse index over the chunks, kept in the lake under its fingerprint.
+
+        Raises:
+            ModelError: its encoder cannot be had.
+        """
+        from finrag_pipeline.retrieval.splade import SpladeEncoder, build_splade, load_splade, save_splade
+
+        encoder = SpladeEncoder(self.settings.splade, self.lake)
+        folder = ("splade", fingerprint(self.fingerprint, encoder.fingerprint))
+        try:
+            index = load_splade(self.lake, folder, encoder)
+        except LakeError:
+            index = None  # damaged: made again
+        if index is None:
+            index = build_splade(self.chunks["text"].to_pylist(), encoder)
+            save_splade(index, self.lake, folder)
+        return index
+
+    @cached_property
     def vectors(self) -> VectorIndex:
         """The LanceDB table of chunks.
 
@@ -135,7 +207,11 @@ class Corpus:
         """
         index = open_chunk_index(self.lake, self.encoder, self.settings, self.chunking)
         missing = set(self.filings) - index.filings()
-        if missing:
+        if missing and self._index_missing:
+            for filing in sorted(missing):
+                chunks = self.lake.read(self.chunking.table, {"filing": filing})
+                index_chunks(to_index(chunks, self.chunking), self.encoder, index)
+        elif missing:
             raise LakeError(
                 f"{len(missing)} filings are not in the vector index: {', '.join(sorted(missing)[:3])} …",
                 f"Materialise the vectors of {self.chunking.table}.",

@@ -3,43 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from finrag_pipeline.retrieval.bm25 import top_documents
+from finrag_pipeline.chunking.parent_child import CHILD, parent_of
+from finrag_pipeline.errors import ModelError
 from finrag_pipeline.retrieval.corpus import Corpus
-from finrag_pipeline.retrieval.fusion import reciprocal_rank_fusion
-from finrag_pipeline.retrieval.spaces import Space, restriction
-from finrag_pipeline.retrieval.systems import RetrievalSystem
+from finrag_pipeline.retrieval.first_stages import first_stage, fuse_ranks, fuse_scores
+from finrag_pipeline.retrieval.hits import Hit
+from finrag_pipeline.retrieval.page_stage import chunks_of_pages, scope_of_pages
+from finrag_pipeline.retrieval.queries import Query, make_query, query_vectors
+from finrag_pipeline.retrieval.scoping import narrow
+from finrag_pipeline.retrieval.second_stages import reranked, selected
+from finrag_pipeline.retrieval.spaces import Scope, Space, restriction
+from finrag_pipeline.retrieval.system import RetrievalSystem
+from finrag_pipeline.retrieval.trained import UNTRAINED, Trained
 from finrag_pipeline.schemas import RETRIEVAL_RUNS
-from finrag_pipeline.storage.vectors import VectorFilter
+
+__all__ = ["Hit", "rank", "run_system"]
 
 _MOST_CHUNKS = 6400
-"""Chunks ranked at most to find enough distinct pages."""
-
-
-@dataclass(frozen=True)
-class Hit:
-    """One chunk of a ranking.
-
-    Attributes:
-        chunk_id: the chunk.
-        filing: its filing.
-        page: its zero-based page.
-        score: score of the system; higher is better.
-        why: what put it there, for people.
-        passage: the part of the chunk that matched best, when the retriever knows it.
-    """
-
-    chunk_id: str
-    filing: str
-    page: int
-    score: float
-    why: str
-    passage: str | None = None
+"""Chunks ranked at most to find enough distinct pages or parents."""
 
 
 def rank(
@@ -50,6 +37,7 @@ def rank(
     pages: Sequence[int] | None = None,
     depth: int | None = None,
     vector: np.ndarray | None = None,
+    trained: Trained | None = None,
 ) -> list[Hit]:
     """The chunks that ``system`` ranks first for a question.
 
@@ -60,113 +48,105 @@ def rank(
         filings: filings to restrict the search to; the whole corpus when None.
         pages: zero-based pages to restrict it to, together with ``filings``.
         depth: length of the ranking; the setting's when None.
-        vector: embedding of the question, when it is at hand.
+        vector: embedding of what the system searches for, when it is at hand; shape (dimensions,).
+        trained: what the system has learned; nothing when None.
+
+    Raises:
+        ModelError: the system needs a model that was not trained, or cannot be had.
     """
-    depth = depth or corpus.settings.retrieval.depth
-    if system.collapse == "page":
-        return _best_of_pages(system, question, corpus, filings, pages, depth, vector)
-    rankings = [
-        _bm25(question, corpus, filings, pages, depth)
-        if stage == "bm25"
-        else _dense(question, corpus, filings, pages, depth, vector)
-        for stage in system.first_stages
-    ]
+    query = make_query(system, question, corpus, None if vector is None else (vector,))
+    scope = Scope(
+        None if filings is None else tuple(filings), None if pages is None else tuple(int(p) for p in pages)
+    )
+    return _rank(system, query, corpus, scope, depth or corpus.settings.retrieval.depth, trained or UNTRAINED)
+
+
+def _rank(
+    system: RetrievalSystem, query: Query, corpus: Corpus, space: Scope, depth: int, trained: Trained
+) -> list[Hit]:
+    if problem := trained.problem(system):
+        raise ModelError(problem, "Train it first, or choose another system: finrag systems.")
+    narrowed = narrow(system, query.question, corpus, space)
+    scope, ranker = narrowed.scope, trained.ranker(system)
+    # Steps that look at the first N need them all, however few are asked for.
+    wanted = max(
+        depth,
+        system.rerank_depth if system.rerank else 0,
+        system.select_depth if system.select else 0,
+    )
+    weight = trained.alphas.get(_space(space).value) if system.fusion == "alpha" else None
+    if system.page_stage == "page_ranker" and ranker is not None:
+        by_chunk = replace(system, collapse=None) if system.collapse == "page" else system
+        hits = chunks_of_pages(
+            ranker,
+            query,
+            corpus,
+            scope,
+            wanted,
+            lambda inside, count: _candidates(by_chunk, query, corpus, inside, count, weight),
+        )
+    else:
+        if system.page_stage == "page_scorer" and ranker is not None:
+            scope = scope_of_pages(system, ranker, query, corpus, scope)
+        hits = _candidates(system, query, corpus, scope, wanted, weight)
+    hits = reranked(system, query.question, corpus, hits)
+    hits = selected(system, query.question, corpus, hits)[:depth]
+    return [replace(hit, why=f"{hit.why}; {narrowed.why}") for hit in hits] if narrowed.why else hits
+
+
+def _space(scope: Scope) -> Space:
+    """The search space that a restriction is like, for what was learned space by space."""
+    if scope.filings is None:
+        return Space.CORPUS
+    return Space.FILING if scope.pages is None else Space.PAGES
+
+
+def _candidates(
+    system: RetrievalSystem, query: Query, corpus: Corpus, scope: Scope, depth: int, weight: float | None
+) -> list[Hit]:
+    """Rankings of the first stages as one, collapsed as the system asks."""
+    match system.collapse:
+        case "page":
+            return _best_of_groups(system, query, corpus, scope, depth, weight)
+        case "parent":
+            return _parents(system, query, corpus, scope, depth, weight)
+    rankings = [first_stage(stage, query, corpus, scope, depth) for stage in system.first_stages]
     if system.fusion is None:
         return rankings[0]
     # A chunk that shares no term with the question has no rank among those that do.
     rankings = [
-        [hit for hit in ranking if stage != "bm25" or hit.score > 0]
+        [hit for hit in ranking if stage == "dense" or hit.score > 0]
         for stage, ranking in zip(system.first_stages, rankings, strict=True)
     ]
-    return _fused(system, rankings, corpus.settings.retrieval.rrf_k, depth)
+    if system.fusion == "rrf":
+        return fuse_ranks(rankings, list(system.first_stages), corpus, depth)
+    return fuse_scores(rankings, system.first_stages, depth, weight)
 
 
-def _best_of_pages(
-    system: RetrievalSystem,
-    question: str,
-    corpus: Corpus,
-    filings: Sequence[str] | None,
-    pages: Sequence[int] | None,
-    depth: int,
-    vector: np.ndarray | None,
+def _best_of_groups(
+    system: RetrievalSystem, query: Query, corpus: Corpus, scope: Scope, depth: int, weight: float | None
 ) -> list[Hit]:
-    """The best chunk of each page; more chunks are ranked until ``depth`` pages are found or none is left."""
+    """The best chunk of each page or parent; more are ranked until ``depth`` are found or none is left."""
     plain = replace(system, collapse=None)
     wanted = 4 * depth
     while True:
-        hits = rank(plain, question, corpus, filings, pages, wanted, vector)
-        best: dict[tuple[str, int], Hit] = {}
+        hits = _candidates(plain, query, corpus, scope, wanted, weight)
+        best: dict[tuple[str, int] | str, Hit] = {}
         for hit in hits:
-            best.setdefault((hit.filing, hit.page), hit)
+            group = parent_of(hit.chunk_id) if system.collapse == "parent" else (hit.filing, hit.page)
+            best.setdefault(group, hit)
         if len(best) >= depth or len(hits) < wanted or wanted >= _MOST_CHUNKS:
             return list(best.values())[:depth]
         wanted *= 2
 
 
-def _bm25(
-    question: str, corpus: Corpus, filings: Sequence[str] | None, pages: Sequence[int] | None, depth: int
+def _parents(
+    system: RetrievalSystem, query: Query, corpus: Corpus, scope: Scope, depth: int, weight: float | None
 ) -> list[Hit]:
-    scores = corpus.bm25.scores(question)
-    best = top_documents(scores, depth, corpus.positions(filings, pages))
-    hits = []
-    for position in best.tolist():
-        terms = ", ".join(term for term, _ in corpus.bm25.matched_terms(question, position)[:5])
-        hits.append(
-            Hit(
-                corpus.chunk_ids[position],
-                corpus.chunk_filings[position],
-                int(corpus.chunk_pages[position]),
-                float(scores[position]),
-                f"terms: {terms}" if terms else "no term of the question",
-            )
-        )
-    return hits
-
-
-def _dense(
-    question: str,
-    corpus: Corpus,
-    filings: Sequence[str] | None,
-    pages: Sequence[int] | None,
-    depth: int,
-    vector: np.ndarray | None,
-) -> list[Hit]:
-    index = corpus.vectors
-    allowed = tuple(filings) if filings is not None else corpus.indexed_filings()
-    where = VectorFilter(allowed, None if pages is None else tuple(pages), corpus.kinds)
-    if vector is None:
-        vector = corpus.encoder.embed_query(question)
-    return [
-        Hit(
-            row["unit_id"],
-            row["filing"],
-            row["page"],
-            row["score"],
-            f"similarity {row['score']:.2f}",
-            row["text"],
-        )
-        for row in index.search(vector, depth, where)
-    ]
-
-
-def _fused(system: RetrievalSystem, rankings: list[list[Hit]], k: int, depth: int) -> list[Hit]:
-    known: dict[str, Hit] = {}
-    for ranking in rankings:
-        for hit in ranking:
-            if hit.chunk_id not in known or known[hit.chunk_id].passage is None:
-                known[hit.chunk_id] = hit
-    fused = reciprocal_rank_fusion([[hit.chunk_id for hit in ranking] for ranking in rankings], k)
-    places = [{hit.chunk_id: n for n, hit in enumerate(ranking, start=1)} for ranking in rankings]
-    hits = []
-    for chunk_id, score in fused[:depth]:
-        why = ", ".join(
-            f"{stage} rank {place[chunk_id]}"
-            for stage, place in zip(system.first_stages, places, strict=True)
-            if chunk_id in place
-        )
-        hit = known[chunk_id]
-        hits.append(Hit(chunk_id, hit.filing, hit.page, score, why, hit.passage))
-    return hits
+    """Parents by the score of their best child, which is also their passage."""
+    searched = replace(system, kinds=(CHILD,))
+    children = _best_of_groups(searched, query, corpus.children, scope, depth, weight)
+    return [replace(hit, chunk_id=parent_of(hit.chunk_id), why=f"best child: {hit.why}") for hit in children]
 
 
 def run_system(
@@ -174,6 +154,7 @@ def run_system(
     corpus: Corpus,
     questions: Iterable[dict[str, Any]],
     spaces: Sequence[Space] = tuple(Space),
+    trained: Trained | None = None,
 ) -> pa.Table:
     """Rankings of ``system`` for every question in every space.
 
@@ -183,22 +164,27 @@ def run_system(
         questions: rows of ``benchmark_questions``. Gold filing and pages are used for the oracle spaces
             alone.
         spaces: search spaces.
+        trained: what the system has learned, without these questions; nothing when None.
 
     Returns:
         Rows of ``retrieval_runs``.
+
+    Raises:
+        ModelError: the system needs a model that was not trained, or cannot be had.
     """
     questions = list(questions)
-    vectors: dict[str, np.ndarray] = {}
-    if system.needs_encoder() and questions:
-        texts = [question["question"] for question in questions]
-        vectors = dict(zip(texts, corpus.encoder.embed_queries(texts), strict=True))
+    trained = trained or UNTRAINED
+    vectors = query_vectors(system, [question["question"] for question in questions], corpus)
+    queries = {
+        text: make_query(system, text, corpus, vectors.get(text, ()))
+        for text in dict.fromkeys(question["question"] for question in questions)
+    }
     rows: list[dict[str, Any]] = []
     for space in spaces:
         for question in questions:
-            filings, pages = restriction(space, question["filing"], question["gold_pages"])
-            hits = rank(
-                system, question["question"], corpus, filings, pages, vector=vectors.get(question["question"])
-            )
+            scope = Scope(*restriction(space, question["filing"], question["gold_pages"]))
+            query = queries[question["question"]]
+            hits = _rank(system, query, corpus, scope, corpus.settings.retrieval.depth, trained)
             rows.extend(
                 {
                     "system": system.name,

@@ -6,7 +6,8 @@ between them shows at which level a system loses the evidence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -34,3 +35,35 @@ def restriction(
             return (gold_filing,), None
         case Space.PAGES:
             return (gold_filing,), tuple(sorted(set(gold_pages)))
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where a search may look: all conditions at once; None allows all of the corpus.
+
+    Attributes:
+        filings: filings.
+        pages: zero-based pages, of whatever filing.
+        places: pages of single filings, as (filing, zero-based page).
+    """
+
+    filings: tuple[str, ...] | None = None
+    pages: tuple[int, ...] | None = None
+    places: tuple[tuple[str, int], ...] | None = None
+
+    def within_filings(self, filings: Iterable[str]) -> Scope:
+        """This scope in some filings only; in none, when it allows none of them."""
+        wanted = dict.fromkeys(filings)
+        kept = wanted if self.filings is None else [f for f in self.filings if f in wanted]
+        return replace(self, filings=tuple(kept))
+
+    def within_places(self, places: Iterable[tuple[str, int]]) -> Scope:
+        """This scope in some pages of single filings only; in none, when it allows none of them."""
+        kept = tuple(
+            (filing, page)
+            for filing, page in dict.fromkeys(places)
+            if (self.filings is None or filing in self.filings)
+            and (self.pages is None or page in self.pages)
+            and (self.places is None or (filing, page) in self.places)
+        )
+        return replace(self, places=kept)

@@ -28,11 +28,19 @@ def sql_literal(value: str) -> str:
 
 @dataclass(frozen=True)
 class VectorFilter:
-    """Which rows a search may return: of any of ``filings``, ``pages`` and ``kinds``; None allows all."""
+    """Which rows a search may return: all conditions at once; None allows all.
+
+    Attributes:
+        filings: filings.
+        pages: zero-based pages, of whatever filing.
+        kinds: kinds of units.
+        places: pages of single filings, as (filing, zero-based page).
+    """
 
     filings: tuple[str, ...] | None = None
     pages: tuple[int, ...] | None = None
     kinds: tuple[str, ...] | None = None
+    places: tuple[tuple[str, int], ...] | None = None
 
     def sql(self) -> str | None:
         """The filter as a condition, or None when it keeps everything."""
@@ -47,6 +55,15 @@ class VectorFilter:
             terms.append(
                 f"kind IN ({', '.join(sql_literal(kind) for kind in self.kinds)})" if self.kinds else "false"
             )
+        if self.places is not None:
+            pages_of: dict[str, set[int]] = {}
+            for filing, page in self.places:
+                pages_of.setdefault(filing, set()).add(int(page))
+            each = [
+                f"(filing = {sql_literal(filing)} AND page IN ({', '.join(map(str, sorted(pages)))}))"
+                for filing, pages in sorted(pages_of.items())
+            ]
+            terms.append(f"({' OR '.join(each)})" if each else "false")
         return " AND ".join(terms) or None
 
 
@@ -173,6 +190,12 @@ class VectorIndex:
     def filings(self) -> set[str]:
         """Filings that have rows."""
         return set(self.count_by_filing())
+
+    def vectors_of(self, filing: str) -> pa.Table:
+        """Page, kind and vector of every row of a filing."""
+        count = self.count(filing)
+        query = self._open().search().where(f"filing = {sql_literal(filing)}").limit(max(count, 1))
+        return query.select(["page", "kind", "vector"]).to_arrow().select(["page", "kind", "vector"])
 
     def remove(self, filings: Collection[str]) -> None:
         """Remove filings."""

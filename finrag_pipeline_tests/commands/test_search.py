@@ -10,11 +10,16 @@ from hypothesis import strategies as st
 
 from finrag_pipeline import cli
 from finrag_pipeline.commands.search import SNIPPET_CHARACTERS, Searcher, list_systems, snippet
-from finrag_pipeline.errors import FinragError, LakeError, UsageError
+from finrag_pipeline.errors import FinragError, LakeError, ModelError, UsageError
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index
-from finrag_pipeline.retrieval.systems import ALL_SYSTEMS, SYSTEMS
+from finrag_pipeline.retrieval.systems import ALIASES, ALL_SYSTEMS
+from finrag_pipeline.retrieval.trained import Trained
 from finrag_pipeline.settings import EncoderSettings, Settings, get_settings
 from finrag_pipeline_tests.indexed_lake import FILINGS, IndexedLake
+from finrag_pipeline_tests.retrieval.stand_ins import FixedPages
+
+SYSTEMS = ("bm25", "dense", "hybrid_rrf", "query_expansion", "parent_child", "filtered_dense")
+"""Systems that need nothing which the indexed lake does not hold."""
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +73,7 @@ class TestContract:
             assert row["filing"] in indexed.filings
             assert type(row["page"]) is int
             assert row["page_label"] == str(row["page"] + 1), "people count from one"
-            assert row["chunk_id"].startswith(f"{row['filing']}/p{row['page']}/c")
+            assert row["chunk_id"].startswith(f"{row['filing']}/p{row['page']}/")
             assert type(row["score"]) is float
             assert row["snippet"]
             assert "\n" not in row["snippet"]
@@ -236,23 +241,71 @@ class TestSnippet:
 
 
 class TestSystems:
-    def test_every_system_in_every_space(self, indexed: IndexedLake) -> None:
+    def test_every_system_in_every_space_and_the_oracles_of_the_papers(self, indexed: IndexedLake) -> None:
         rows = list_systems(indexed.settings)
         assert [list(row) for row in rows] == [["name", "source", "space", "status", "why"]] * len(rows)
-        assert {(row["name"], row["space"]) for row in rows} == {
-            (name, space) for name in ALL_SYSTEMS for space in ("corpus", "filing", "pages")
+        spaces = ("corpus", "filing", "pages")
+        expected = [(name, space) for name in ALL_SYSTEMS for space in spaces]
+        expected += [("oracle_filing", "filing"), ("oracle_page", "pages")]
+        assert [(row["name"], row["space"]) for row in rows] == expected
+        assert all(
+            "oracle" in row["why"] for row in rows if row["space"] != "corpus" and row["status"] != "not run"
+        )
+
+    def test_what_cannot_run_here_says_what_is_missing(self, indexed: IndexedLake) -> None:
+        rows = {row["name"]: row for row in list_systems(indexed.settings) if row["space"] == "corpus"}
+        assert {name for name in SYSTEMS if rows[name]["status"] != "runnable"} == set()
+        missing = {
+            "splade": "splade-cocondenser",
+            "hyde": "passages",
+            "multi_hyde_rerank": "passages",
+            "dense_rerank": "bge-reranker",
+            "page_scorer": "No page scorer was trained",
+            "hybrid_alpha": "hybrid_alpha_sweep",
+            "document_selection": "language model",
+            "finrag": "No page ranker was trained",
         }
-        assert {row["status"] for row in rows} == {"runnable"}
-        assert all(("oracle" in row["why"]) == (row["space"] != "corpus") for row in rows)
+        for name, told in missing.items():
+            assert rows[name]["status"] == "not run" and told in rows[name]["why"], rows[name]
+
+    def test_an_oracle_of_the_papers_has_the_status_of_the_system_it_stands_for(
+        self, indexed: IndexedLake
+    ) -> None:
+        rows = [row for row in list_systems(indexed.settings) if row["name"] in ALIASES]
+        assert {(row["status"], row["why"].split("; ")[-1]) for row in rows} == {
+            ("runnable", "the runs of dense")
+        }
+        encoder = EncoderSettings(name="/no/such/model")  # type: ignore[call-arg]
+        rows = list_systems(indexed.settings.model_copy(update={"encoder": encoder}))
+        assert {row["status"] for row in rows if row["name"] in ALIASES} == {"not run"}
 
     def test_without_its_encoder_a_system_is_not_run_and_says_why(self, indexed: IndexedLake) -> None:
         encoder = EncoderSettings(name="/no/such/model")  # type: ignore[call-arg]
-        for row in list_systems(indexed.settings.model_copy(update={"encoder": encoder})):
-            lexical = row["name"].startswith("bm25")
-            assert row["status"] == ("runnable" if lexical else "not run")
-            assert lexical or "/no/such/model" in row["why"]
+        rows = list_systems(indexed.settings.model_copy(update={"encoder": encoder}))
+        for row in rows:
+            if row["name"].startswith("bm25"):
+                assert row["status"] == "runnable"
+            elif row["name"].startswith(("dense", "hybrid_rrf")) and "rerank" not in row["name"]:
+                assert row["status"] == "not run" and "/no/such/model" in row["why"]
 
     def test_the_json_of_the_command_line(self, finrag: Finrag, indexed: IndexedLake) -> None:
         code, out, _ = finrag("systems", "--json")
         assert code == 0
         assert json.loads(out) == list_systems(indexed.settings)
+
+
+class TestTrained:
+    def test_a_search_uses_what_was_trained(self, indexed: IndexedLake) -> None:
+        filing = indexed.filings[1]
+        ranker = FixedPages([(filing, 3), (filing, 0)])
+        answer = Searcher(indexed.settings, Trained(page_ranker=ranker)).search("revenue", "finrag", 5)
+        assert [(row["filing"], row["page"]) for row in answer.results] == [(filing, 3), (filing, 0)]
+        assert [row["why"] for row in answer.results] == ["page rank 1", "page rank 2"]
+
+    @pytest.mark.parametrize(
+        "system", ["finrag", "page_scorer", "hybrid_alpha", "hyde", "document_selection"]
+    )
+    def test_what_is_missing_is_an_error_with_a_remedy(self, searcher: Searcher, system: str) -> None:
+        with pytest.raises(ModelError) as caught:
+            searcher.search("revenue", system, 5)
+        assert caught.value.remedy

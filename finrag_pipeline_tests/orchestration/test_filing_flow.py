@@ -90,6 +90,7 @@ def test_what_is_fresh_is_not_made_again_and_what_changed_is(pipeline: Pipeline,
         # Tables and context-aware chunks do not depend on the length of the fixed ones.
         "page_tables": "hit",
         "statement_facts": "hit",
+        "page_profiles": "hit",
         "contextual_chunks": "hit",
         "contextual_index": "hit",
     }

@@ -38,6 +38,13 @@ def test_each_variant_stands_under_its_system() -> None:
     assert {row[7] for row in shown} == {"150"}
 
 
+def test_only_systems_whose_chunks_were_varied_have_rows() -> None:
+    index = MetricIndex(
+        _metrics("dense", "hyde", "finrag", "dense_pages", "multi_hyde_fused", "page_scorer_p5")
+    )
+    assert [row.system for row in ablation_grid(index).rows] == ["dense", "dense_pages"]
+
+
 def test_ablations_do_not_stand_among_the_systems() -> None:
     index = MetricIndex(_metrics("bm25", "dense_contextual"))
     assert index.systems == ["bm25"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finrag_pipeline.retrieval.fusion import reciprocal_rank_fusion
+from finrag_pipeline.retrieval.fusion import reciprocal_rank_fusion, weighted_fusion
 
 
 def test_golden_values_by_hand() -> None:
@@ -48,3 +48,40 @@ def test_equals_exact_fractions(rankings: list[list[int]], k: int) -> None:
         assert score == pytest.approx(float(exact[item]), rel=1e-12)
     values = [exact[item] for item, _ in fused]
     assert all(float(one) >= float(other) * (1 - 1e-12) for one, other in pairwise(values))
+
+
+class TestWeightedFusion:
+    DENSE = [("a", 0.9), ("b", 0.7), ("c", 0.5)]  # noqa: RUF012
+    SPARSE = [("c", 30.0), ("d", 20.0), ("a", 10.0)]  # noqa: RUF012
+
+    def test_by_hand(self) -> None:
+        """Dense in [0, 1]: a 1, b 0.5, c 0; sparse: c 1, d 0.5, a 0; the weight of dense is 0.6."""
+        fused = dict(weighted_fusion(self.DENSE, self.SPARSE, 0.6))
+        assert fused == pytest.approx({"a": 0.6, "b": 0.3, "c": 0.4, "d": 0.2})
+        assert [item for item, _ in weighted_fusion(self.DENSE, self.SPARSE, 0.6)] == ["a", "c", "b", "d"]
+
+    def test_the_ends_of_the_range_are_the_rankings_themselves(self) -> None:
+        assert [item for item, _ in weighted_fusion(self.DENSE, self.SPARSE, 1.0)] == ["a", "b", "c", "d"]
+        assert [item for item, _ in weighted_fusion(self.DENSE, self.SPARSE, 0.0)] == ["c", "d", "a", "b"]
+
+    def test_equal_scores_all_count_fully(self) -> None:
+        assert weighted_fusion([("a", 0.3), ("b", 0.3)], [], 0.5) == [("a", 0.5), ("b", 0.5)]
+        assert weighted_fusion([], [], 0.5) == []
+
+    @given(
+        st.dictionaries(st.integers(0, 30), st.floats(-5, 5), max_size=12),
+        st.dictionaries(st.integers(0, 30), st.floats(0, 90), max_size=12),
+        st.floats(0, 1),
+        st.floats(0.1, 50),
+    )
+    def test_scores_lie_in_the_unit_range_and_ignore_the_scale(
+        self, dense: dict[int, float], sparse: dict[int, float], alpha: float, scale: float
+    ) -> None:
+        first, second = (sorted(scores.items(), key=lambda pair: -pair[1]) for scores in (dense, sparse))
+        fused = weighted_fusion(first, second, alpha)
+        assert {item for item, _ in fused} == set(dense) | set(sparse)
+        assert all(-1e-9 <= score <= 1 + 1e-9 for _, score in fused)
+        assert [score for _, score in fused] == sorted((score for _, score in fused), reverse=True)
+        scaled = weighted_fusion([(item, score * scale + 3) for item, score in first], second, alpha)
+        if len({round(score, 3) for score in dense.values()}) == len(dense):
+            assert dict(scaled) == pytest.approx(dict(fused), abs=1e-3)

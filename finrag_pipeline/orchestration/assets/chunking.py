@@ -8,11 +8,17 @@ import pyarrow as pa
 
 from finrag_pipeline.chunking.contextual import contextual_chunks as make_contextual_chunks
 from finrag_pipeline.chunking.fixed import chunk_pages
+from finrag_pipeline.chunking.parent_child import PARENTS
+from finrag_pipeline.chunking.parent_child import parent_child_chunks as make_parent_child_chunks
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.orchestration.assets.ingestion import OWNERS, filing_pages
 from finrag_pipeline.orchestration.assets.tables import filing_row, page_tables, part_fingerprint
 from finrag_pipeline.orchestration.automation import on_changed_data
-from finrag_pipeline.orchestration.fingerprints import chunks_fingerprint, contextual_fingerprint
+from finrag_pipeline.orchestration.fingerprints import (
+    chunks_fingerprint,
+    contextual_fingerprint,
+    parent_child_fingerprint,
+)
 from finrag_pipeline.orchestration.partitions import filings_partitions
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
 from finrag_pipeline.orchestration.steps import (
@@ -119,6 +125,43 @@ def contextual_chunks(
         step = part_step(store, "contextual_chunks", key, partition, wanted, make, context.run.run_id)
         chunks = store.read("contextual_chunks", partition, ["kind", "tokens"])
         step.checks, measured = _measured(chunks["tokens"].to_pylist(), values.contextual_chunks.tokens)
+        step.metadata = {**measured, **Counter(chunks["kind"].to_pylist())}
+        return step
+
+    return result(each_partition(context, store, work))
+
+
+@dg.asset(
+    deps=[filing_pages],
+    partitions_def=filings_partitions,
+    group_name="chunking",
+    kinds={"python", "parquet"},
+    owners=OWNERS,
+    code_version="1",
+    metadata=column_schema("filing_chunks"),
+    check_specs=_specs("parent_child_chunks"),
+)
+def parent_child_chunks(
+    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
+) -> dg.MaterializeResult:
+    """Parents of 2048 tokens and their children of 512; made for a sweep that needs them, not every night."""
+    store, values = lake.open(), settings.get()
+    tokens = get_encoder(values, store).tokens
+
+    def work(key: str) -> Step:
+        partition = {"filing": key}
+        wanted = parent_child_fingerprint(part_fingerprint(store, "filing_pages", key), values)
+
+        def make() -> pa.Table:
+            pages = store.read("filing_pages", partition, ["filing", "page", "text", "needs_ocr"])
+            return make_parent_child_chunks(pages, tokens)
+
+        run_id = context.run.run_id
+        step = part_step(
+            store, "parent_child_chunks", key, partition, wanted, make, run_id, schema="filing_chunks"
+        )
+        chunks = store.read("parent_child_chunks", partition, ["kind", "tokens"])
+        step.checks, measured = _measured(chunks["tokens"].to_pylist(), PARENTS.tokens)
         step.metadata = {**measured, **Counter(chunks["kind"].to_pylist())}
         return step
 

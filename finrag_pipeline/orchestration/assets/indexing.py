@@ -2,10 +2,14 @@
 
 import dagster as dg
 
-from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, Chunking
+from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, PARENT_CHILD, Chunking
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.orchestration.assets.chunking import contextual_chunks, filing_chunks
+from finrag_pipeline.orchestration.assets.chunking import (
+    contextual_chunks,
+    filing_chunks,
+    parent_child_chunks,
+)
 from finrag_pipeline.orchestration.assets.ingestion import OWNERS
 from finrag_pipeline.orchestration.automation import on_changed_data, on_corpus_change
 from finrag_pipeline.orchestration.fingerprints import index_fingerprint
@@ -26,7 +30,12 @@ from finrag_pipeline.orchestration.steps import (
     fresh_or_made,
     result,
 )
-from finrag_pipeline.retrieval.chunk_index import index_chunks, open_chunk_index, searchable_filings
+from finrag_pipeline.retrieval.chunk_index import (
+    index_chunks,
+    open_chunk_index,
+    searchable_filings,
+    to_index,
+)
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
@@ -76,6 +85,27 @@ def contextual_index(
     return _index(context, settings.get(), lake.open(), CONTEXTUAL, "contextual_index")
 
 
+@dg.asset(
+    deps=[parent_child_chunks],
+    partitions_def=filings_partitions,
+    group_name="indexing",
+    kinds={"python", "lancedb"},
+    owners=OWNERS,
+    code_version="1",
+    pool=VECTORS,
+    check_specs=[
+        filing_check(
+            "complete", asset="parent_child_index", blocking=True, description="Every child has its vectors."
+        )
+    ],
+)
+def parent_child_index(
+    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
+) -> dg.MaterializeResult:
+    """Vectors of a filing's children in LanceDB; windows that other chunks share come from the cache."""
+    return _index(context, settings.get(), lake.open(), PARENT_CHILD, "parent_child_index")
+
+
 def _index(
     context: dg.AssetExecutionContext, values: Settings, store: Lake, chunking: Chunking, asset: str
 ) -> dg.MaterializeResult:
@@ -99,7 +129,7 @@ def _index(
 
         def make() -> int:
             nonlocal computed
-            chunks = store.read(chunking.table, partition)
+            chunks = to_index(store.read(chunking.table, partition), chunking)
             rows, computed = index_chunks(chunks, encoder, index, context.log.info)
             return rows
 

@@ -13,13 +13,10 @@ from finrag_pipeline.evaluation.summary import SUMMARY_VERSION, summarise
 from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions
 from finrag_pipeline.orchestration.assets.chunking import contextual_chunks, filing_chunks
 from finrag_pipeline.orchestration.assets.ingestion import filings
-from finrag_pipeline.orchestration.assets.retrieval import (
-    benchmark_filings,
-    drop_stale_results,
-    retrieval_scores,
-)
+from finrag_pipeline.orchestration.assets.retrieval import retrieval_scores
 from finrag_pipeline.orchestration.assets.tables import statement_facts
 from finrag_pipeline.orchestration.automation import on_corpus_change
+from finrag_pipeline.orchestration.corpora import benchmark_filings, drop_stale_results
 from finrag_pipeline.orchestration.metadata import picture
 from finrag_pipeline.orchestration.pools import WAREHOUSE
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder

@@ -1,20 +1,21 @@
 """Retrieval: rankings and per-question scores of every system, fold by fold."""
 
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Iterator
 
 import dagster as dg
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finrag_pipeline.errors import BenchmarkError, LakeError
-from finrag_pipeline.evaluation.benchmark_registry import get_benchmark
+from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.retrieval_metrics import METRICS_VERSION, find_gold_chunks, score_runs
 from finrag_pipeline.orchestration.assets.benchmark import OWNERS, folds
-from finrag_pipeline.orchestration.assets.indexing import chunk_index, contextual_index
-from finrag_pipeline.orchestration.fingerprints import runs_fingerprint, scores_fingerprint
-from finrag_pipeline.orchestration.partitions import fold_number, fold_partitions, sweep_partitions
-from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_corpus
+from finrag_pipeline.orchestration.assets.indexing import chunk_index, contextual_index, parent_child_index
+from finrag_pipeline.orchestration.assets.tables import statement_facts
+from finrag_pipeline.orchestration.assets.tuning import hybrid_alpha_sweep
+from finrag_pipeline.orchestration.corpora import Sweep, fold_questions
+from finrag_pipeline.orchestration.fingerprints import scores_fingerprint
+from finrag_pipeline.orchestration.partitions import fold_number, sweep_partitions
+from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource
 from finrag_pipeline.orchestration.steps import (
     Step,
     check,
@@ -22,74 +23,15 @@ from finrag_pipeline.orchestration.steps import (
     each_partition,
     ledger_key,
     part_step,
-    result,
+    result_or_skipped,
+    skipped_step,
 )
-from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.runner import run_system
 from finrag_pipeline.retrieval.spaces import Space
-from finrag_pipeline.retrieval.systems import ALL_SYSTEMS, SYSTEMS_VERSION, RetrievalSystem, get_system
-from finrag_pipeline.settings import Settings
-from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.retrieval.systems import SYSTEMS_VERSION, get_system
 
 # One run per system: its models and indexes are loaded once for all folds.
 ONE_SYSTEM_PER_RUN = dg.BackfillPolicy.single_run()
-
-
-def benchmark_filings(store: Lake) -> tuple[str, ...]:
-    """Filings of the benchmark's corpus that could be read and chunked."""
-    chunked = {keys["filing"] for keys in store.partitions("filing_chunks")}
-    names = tuple(filing for filing in get_benchmark(store).filings if filing in chunked)
-    if not names:
-        raise BenchmarkError(
-            "None of the benchmark's filings could be read.", "See the failures of filing_pages."
-        )
-    return names
-
-
-def fold_questions(store: Lake, fold: int) -> pa.Table:
-    """Measured questions that are tested in ``fold``."""
-    table = store.read("folds")
-    tested = table.filter(pc.equal(table["fold"], fold))["question_id"]
-    questions = store.read("benchmark_questions")
-    return questions.filter(pc.is_in(questions["question_id"], tested.combine_chunks()))
-
-
-def corpora(values: Settings, store: Lake) -> Callable[[RetrievalSystem], Corpus]:
-    """The corpus of each system; what one consists of is read from the lake once, not for every fold."""
-    names = benchmark_filings(store)
-
-    @lru_cache(maxsize=1)  # the last one alone: a loaded corpus is large
-    def corpus_of(system: RetrievalSystem) -> Corpus:
-        return get_corpus(values, store, names, system)
-
-    return corpus_of
-
-
-def drop_stale_results(store: Lake, values: Settings) -> list[str]:
-    """Remove runs and scores that were made on another corpus, other questions or another configuration.
-
-    Only the systems of a sweep are made anew. What the others left from before must not stand beside them:
-    their figures would be those of another corpus.
-
-    Returns:
-        Systems of which something was removed.
-    """
-    corpus_of = corpora(values, store)
-    dropped = set()
-    found = [*store.partitions("retrieval_runs"), *store.partitions("retrieval_scores")]
-    for keys in sorted(found, key=lambda keys: keys["system"]):
-        runs = scores = None
-        if keys["system"] in ALL_SYSTEMS and keys["fold"] in fold_partitions.get_partition_keys():
-            questions = fold_questions(store, fold_number(keys["fold"]))
-            system = ALL_SYSTEMS[keys["system"]]
-            runs = runs_fingerprint(system, corpus_of(system), values, questions)
-            scores = scores_fingerprint(runs, questions)
-        for asset, wanted in (("retrieval_runs", runs), ("retrieval_scores", scores)):
-            info = store.info(asset, keys)
-            if info is not None and info.fingerprint != wanted:
-                store.remove(asset, keys)
-                dropped.add(keys["system"])
-    return sorted(dropped)
 
 
 def split_key(key: str) -> tuple[str, str]:
@@ -102,7 +44,10 @@ def split_key(key: str) -> tuple[str, str]:
     deps=[
         dg.AssetDep(chunk_index, partition_mapping=dg.AllPartitionMapping()),
         dg.AssetDep(contextual_index, partition_mapping=dg.AllPartitionMapping()),
+        dg.AssetDep(parent_child_index, partition_mapping=dg.AllPartitionMapping()),
+        dg.AssetDep(statement_facts, partition_mapping=dg.AllPartitionMapping()),
         dg.AssetDep(folds),
+        dg.AssetDep(hybrid_alpha_sweep),
     ],
     partitions_def=sweep_partitions,
     backfill_policy=ONE_SYSTEM_PER_RUN,
@@ -110,6 +55,7 @@ def split_key(key: str) -> tuple[str, str]:
     kinds={"python", "parquet"},
     owners=OWNERS,
     code_version=SYSTEMS_VERSION,
+    output_required=False,  # a system that cannot be run here leaves nothing
     metadata=column_schema("retrieval_runs"),
     check_specs=[
         dg.AssetCheckSpec(
@@ -122,20 +68,27 @@ def split_key(key: str) -> tuple[str, str]:
 )
 def retrieval_runs(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
-) -> dg.MaterializeResult:
-    """Ranked chunks of a system for the questions of a fold, in all three search spaces."""
+) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+    """Ranked chunks of a system for the questions of a fold, in all three search spaces.
+
+    A system whose weights, passages or training are missing here is not run: nothing is materialised, and the
+    log says why.
+    """
     store, values = lake.open(), settings.get()
-    corpus_of = corpora(values, store)
+    sweep = Sweep(values, store)
 
     def work(key: str) -> Step:
         fold, name = split_key(key)
-        system = get_system(name)
-        corpus = corpus_of(system)
-        questions = fold_questions(store, fold_number(fold))
-        wanted = runs_fingerprint(system, corpus, values, questions)
+        system, number = get_system(name), fold_number(fold)
+        if problem := sweep.problem(system, number):
+            context.log.warning(f"{name} is not run on {fold}: {problem}")
+            return skipped_step(store, "retrieval_runs", key, problem, context.run.run_id)
+        questions = fold_questions(store, number)
+        wanted = sweep.runs_fingerprint(system, number, questions)
 
         def make() -> pa.Table:
-            return run_system(system, corpus, questions.to_pylist())
+            trained = sweep.trained(number)
+            return run_system(system, sweep.corpus(system), questions.to_pylist(), trained=trained)
 
         partition = {"system": name, "fold": fold}
         step = part_step(
@@ -150,7 +103,7 @@ def retrieval_runs(
         step.metadata = {"questions": questions.num_rows}
         return step
 
-    return result(each_partition(context, store, work))
+    yield from result_or_skipped(each_partition(context, store, work), ["every_question_ranked"])
 
 
 @dg.asset(
@@ -161,6 +114,7 @@ def retrieval_runs(
     kinds={"python", "parquet"},
     owners=OWNERS,
     code_version=METRICS_VERSION,
+    output_required=False,  # a system that cannot be run here leaves nothing
     metadata=column_schema("retrieval_scores"),
     check_specs=[
         dg.AssetCheckSpec(
@@ -173,24 +127,28 @@ def retrieval_runs(
 )
 def retrieval_scores(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
-) -> dg.MaterializeResult:
+) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
     """Scores of a system on each question of a fold: the rows that every mean and plot is a view on."""
     store, values = lake.open(), settings.get()
-    corpus_of = corpora(values, store)
+    sweep = Sweep(values, store)
 
     def work(key: str) -> Step:
         fold, name = split_key(key)
-        corpus = corpus_of(get_system(name))
         partition = {"system": name, "fold": fold}
+        system, number = get_system(name), fold_number(fold)
+        if problem := sweep.problem(system, number):
+            context.log.warning(f"{name} is not scored on {fold}: {problem}")
+            return skipped_step(store, "retrieval_scores", key, problem, context.run.run_id)
         info = store.info("retrieval_runs", partition)
         if info is None:
             raise LakeError(
                 f"The lake holds no run of {name} on {fold}.", "Materialise retrieval_runs first."
             )
-        questions = fold_questions(store, fold_number(fold))
+        questions = fold_questions(store, number)
         wanted = scores_fingerprint(info.fingerprint, questions)
 
         def make() -> pa.Table:
+            corpus = sweep.corpus(system)
             texts = dict(zip(corpus.chunk_ids, corpus.chunks["text"].to_pylist(), strict=True))
             return score_runs(
                 store.read("retrieval_runs", partition),
@@ -209,7 +167,7 @@ def retrieval_scores(
         step.metadata = _means(scores)
         return step
 
-    return result(each_partition(context, store, work))
+    yield from result_or_skipped(each_partition(context, store, work), ["values_in_range"])
 
 
 def _means(scores: pa.Table) -> dict[str, float]:

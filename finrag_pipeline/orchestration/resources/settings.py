@@ -5,6 +5,7 @@ that share a process share it.
 """
 
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -13,8 +14,10 @@ from finrag_pipeline.chunking.registry import FIXED, get_chunking
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.engine import LocalEngine
 from finrag_pipeline.retrieval.corpus import Corpus
-from finrag_pipeline.retrieval.systems import RetrievalSystem
+from finrag_pipeline.retrieval.system import RetrievalSystem
+from finrag_pipeline.retrieval.toolbox import Toolbox
 from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 
 
@@ -66,7 +69,8 @@ def get_encoder(settings: Settings, lake: Lake) -> Encoder:
     return _encoder(lake.root if lake.is_local else lake.uri(), settings.encoder.model_dump_json())
 
 
-_corpora: dict[tuple[str, str, str, str], Corpus] = {}
+_corpora: dict[tuple[str, str, str, str, str], Corpus] = {}
+_toolboxes: dict[tuple[str, str, str], Toolbox] = {}
 
 
 def get_corpus(
@@ -75,9 +79,55 @@ def get_corpus(
     """The corpus over ``filings`` that ``system`` searches; loaded once per process and state of the lake."""
     chunking = get_chunking(system.chunking) if system else FIXED
     kinds = system.kinds if system else None
-    corpus = Corpus(lake, filings, settings, get_encoder(settings, lake), chunking, kinds)
-    key = (lake.root, settings.model_dump_json(), chunking.name, corpus.fingerprint)
+    settings = system.settings(settings) if system else settings
+    reranker = system.rerank if system else None
+    values, state = settings.model_dump_json(), _state(settings, lake, filings, reranker)
+    tools = get_toolbox(settings, lake, filings, reranker)
+    encoder = get_encoder(settings, lake)
+    other = system is not None and system.encoder is not None
+    corpus = Corpus(lake, filings, settings, encoder, chunking, kinds, tools, index_missing=other)
+    key = (lake.root, values, chunking.name, corpus.fingerprint, state)
     if key not in _corpora:
         _corpora.clear()  # one corpus at a time bounds the memory
         _corpora[key] = corpus
     return _corpora[key]
+
+
+def get_toolbox(
+    settings: Settings, lake: Lake, filings: tuple[str, ...], reranker: str | None = None
+) -> Toolbox:
+    """Look-ups over ``filings``, and models; loaded once per process and state of the lake and the models.
+
+    Args:
+        settings: which models.
+        lake: holds the tables.
+        filings: filings of the corpus.
+        reranker: a reranker that will be asked for by name.
+    """
+    key = (lake.root, settings.model_dump_json(), _state(settings, lake, filings, reranker))
+    if key not in _toolboxes:
+        _toolboxes.clear()
+        _toolboxes[key] = Toolbox(lake, filings, settings)
+    return _toolboxes[key]
+
+
+def _state(settings: Settings, lake: Lake, filings: tuple[str, ...], reranker: str | None) -> str:
+    """What look-ups and models were read from: parts of tables, and local files that may be written anew."""
+    tables = ("filings", "filing_pages", "statement_facts")
+    parts = [lake.info(table, {"filing": filing}) for table in tables for filing in filings]
+    named = (
+        settings.hyde.recorded,
+        settings.splade.name,
+        settings.language_model.name,
+        settings.reranker.name,
+        reranker,
+    )
+    files = [_state_of_files(name) for name in named if name]
+    return fingerprint(filings, [part.fingerprint if part else None for part in parts], files)
+
+
+def _state_of_files(name: str) -> list[tuple[str, int, int]]:
+    """Name, size and time of a local file, or of the weights in a local folder; empty for names on a hub."""
+    path = Path(name).expanduser()
+    files = sorted(path.glob("*.safetensors")) if path.is_dir() else [path] if path.is_file() else []
+    return [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]

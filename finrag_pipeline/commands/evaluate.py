@@ -1,0 +1,160 @@
+"""``finrag evaluate``: score any questions in FinanceBench's format over the filings of the lake."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finrag_pipeline.chunking.registry import get_chunking
+from finrag_pipeline.embedding.encoder import Encoder
+from finrag_pipeline.errors import BenchmarkError
+from finrag_pipeline.evaluation.questions import load_questions
+from finrag_pipeline.evaluation.retrieval_metrics import find_gold_chunks, score_runs
+from finrag_pipeline.evaluation.summary import summarise
+from finrag_pipeline.retrieval.chunk_index import searchable_filings
+from finrag_pipeline.retrieval.corpus import Corpus
+from finrag_pipeline.retrieval.needs import Needs
+from finrag_pipeline.retrieval.runner import run_system
+from finrag_pipeline.retrieval.spaces import Space
+from finrag_pipeline.retrieval.systems import DEFAULT_SYSTEM, get_system
+from finrag_pipeline.retrieval.toolbox import Toolbox
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.trained_models import trained_models
+
+MEASURED = (("doc_rec", 5), ("page_rec", 5), ("page_rec", 10), ("hit", 5), ("mrr", 0))
+"""Metrics shown, with their cut-offs."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores of systems on questions that nothing was trained on here.
+
+    Attributes:
+        questions: how many were scored.
+        problems: what is wrong with the file, one sentence each.
+        not_run: why systems were not run, by name.
+        metrics: ``{system, slice, slice_value, metric, k, mean, low, high, n}`` each.
+        per_question: ``{system, question_id, page_rec_5, doc_rec_5, pages}`` each.
+        seconds: time it took.
+    """
+
+    questions: int
+    problems: list[str]
+    not_run: dict[str, str]
+    metrics: list[dict[str, Any]]
+    per_question: list[dict[str, Any]]
+    seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        """The documented contract: the attributes as they are."""
+        return dict(vars(self))
+
+
+def evaluate(
+    settings: Settings,
+    questions_file: Path,
+    systems: Sequence[str] = (),
+    progress: Callable[[str, int, int], object] | None = None,
+) -> Evaluation:
+    """Run systems with their production models on questions of a file, and score them; nothing is trained.
+
+    Args:
+        settings: settings of the lake.
+        questions_file: JSON Lines in FinanceBench's format.
+        systems: names; the default system when empty.
+        progress: told the system, its number and how many there are.
+
+    Raises:
+        BenchmarkError: no question of the file can be measured over the filings of the lake.
+        UsageError: an unknown system.
+    """
+    start = time.perf_counter()
+    lake = Lake(settings.lake)
+    chosen = [get_system(name) for name in systems or [DEFAULT_SYSTEM]]
+    rows = lake.read_all("filings").to_pylist()
+    pages = {row["filing"]: row["pages"] for row in rows if row["status"] == "ok"}
+    loaded = load_questions(questions_file, None, pages, searchable_filings(lake))
+    questions = loaded.table.filter(pc.equal(loaded.table["status"], "measured"))
+    if not questions.num_rows:
+        found = "; ".join(loaded.problems[:3])
+        raise BenchmarkError(
+            f"No question of {questions_file.name} can be measured. {found}",
+            "Bring their filings into the lake: finrag ingest FILE, or finrag run --source FOLDER.",
+        )
+    trained = trained_models(lake, settings, None)
+    names = searchable_filings(lake)
+    needs = Needs(lake, settings, questions["question"].to_pylist(), names)
+    tools = Toolbox(lake, names, settings)
+    scores: list[pa.Table] = []
+    runs: list[pa.Table] = []
+    not_run: dict[str, str] = {}
+    for number, system in enumerate(chosen):
+        if progress:
+            progress(system.name, number, len(chosen))
+        if problem := trained.problem(system) or needs.problem(system):
+            not_run[system.name] = problem
+            continue
+        values = system.settings(settings)
+        chunking = get_chunking(system.chunking)
+        encoder = Encoder(values.encoder, lake)
+        corpus = Corpus(
+            lake, searchable_filings(lake, chunking), values, encoder, chunking, system.kinds, tools
+        )
+        ranked = run_system(system, corpus, questions.to_pylist(), [Space.CORPUS], trained=trained)
+        texts = dict(zip(corpus.chunk_ids, corpus.chunks["text"].to_pylist(), strict=True))
+        gold = find_gold_chunks(questions, corpus.chunks)
+        scores.append(
+            score_runs(ranked, questions, texts, gold, expected=[(system.name, Space.CORPUS.value)])
+        )
+        runs.append(ranked)
+    if progress:
+        progress("", len(chosen), len(chosen))
+    metrics: list[dict[str, Any]] = []
+    per_question: list[dict[str, Any]] = []
+    if scores:
+        all_scores = pa.concat_tables(scores)
+        sources = {row["filing"]: row["source"] for row in rows}
+        table = summarise(all_scores, questions, sources, settings.evaluation, settings.seed)
+        kept = [row for row in table.to_pylist() if (row["metric"], row["k"]) in MEASURED]
+        wanted = ("system", "slice", "slice_value", "metric", "k", "mean", "low", "high", "n")
+        metrics = [{name: row[name] for name in wanted} for row in kept]
+        per_question = _per_question(pa.concat_tables(runs), all_scores)
+    return Evaluation(
+        questions.num_rows,
+        loaded.problems,
+        not_run,
+        metrics,
+        per_question,
+        round(time.perf_counter() - start, 3),
+    )
+
+
+def _per_question(runs: pa.Table, scores: pa.Table) -> list[dict[str, Any]]:
+    pages: dict[tuple[str, str], list[str]] = {}
+    for row in runs.sort_by("rank").to_pylist():
+        places = pages.setdefault((row["system"], row["question_id"]), [])
+        if row["rank"] <= 5:
+            places.append(f"{row['filing']} p. {row['page'] + 1}")
+    values = {
+        (row["system"], row["question_id"], row["metric"]): row["value"]
+        for row in scores.to_pylist()
+        if row["k"] == 5 and row["metric"] in ("page_rec", "doc_rec")
+    }
+    asked = dict.fromkeys((system, question) for system, question, _ in values)
+    return [
+        {
+            "system": system,
+            "question_id": question,
+            "page_rec_5": values[system, question, "page_rec"],
+            "doc_rec_5": values[system, question, "doc_rec"],
+            "pages": pages.get((system, question), []),
+        }
+        for system, question in asked
+    ]

@@ -1,0 +1,1 @@
+"""Language models: one protocol, endpoints and local models behind it, completions kept in the lake."""

@@ -1,0 +1,83 @@
+"""Completions kept in the lake, by what was asked of which model.
+
+One small JSON file per completion, written in one step. A file that is damaged or holds the answer to
+something else is a miss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from finrag_pipeline.errors import ModelError
+from finrag_pipeline.language_models.protocol import Completion, LanguageModel, Message, sayable
+from finrag_pipeline.storage.fingerprints import fingerprint
+from finrag_pipeline.storage.lake import Lake
+
+FOLDER = "completions"
+
+_COMPLETION = TypeAdapter(Completion)
+
+
+class CachedLanguageModel:
+    """A language model that is asked nothing twice.
+
+    The key is the model's fingerprint, the messages, the temperature, the longest answer and the seed.
+    An answer without a seed is kept like all others: ask with seeds to have different ones.
+
+    Args:
+        model: asked for what is not in the lake.
+        lake: where answers are kept.
+    """
+
+    def __init__(self, model: LanguageModel, lake: Lake) -> None:
+        self._model = model
+        self._lake = lake
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self._model.name
+
+    @property
+    def fingerprint(self) -> str:
+        """Fingerprint of the model."""
+        return self._model.fingerprint
+
+    def complete(
+        self, messages: Sequence[Message], *, temperature: float, max_tokens: int, seed: int | None
+    ) -> Completion:
+        """The kept answer, or a new one that is then kept.
+
+        Raises:
+            ModelError: the model gives no usable answer; nothing is kept then.
+        """
+        messages = [Message(message.role, sayable(message.content)) for message in messages]
+        request = {
+            "messages": [asdict(message) for message in messages],
+            "temperature": float(temperature),
+            "max_tokens": max_tokens,
+            "seed": seed,
+        }
+        key = fingerprint(self.fingerprint, request)
+        path = self._lake.path(FOLDER, self.fingerprint, key[:2], f"{key}.json")
+        if kept := _kept(self._lake.read_json(path), request):
+            return kept
+        completion = self._model.complete(messages, temperature=temperature, max_tokens=max_tokens, seed=seed)
+        if not completion.text.strip():
+            raise ModelError(f"{self.name} answered with no text.", "Ask again, or choose another model.")
+        self._lake.write_json(path, {"request": request, "completion": asdict(completion)})
+        return completion
+
+
+def _kept(entry: Any, request: dict[str, Any]) -> Completion | None:
+    if not isinstance(entry, dict) or entry.get("request") != request:
+        return None
+    try:
+        completion = _COMPLETION.validate_python(entry.get("completion"))
+    except ValidationError:
+        return None
+    return replace(completion, cached=True) if completion.text.strip() else None

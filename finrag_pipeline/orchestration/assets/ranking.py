@@ -1,0 +1,144 @@
+"""Page ranking: profiles of pages, and the rankers of pages learned from a benchmark's questions."""
+
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions, folds
+from finrag_pipeline.orchestration.assets.indexing import chunk_index, contextual_index
+from finrag_pipeline.orchestration.assets.tables import filing_row, part_fingerprint, statement_facts
+from finrag_pipeline.orchestration.automation import on_changed_data
+from finrag_pipeline.orchestration.corpora import benchmark_filings
+from finrag_pipeline.orchestration.fingerprints import profiles_fingerprint
+from finrag_pipeline.orchestration.partitions import (
+    PRODUCTION,
+    filings_partitions,
+    fold_number,
+    trained_partitions,
+)
+from finrag_pipeline.orchestration.resources.settings import (
+    LakeResource,
+    SettingsResource,
+    get_encoder,
+    get_toolbox,
+)
+from finrag_pipeline.orchestration.steps import Step, check, column_schema, each_partition, part_step, result
+from finrag_pipeline.page_ranker import PROFILES_VERSION, RANKER_VERSION
+from finrag_pipeline.page_ranker.library import PageLibrary
+from finrag_pipeline.page_ranker.profiles import page_profiles as profiles_of
+from finrag_pipeline.page_ranker.training import (
+    check_no_leak,
+    keep_model,
+    page_examples,
+    train_page_ranker,
+    training_fingerprint,
+)
+
+
+@dg.asset(
+    deps=[statement_facts],
+    partitions_def=filings_partitions,
+    automation_condition=on_changed_data(),
+    group_name="chunking",
+    kinds={"python", "parquet"},
+    owners=OWNERS,
+    code_version=PROFILES_VERSION,
+    metadata=column_schema("page_profiles"),
+)
+def page_profiles(
+    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
+) -> dg.MaterializeResult:
+    """What can be said of each page before a question is asked: section, headings, statements, concepts."""
+    store = lake.open()
+
+    def work(key: str) -> Step:
+        partition = {"filing": key}
+        row = filing_row(store, key)
+        parts = {
+            name: part_fingerprint(store, name, key)
+            for name in ("filing_pages", "page_tables", "statement_facts")
+        }
+
+        def make() -> pa.Table:
+            pages = store.read("filing_pages", partition, ["page", "text", "word_count"])
+            tables = store.read("page_tables", partition, ["page", "table", "caption", "kind", "text"])
+            return profiles_of(row, pages, tables, store.read("statement_facts", partition))
+
+        wanted = profiles_fingerprint(parts, row)
+        step = part_step(store, "page_profiles", key, partition, wanted, make, context.run.run_id)
+        step.metadata = {"pages": step.rows}
+        return step
+
+    return result(each_partition(context, store, work))
+
+
+@dg.asset(
+    deps=[
+        dg.AssetDep(page_profiles, partition_mapping=dg.AllPartitionMapping()),
+        dg.AssetDep(chunk_index, partition_mapping=dg.AllPartitionMapping()),
+        dg.AssetDep(contextual_index, partition_mapping=dg.AllPartitionMapping()),
+        benchmark_questions,
+        folds,
+    ],
+    partitions_def=trained_partitions,
+    backfill_policy=dg.BackfillPolicy.single_run(),
+    group_name="training",
+    kinds={"python", "lightgbm"},
+    owners=OWNERS,
+    code_version=RANKER_VERSION,
+    metadata=column_schema("page_ranker"),
+    check_specs=[
+        dg.AssetCheckSpec(
+            "no_leak",
+            asset="page_ranker",
+            blocking=True,
+            description="Neither a question nor a gold filing of the fold was trained on.",
+        )
+    ],
+)
+def page_ranker(
+    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
+) -> dg.MaterializeResult:
+    """The ranker of pages for a fold, trained on those of the others; ``production`` learns from all."""
+    store, values = lake.open(), settings.get()
+    names = benchmark_filings(store)
+    encoder = get_encoder(values, store)
+    library = PageLibrary(store, values, encoder)
+    questions = store.read("benchmark_questions")
+    questions = questions.filter(pc.equal(questions["status"], "measured"))
+    fold_of = dict(
+        zip(*(store.read("folds")[name].to_pylist() for name in ("question_id", "fold")), strict=True)
+    )
+    rows = questions.to_pylist()
+    known: list[Any] = []
+
+    def examples() -> list[Any]:
+        if not known:  # shared by the folds of this run
+            resolver = get_toolbox(values, store, names).resolver
+            known.extend(page_examples(rows, encoder.embed_short, library, resolver, names))
+        return known
+
+    def work(key: str) -> Step:
+        left_out = None if key == PRODUCTION else fold_number(key)
+        chosen = [n for n, row in enumerate(rows) if fold_of[row["question_id"]] != left_out]
+        tested = [row for row in rows if fold_of[row["question_id"]] == left_out]
+        learned = [rows[n] for n in chosen]
+        wanted = training_fingerprint(learned, library, names, values.seed)
+
+        def make() -> pa.Table:
+            ids = [row["question_id"] for row in learned]
+            check_no_leak(ids, [row["filing"] for row in learned], tested, f"The page ranker of {key}")
+            found = examples()
+            model = train_page_ranker(learned, [found[n] for n in chosen], values.seed, wanted)
+            keep_model(model, store, wanted)
+            share = model.importance()
+            return pa.table({"feature": list(share), "gain": list(share.values())})
+
+        step = part_step(store, "page_ranker", key, {"fold": key}, wanted, make, context.run.run_id)
+        step.checks = [check("no_leak", True, trained_on=len(learned), tested=len(tested))]
+        step.metadata = {"questions": len(learned)}
+        return step
+
+    return result(each_partition(context, store, work))

@@ -1,0 +1,59 @@
+"""Tuning: what systems choose by measuring, kept question by question so that a fold can be left out."""
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions, folds
+from finrag_pipeline.orchestration.assets.indexing import chunk_index
+from finrag_pipeline.orchestration.corpora import benchmark_filings
+from finrag_pipeline.orchestration.fingerprints import alpha_sweep_fingerprint
+from finrag_pipeline.orchestration.metadata import picture
+from finrag_pipeline.orchestration.partitions import FOLD_COUNT
+from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_corpus
+from finrag_pipeline.orchestration.steps import column_schema, part_step, result
+from finrag_pipeline.reporting.alpha_plot import alpha_plot
+from finrag_pipeline.retrieval.alpha import ALPHA_VERSION, alpha_means, alpha_sweep
+from finrag_pipeline.retrieval.spaces import Space
+from finrag_pipeline.retrieval.systems import SYSTEMS
+from finrag_pipeline.trained_models import ALPHA_SWEEP, alphas_without
+
+
+@dg.asset(
+    deps=[
+        dg.AssetDep(chunk_index, partition_mapping=dg.AllPartitionMapping()),
+        benchmark_questions,
+        folds,
+    ],
+    group_name="retrieval",
+    kinds={"python", "parquet"},
+    owners=OWNERS,
+    code_version=ALPHA_VERSION,
+    metadata=column_schema("retrieval_scores"),
+)
+def hybrid_alpha_sweep(
+    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
+) -> dg.MaterializeResult:
+    """PageRec@5 and DocRec@5 of every weight of the hybrid on every question; a fold asks the others."""
+    store, values = lake.open(), settings.get()
+    system = SYSTEMS["hybrid_alpha"]
+    corpus = get_corpus(values, store, benchmark_filings(store), system)
+    questions = store.read("benchmark_questions")
+    questions = questions.filter(pc.equal(questions["status"], "measured"))
+
+    def make() -> pa.Table:
+        return alpha_sweep(system, corpus, questions.to_pylist())
+
+    wanted = alpha_sweep_fingerprint(system, corpus, values, questions)
+    step = part_step(
+        store, ALPHA_SWEEP, "", None, wanted, make, context.run.run_id, schema="retrieval_scores"
+    )
+    means = alpha_means(store.read(ALPHA_SWEEP))
+    of_folds = [alphas_without(store, fold) for fold in range(FOLD_COUNT)]
+    chosen = {space.value: [found[space] for found in of_folds if space in found] for space in Space}
+    return result(
+        [step],
+        sweep=picture(alpha_plot(means, chosen, "png"), "Page recall over the weight of the dense score"),
+        chosen={space: [round(alpha, 2) for alpha in alphas] for space, alphas in chosen.items()},
+        **{f"alpha_{space}": alpha for space, alpha in alphas_without(store, None).items()},
+    )

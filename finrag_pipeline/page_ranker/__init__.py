@@ -1,0 +1,7 @@
+"""Page ranker: which pages of the candidate filings a question needs, and why."""
+
+PROFILES_VERSION = "1"
+"""Changes whenever the profiles of pages may change."""
+
+RANKER_VERSION = "1"
+"""Changes whenever features or training may change."""

@@ -1,0 +1,145 @@
+"""Lexical evidence in a filing, page by page: BM25, coverage of the question, its passages and word pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+K1, B = 1.2, 0.75
+PASSAGE_TERMS = 48
+"""Length of a passage in terms; passages begin every half of it."""
+
+
+@dataclass(frozen=True)
+class PageTerms:
+    """Terms of the pages of a filing, one after the other.
+
+    Attributes:
+        vocabulary: number of each term.
+        tokens: number of the term at each position, int32.
+        pages: page of each position, ascending.
+        lengths: number of terms of each page, float32.
+        order: positions sorted by term, for look-ups.
+        starts: first place in ``order`` of each term, and the end; shape (terms + 1,).
+    """
+
+    vocabulary: dict[str, int]
+    tokens: np.ndarray
+    pages: np.ndarray
+    lengths: np.ndarray
+    order: np.ndarray
+    starts: np.ndarray
+
+    def positions(self, term: str) -> np.ndarray:
+        """Ascending positions of a term."""
+        number = self.vocabulary.get(term)
+        if number is None:
+            return np.empty(0, np.int64)
+        return self.order[self.starts[number] : self.starts[number + 1]]
+
+
+def page_terms(texts: Sequence[Sequence[str]]) -> PageTerms:
+    """Arrange the terms of pages.
+
+    Args:
+        texts: terms of each page in their order.
+    """
+    vocabulary: dict[str, int] = {}
+    tokens = np.array(
+        [vocabulary.setdefault(term, len(vocabulary)) for text in texts for term in text], np.int32
+    )
+    lengths = np.array([len(text) for text in texts], np.float32)
+    pages = np.repeat(np.arange(len(texts)), lengths.astype(np.int64))
+    order = np.argsort(tokens, kind="stable")
+    starts = np.searchsorted(tokens[order], np.arange(len(vocabulary) + 1))
+    return PageTerms(vocabulary, tokens, pages, lengths, order, starts)
+
+
+@dataclass(frozen=True)
+class LexicalScores:
+    """Evidence of a query on each page, arrays of shape (pages,).
+
+    Attributes:
+        bm25: Okapi BM25.
+        coverage: share of the query's idf that the page holds, in [0, 1].
+        passage: the same share within the best passage of the page.
+    """
+
+    bm25: np.ndarray
+    coverage: np.ndarray
+    passage: np.ndarray
+
+
+def lexical_scores(pages: PageTerms, query: Sequence[str]) -> LexicalScores:
+    """Score every page of a filing for a query.
+
+    Okapi BM25 with idf over the pages of the filing: ln(1 + (N − df + 0.5) / (df + 0.5)), so never negative
+    (Robertson & Zaragoza 2009, with Lucene's idf). Terms that the filing lacks count in the coverage like its
+    rarest ones.
+    """
+    count = len(pages.lengths)
+    wanted = list(dict.fromkeys(query))
+    bm25, held = np.zeros(count), np.zeros(count)
+    half = PASSAGE_TERMS // 2
+    blocks = len(pages.tokens) // half + 2
+    passages = np.zeros(blocks)
+    norm = K1 * (1 - B + B * pages.lengths / max(float(pages.lengths.mean()) if count else 1.0, 1.0))
+    total, rarest, missing = 0.0, 0.0, 0
+    for term in wanted:
+        found = pages.positions(term)
+        if not len(found):
+            missing += 1
+            continue
+        frequency = np.bincount(pages.pages[found], minlength=count)
+        present = frequency > 0
+        df = int(present.sum())
+        idf = float(np.log1p((count - df + 0.5) / (df + 0.5)))
+        total += idf
+        rarest = max(rarest, idf)
+        bm25 += idf * frequency * (K1 + 1) / (frequency + norm)
+        held += idf * present
+        # A passage is two neighbouring half passages; a page's end may cut into the next page's first half.
+        inside = np.unique(found // half)
+        passages[np.unique(np.concatenate([inside, inside + 1]))] += idf
+    weight = total + missing * rarest
+    if weight <= 0:
+        zero = np.zeros(count, np.float32)
+        return LexicalScores(zero, zero, zero)
+    best = np.zeros(count)
+    if len(pages.tokens):
+        # Half passage h is covered by the passages that end and begin with it.
+        of_half = np.maximum(passages[:-1], passages[1:])
+        middle = pages.pages[np.minimum(np.arange(len(of_half)) * half, len(pages.tokens) - 1)]
+        np.maximum.at(best, middle, of_half)
+    return LexicalScores(
+        bm25.astype(np.float32), (held / weight).astype(np.float32), (best / weight).astype(np.float32)
+    )
+
+
+def pair_coverage(pages: PageTerms, query: Sequence[str]) -> np.ndarray:
+    """Share of the query's pairs of neighbouring terms that stand together on each page, weighed by idf.
+
+    Returns:
+        Shape (pages,), in [0, 1].
+    """
+    count = len(pages.lengths)
+    held, total = np.zeros(count), 0.0
+    for first, second in dict.fromkeys(pairwise(query)):
+        number = pages.vocabulary.get(second)
+        found = pages.positions(first)
+        found = found[found + 1 < len(pages.tokens)]
+        if number is not None and len(found):
+            found = found[
+                (pages.tokens[found + 1] == number) & (pages.pages[found + 1] == pages.pages[found])
+            ]
+        else:
+            found = found[:0]
+        present = np.bincount(pages.pages[found], minlength=count) > 0
+        df = int(present.sum())
+        idf = float(np.log1p((count - df + 0.5) / (df + 0.5)))
+        total += idf
+        held += idf * present
+    return (held / total if total else held).astype(np.float32)

@@ -1,0 +1,96 @@
+"""Pages of filings ready for features: profiles and vectors, loaded on first use and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED
+from finrag_pipeline.embedding.encoder import Encoder
+from finrag_pipeline.errors import LakeError
+from finrag_pipeline.page_ranker.features import FilingPages, filing_pages
+from finrag_pipeline.retrieval.chunk_index import open_chunk_index
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.fingerprints import fingerprint
+from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.vectors import VectorIndex
+
+VECTOR_KINDS = ("window", "text", "table_row", "table")
+"""Vectors a page is compared by: windows of plain chunks, and the kinds of context-aware chunks."""
+
+_LEAST_SIMILARITY = -0.2
+"""Similarity of a page that has no vector of a kind."""
+
+
+class PageLibrary:
+    """Profiles and vectors of the pages of filings.
+
+    Args:
+        lake: where they are.
+        settings: encoder and chunkings of the vectors.
+        encoder: embeds questions.
+    """
+
+    def __init__(self, lake: Lake, settings: Settings, encoder: Encoder) -> None:
+        self._lake = lake
+        self._settings = settings
+        self._encoder = encoder
+        self._pages: dict[str, FilingPages] = {}
+        self._vectors: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
+
+    @cached_property
+    def _indexes(self) -> list[tuple[VectorIndex, bool]]:
+        return [
+            (open_chunk_index(self._lake, self._encoder, self._settings, chunking), chunking == FIXED)
+            for chunking in (FIXED, CONTEXTUAL)
+        ]
+
+    def pages(self, filing: str) -> FilingPages:
+        """The pages of a filing.
+
+        Raises:
+            LakeError: the filing has no profiles.
+        """
+        if filing not in self._pages:
+            keys = {"filing": filing}
+            if self._lake.info("page_profiles", keys) is None:
+                raise LakeError(f"'{filing}' has no page profiles.", "Materialise page_profiles.")
+            row = self._lake.read("filings", keys).to_pylist()[0]
+            profiles = self._lake.read("page_profiles", keys).sort_by("page").to_pylist()
+            self._pages[filing] = filing_pages(row, profiles)
+        return self._pages[filing]
+
+    def similarities(self, filing: str, vector: np.ndarray) -> dict[str, np.ndarray]:
+        """Best cosine similarity of each page with a question, by kind of vector; shape (pages,) each."""
+        count = self.pages(filing).pages
+        found = {}
+        for kind, (pages, vectors) in self._vectors_of(filing).items():
+            best = np.full(count, _LEAST_SIMILARITY, np.float32)
+            if len(pages):
+                np.maximum.at(best, pages, vectors @ vector.astype(np.float32))
+            found[kind] = best
+        return found
+
+    def _vectors_of(self, filing: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        if filing not in self._vectors:
+            found = {kind: (np.empty(0, np.int64), np.empty((0, 0), np.float32)) for kind in VECTOR_KINDS}
+            for index, fixed in self._indexes:
+                rows = index.vectors_of(filing)
+                pages = rows["page"].to_numpy()
+                flat = rows["vector"].combine_chunks().flatten().to_numpy()
+                vectors = flat.reshape(len(pages), -1) if len(pages) else np.empty((0, 0), np.float32)
+                kinds = np.array(rows["kind"].to_pylist())
+                for kind in ("window",) if fixed else VECTOR_KINDS[1:]:
+                    chosen = np.ones(len(pages), bool) if fixed else kinds == kind
+                    found[kind] = (pages[chosen], np.ascontiguousarray(vectors[chosen]))
+            self._vectors[filing] = found
+        return self._vectors[filing]
+
+    def fingerprint(self, filings: Sequence[str]) -> str:
+        """What the profiles and vectors of ``filings`` consist of."""
+        tables = ("filings", "page_profiles", FIXED.table, CONTEXTUAL.table)
+        parts = [self._lake.info(table, {"filing": filing}) for filing in sorted(filings) for table in tables]
+        found = [part.fingerprint if part else None for part in parts]
+        return fingerprint(found, self._encoder.fingerprint, self._settings.encoder.pooling)

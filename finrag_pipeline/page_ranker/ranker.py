@@ -1,0 +1,128 @@
+"""The page ranker: resolver, features and learned model together, each page with its reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from finrag_pipeline.page_ranker.candidates import Candidates, read_candidates
+from finrag_pipeline.page_ranker.features import FilingPages
+from finrag_pipeline.page_ranker.library import PageLibrary
+from finrag_pipeline.page_ranker.model import RankingModel
+from finrag_pipeline.page_ranker.needs import QuestionNeeds
+from finrag_pipeline.retrieval.corpus import Corpus
+from finrag_pipeline.retrieval.trained import PageHit
+
+_STATEMENTS = {
+    "income_statement": "income statement",
+    "comprehensive_income": "statement of comprehensive income",
+    "financial_position": "balance sheet",
+    "cash_flows": "cash flow statement",
+    "equity": "statement of equity",
+}
+_MOST_CONCEPTS = 4
+
+
+class LearnedPageRanker:
+    """Ranks the pages of the filings that a question means.
+
+    Args:
+        model: scores pages.
+        library: profiles and vectors of pages.
+    """
+
+    def __init__(self, model: RankingModel, library: PageLibrary) -> None:
+        self._model = model
+        self._library = library
+
+    @property
+    def fingerprint(self) -> str:
+        """What decides its rankings besides the corpus."""
+        return self._model.fingerprint
+
+    def rank_pages(
+        self,
+        question: str,
+        corpus: Corpus,
+        filings: Sequence[str] | None,
+        pages: Sequence[int] | None,
+        depth: int,
+        vector: np.ndarray | None = None,
+    ) -> list[PageHit]:
+        """The first ``depth`` pages for a question, best first.
+
+        Args:
+            question: the question.
+            corpus: where to search.
+            filings: filings to restrict the search to; those that the resolver reads when None.
+            pages: zero-based pages to restrict it to, together with ``filings``.
+            depth: how many pages at most.
+            vector: embedding of the question, when it is at hand.
+        """
+
+        def encode(texts: Sequence[str]) -> np.ndarray:
+            if vector is None:
+                return corpus.encoder.embed_short(texts)
+            return np.vstack([vector, corpus.encoder.embed_short(texts[1:])])
+
+        candidates = read_candidates(
+            question,
+            encode,
+            self._library,
+            corpus.tools.resolver,
+            corpus.filings,
+            filings,
+        )
+        if not len(candidates.pages):
+            return []
+        scores = self._model.scores(candidates)
+        if pages is not None:
+            scores = np.where(np.isin(candidates.pages, list(pages)), scores, -np.inf)
+        order = np.argsort(-scores, kind="stable")[:depth]
+        reasons = {ranked.filing: ranked.reasons for ranked in candidates.resolution.filings}
+        return [
+            PageHit(
+                candidates.filings[place],
+                int(candidates.pages[place]),
+                float(scores[place]),
+                self._why(candidates, int(place), reasons),
+            )
+            for place in order.tolist()
+            if np.isfinite(scores[place])
+        ]
+
+    def _why(self, candidates: Candidates, place: int, reasons: dict[str, tuple[str, ...]]) -> str:
+        filing = candidates.filings[place]
+        parts = page_reasons(candidates.needs, self._library.pages(filing), int(candidates.pages[place]))
+        return "; ".join([*parts, *reasons.get(filing, ())[:3]])
+
+
+def page_reasons(needs: QuestionNeeds, pages: FilingPages, page: int) -> list[str]:
+    """What speaks for a page, in words: its statement, the concepts it holds, its section.
+
+    Args:
+        needs: what the question needs.
+        pages: the filing.
+        page: zero-based.
+    """
+    found: list[str] = []
+    for kind, name in _STATEMENTS.items():
+        if pages.primary[kind][page] > 0:
+            found.append(name + (" (asked for)" if kind in needs.statements() else ""))
+    asked = needs.concepts()
+    years = frozenset(needs.years)
+    held: dict[str, set[int]] = {}
+    for concept, year, _ in pages.concepts[page]:
+        if concept in asked:
+            held.setdefault(concept, set())
+            if year in years and year is not None:
+                held[concept].add(year)
+    for concept, dates in sorted(held.items(), key=lambda item: (-len(item[1]), item[0]))[:_MOST_CONCEPTS]:
+        found.append("holds " + concept + "".join(f" FY{year}" for year in sorted(dates)))
+    matched = sorted(needs.sections() & pages.sections[page])
+    if matched:
+        found.append("section " + ", ".join(section.replace("_", " ") for section in matched))
+    if not found:
+        found.append("wording")
+    return found

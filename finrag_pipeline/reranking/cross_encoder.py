@@ -1,0 +1,139 @@
+"""Cross-encoders of sentence-transformers as rerankers; safetensors only, no code of a repository is run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from finrag_pipeline.errors import ModelError
+from finrag_pipeline.reranking.protocol import Reranker
+from finrag_pipeline.reranking.scores import ScoreCache
+from finrag_pipeline.settings import RerankerSettings
+from finrag_pipeline.storage.fingerprints import fingerprint
+from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.model_folders import model_fingerprint, model_folder, model_problem
+from finrag_pipeline.storage.torch_models import (
+    AGAIN,
+    first_line,
+    quiet_libraries,
+    read_config,
+    torch_device,
+    usable_length,
+)
+
+VARIABLE = "FINRAG_RERANKER__NAME"
+RERANKER_VERSION = "1"
+_CHOOSE = f"Choose a cross-encoder with one output: {VARIABLE}."
+
+
+class CrossEncoderReranker:
+    """A cross-encoder with one output; its score is that output itself, before any sigmoid.
+
+    The sigmoid changes no order but rounds clear cases to equal scores. Cheap to make: weights are loaded
+    when the first pair is missing in the lake.
+
+    Args:
+        settings: hub name or folder, revision, length and batch size.
+        lake: where scores are kept.
+    """
+
+    def __init__(self, settings: RerankerSettings, lake: Lake) -> None:
+        self._settings = settings
+        self._lake = lake
+
+    @property
+    def name(self) -> str:
+        """Hub name or folder."""
+        return self._settings.name
+
+    @cached_property
+    def _folder(self) -> Path:
+        return model_folder(self._settings.name, self._settings.revision, VARIABLE)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of weights, tokenizer and length.
+
+        Raises:
+            ModelError: the model is nowhere to be had.
+        """
+        return fingerprint(RERANKER_VERSION, model_fingerprint(self._folder), self._settings.max_length)
+
+    @cached_property
+    def _scores(self) -> ScoreCache:
+        return ScoreCache(self._lake, self.fingerprint)
+
+    @cached_property
+    def _model(self) -> Any:
+        config = read_config(self._folder)
+        architectures = config.get("architectures") or []
+        # Loaded with this head all the same, another model would score by random weights.
+        if not any(str(name).endswith("ForSequenceClassification") for name in architectures):
+            found = ", ".join(map(str, architectures)) or "none"
+            raise ModelError(f"{self.name} is no cross-encoder (architecture {found}).", _CHOOSE)
+        from sentence_transformers import CrossEncoder
+        from torch.nn import Identity
+
+        quiet_libraries()
+        try:
+            model = CrossEncoder(
+                str(self._folder),
+                device=torch_device(),
+                max_length=usable_length(config, self._settings.max_length),
+                activation_fn=Identity(),
+                local_files_only=True,
+                trust_remote_code=False,
+                model_kwargs={"use_safetensors": True},
+            )
+        except Exception as error:  # the library raises nothing narrower
+            raise ModelError(
+                f"The model in {self._folder} cannot be loaded: {first_line(error)}.", AGAIN
+            ) from error
+        if model.num_labels != 1:
+            raise ModelError(f"{self.name} has {model.num_labels} outputs.", _CHOOSE)
+        return model
+
+    def score(self, question: str, texts: Sequence[str]) -> np.ndarray:
+        """One score per text, higher is better, shape (texts,), float32; see `Reranker.score`.
+
+        Question and text together are cut at ``max_length`` tokens.
+
+        Raises:
+            ModelError: the model cannot be had or loaded, or its scores are no numbers.
+        """
+        if not texts:
+            return np.empty(0, np.float32)
+        question = " ".join(question.split())
+        return self._scores.scores(question, texts, lambda missing: self._predicted(question, missing))
+
+    def _predicted(self, question: str, texts: list[str]) -> np.ndarray:
+        pairs = [(question, text) for text in texts]
+        return np.asarray(
+            self._model.predict(pairs, batch_size=self._settings.batch_size, show_progress_bar=False)
+        )
+
+
+def load_reranker(name: str | None, settings: RerankerSettings, lake: Lake) -> Reranker:
+    """The reranker called ``name``: a hub name or a folder; that of the settings when None.
+
+    Cheap: nothing is loaded before the first score, and what is wrong with the model is said then; ask
+    `weights_problem` first.
+    """
+    return CrossEncoderReranker(_named(name, settings), lake)
+
+
+def weights_problem(name: str | None, settings: RerankerSettings) -> str | None:
+    """Why a reranker cannot run here; None when its weights are here or can be fetched. Fetches nothing."""
+    named = _named(name, settings)
+    return model_problem(named.name, named.revision, VARIABLE)
+
+
+def _named(name: str | None, settings: RerankerSettings) -> RerankerSettings:
+    if name is None or name == settings.name:
+        return settings
+    # A revision belongs to the model it was set for.
+    return settings.model_copy(update={"name": name, "revision": None})

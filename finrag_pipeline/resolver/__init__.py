@@ -1,0 +1,4 @@
+"""Which filings a question asks about: company, fiscal periods and form, read by rule."""
+
+RESOLVER_VERSION = "1"
+"""Changes whenever a question may be read differently."""

@@ -1,0 +1,87 @@
+"""The form a question asks for, in words or by its topic."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from finrag_pipeline.resolver.lexicon import EVENT_ITEMS, FORWARD, RELEASE_STYLE, REPORT_STYLE, words
+
+ANNUAL, QUARTERLY, CURRENT, EARNINGS = "10-K", "10-Q", "8-K", "EARNINGS"
+
+_FAMILIES = {
+    "10-K": ANNUAL, "20-F": ANNUAL, "40-F": ANNUAL, "10-Q": QUARTERLY, "8-K": CURRENT, "6-K": CURRENT,
+    "EARNINGS": EARNINGS,
+}  # fmt: skip
+
+_NAMES = (
+    (ANNUAL, words(r"10[- ]?k(?:s|t|405)?(?:/a)?|20[- ]?f|annual (?:reports?|filings?)")),
+    (QUARTERLY, words(r"10[- ]?q(?:s)?(?:/a)?|quarterly (?:reports?|filings?)")),
+    (CURRENT, words(r"8[- ]?ks?(?:/a)?|6[- ]?ks?|current reports?")),
+    (
+        EARNINGS,
+        words(r"earnings (?:(?:press )?releases?|calls?|reports?|announcements?|press)|press releases?"),
+    ),
+)
+_MEETING = words(r"agm|annual (?:general |shareholders'? |stockholders'? )?meeting")
+_SPAN = re.compile(r"(?<![^\W_])(?:quarter(?:ly)?|ytd|year[- ]to[- ]date|interim)(?![^\W_])", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedForm:
+    """What a question says and suggests about the form of the filing.
+
+    Attributes:
+        form: ``10-K``, ``10-Q``, ``8-K`` or ``EARNINGS`` where the question names it; else None.
+        words: the words that name it.
+        items: items of Form 8-K whose events the question asks about, with its words.
+        release: words usual in earnings releases, or None.
+        report: words usual in annual and quarterly reports, or None.
+        forward: words that look ahead, or None.
+        interim: words that ask for a part of a year, or None.
+    """
+
+    form: str | None
+    words: str
+    items: dict[str, str]
+    release: str | None
+    report: str | None
+    forward: str | None
+    interim: str | None
+
+
+def form_family(form: str | None) -> str | None:
+    """Return ``10-K``, ``10-Q``, ``8-K`` or ``EARNINGS`` for a form or its variants; None for others.
+
+    ``10-K/A``, ``10-KT`` and ``20-F`` are annual reports like ``10-K``; ``6-K`` is current like ``8-K``.
+    """
+    for prefix, family in _FAMILIES.items():
+        if form and form.upper().startswith(prefix):
+            return family
+    return None
+
+
+def read_form(question: str) -> AskedForm:
+    """Read what ``question``, in plain characters, says of the form."""
+    named = sorted(
+        (match.start(), form, match[0]) for form, pattern in _NAMES if (match := pattern.search(question))
+    )
+    form, printed = (named[0][1], named[0][2]) if named else (None, "")
+    if form is None and (meeting := _MEETING.search(question)):
+        form, printed = CURRENT, meeting[0]
+    return AskedForm(
+        form=form,
+        words=printed,
+        items={
+            item: match[0] for item, pattern in EVENT_ITEMS.items() if (match := pattern.search(question))
+        },
+        release=_first(RELEASE_STYLE, question),
+        report=_first(REPORT_STYLE, question),
+        forward=_first(FORWARD, question),
+        interim=_first(_SPAN, question),
+    )
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str | None:
+    match = pattern.search(text)
+    return match[0] if match else None

@@ -1,0 +1,147 @@
+"""The weight of ``hybrid_alpha``: every weight tried on every question, and the choice of one without a fold.
+
+The sweep itself learns nothing. A weight is chosen from the questions outside a fold, so that no question
+decides the weight it is measured with; Kim et al. choose it on the questions they report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finrag_pipeline.retrieval.corpus import Corpus
+from finrag_pipeline.retrieval.first_stages import first_stage
+from finrag_pipeline.retrieval.fusion import weighted_fusion
+from finrag_pipeline.retrieval.hits import Hit
+from finrag_pipeline.retrieval.queries import make_query, query_vectors
+from finrag_pipeline.retrieval.spaces import Scope, Space, restriction
+from finrag_pipeline.retrieval.system import RetrievalSystem
+from finrag_pipeline.schemas import RETRIEVAL_SCORES
+
+ALPHA_VERSION = "1"
+CUTOFF = 5
+"""Chunks that a weight is judged by."""
+
+GRID = tuple(round(step / 20, 2) for step in range(21))
+"""Weights of the dense score that are tried: 0, 0.05, … 1."""
+
+_PREFIX = "alpha="
+
+
+def alpha_sweep(
+    system: RetrievalSystem,
+    corpus: Corpus,
+    questions: Iterable[dict[str, Any]],
+    spaces: Sequence[Space] = tuple(Space),
+    grid: Sequence[float] = GRID,
+) -> pa.Table:
+    """DocRec@5 and PageRec@5 of every weight on every question in every space.
+
+    The first stages are searched once per question and space. Metrics are those of
+    ``evaluation.retrieval_metrics``: whether a chunk of the gold filing is among the first five, and the
+    share of the gold pages on which one of them stands.
+
+    Args:
+        system: a system that fuses a dense and a lexical ranking by their scores.
+        corpus: where to search.
+        questions: rows of ``benchmark_questions``.
+        spaces: search spaces.
+        grid: weights of the dense score.
+
+    Returns:
+        Rows of ``retrieval_scores``; the system is ``alpha=0.35`` for a weight of 0.35.
+    """
+    questions = list(questions)
+    vectors = query_vectors(system, [question["question"] for question in questions], corpus)
+    depth = corpus.settings.retrieval.depth
+    rows: list[dict[str, Any]] = []
+    for question in questions:
+        query = make_query(system, question["question"], corpus, vectors.get(question["question"], ()))
+        for space in spaces:
+            scope = Scope(*restriction(space, question["filing"], question["gold_pages"]))
+            found = {stage: first_stage(stage, query, corpus, scope, depth) for stage in system.first_stages}
+            rows.extend(
+                {
+                    "system": f"{_PREFIX}{alpha:.2f}",
+                    "space": space.value,
+                    "question_id": question["question_id"],
+                    "metric": metric,
+                    "k": CUTOFF,
+                    "value": value,
+                }
+                for alpha in grid
+                for metric, value in _scores(_fused(found, alpha), question).items()
+            )
+    return pa.Table.from_pylist(rows, schema=RETRIEVAL_SCORES)
+
+
+def _fused(found: dict[Any, list[Hit]], alpha: float) -> list[tuple[str, int]]:
+    """Filing and page of the first chunks, fused as the runner does it."""
+    places = {hit.chunk_id: (hit.filing, hit.page) for ranking in found.values() for hit in ranking}
+    dense = [(hit.chunk_id, hit.score) for hit in found["dense"]]
+    (lexical,) = (
+        [(hit.chunk_id, hit.score) for hit in ranking if hit.score > 0]
+        for stage, ranking in found.items()
+        if stage != "dense"
+    )
+    return [places[chunk_id] for chunk_id, _ in weighted_fusion(dense, lexical, alpha)[:CUTOFF]]
+
+
+def _scores(found: Sequence[tuple[str, int]], question: dict[str, Any]) -> dict[str, float]:
+    gold = set(question["gold_pages"])
+    pages = {page for filing, page in found if filing == question["filing"]}
+    in_filing = any(filing == question["filing"] for filing, _ in found)
+    return {"doc_rec": float(in_filing), "page_rec": len(pages & gold) / len(gold)}
+
+
+def alpha_means(sweep: pa.Table, questions: Collection[str] | None = None) -> dict[str, dict[float, float]]:
+    """Mean PageRec@5 by space and weight.
+
+    Args:
+        sweep: as from `alpha_sweep`.
+        questions: identifiers of the questions to take; all when None.
+    """
+    return _means(sweep, "page_rec", questions)
+
+
+def pick_alphas(sweep: pa.Table, questions: Collection[str]) -> dict[str, float]:
+    """The weight with the best PageRec@5 by space, over ``questions`` alone.
+
+    Ties go to the better DocRec@5, then to the weight nearest to one half, then to the lower one: where the
+    questions do not decide, neither ranking is preferred.
+
+    Args:
+        sweep: as from `alpha_sweep`.
+        questions: identifiers of the questions that may decide: those outside the fold that is measured.
+
+    Returns:
+        Weight by space; empty when the sweep holds none of the questions.
+    """
+    page, doc = (_means(sweep, metric, questions) for metric in ("page_rec", "doc_rec"))
+    # Means of equal values in another order differ in their last bits.
+    return {
+        space: min(
+            means,
+            key=lambda alpha, space=space, means=means: (  # type: ignore[misc]
+                -round(means[alpha], 9),
+                -round(doc[space][alpha], 9),
+                round(abs(alpha - 0.5), 9),
+                alpha,
+            ),
+        )
+        for space, means in page.items()
+    }
+
+
+def _means(sweep: pa.Table, metric: str, questions: Collection[str] | None) -> dict[str, dict[float, float]]:
+    kept = sweep.filter(pc.equal(sweep["metric"], metric))
+    if questions is not None:
+        kept = kept.filter(pc.is_in(kept["question_id"], pa.array(sorted(questions), pa.string())))
+    means: dict[str, dict[float, float]] = {}
+    for row in kept.group_by(["space", "system"]).aggregate([("value", "mean")]).to_pylist():
+        alpha = float(row["system"].removeprefix(_PREFIX))
+        means.setdefault(row["space"], {})[alpha] = row["value_mean"]
+    return {space: dict(sorted(found.items())) for space, found in sorted(means.items())}

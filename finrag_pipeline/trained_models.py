@@ -1,0 +1,76 @@
+"""What systems have learned, as the lake holds it: without the questions of a fold, or with all of them.
+
+The one place that knows all that is trained: a sweep asks for the models of a fold, a search for the
+production models.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finrag_pipeline.embedding.encoder import Encoder
+from finrag_pipeline.page_ranker.library import PageLibrary
+from finrag_pipeline.page_ranker.model import load_model
+from finrag_pipeline.page_ranker.ranker import LearnedPageRanker
+from finrag_pipeline.page_ranker.training import check_no_leak, model_folder
+from finrag_pipeline.retrieval.alpha import pick_alphas
+from finrag_pipeline.retrieval.trained import PageRanker, Trained
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.lake import Lake
+
+ALPHA_SWEEP = "hybrid_alpha_sweep"
+PAGE_RANKER = "page_ranker"
+
+
+def trained_models(lake: Lake, settings: Settings, fold: int | None) -> Trained:
+    """What was trained without the questions of ``fold``; production models when it is None.
+
+    What was not trained is missing from the result: the systems that need it are not run.
+    """
+    return Trained(
+        fold,
+        alphas_without(lake, fold),
+        load_page_scorer(lake, settings, fold),
+        load_page_ranker(lake, settings, fold),
+    )
+
+
+def alphas_without(lake: Lake, fold: int | None) -> dict[str, float]:
+    """Weight of ``hybrid_alpha`` by search space, chosen without the questions of ``fold``.
+
+    Empty when the lake holds no sweep of weights, or when the fold holds all of its questions.
+    """
+    if lake.info(ALPHA_SWEEP) is None:
+        return {}
+    sweep = lake.read(ALPHA_SWEEP)
+    if fold is None:
+        return pick_alphas(sweep, sweep["question_id"].unique().to_pylist())
+    if lake.info("folds") is None:
+        return {}
+    table: pa.Table = lake.read("folds")
+    others = table.filter(pc.not_equal(table["fold"], fold))["question_id"].to_pylist()
+    return pick_alphas(sweep, others)
+
+
+def load_page_scorer(lake: Lake, settings: Settings, fold: int | None) -> PageRanker | None:
+    """The learned page scorer trained without ``fold``; None when the lake holds none."""
+    return None
+
+
+def load_page_ranker(lake: Lake, settings: Settings, fold: int | None) -> PageRanker | None:
+    """The page ranker of ``finrag`` trained without ``fold``; None when the lake holds none.
+
+    Raises:
+        BenchmarkError: it was trained on questions or filings that ``fold`` tests.
+    """
+    info = lake.info(PAGE_RANKER, {"fold": "production" if fold is None else f"fold_{fold}"})
+    model = load_model(lake, model_folder(info.fingerprint)) if info else None
+    if model is None:
+        return None
+    if fold is not None and lake.info("folds") is not None:
+        table: pa.Table = lake.read("folds")
+        tested = table.filter(pc.equal(table["fold"], fold)).to_pylist()
+        what = f"The page ranker of fold {fold}"
+        check_no_leak(model.card["question_ids"], model.card["filings"], tested, what)
+    return LearnedPageRanker(model, PageLibrary(lake, settings, Encoder(settings.encoder, lake)))
