@@ -7,6 +7,7 @@ CORE = [
     "bm25s>=0.2.14",
     "dagster>=1.13.20,<1.14",  # partition semantics relied on here are those of 1.13
     "duckdb>=2.0,<3",  # 2.0 database files cannot be read by 1.x; the file is a rebuildable cache
+    "fastapi>=0.120",
     "filelock>=3.13",
     "fsspec>=2026.1",
     "httpx>=0.27",
@@ -35,6 +36,7 @@ CORE = [
     "tenacity>=9",
     "tokenizers>=0.21",
     "typer>=0.16",
+    "uvicorn>=0.35",
 ]
 
 EXTRAS = {
@@ -57,6 +59,7 @@ EXTRAS = {
         "rank-bm25>=0.2.2",
         "ranx>=0.3.20",
         "ruff>=0.12",
+        "schemathesis>=4.0",
     ],
 }
 
@@ -71,6 +74,7 @@ setup(
             "reporting/templates/*",
             "statements/concepts.toml",
             "page_ranker/needs.toml",
+            "serving/templates/*",
         ]
     },
     python_requires=">=3.11,<3.13",

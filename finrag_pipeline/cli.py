@@ -29,7 +29,9 @@ from finrag_pipeline.commands.console import (
 from finrag_pipeline.commands.evaluation_cli import evaluate
 from finrag_pipeline.commands.filing_cli import facts, show
 from finrag_pipeline.commands.progress_bar import ProgressBar
+from finrag_pipeline.commands.train import train
 from finrag_pipeline.errors import FinragError, UsageError
+from finrag_pipeline.serving.command import serve
 from finrag_pipeline.settings import get_settings
 
 FAILED, USAGE, PARTLY, STOPPED = 1, 2, 3, 130
@@ -330,6 +332,8 @@ def clean() -> None:
 app.command()(evaluate)
 app.command()(show)
 app.command()(facts)
+app.command()(train)
+app.command()(serve)
 
 
 def main() -> None:

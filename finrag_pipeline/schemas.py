@@ -15,26 +15,17 @@ def _column(name: str, kind: pa.DataType, doc: str, nullable: bool = False) -> p
     return pa.field(name, kind, nullable=nullable, metadata={"doc": doc})
 
 
-WORD = pa.struct(
-    [
-        pa.field("x0", pa.float32(), nullable=False),
-        pa.field("y0", pa.float32(), nullable=False),
-        pa.field("x1", pa.float32(), nullable=False),
-        pa.field("y1", pa.float32(), nullable=False),
-        pa.field("text", pa.string(), nullable=False),
-        pa.field("block", pa.int32(), nullable=False),
-        pa.field("line", pa.int32(), nullable=False),
-        pa.field("word", pa.int32(), nullable=False),
-    ]
+def _struct(**kinds: pa.DataType) -> pa.DataType:
+    return pa.struct([pa.field(name, kind, nullable=False) for name, kind in kinds.items()])
+
+
+WORD = _struct(
+    **dict.fromkeys(("x0", "y0", "x1", "y1"), pa.float32()),
+    text=pa.string(),
+    **dict.fromkeys(("block", "line", "word"), pa.int32()),
 )
 
-EVIDENCE = pa.struct(
-    [
-        pa.field("filing", pa.string(), nullable=False),
-        pa.field("page", pa.int32(), nullable=False),
-        pa.field("text", pa.string(), nullable=False),
-    ]
-)
+EVIDENCE = _struct(filing=pa.string(), page=pa.int32(), text=pa.string())
 
 FILINGS = pa.schema(
     [
@@ -193,15 +184,7 @@ PAGE_PROFILES = pa.schema(
         _column("cells", pa.int32(), "Number of cells that hold a number."),
         _column(
             "statements",
-            pa.list_(
-                pa.struct(
-                    [
-                        pa.field("statement", pa.string(), nullable=False),
-                        pa.field("scope", pa.string(), nullable=False),
-                        pa.field("facts", pa.int32(), nullable=False),
-                    ]
-                )
-            ),
+            pa.list_(_struct(statement=pa.string(), scope=pa.string(), facts=pa.int32())),
             "Statements of which facts stand on the page, with their number.",
         ),
         _column(
@@ -228,6 +211,19 @@ PAGE_RANKER = pa.schema(
     [
         _column("feature", pa.string(), "Feature of a page for a question."),
         _column("gain", pa.float64(), "Its share of the gain of all splits, in [0, 1]."),
+    ]
+)
+
+PAGE_SCORER = pa.schema(
+    [
+        _column("policy", pa.string(), "document or company: what the folds keep apart."),
+        _column("model", pa.string(), "Folder of the trained model, below models/page_scorer."),
+        _column("epoch", pa.int32(), "Epoch from 1; 0 is the model before its training."),
+        _column("loss", pa.float64(), "Mean loss of the steps of the epoch; null for epoch 0.", True),
+        _column("page_rec", pa.float64(), "PageRec@5 on the validation questions; null without any.", True),
+        _column("mrr", pa.float64(), "Mean reciprocal rank of their first gold page, in (0, 1].", True),
+        _column("chosen", pa.bool_(), "The epoch whose weights were kept."),
+        _column("tested_page_rec", pa.float64(), "PageRec@5 on the tested fold, chosen epoch only.", True),
     ]
 )
 
@@ -338,6 +334,7 @@ TABLES: dict[str, pa.Schema] = {
     "contextual_chunks": FILING_CHUNKS,
     "page_profiles": PAGE_PROFILES,
     "page_ranker": PAGE_RANKER,
+    "page_scorer": PAGE_SCORER,
     "embeddings": EMBEDDINGS,
     "benchmark_questions": BENCHMARK_QUESTIONS,
     "folds": FOLDS,

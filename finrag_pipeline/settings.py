@@ -152,6 +152,53 @@ class SpladeSettings(BaseModel):
     batch_size: int = Field(8, ge=1, description="Texts per forward pass.")
 
 
+class PageScorerSettings(BaseModel):
+    """The learned page scorer and its training; the defaults are those of the paper."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    base: str | None = Field(
+        None, description="Model to start from: hub name or local folder; None takes the encoder's."
+    )
+    revision: str | None = Field(None, description="Hub revision of the base.")
+    text: Literal["cut", "windows"] = Field(
+        "cut",
+        description="cut: the first characters of a page, as in the paper; windows: the whole page, in "
+        "windows of at most max_tokens, scored by its best one.",
+    )
+    max_characters: int = Field(2000, ge=1, description="Where pages are cut (M in the paper).")
+    max_tokens: int = Field(512, ge=8, description="Longest input, as far as the base has positions.")
+    epochs: int = Field(15, ge=1, description="Epochs at most.")
+    batch_size: int = Field(16, ge=2, description="Pairs per step; the others of a batch are negatives.")
+    mini_batch_size: int | None = Field(
+        None, ge=1, description="Texts per forward pass: gradients are cached, so that large batches fit."
+    )
+    learning_rate: float = Field(2e-5, gt=0, description="Highest learning rate.")
+    warmup: float = Field(0.1, ge=0, lt=1, description="Share of the steps in which the rate rises.")
+    negatives: tuple[Literal["filing", "statement", "neighbour"], ...] = Field(
+        ("filing", "statement", "neighbour"),
+        description="Hard negatives of each pair beside those of the batch (the paper has none): a page of "
+        "the same filing, the same statement in another year's filing, the page before or after.",
+    )
+    validation_share: float = Field(
+        0.15, gt=0, lt=0.5, description="Share of the training questions that decides when it stops."
+    )
+    patience: int = Field(5, ge=1, description="Epochs without a better page recall before it stops.")
+    policies: tuple[Literal["document", "company"], ...] = Field(
+        ("document",),
+        min_length=1,
+        description="How folds are made for measuring: company also trains models without the companies of a "
+        "fold; searches and sweeps take those by document.",
+    )
+    pretraining: str | None = Field(
+        None, description="Folder with finqa, tatqa and lofin: their clean rows are learned from first."
+    )
+    pretraining_epochs: int = Field(2, ge=1, description="Epochs of the pre-training.")
+    checkpoint_seconds: float = Field(
+        120.0, ge=0, description="Least time between two checkpoints; a killed training resumes at the last."
+    )
+
+
 class RetrievalSettings(BaseModel):
     """Search and sweep."""
 
@@ -206,6 +253,7 @@ class Settings(BaseSettings):
     hyde: HydeSettings = HydeSettings()
     reranker: RerankerSettings = RerankerSettings()
     splade: SpladeSettings = SpladeSettings()
+    page_scorer: PageScorerSettings = PageScorerSettings()
 
 
 @lru_cache(maxsize=1)

@@ -13,14 +13,20 @@ from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.page_ranker.library import PageLibrary
 from finrag_pipeline.page_ranker.model import load_model
 from finrag_pipeline.page_ranker.ranker import LearnedPageRanker
-from finrag_pipeline.page_ranker.training import check_no_leak, model_folder
+from finrag_pipeline.page_ranker.training import model_folder
+from finrag_pipeline.page_scorer.model import load_card
+from finrag_pipeline.page_scorer.ranking import PageScorerRanker
+from finrag_pipeline.page_scorer.recipe import REMEDY as SCORER_REMEDY
+from finrag_pipeline.page_scorer.recipe import scorer_folder
 from finrag_pipeline.retrieval.alpha import pick_alphas
+from finrag_pipeline.retrieval.leaks import check_no_leak
 from finrag_pipeline.retrieval.trained import PageRanker, Trained
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 
 ALPHA_SWEEP = "hybrid_alpha_sweep"
 PAGE_RANKER = "page_ranker"
+PAGE_SCORER = "page_scorer"
 
 
 def trained_models(lake: Lake, settings: Settings, fold: int | None) -> Trained:
@@ -54,8 +60,26 @@ def alphas_without(lake: Lake, fold: int | None) -> dict[str, float]:
 
 
 def load_page_scorer(lake: Lake, settings: Settings, fold: int | None) -> PageRanker | None:
-    """The learned page scorer trained without ``fold``; None when the lake holds none."""
-    return None
+    """The learned page scorer trained without ``fold``; None when the lake holds none.
+
+    Raises:
+        BenchmarkError: it was trained on questions or filings that ``fold`` tests.
+        LakeError: its files are damaged.
+    """
+    keys = {"fold": "production" if fold is None else f"fold_{fold}"}
+    if lake.info(PAGE_SCORER, keys) is None:
+        return None
+    curves: pa.Table = lake.read(PAGE_SCORER, keys, ["policy", "model"])
+    names = curves.filter(pc.equal(curves["policy"], "document"))["model"].to_pylist()
+    card = load_card(lake, scorer_folder(names[0])) if names else None
+    if card is None:
+        return None
+    if fold is not None and lake.info("folds") is not None:
+        table: pa.Table = lake.read("folds")
+        tested = table.filter(pc.equal(table["fold"], fold)).to_pylist()
+        what = f"The page scorer of fold {fold}"
+        check_no_leak(card["question_ids"], card["filings"], tested, what, SCORER_REMEDY)
+    return PageScorerRanker(lake, settings, scorer_folder(names[0]), card)
 
 
 def load_page_ranker(lake: Lake, settings: Settings, fold: int | None) -> PageRanker | None:

@@ -16,9 +16,9 @@ from finrag_pipeline_tests.console import Done, finrag
 @lru_cache(maxsize=1)
 def _converted(folder: Path) -> Path:
     Encoder(EncoderSettings(), Lake(folder)).embed_query("a text")
-    models = folder / "models"
-    models.mkdir(exist_ok=True)
-    return models
+    encoders = folder / "models" / "encoders"
+    encoders.mkdir(parents=True, exist_ok=True)
+    return encoders
 
 
 def new_lake(config: pytest.Config, root: Path) -> Path:
@@ -28,8 +28,9 @@ def new_lake(config: pytest.Config, root: Path) -> Path:
     fingerprint, so pytest's cache folder keeps it for the next session.
     """
     assert config.cache is not None
-    root.mkdir(parents=True)
-    (root / "models").symlink_to(_converted(Path(config.cache.mkdir("encoder"))), target_is_directory=True)
+    encoders = _converted(Path(config.cache.mkdir("encoder")))
+    (root / "models").mkdir(parents=True)
+    (root / "models" / "encoders").symlink_to(encoders, target_is_directory=True)
     return root
 
 

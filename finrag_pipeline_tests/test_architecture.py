@@ -35,6 +35,7 @@ ROOMS = (
     "resolver",
     "chunking",
     "retrieval",
+    "page_scorer",
     "page_ranker",
     "evaluation",
     "reporting",
@@ -42,11 +43,12 @@ ROOMS = (
     "orchestration",
     "definitions",
     "commands",
+    "serving",
     "cli",
 )
 """Rooms from the ground up: a room may import the rooms before it, never one after it."""
 
-KNOWS_DAGSTER = ("orchestration", "definitions", "commands", "cli")
+KNOWS_DAGSTER = ("orchestration", "definitions", "commands", "serving", "cli")
 HEAVY = (
     "torch",
     "transformers",

@@ -10,7 +10,7 @@ from typing import Any
 
 from finrag_pipeline.chunking.registry import CHUNKINGS, get_chunking
 from finrag_pipeline.commands.instance import Materialiser, open_materialiser
-from finrag_pipeline.errors import BenchmarkError, FilingError, FinragError, UsageError
+from finrag_pipeline.errors import BenchmarkError, FilingError, FinragError, LakeError, UsageError
 from finrag_pipeline.evaluation.benchmark_registry import register_benchmark
 from finrag_pipeline.evaluation.questions import find_document_information, read_document_information
 from finrag_pipeline.filings.intake import FilingSource, accept, find_source
@@ -217,7 +217,7 @@ def measure(
     if (
         not outcome.indexed
         and isinstance(known, dict)
-        and known.get("state") == _state(lake, settings, systems)
+        and known.get("state") == _readable_state(lake, settings, systems)
     ):
         outcome.warnings += known.get("not_run", [])
         return
@@ -271,6 +271,14 @@ def problems(lake: Lake, settings: Settings, systems: Sequence[str]) -> dict[str
     sweep = Sweep(settings, lake)
     found = {name: sweep.problem(get_system(name)) for name in systems}
     return {name: problem for name, problem in found.items() if problem is not None}
+
+
+def _readable_state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str | None:
+    """`_state`, or None where a model is damaged: the run then trains it again."""
+    try:
+        return _state(lake, settings, systems)
+    except LakeError:
+        return None
 
 
 def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:

@@ -134,7 +134,8 @@ class Searcher:
             question,
             corpus,
             tuple(filings) or None,
-            depth=max(k, self._settings.retrieval.depth),
+            # The order of its pages does not depend on how many are shown; that of fused rankings does.
+            depth=k if chosen.page_stage == "page_ranker" else max(k, self._settings.retrieval.depth),
             trained=self._trained,
         )
         results = [

@@ -1,8 +1,9 @@
-"""Cross-validation folds by document: no filing is both trained on and tested on."""
+"""Cross-validation folds: no filing, or no company, is both trained on and tested on."""
 
 from __future__ import annotations
 
 from collections import Counter
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,9 @@ from finrag_pipeline.errors import UsageError
 from finrag_pipeline.schemas import FOLDS, conform
 
 
-def assign_folds(questions: pa.Table, folds: int, seed: int) -> pa.Table:
+def assign_folds(
+    questions: pa.Table, folds: int, seed: int, by: Literal["filing", "company"] = "filing"
+) -> pa.Table:
     """Assign every measured question to the fold in which it is tested.
 
     Documents are shuffled, taken in descending number of questions, and each is given to the fold with the
@@ -23,6 +26,8 @@ def assign_folds(questions: pa.Table, folds: int, seed: int) -> pa.Table:
         questions: table as ``schemas.BENCHMARK_QUESTIONS``.
         folds: number of folds.
         seed: seed of the shuffle.
+        by: what stays together. Filings of one company in different years are near-copies: folds by company
+            keep them apart too.
 
     Returns:
         Table as ``schemas.FOLDS``, in the order of ``questions``.
@@ -33,8 +38,8 @@ def assign_folds(questions: pa.Table, folds: int, seed: int) -> pa.Table:
     if folds < 1:
         raise UsageError(f"{folds} folds were asked for.", "Set evaluation.folds to 2 or more.")
     measured = questions.filter(pc.equal(questions["status"], "measured"))
-    filings = measured["filing"].to_pylist()
-    counts = Counter(filings)
+    groups = measured[by].to_pylist()
+    counts = Counter(groups)
     documents = sorted(counts)
     order = np.random.default_rng(seed).permutation(len(documents))
     shuffled = [documents[i] for i in order]
@@ -48,7 +53,7 @@ def assign_folds(questions: pa.Table, folds: int, seed: int) -> pa.Table:
         {
             "question_id": measured["question_id"],
             "filing": measured["filing"],
-            "fold": pa.array([fold_of[filing] for filing in filings], pa.int32()),
+            "fold": pa.array([fold_of[group] for group in groups], pa.int32()),
         },
         schema=FOLDS,
     )

@@ -16,6 +16,7 @@ from finrag_pipeline.orchestration.assets import (
     ranking,
     reporting,
     retrieval,
+    scoring,
     tables,
     tuning,
 )
@@ -23,7 +24,18 @@ from finrag_pipeline.orchestration.checks import corpus as corpus_checks
 from finrag_pipeline.orchestration.resources.settings import EngineResource, LakeResource, SettingsResource
 from finrag_pipeline.settings import Settings, get_settings
 
-ASSET_MODULES = (ingestion, tables, chunking, indexing, benchmark, tuning, ranking, retrieval, reporting)
+ASSET_MODULES = (
+    ingestion,
+    tables,
+    chunking,
+    indexing,
+    benchmark,
+    tuning,
+    ranking,
+    scoring,
+    retrieval,
+    reporting,
+)
 FRESH_ASSETS = {"chunk_index", "system_metrics"}
 """Assets whose age matters: they fail their freshness policy after two nights without a run."""
 
@@ -44,6 +56,7 @@ def build_definitions(settings: Settings | None = None) -> dg.Definitions:
             jobs.index_parents_job,
             jobs.prepare_benchmark_job,
             jobs.train_page_ranker_job,
+            jobs.train_page_scorer_job,
             jobs.sweep_job,
             jobs.publish_job,
             jobs.compact_lake_job,

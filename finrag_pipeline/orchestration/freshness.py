@@ -25,7 +25,9 @@ from finrag_pipeline.orchestration.fingerprints import (
 )
 from finrag_pipeline.orchestration.jobs import PER_FILING
 from finrag_pipeline.orchestration.resources.settings import get_encoder
+from finrag_pipeline.page_ranker import PROFILES_VERSION, RANKER_VERSION
 from finrag_pipeline.reporting.report import REPORT_VERSION
+from finrag_pipeline.resolver import RESOLVER_VERSION
 from finrag_pipeline.retrieval.alpha import ALPHA_VERSION
 from finrag_pipeline.retrieval.bm25 import BM25_VERSION
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index
@@ -121,6 +123,9 @@ def code_state() -> list[str]:
         BM25_VERSION,
         ALPHA_VERSION,
         SYSTEMS_VERSION,
+        PROFILES_VERSION,
+        RANKER_VERSION,
+        RESOLVER_VERSION,
         METRICS_VERSION,
         SUMMARY_VERSION,
         REPORT_VERSION,

@@ -64,6 +64,15 @@ train_page_ranker_job = dg.define_asset_job(
     tags={"dagster/max_runtime": "14400"},
 )
 
+train_page_scorer_job = dg.define_asset_job(
+    "train_page_scorer",
+    selection=dg.AssetSelection.assets("page_scorer"),
+    executor_def=dg.in_process_executor,
+    description="The learned page scorers of the folds, each without its questions, and that for searching; "
+    "not part of 'finrag run', because it takes hours without a GPU.",
+    tags={"dagster/max_runtime": "86400"},
+)
+
 sweep_job = dg.define_asset_job(
     "sweep",
     selection=dg.AssetSelection.assets(*SWEEP),

@@ -3,5 +3,5 @@
 PROFILES_VERSION = "1"
 """Changes whenever the profiles of pages may change."""
 
-RANKER_VERSION = "1"
+RANKER_VERSION = "2"
 """Changes whenever features or training may change."""

@@ -16,10 +16,6 @@ from finrag_pipeline.resolver.resolver import RankedFiling, Resolution, Resolver
 Encode = Callable[[Sequence[str]], np.ndarray]
 """Embeds texts; shape (texts, dimensions)."""
 
-QUERIES = ("question", "core", "wording")
-"""What the vectors of pages are compared with: the question, the question without company and period, and the
-words that a page which meets its needs is likely to use."""
-
 MOST_FILINGS = 3
 """Filings searched for a question that names a company."""
 
@@ -78,7 +74,7 @@ def read_candidates(
 
     Args:
         question: the question.
-        encode: embeds short texts; the question is the first of those it is given.
+        encode: embeds the question.
         library: pages of the filings.
         resolver: reads which filings are meant.
         known: filings of the corpus.
@@ -96,15 +92,10 @@ def read_candidates(
     of_page: list[np.ndarray] = []
     blocks: list[np.ndarray] = []
     needs = read_needs(question, _company_words(resolution))
-    vectors = dict(zip(QUERIES, encode([question, needs.core, needs.wording()]), strict=True))
+    vector = encode([question])[0]
     for place, found in enumerate(ranked):
         pages = library.pages(found.filing)
-        dense = {
-            f"{name}_{kind}": similarity
-            for name, vector in vectors.items()
-            for kind, similarity in library.similarities(found.filing, vector).items()
-        }
-        features = question_features(needs, pages, dense)
+        features = question_features(needs, pages, library.similarities(found.filing, vector))
         constants = {
             "filing_score": found.score if best > 0 else 1.0,
             "filing_behind": best - found.score,

@@ -124,7 +124,7 @@ def relative(scores: np.ndarray) -> np.ndarray:
 
 
 def rank_feature(scores: np.ndarray) -> np.ndarray:
-    """1 / (1 + rank) of each score, ties sharing the better rank; 0 where the score is not positive."""
+    """1 / (1 + rank) of each score, equal ones in the order of pages; 0 where the score is not positive."""
     order = np.argsort(-scores, kind="stable")
     ranks = np.empty(len(scores), np.float32)
     ranks[order] = np.arange(len(scores))
@@ -145,7 +145,7 @@ def question_features(
     Args:
         needs: what the question needs.
         pages: the filing.
-        dense: the best similarity of each page, per query and kind of vector (``core_table_row``).
+        dense: the best similarity of each page, per kind of vector (``table_row``).
     """
     count = pages.pages
     features: dict[str, np.ndarray] = {}

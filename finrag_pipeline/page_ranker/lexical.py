@@ -10,7 +10,7 @@ import numpy as np
 
 K1, B = 1.2, 0.75
 PASSAGE_TERMS = 48
-"""Length of a passage in terms; passages begin every half of it."""
+"""Length of a passage in terms; passages begin every half of it, and none spans two pages."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,8 @@ class PageTerms:
         lengths: number of terms of each page, float32.
         order: positions sorted by term, for look-ups.
         starts: first place in ``order`` of each term, and the end; shape (terms + 1,).
+        halves: half passage of each position; one without terms stands between any two pages.
+        first_halves: first half passage of each page, and the end; shape (pages + 1,).
     """
 
     vocabulary: dict[str, int]
@@ -32,6 +34,8 @@ class PageTerms:
     lengths: np.ndarray
     order: np.ndarray
     starts: np.ndarray
+    halves: np.ndarray
+    first_halves: np.ndarray
 
     def positions(self, term: str) -> np.ndarray:
         """Ascending positions of a term."""
@@ -55,7 +59,12 @@ def page_terms(texts: Sequence[Sequence[str]]) -> PageTerms:
     pages = np.repeat(np.arange(len(texts)), lengths.astype(np.int64))
     order = np.argsort(tokens, kind="stable")
     starts = np.searchsorted(tokens[order], np.arange(len(vocabulary) + 1))
-    return PageTerms(vocabulary, tokens, pages, lengths, order, starts)
+    half = PASSAGE_TERMS // 2
+    sizes = lengths.astype(np.int64)
+    first_halves = np.concatenate([[0], np.cumsum(-(-sizes // half) + 1)])
+    offsets = np.arange(len(tokens)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    halves = first_halves[pages] + offsets // half
+    return PageTerms(vocabulary, tokens, pages, lengths, order, starts, halves, first_halves)
 
 
 @dataclass(frozen=True)
@@ -83,9 +92,7 @@ def lexical_scores(pages: PageTerms, query: Sequence[str]) -> LexicalScores:
     count = len(pages.lengths)
     wanted = list(dict.fromkeys(query))
     bm25, held = np.zeros(count), np.zeros(count)
-    half = PASSAGE_TERMS // 2
-    blocks = len(pages.tokens) // half + 2
-    passages = np.zeros(blocks)
+    passages = np.zeros(pages.first_halves[-1])
     norm = K1 * (1 - B + B * pages.lengths / max(float(pages.lengths.mean()) if count else 1.0, 1.0))
     total, rarest, missing = 0.0, 0.0, 0
     for term in wanted:
@@ -101,19 +108,14 @@ def lexical_scores(pages: PageTerms, query: Sequence[str]) -> LexicalScores:
         rarest = max(rarest, idf)
         bm25 += idf * frequency * (K1 + 1) / (frequency + norm)
         held += idf * present
-        # A passage is two neighbouring half passages; a page's end may cut into the next page's first half.
-        inside = np.unique(found // half)
+        # Passage h is the half passages h − 1 and h.
+        inside = np.unique(pages.halves[found])
         passages[np.unique(np.concatenate([inside, inside + 1]))] += idf
     weight = total + missing * rarest
     if weight <= 0:
         zero = np.zeros(count, np.float32)
         return LexicalScores(zero, zero, zero)
-    best = np.zeros(count)
-    if len(pages.tokens):
-        # Half passage h is covered by the passages that end and begin with it.
-        of_half = np.maximum(passages[:-1], passages[1:])
-        middle = pages.pages[np.minimum(np.arange(len(of_half)) * half, len(pages.tokens) - 1)]
-        np.maximum.at(best, middle, of_half)
+    best = np.maximum.reduceat(passages, pages.first_halves[:-1])
     return LexicalScores(
         bm25.astype(np.float32), (held / weight).astype(np.float32), (best / weight).astype(np.float32)
     )

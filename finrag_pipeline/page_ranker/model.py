@@ -12,7 +12,7 @@ import numpy as np
 from finrag_pipeline.errors import LakeError, ModelError
 from finrag_pipeline.page_ranker import RANKER_VERSION
 from finrag_pipeline.page_ranker.candidates import Candidates
-from finrag_pipeline.storage.fingerprints import fingerprint
+from finrag_pipeline.storage.fingerprints import fingerprint, text_hash
 from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ COMMON: dict[str, Any] = {
 }
 ROUNDS = 200
 SEEDS = (0, 1, 2)
+MOST_PAGES = 5_000
+"""Pages of a question that are learned from: LightGBM refuses lists of more than 10,000."""
 
 
 @dataclass(frozen=True)
@@ -108,15 +110,13 @@ class RankingModel:
 
     def save(self, lake: Lake, folder: Sequence[str]) -> None:
         """Keep it in the lake as LightGBM's text and a card; the card is written last."""
+        hashes: dict[str, list[str]] = {}
         for objective, models in self.boosters.items():
             for number, model in enumerate(models):
-                text = model.model_to_string().encode()
-                lake.write_bytes(lake.path(*folder, f"{objective}-{number}.txt"), text)
-        card = {
-            **self.card,
-            "features": list(self.names),
-            "models": {o: len(m) for o, m in self.boosters.items()},
-        }
+                text = model.model_to_string()
+                lake.write_bytes(lake.path(*folder, f"{objective}-{number}.txt"), text.encode())
+                hashes.setdefault(objective, []).append(text_hash(text))
+        card = {**self.card, "features": list(self.names), "models": hashes}
         lake.write_json(lake.path(*folder, "card.json"), card)
 
 
@@ -133,15 +133,17 @@ def load_model(lake: Lake, folder: Sequence[str]) -> RankingModel | None:
         return None
     try:
         card = json.loads(raw)
-        names, counts = card.pop("features"), card.pop("models")
+        names, hashes = card.pop("features"), card.pop("models")
         boosters: dict[str, list[lightgbm.Booster]] = {}
-        for objective, count in counts.items():
-            for number in range(count):
-                text = lake.read_bytes(lake.path(*folder, f"{objective}-{number}.txt"))
-                if text is None:
-                    raise ValueError(f"{objective}-{number}.txt is missing")
-                boosters.setdefault(objective, []).append(lightgbm.Booster(model_str=text.decode()))
-    except (ValueError, KeyError, TypeError, lightgbm.basic.LightGBMError) as error:
+        for objective, expected in hashes.items():
+            for number, wanted in enumerate(expected):
+                name = f"{objective}-{number}.txt"
+                raw = lake.read_bytes(lake.path(*folder, name))
+                # LightGBM ends the process on a text that is cut short, so it never gets to see one.
+                if raw is None or text_hash(text := raw.decode()) != wanted:
+                    raise ValueError(f"{name} is {'missing' if raw is None else 'not as it was written'}")
+                boosters.setdefault(objective, []).append(lightgbm.Booster(model_str=text))
+    except (ValueError, KeyError, TypeError, AttributeError, lightgbm.basic.LightGBMError) as error:
         raise LakeError(
             f"The page ranker in {'/'.join(folder)} is damaged: {error}.", "Train it again."
         ) from error
@@ -168,15 +170,16 @@ def train_model(examples: Sequence[Example], seed: int, card: dict[str, Any]) ->
             "There is no question to train the page ranker on.", "Check the benchmark's questions."
         )
     names = examples[0].candidates.names
-    features = np.concatenate([example.candidates.features for example in examples])
-    labels = np.concatenate([example.relevant for example in examples]).astype(int)
-    sizes = [len(example.relevant) for example in examples]
+    chosen = [_learned_pages(example.relevant, seed) for example in examples]
+    of_pages = [example.relevant[places] for example, places in zip(examples, chosen, strict=True)]
+    features = np.concatenate(
+        [example.candidates.features[places] for example, places in zip(examples, chosen, strict=True)]
+    )
+    labels = np.concatenate(of_pages).astype(int)
+    sizes = [len(relevant) for relevant in of_pages]
     # Every question weighs the same, half of it on its gold pages.
     weights = np.concatenate(
-        [
-            np.where(example.relevant, 1 / example.relevant.sum(), 1 / max((~example.relevant).sum(), 1))
-            for example in examples
-        ]
+        [np.where(relevant, 1 / relevant.sum(), 1 / max((~relevant).sum(), 1)) for relevant in of_pages]
     )
     boosters = {}
     for objective, parameters in OBJECTIVES.items():
@@ -196,3 +199,14 @@ def train_model(examples: Sequence[Example], seed: int, card: dict[str, Any]) ->
     return RankingModel(
         names, boosters, {**card, "questions": len(examples), "pages": len(labels), "seed": seed}
     )
+
+
+def _learned_pages(relevant: np.ndarray, seed: int) -> np.ndarray:
+    """Places of the pages to learn from: the gold pages, and others drawn at random where there are many."""
+    if len(relevant) <= MOST_PAGES:
+        return np.arange(len(relevant))
+    gold = np.flatnonzero(relevant)
+    others = np.random.default_rng(seed).choice(
+        np.flatnonzero(~relevant), max(MOST_PAGES - len(gold), 1), replace=False
+    )
+    return np.sort(np.concatenate([gold, others]))

@@ -52,7 +52,6 @@ class Need:
     sections: frozenset[str]
     terms: tuple[str, ...]
     head: tuple[str, ...]
-    wording: str
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,6 @@ class QuestionNeeds:
         intents: of `INTENTS`.
         words: its own terms, without the name of the company and the years.
         years: years it names.
-        core: its text without how to answer, the company and the period.
     """
 
     named: frozenset[str]
@@ -73,7 +71,6 @@ class QuestionNeeds:
     intents: frozenset[str]
     words: tuple[str, ...]
     years: tuple[int, ...]
-    core: str
 
     def statements(self) -> frozenset[str]:
         """Statements named, or else those of the needs."""
@@ -90,10 +87,6 @@ class QuestionNeeds:
     def expansion(self) -> tuple[str, ...]:
         """Terms that a page which meets the needs is likely to use."""
         return tuple(dict.fromkeys(term for need in self.needs for term in need.terms))
-
-    def wording(self) -> str:
-        """Words that a page which meets the needs is likely to use; the question's own without needs."""
-        return " ".join(need.wording for need in self.needs if need.wording)[:_LONGEST_WORDING] or self.core
 
     def head(self) -> tuple[str, ...]:
         """Terms expected in headings and captions."""
@@ -114,7 +107,6 @@ def lexicon() -> tuple[Need, ...]:
             frozenset(entry.get("sections", ())),
             tuple(dict.fromkeys(terms(entry.get("terms", "")))),
             tuple(dict.fromkeys(terms(entry.get("head", "")))),
-            entry.get("terms") or entry.get("head") or "",
         )
         for entry in tomllib.loads(source)["need"]
     )
@@ -128,8 +120,6 @@ _FRAME = re.compile(
     r"(?:usd|millions|billions|decimal|percents?|question|answer|perspective|judg\w+|lines? items?)"
     r"[^.?:]*[.?:]?"
 )
-_PERIOD = re.compile(r"fy ?'?\d{2,4}|q[1-4]|h[12]|fiscal|(?:19|20)\d\d(?:'s)?", re.IGNORECASE)
-_LONGEST_WORDING = 600
 _PERIODS = "fy q1 q2 q3 q4 h1 h2 fiscal year quarter end usd million billion"
 _PERIOD_WORDS = frozenset(_PERIODS.split())
 
@@ -161,7 +151,5 @@ def read_needs(question: str, company_words: frozenset[str] = frozenset()) -> Qu
         and not term[:4].isdigit()
         and not term.startswith("fy")
     ]
-    said = (word for word in core.split() if not _PERIOD.fullmatch(word.strip(".,;:?()'\"")))
-    kept = " ".join(word for word in said if not company_words.intersection(terms(word)))
     intents = frozenset(name for name, pattern in INTENTS.items() if pattern.search(text))
-    return QuestionNeeds(named, found, intents, tuple(words), tuple(sorted(set(years))), kept or text)
+    return QuestionNeeds(named, found, intents, tuple(words), tuple(sorted(set(years))))

@@ -22,6 +22,10 @@ _STATEMENTS = {
     "equity": "statement of equity",
 }
 _MOST_CONCEPTS = 4
+LIKELY = 0.5
+"""Score from which on the resolver calls a filing likely."""
+FIRST_PLACES = 5
+"""Places among which every likely filing is shown."""
 
 
 class LearnedPageRanker:
@@ -62,9 +66,7 @@ class LearnedPageRanker:
         """
 
         def encode(texts: Sequence[str]) -> np.ndarray:
-            if vector is None:
-                return corpus.encoder.embed_short(texts)
-            return np.vstack([vector, corpus.encoder.embed_short(texts[1:])])
+            return corpus.encoder.embed_short(texts) if vector is None else vector[None]
 
         candidates = read_candidates(
             question,
@@ -79,7 +81,10 @@ class LearnedPageRanker:
         scores = self._model.scores(candidates)
         if pages is not None:
             scores = np.where(np.isin(candidates.pages, list(pages)), scores, -np.inf)
-        order = np.argsort(-scores, kind="stable")[:depth]
+        order = np.argsort(-scores, kind="stable")
+        likely = [found.filing for found in candidates.resolution.filings if found.score >= LIKELY]
+        order = show_every_filing(order, candidates.filings, likely)[:depth]
+        scores[order] = np.sort(scores[order])[::-1]  # a page that was moved up takes the score of its place
         reasons = {ranked.filing: ranked.reasons for ranked in candidates.resolution.filings}
         return [
             PageHit(
@@ -96,6 +101,37 @@ class LearnedPageRanker:
         filing = candidates.filings[place]
         parts = page_reasons(candidates.needs, self._library.pages(filing), int(candidates.pages[place]))
         return "; ".join([*parts, *reasons.get(filing, ())[:3]])
+
+
+def show_every_filing(order: np.ndarray, filings: Sequence[str], likely: Sequence[str]) -> np.ndarray:
+    """Bring the best page of each likely filing among the first places, the least likely filing last.
+
+    A year may be told by an annual report and by an earnings release; a reader wants to see both.
+
+    Args:
+        order: candidates, best first; shape (candidates,).
+        filings: filing of each candidate.
+        likely: filings that the question may mean, the likeliest first.
+
+    Returns:
+        The same candidates; those that were not moved keep their order.
+    """
+    ranked = order.tolist()
+    first = ranked[:FIRST_PLACES]
+    shown = {filings[place] for place in first}
+    missing = [filing for filing in likely[: FIRST_PLACES - 1] if filing not in shown]
+    best = [next((place for place in ranked if filings[place] == filing), None) for filing in missing]
+    moved = [place for place in best if place is not None][: FIRST_PLACES - 1]
+    if not moved:
+        return order
+    # The first page stays, and so does the only page of another likely filing.
+    best_shown = {next(p for p in first if filings[p] == filing) for filing in likely if filing in shown}
+    free = [place for place in first[1:] if place not in best_shown]
+    too_many = len(first) + len(moved) - FIRST_PLACES
+    dropped = set(free[-too_many:]) if too_many > 0 else set()
+    kept = [place for place in first if place not in dropped]
+    rest = [place for place in ranked if place not in {*kept, *moved}]
+    return np.array([*kept, *moved, *rest], dtype=order.dtype)
 
 
 def page_reasons(needs: QuestionNeeds, pages: FilingPages, page: int) -> list[str]:

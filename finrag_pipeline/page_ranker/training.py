@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from finrag_pipeline.errors import BenchmarkError
+from finrag_pipeline.errors import LakeError
 from finrag_pipeline.page_ranker import PROFILES_VERSION, RANKER_VERSION
 from finrag_pipeline.page_ranker.candidates import Encode, read_candidates
 from finrag_pipeline.page_ranker.library import PageLibrary
-from finrag_pipeline.page_ranker.model import Example, RankingModel, train_model
+from finrag_pipeline.page_ranker.model import Example, RankingModel, load_model, train_model
 from finrag_pipeline.resolver import RESOLVER_VERSION
 from finrag_pipeline.resolver.resolver import Resolver
+from finrag_pipeline.retrieval.leaks import check_no_leak as check_no_leak
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 
@@ -68,30 +69,6 @@ def training_fingerprint(
     return fingerprint("page_ranker", versions, asked, library.fingerprint(known), seed)
 
 
-def check_no_leak(
-    trained_on: Sequence[str], filings: Sequence[str], tested: Sequence[Question], what: str
-) -> None:
-    """Refuse a model that has seen what it is to be measured on.
-
-    Args:
-        trained_on: identifiers of the questions it was trained on.
-        filings: their gold filings.
-        tested: questions that it will rank.
-        what: the model, for people.
-
-    Raises:
-        BenchmarkError: a question, or a gold filing, is on both sides.
-    """
-    seen, known = set(trained_on), set(filings)
-    questions = sorted({str(question["question_id"]) for question in tested} & seen)
-    documents = sorted({str(question["filing"]) for question in tested} & known)
-    if questions or documents:
-        raise BenchmarkError(
-            f"{what} was trained on what it is measured on: {[*questions[:3], *documents[:3]]}.",
-            "Materialise folds, then page_ranker, again.",
-        )
-
-
 def train_page_ranker(
     questions: Sequence[Question], examples: Sequence[Example], seed: int, wanted: str
 ) -> RankingModel:
@@ -120,3 +97,11 @@ def model_folder(wanted: str) -> tuple[str, ...]:
 def keep_model(model: RankingModel, lake: Lake, wanted: str) -> None:
     """Write a model into the lake."""
     model.save(lake, model_folder(wanted))
+
+
+def is_kept(lake: Lake, wanted: str) -> bool:
+    """Whether the lake holds the model with this fingerprint undamaged."""
+    try:
+        return load_model(lake, model_folder(wanted)) is not None
+    except LakeError:
+        return False

@@ -1,5 +1,6 @@
 """Page ranking: profiles of pages, and the rankers of pages learned from a benchmark's questions."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import dagster as dg
@@ -24,12 +25,22 @@ from finrag_pipeline.orchestration.resources.settings import (
     get_encoder,
     get_toolbox,
 )
-from finrag_pipeline.orchestration.steps import Step, check, column_schema, each_partition, part_step, result
+from finrag_pipeline.orchestration.steps import (
+    Step,
+    check,
+    column_schema,
+    each_partition,
+    part_step,
+    result,
+    result_or_skipped,
+    skipped_step,
+)
 from finrag_pipeline.page_ranker import PROFILES_VERSION, RANKER_VERSION
 from finrag_pipeline.page_ranker.library import PageLibrary
 from finrag_pipeline.page_ranker.profiles import page_profiles as profiles_of
 from finrag_pipeline.page_ranker.training import (
     check_no_leak,
+    is_kept,
     keep_model,
     page_examples,
     train_page_ranker,
@@ -88,6 +99,7 @@ def page_profiles(
     kinds={"python", "lightgbm"},
     owners=OWNERS,
     code_version=RANKER_VERSION,
+    output_required=False,  # without questions outside a fold there is nothing to learn from
     metadata=column_schema("page_ranker"),
     check_specs=[
         dg.AssetCheckSpec(
@@ -100,8 +112,11 @@ def page_profiles(
 )
 def page_ranker(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
-) -> dg.MaterializeResult:
-    """The ranker of pages for a fold, trained on those of the others; ``production`` learns from all."""
+) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+    """The ranker of pages for a fold, trained on those of the others; ``production`` learns from all.
+
+    Where no question is left to learn from, nothing is materialised.
+    """
     store, values = lake.open(), settings.get()
     names = benchmark_filings(store)
     encoder = get_encoder(values, store)
@@ -126,6 +141,13 @@ def page_ranker(
         tested = [row for row in rows if fold_of[row["question_id"]] == left_out]
         learned = [rows[n] for n in chosen]
         wanted = training_fingerprint(learned, library, names, values.seed)
+        partition = {"fold": key}
+        known_part = store.info("page_ranker", partition)
+        if known_part and not (learned and is_kept(store, known_part.fingerprint)):
+            store.remove("page_ranker", partition)  # its model is gone, damaged or of other questions
+        if not learned:
+            problem = "There is no question outside the fold to learn from."
+            return skipped_step(store, "page_ranker", key, problem, context.run.run_id)
 
         def make() -> pa.Table:
             ids = [row["question_id"] for row in learned]
@@ -136,9 +158,9 @@ def page_ranker(
             share = model.importance()
             return pa.table({"feature": list(share), "gain": list(share.values())})
 
-        step = part_step(store, "page_ranker", key, {"fold": key}, wanted, make, context.run.run_id)
+        step = part_step(store, "page_ranker", key, partition, wanted, make, context.run.run_id)
         step.checks = [check("no_leak", True, trained_on=len(learned), tested=len(tested))]
         step.metadata = {"questions": len(learned)}
         return step
 
-    return result(each_partition(context, store, work))
+    yield from result_or_skipped(each_partition(context, store, work), ["no_leak"])

@@ -1,0 +1,80 @@
+"""The command ``train``: what takes long to learn is not part of ``finrag run``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal, Optional
+
+import typer
+
+from finrag_pipeline.commands.console import Json, current_settings, err, out, plain, print_json, print_rows
+from finrag_pipeline.errors import FinragError, UsageError
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.lake import Lake
+
+COLUMNS = ["fold", "policy", "best_epoch", "validation_page_rec", "tested_page_rec"]
+
+
+def train_page_scorer(
+    settings: Settings, folds: Sequence[str] | None, progress: Callable[[str], object]
+) -> list[dict[str, Any]]:
+    """Train the page scorers of folds on the active benchmark; what is fresh is not trained again.
+
+    Args:
+        settings: of the training.
+        folds: ``fold_0`` … and ``production``; all when None.
+        progress: told which fold is next.
+
+    Returns:
+        For each fold and policy the epoch that was kept and its page recall.
+
+    Raises:
+        UsageError: there is no such fold.
+        FinragError: a training failed; those before it are kept.
+    """
+    from finrag_pipeline.commands.instance import open_materialiser
+    from finrag_pipeline.orchestration.partitions import trained_partitions
+
+    known = trained_partitions.get_partition_keys()
+    chosen = list(dict.fromkeys(folds or known))
+    if unknown := [fold for fold in chosen if fold not in known]:
+        raise UsageError(f"There is no fold '{unknown[0]}'.", f"Choose from: {', '.join(known)}.")
+    lake, rows = Lake(settings.lake), []
+    with open_materialiser(settings) as materialiser:
+        for fold in chosen:
+            progress(fold)
+            ended = materialiser.run("train_page_scorer", partition=fold)
+            if not ended.success:
+                raise FinragError(
+                    ended.error or "The training failed.", "See the run in the Dagster UI (make ui)."
+                )
+            if lake.info("page_scorer", {"fold": fold}) is None:
+                continue  # nothing to learn from outside this fold
+            for row in lake.read("page_scorer", {"fold": fold}).to_pylist():
+                if row["chosen"]:
+                    values = (fold, row["policy"], row["epoch"], row["page_rec"], row["tested_page_rec"])
+                    rows.append(dict(zip(COLUMNS, values, strict=True)))
+    return rows
+
+
+def train(
+    model: Annotated[Literal["page_scorer"], typer.Argument(help="What to train.")],
+    folds: Annotated[
+        Optional[list[str]],  # noqa: UP045 - Typer reads this at run time
+        typer.Option(help="Only this fold (fold_0 …, production); may be repeated."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Train a model on the active benchmark, for each fold without its questions, and one for searching.
+
+    A killed training goes on where it was. Hours without a GPU; the settings are FINRAG_PAGE_SCORER__….
+    """
+    rows = train_page_scorer(
+        current_settings(), folds, lambda fold: None if as_json else err.print(plain(f"training {fold} …"))
+    )
+    if as_json:
+        print_json(rows)
+        return
+    shown = [{k: f"{v:.3f}" if isinstance(v, float) else v for k, v in row.items()} for row in rows]
+    print_rows("Page scorers: PageRec@5", COLUMNS, shown)
+    out.print("[dim]Next: finrag run --systems page_scorer[/dim]")

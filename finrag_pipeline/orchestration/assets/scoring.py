@@ -1,0 +1,175 @@
+"""Page scoring: the learned page scorers of the folds, and the one for searching."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finrag_pipeline.evaluation.folds import assign_folds
+from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions, folds
+from finrag_pipeline.orchestration.assets.ranking import page_profiles
+from finrag_pipeline.orchestration.corpora import benchmark_filings
+from finrag_pipeline.orchestration.metadata import picture
+from finrag_pipeline.orchestration.partitions import FOLD_COUNT, PRODUCTION, fold_number, trained_partitions
+from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource
+from finrag_pipeline.orchestration.steps import (
+    Step,
+    check,
+    column_schema,
+    each_partition,
+    part_step,
+    result_or_skipped,
+    skipped_step,
+)
+from finrag_pipeline.page_scorer import SCORER_VERSION
+from finrag_pipeline.page_scorer.ranking import PageScorerRanker
+from finrag_pipeline.page_scorer.recipe import Policy, Recipe
+from finrag_pipeline.page_scorer.texts import pages_fingerprint
+from finrag_pipeline.reporting.training_plot import training_plot
+from finrag_pipeline.schemas import PAGE_SCORER
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.fingerprints import fingerprint
+from finrag_pipeline.storage.lake import Lake
+
+
+@dg.asset(
+    deps=[
+        dg.AssetDep(page_profiles, partition_mapping=dg.AllPartitionMapping()),
+        benchmark_questions,
+        folds,
+    ],
+    partitions_def=trained_partitions,
+    backfill_policy=dg.BackfillPolicy.single_run(),
+    group_name="training",
+    kinds={"python", "pytorch"},
+    owners=OWNERS,
+    code_version=SCORER_VERSION,
+    output_required=False,  # without questions outside a fold there is nothing to learn from
+    metadata=column_schema("page_scorer"),
+    check_specs=[
+        dg.AssetCheckSpec(
+            "no_leak",
+            asset="page_scorer",
+            blocking=True,
+            description="Neither a question nor a gold filing of the fold was trained or validated on.",
+        )
+    ],
+)
+def page_scorer(
+    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
+) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+    """The bi-encoder of a fold, trained on the questions of the others; ``production`` learns from all.
+
+    Trained once per fold and policy of folds; a run that was killed goes on where it was. Where no question
+    is left to learn from, nothing is materialised.
+    """
+    store, values = lake.open(), settings.get()
+    names = benchmark_filings(store)
+    questions = store.read("benchmark_questions")
+    questions = questions.filter(pc.equal(questions["status"], "measured"))
+    rows = questions.to_pylist()
+    policies = values.page_scorer.policies
+    fold_of = {policy: _folds(store, values, questions, policy) for policy in policies}
+
+    def work(key: str) -> Step:
+        left_out = None if key == PRODUCTION else fold_number(key)
+        recipes: dict[Policy, Recipe] = {}
+        tested: dict[Policy, list[dict[str, Any]]] = {}
+        for policy, fold in fold_of.items():
+            learned = [row for row in rows if fold[row["question_id"]] != left_out]
+            tested[policy] = [row for row in rows if fold[row["question_id"]] == left_out]
+            if not learned:
+                problem = "There is no question outside the fold to learn from."
+                return skipped_step(store, "page_scorer", key, problem, context.run.run_id)
+            recipes[policy] = Recipe(store, values, learned, tested[policy], names, policy)
+        made_from = [recipe.fingerprint for recipe in recipes.values()]
+        wanted = fingerprint("page_scorer", SCORER_VERSION, made_from, pages_fingerprint(store, names))
+        partition = {"fold": key}
+        if not all(recipe.kept() for recipe in recipes.values()):
+            store.remove("page_scorer", partition)  # a model is gone or damaged
+
+        def make() -> pa.Table:
+            found = []
+            for policy, recipe in recipes.items():
+                what = f"The page scorer of {key} by {policy}"
+                told = _Log(context, what)
+                card = recipe.trained(what, told)
+                ranker = PageScorerRanker(store, values, recipe.folder, card)
+                found += _rows(policy, recipe, card, ranker.recall(tested[policy], names))
+            return pa.Table.from_pylist(found, PAGE_SCORER)
+
+        step = part_step(store, "page_scorer", key, partition, wanted, make, context.run.run_id)
+        # Of what was found in the lake as well.
+        cards = {
+            policy: recipe.trained(f"The page scorer of {key} by {policy}")
+            for policy, recipe in recipes.items()
+        }
+        counts = ", ".join(f"{len(found)} by {policy}" for policy, found in tested.items())
+        step.checks = [check("no_leak", True, tested=counts)]
+        step.metadata = _figures(store.read("page_scorer", partition).to_pylist(), cards)
+        for policy, card in cards.items():
+            curve = [{**epoch, "chosen": epoch["epoch"] == card["best_epoch"]} for epoch in card["curve"]]
+            step.metadata[f"curves_{policy}"] = picture(
+                training_plot({f"{key} by {policy}": curve}, "png"),
+                f"Loss and page recall, {key} by {policy}",
+            )
+        return step
+
+    yield from result_or_skipped(each_partition(context, store, work), ["no_leak"])
+
+
+class _Log:
+    """Tells the run how far a training is, at every tenth of it."""
+
+    def __init__(self, context: dg.AssetExecutionContext, what: str) -> None:
+        self._context, self._what, self._told = context, what, -1
+
+    def __call__(self, done: int, total: int) -> None:
+        if (tenth := 10 * done // total) > self._told:
+            self._told = tenth
+            self._context.log.info(f"{self._what}: step {done} of {total}")
+
+
+def _folds(store: Lake, values: Settings, questions: pa.Table, policy: Policy) -> dict[str, int]:
+    table = (
+        store.read("folds")
+        if policy == "document"
+        else assign_folds(questions, FOLD_COUNT, values.seed, by="company")
+    )
+    return dict(zip(table["question_id"].to_pylist(), table["fold"].to_pylist(), strict=True))
+
+
+def _rows(policy: Policy, recipe: Recipe, card: dict[str, Any], tested: Any) -> list[dict[str, Any]]:
+    found = []
+    for epoch in card["curve"]:
+        chosen = epoch["epoch"] == card["best_epoch"]
+        measured = tested.page_rec if chosen and tested else None
+        found.append(
+            {
+                "policy": policy,
+                "model": recipe.fingerprint,
+                **epoch,
+                "chosen": chosen,
+                "tested_page_rec": measured,
+            }
+        )
+    return found
+
+
+def _figures(rows: list[dict[str, Any]], cards: Mapping[Policy, dict[str, Any]]) -> dict[str, Any]:
+    figures: dict[str, Any] = {"questions": len(next(iter(cards.values()))["question_ids"])}
+    for row in rows:
+        if row["chosen"]:
+            names = {
+                "best_epoch": "epoch",
+                "validation_page_rec": "page_rec",
+                "tested_page_rec": "tested_page_rec",
+            }
+            figures |= {
+                f"{name}_{row['policy']}": row[column]
+                for name, column in names.items()
+                if row[column] is not None
+            }
+    return figures

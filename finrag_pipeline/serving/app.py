@@ -1,0 +1,180 @@
+"""The FastAPI application: routes, errors as ``{error, remedy}``, OpenAPI and its page."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
+from starlette.exceptions import HTTPException
+
+from finrag_pipeline.errors import FinragError
+from finrag_pipeline.serving.docs_page import docs_page
+from finrag_pipeline.serving.gate import Gate
+from finrag_pipeline.serving.models import (
+    FilingRow,
+    Health,
+    Problem,
+    Readiness,
+    SearchAnswer,
+    SearchQuery,
+    SearchRequest,
+    SystemRow,
+)
+from finrag_pipeline.serving.problems import problem, status_of
+from finrag_pipeline.serving.service import SearchService
+
+_log = logging.getLogger(__name__)
+
+DESCRIPTION = """\
+Finds the pages of financial filings that answer a question: filing, page, snippet, score and the reason.
+The answers are those of `finrag search --json`. Every error is `{"error", "remedy"}`.
+Pages are zero-based; `page_label` is what a reader would say."""
+
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    400: {"model": Problem, "description": "The request cannot be understood, or was sent to another host."},
+    404: {"model": Problem, "description": "There is no such retrieval system or filing."},
+    408: {"model": Problem, "description": "The body of the request did not arrive in time."},
+    413: {"model": Problem, "description": "The body of the request is too long."},
+    422: {"model": Problem, "description": "A value is missing, unknown, of the wrong type or out of range."},
+    500: {"model": Problem, "description": "A defect of the service, which has logged it."},
+    503: {
+        "model": Problem,
+        "description": "Not ready, busy, too slow, or something that the system needs is missing here.",
+    },
+}
+
+
+def _errors(*codes: int) -> dict[int | str, dict[str, Any]]:
+    return {code: _ERRORS[code] for code in sorted({400, 408, 413, 422, 500, *codes})}
+
+
+def create_app(service: SearchService, hosts: Collection[str] | None = None) -> FastAPI:
+    """The application over a service, which it starts and stops.
+
+    Args:
+        service: answers.
+        hosts: names in the Host header that are answered to; any when None.
+    """
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        service.start()
+        yield
+        service.stop()
+
+    app = FastAPI(
+        title="finrag",
+        summary="Search in financial filings.",
+        description=DESCRIPTION,
+        version=version("finrag_pipeline"),
+        lifespan=lifespan,
+        # FastAPI's own pages load their scripts from the network.
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.add_middleware(
+        Gate, body_bytes=service.limits.body_bytes, body_seconds=service.limits.body_seconds, hosts=hosts
+    )
+    _add_error_handlers(app)
+    _add_answers(app, service)
+    _add_states(app, service)
+    _add_page(app)
+    return app
+
+
+def _add_answers(app: FastAPI, service: SearchService) -> None:
+    async def find(asked: SearchRequest) -> dict[str, Any]:
+        return await service.search(asked.question, asked.system, asked.k, asked.filings)
+
+    @app.post("/search", response_model=SearchAnswer, responses=_errors(404, 503), tags=["search"])
+    async def search(asked: SearchRequest) -> dict[str, Any]:
+        """Find the pages that answer a question."""
+        return await find(asked)
+
+    @app.get("/search", response_model=SearchAnswer, responses=_errors(404, 503), tags=["search"])
+    async def search_by_link(asked: Annotated[SearchQuery, Query()]) -> dict[str, Any]:
+        """The same with query parameters, for links; `filings` may be repeated."""
+        return await find(asked)
+
+    @app.get("/systems", response_model=list[SystemRow], responses=_errors(503), tags=["search"])
+    async def systems() -> list[dict[str, str]]:
+        """The retrieval systems, where they come from, and whether they can run here."""
+        return await service.systems()
+
+    @app.get("/filings", response_model=list[FilingRow], responses=_errors(503), tags=["search"])
+    async def filings(
+        failed: Annotated[bool, Query(description="Only filings that could not be read.")] = False,
+    ) -> list[dict[str, Any]]:
+        """The filings of the lake: identity, state, and what is odd about them."""
+        return await service.filings(failed)
+
+
+def _add_states(app: FastAPI, service: SearchService) -> None:
+    @app.get("/health", response_model=Health, responses=_errors(), tags=["state"])
+    async def health() -> Health:
+        """Whether the process is up; it says nothing about the lake."""
+        return Health(status="up", version=app.version)
+
+    @app.get("/ready", response_model=Readiness, responses=_errors(503), tags=["state"])
+    async def ready() -> Readiness:
+        """Whether there is something to search and the models are loaded; 503 with the reason when not."""
+        loaded = service.loaded()
+        return Readiness(
+            ready=True,
+            filings=len(loaded.filings),
+            system=loaded.system,
+            loaded_at=loaded.at,
+            problem=service.problem(),
+        )
+
+
+def _add_page(app: FastAPI) -> None:
+    @app.get("/", include_in_schema=False)
+    async def root() -> RedirectResponse:
+        return RedirectResponse("/docs")
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> HTMLResponse:
+        # The page holds all that it needs and loads nothing.
+        policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+        return HTMLResponse(docs_page(app.openapi()), headers={"Content-Security-Policy": policy})
+
+
+def _add_error_handlers(app: FastAPI) -> None:
+    @app.exception_handler(FinragError)
+    async def told(_: Request, error: FinragError) -> JSONResponse:
+        status = status_of(error)
+        headers = {"Retry-After": "5"} if status == 503 else None
+        return JSONResponse(problem(error.reason, error.remedy), status, headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        found = error.errors()
+        if any(one["type"] == "json_invalid" for one in found):
+            return JSONResponse(problem("The body is not JSON.", "See /docs for an example."), 400)
+        text = "; ".join(f"{_place(one['loc'])}: {one['msg']}" for one in found[:3])
+        return JSONResponse(problem(f"The request is wrong: {text}.", "See /docs for what is allowed."), 422)
+
+    @app.exception_handler(HTTPException)
+    async def refused(request: Request, error: HTTPException) -> JSONResponse:
+        remedy = "See /docs for what there is."
+        reason = f"{str(error.detail).rstrip('.')}: {request.method} {request.url.path}"
+        return JSONResponse(problem(reason, remedy), error.status_code, error.headers)
+
+    @app.exception_handler(Exception)
+    async def defect(_: Request, error: Exception) -> JSONResponse:
+        _log.error("A request failed: %r", error)
+        return JSONResponse(
+            problem("The service failed on this request: a defect.", "See what the service has logged."), 500
+        )
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    """Where in a request something is wrong, without the name of the part of the request."""
+    return ".".join(str(part) for part in location[1:]) or str(location[0])

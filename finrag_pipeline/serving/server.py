@@ -1,0 +1,118 @@
+"""``finrag serve``: the application in a process of its own, until Ctrl-C or SIGTERM."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+
+import uvicorn
+
+from finrag_pipeline.errors import UsageError
+from finrag_pipeline.serving.app import create_app
+from finrag_pipeline.serving.service import SearchService
+from finrag_pipeline.settings import Settings
+
+_HEADER_BYTES = 512 * 1024
+"""Longest request line and headers: a question of the greatest length fits into a link."""
+_GRACE_SECONDS = 5
+
+
+def serve(settings: Settings, host: str, port: int, tell: Callable[[str], object]) -> None:
+    """Answer requests until the process is told to stop.
+
+    Args:
+        settings: settings of the lake.
+        host: address or name to listen on.
+        port: port; any free one when 0.
+        tell: told the address once requests are answered, and when what is searched is loaded or renewed.
+
+    Raises:
+        UsageError: the address is not of this machine, or the port is taken.
+    """
+    listener = listen(host, port)
+    address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
+    service = SearchService(settings, tell=tell)
+    config = uvicorn.Config(
+        create_app(service, own_names(host)),
+        http="h11",  # has a limit on the length of headers
+        h11_max_incomplete_event_size=_HEADER_BYTES,
+        ws="none",
+        lifespan="on",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+    )
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        _Server(config, lambda: tell(address)).run(sockets=[listener])
+    except KeyboardInterrupt:
+        pass  # uvicorn has stopped in good order and passes the signal on
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        listener.close()
+    if not service.at_rest:
+        # A search that still runs cannot be stopped, and the interpreter would wait for its thread. What is
+        # written to the lake is written under another name first: nothing is left half done.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+
+
+class _Server(uvicorn.Server):
+    """Says when it listens."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], object]) -> None:
+        super().__init__(config)
+        self._tell_started = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._tell_started()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens on ``host`` and ``port``.
+
+    Raises:
+        UsageError: the address is not of this machine, or the port is taken.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"'{host}' is no address: {error}.", "Choose another with --host.") from error
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        raise UsageError(
+            f"{host}:{port} cannot be listened on: {error.strerror or error}.",
+            "Choose another address with --host and --port.",
+        ) from error
+    return listener
+
+
+def own_names(host: str) -> set[str] | None:
+    """Host headers that a service on ``host`` answers to; None, any, when it is open to other machines."""
+    own = f"[{host}]" if ":" in host else host
+    return {"localhost", "127.0.0.1", "[::1]", own} if is_loopback(host) else None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach ``host``."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

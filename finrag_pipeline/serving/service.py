@@ -1,0 +1,323 @@
+"""The service behind the routes: one searcher, loaded once, renewed when the lake changes.
+
+Searches run one after another in a thread of their own, because a searcher is not made for several threads:
+what it loads on first use has no lock, and the fast tokenizers of transformers refuse a call while another
+one sets their truncation or padding ("Already borrowed"). The event loop stays free, so that /health answers
+while a search runs. See docs/serving.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol, TypeVar
+
+from finrag_pipeline.commands.results import list_filings
+from finrag_pipeline.commands.search import SearchAnswer, Searcher, list_systems
+from finrag_pipeline.errors import FinragError, UsageError
+from finrag_pipeline.retrieval.chunk_index import searchable_filings
+from finrag_pipeline.retrieval.systems import get_system
+from finrag_pipeline.serving.lake_state import lake_state
+from finrag_pipeline.serving.problems import BusyError, NotFoundError, NotReadyError
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.lake import Lake
+
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+
+_WARM_UP = "revenue"
+"""Searched for once after loading: indexes and models are loaded by the first search."""
+_STOPPING = ("The service is being stopped.", "Start it again: finrag serve.")
+_SHARE_OF_TIME = 0.05
+"""Most of the time that may go into looking at the lake."""
+
+
+class Search(Protocol):
+    """What answers questions; `Searcher` is one."""
+
+    def default_system(self) -> str:
+        """The system that answers when none is named."""
+        ...
+
+    def search(self, question: str, system: str | None, k: int, filings: Sequence[str] = ()) -> SearchAnswer:
+        """The best ``k`` chunks."""
+        ...
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much the service takes on.
+
+    Attributes:
+        seconds: longest time from a request to its answer.
+        waiting: requests at most that wait or run; more are refused at once.
+        body_bytes: longest body of a request.
+        body_seconds: longest time in which a body must arrive.
+        look_every: seconds between two looks at the lake, at least.
+        retry_every: seconds between two tries to load what could not be loaded.
+    """
+
+    seconds: float = 30.0
+    waiting: int = 32
+    body_bytes: int = 512 * 1024
+    body_seconds: float = 10.0
+    look_every: float = 3.0
+    retry_every: float = 30.0
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A searcher, and what it was loaded from.
+
+    Attributes:
+        searcher: answers.
+        state: state of the lake when loading began.
+        filings: what is searched.
+        system: the system that answers when none is named.
+        at: when it was loaded.
+    """
+
+    searcher: Search
+    state: str
+    filings: frozenset[str]
+    system: str
+    at: datetime
+
+
+class SearchService:
+    """Answers requests; `start` and `stop` frame its life.
+
+    Args:
+        settings: settings of the lake.
+        limits: how much it takes on.
+        load: makes a searcher.
+        tell: told in a sentence when it becomes ready, was renewed, or cannot be.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        limits: Limits | None = None,
+        load: Callable[[Settings], Search] = Searcher,
+        tell: Callable[[str], object] = _log.info,
+    ) -> None:
+        self.limits = limits or Limits()
+        self._settings = settings
+        self._lake = Lake(settings.lake)
+        self._load = load
+        self._tell = tell
+        self._loaded: Loaded | None = None
+        self._problem: FinragError | None = NotReadyError(
+            "The models are being loaded.", "Ask again in a few seconds."
+        )
+        self._renewing = threading.Lock()
+        self._tried_state: str | None = None
+        self._tried_at = 0.0
+        self._systems: tuple[str, list[dict[str, str]]] | None = None
+        self._searches = ThreadPoolExecutor(1, "finrag-search")
+        self._lists = ThreadPoolExecutor(1, "finrag-list")
+        self._places = threading.BoundedSemaphore(self.limits.waiting)
+        self._running: set[Future[Any]] = set()
+        self._stopping = threading.Event()
+        self.at_rest = True
+        """Whether none of its threads works; told by `stop`."""
+        # A daemon: loading a large lake must not keep the process from ending.
+        self._watcher = threading.Thread(target=self._watch, name="finrag-watch", daemon=True)
+
+    # -- life ----------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to load; then look at the lake again and again."""
+        self._watcher.start()
+
+    def stop(self, grace: float = 5.0) -> None:
+        """Take on nothing more; waits for what runs, ``grace`` seconds at most."""
+        deadline = time.monotonic() + grace
+        self._stopping.set()
+        for pool in (self._searches, self._lists):
+            pool.shutdown(wait=False, cancel_futures=True)
+        unfinished = wait(list(self._running), timeout=grace).not_done
+        if self._watcher.ident is not None:
+            self._watcher.join(max(0.0, deadline - time.monotonic()))
+        self.at_rest = not unfinished and not self._watcher.is_alive()
+
+    def _watch(self) -> None:
+        seen: str | None = None
+        pause = 0.0
+        while not self._stopping.wait(pause):
+            start = time.monotonic()
+            state = self._look()
+            pause = max(self.limits.look_every, (time.monotonic() - start) / _SHARE_OF_TIME)
+            # A run writes for a while. What is served is renewed once a look finds what the last one found.
+            if state is not None and (state == seen or self._loaded is None):
+                self._renew_if_needed(state)
+            seen = state
+
+    def _look(self) -> str | None:
+        """State of the lake; None when it cannot be told, as while files come and go."""
+        try:
+            return lake_state(self._lake)
+        except OSError:
+            return None
+        except Exception:
+            _log.exception("The lake cannot be looked at.")
+            return None
+
+    def refresh(self) -> bool:
+        """Look at the lake now and load what has changed; True when what is searched was renewed."""
+        state = self._look()
+        return state is not None and self._renew_if_needed(state)
+
+    def _renew_if_needed(self, state: str) -> bool:
+        with self._renewing:
+            if self._loaded is not None and self._loaded.state == state:
+                return False
+            waited = time.monotonic() - self._tried_at
+            if state == self._tried_state and waited < self.limits.retry_every:
+                return False
+            self._tried_state, self._tried_at = state, time.monotonic()
+            try:
+                searcher = self._load(self._settings)
+                searcher.search(_WARM_UP, None, 1)
+                filings = frozenset(searchable_filings(self._lake))
+                loaded = Loaded(searcher, state, filings, searcher.default_system(), datetime.now(UTC))
+            except FinragError as error:
+                self._cannot_load(error)
+                return False
+            except Exception:
+                # As when a part is replaced while it is read. The next look tries again.
+                _log.exception("The lake could not be loaded.")
+                self._cannot_load(
+                    NotReadyError(
+                        "The models or the index could not be loaded.", "See what the service has logged."
+                    )
+                )
+                return False
+            self._loaded, self._problem = loaded, None
+            self._tell(f"Ready: {len(filings):,} filings, searched with {loaded.system}.")
+            return True
+
+    def _cannot_load(self, error: FinragError) -> None:
+        if str(error) != str(self._problem):
+            kept = "" if self._loaded is None else "The state before is searched still. "
+            self._tell(f"{'Not ready' if self._loaded is None else 'Not renewed'}: {kept}{error}")
+        self._problem = error
+
+    # -- answers -------------------------------------------------------------------------------
+
+    def loaded(self) -> Loaded:
+        """What is searched.
+
+        Raises:
+            NotReadyError: nothing can be searched, and why.
+        """
+        if self._loaded is not None:
+            return self._loaded
+        error = self._problem
+        assert error is not None
+        raise NotReadyError(error.reason, error.remedy)
+
+    def problem(self) -> str | None:
+        """Why the newest state of the lake could not be loaded, if it could not."""
+        return None if self._problem is None else str(self._problem)
+
+    async def search(
+        self, question: str, system: str | None, k: int, filings: Sequence[str]
+    ) -> dict[str, Any]:
+        """The answer of ``finrag search --json``.
+
+        Raises:
+            NotFoundError: there is no such system or filing.
+            UsageError: the question cannot be searched for.
+            BusyError: too many requests wait, or the search took too long.
+            FinragError: something that the system needs is missing.
+        """
+        loaded = self.loaded()
+        return await self._run(self._searches, lambda: self._search(loaded, question, system, k, filings))
+
+    def _search(
+        self, loaded: Loaded, question: str, system: str | None, k: int, filings: Sequence[str]
+    ) -> dict[str, Any]:
+        self._require(loaded, system, filings)
+        try:
+            return loaded.searcher.search(question, system, k, filings).as_json()
+        except FinragError:
+            raise
+        except Exception as error:
+            if self._look() == loaded.state:
+                raise
+            # Between two looks: what the searcher has in memory is no longer what the index holds.
+            _log.warning("A search failed while the lake was changed: %r", error)
+            raise BusyError("The lake is being changed.", "Ask again in a few seconds.") from error
+
+    def _require(self, loaded: Loaded, system: str | None, filings: Sequence[str]) -> None:
+        if system is not None:
+            try:
+                get_system(system)
+            except UsageError as error:
+                raise NotFoundError(error.reason, "List them: /systems.") from error
+        for filing in filings:
+            if filing not in loaded.filings:
+                raise NotFoundError(f"No filing '{filing}' is searched here.", "List them: /filings.")
+
+    async def systems(self) -> list[dict[str, str]]:
+        """The rows of ``finrag systems --json``, kept while the lake stays as it is.
+
+        Raises:
+            BusyError: it took too long.
+            FinragError: the lake is damaged.
+        """
+        return await self._run(self._lists, self._list_systems)
+
+    def _list_systems(self) -> list[dict[str, str]]:
+        state = self._look()
+        if self._systems is None or state is None or self._systems[0] != state:
+            self._systems = (state or "", list_systems(self._settings))
+        return self._systems[1]
+
+    async def filings(self, failed: bool) -> list[dict[str, Any]]:
+        """The rows of ``finrag filings --json``.
+
+        Raises:
+            BusyError: it took too long.
+            FinragError: the lake is damaged.
+        """
+        return await self._run(self._lists, lambda: list_filings(self._lake, failed))
+
+    async def _run(self, pool: ThreadPoolExecutor, work: Callable[[], _T]) -> _T:
+        """Run ``work`` in ``pool``, within the limits."""
+        if self._stopping.is_set():
+            raise NotReadyError(*_STOPPING)
+        if not self._places.acquire(blocking=False):
+            raise BusyError(
+                f"{self.limits.waiting} requests are waiting already.", "Ask again in a few seconds."
+            )
+        try:
+            future = pool.submit(work)
+        except RuntimeError:  # stopped meanwhile
+            self._places.release()
+            raise NotReadyError(*_STOPPING) from None
+        self._running.add(future)
+        future.add_done_callback(self._done)
+        try:
+            # One that has not begun is withdrawn when its time is over; one that runs cannot be stopped.
+            return await asyncio.wait_for(asyncio.wrap_future(future), self.limits.seconds)
+        except TimeoutError:
+            raise BusyError(
+                f"No answer within {self.limits.seconds:g} seconds.",
+                "Ask again later, or choose a faster system: /systems.",
+            ) from None
+        except asyncio.CancelledError:
+            if future.cancelled() and self._stopping.is_set():
+                raise NotReadyError(*_STOPPING) from None
+            raise
+
+    def _done(self, future: Future[Any]) -> None:
+        self._running.discard(future)
+        self._places.release()

@@ -1,0 +1,264 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from finrag_pipeline import cli
+from finrag_pipeline.commands.evaluate import MEASURED, Evaluation, evaluate
+from finrag_pipeline.commands.search import Searcher
+from finrag_pipeline.errors import BenchmarkError, UsageError
+from finrag_pipeline.sample.generate import write_sample
+from finrag_pipeline.settings import Settings, get_settings
+from finrag_pipeline_tests import small_filings
+from finrag_pipeline_tests.console import finrag as finrag_process
+from finrag_pipeline_tests.indexed_lake import IndexedLake
+from finrag_pipeline_tests.profiled_lake import COMPANIES, copied, shared_profiled_lake, train
+from finrag_pipeline_tests.shared_run import sample_lake
+
+KEYS = ["questions", "problems", "not_run", "metrics", "per_question", "seconds"]
+METRIC_KEYS = ["system", "slice", "slice_value", "metric", "k", "mean", "low", "high", "n"]
+
+
+@pytest.fixture(scope="module")
+def lake(indexed: IndexedLake, tmp_path_factory: pytest.TempPathFactory) -> IndexedLake:
+    """A profiled lake with a production ranker."""
+    profiled = shared_profiled_lake(indexed, tmp_path_factory)
+    found = copied(profiled, tmp_path_factory.mktemp("evaluated"))
+    train(found, found.questions, "production")
+    return found
+
+
+def asked(lake: IndexedLake, number: int, page: int = 1, **changes: Any) -> dict[str, Any]:
+    """A question in FinanceBench's fields on one of the filings of the lake."""
+    filing = lake.filings[number % len(lake.filings)]
+    company = COMPANIES[number % len(lake.filings)]
+    return small_filings.question(
+        number, filing, page, company, question=f"What was the goodwill of {company}?", **changes
+    )
+
+
+def state(lake: IndexedLake) -> dict[str, tuple[int, int]]:
+    """Every file of the lake, with size and time of change."""
+    root = Path(lake.lake.root)
+    return {
+        str(path.relative_to(root)): (path.stat().st_size, path.stat().st_mtime_ns)
+        for path in root.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def done(lake: IndexedLake, tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
+    path = tmp_path_factory.mktemp("asked") / "asked.jsonl"
+    small_filings.write_lines(path, [asked(lake, n) for n in range(4)])
+    return evaluate(lake.settings, path, ["finrag", "bm25", "page_scorer"])
+
+
+class TestScores:
+    def test_systems_are_scored_and_the_others_say_why_not(self, done: Evaluation) -> None:
+        assert done.questions == 4 and done.problems == []
+        assert list(done.not_run) == ["page_scorer"] and "was trained" in done.not_run["page_scorer"]
+        assert {row["system"] for row in done.metrics} == {"finrag", "bm25"}
+        assert {(row["metric"], row["k"]) for row in done.metrics} == set(MEASURED)
+        assert {row["slice"] for row in done.metrics} >= {"all", "question_type", "company", "source"}
+        for row in done.metrics:
+            assert list(row) == METRIC_KEYS
+            assert 0 <= row["mean"] <= 1 and row["n"] in (1, 2, 4)
+
+    def test_the_ranker_finds_the_page_that_it_reads_the_needs_of(self, done: Evaluation) -> None:
+        found = {
+            (row["metric"], row["k"]): row["mean"]
+            for row in done.metrics
+            if row["system"] == "finrag" and row["slice"] == "all"
+        }
+        # Filings of five pages: all of the right one are among the first five.
+        assert found["doc_rec", 5] == found["page_rec", 5] == 1.0
+
+    def test_every_question_of_every_system(self, done: Evaluation, lake: IndexedLake) -> None:
+        rows = {(row["system"], row["question_id"]): row for row in done.per_question}
+        assert len(rows) == len(done.per_question) == 8
+        for number in range(4):
+            row = rows["finrag", f"small_{number:03d}"]
+            assert list(row) == ["system", "question_id", "page_rec_5", "doc_rec_5", "pages"]
+            assert len(row["pages"]) == 5
+            assert f"{lake.filings[number]} p. 2" in row["pages"], "people count from one"
+            assert (row["page_rec_5"], row["doc_rec_5"]) == (1.0, 1.0)
+
+    def test_progress(self, lake: IndexedLake, tmp_path: Path) -> None:
+        path = small_filings.write_lines(tmp_path / "asked.jsonl", [asked(lake, 0)])
+        steps: list[tuple[str, int, int]] = []
+        evaluate(lake.settings, path, ["bm25"], lambda *step: steps.append(step))
+        assert steps == [("bm25", 0, 1), ("", 1, 1)]
+
+    def test_what_is_in_the_file_does_not_change_the_ranking(self, lake: IndexedLake, tmp_path: Path) -> None:
+        """Gold pages and answers reach the metrics alone."""
+        pages = []
+        for page in (1, 3):
+            path = small_filings.write_lines(tmp_path / f"{page}.jsonl", [asked(lake, 0, page)])
+            pages.append(
+                [row["pages"] for row in evaluate(lake.settings, path, ["finrag", "bm25"]).per_question]
+            )
+        assert pages[0] == pages[1]
+        answer = Searcher(lake.settings).search(asked(lake, 0)["question"], "finrag", 5)
+        assert pages[0][0] == [f"{row['filing']} p. {row['page_label']}" for row in answer.results]
+
+    def test_nothing_is_trained_and_no_result_is_kept(self, lake: IndexedLake, tmp_path: Path) -> None:
+        path = small_filings.write_lines(tmp_path / "asked.jsonl", [asked(lake, n) for n in range(3)])
+        evaluate(lake.settings, path, ["finrag", "dense", "bm25"])
+        before = state(lake)
+        evaluate(lake.settings, path, ["finrag", "dense", "bm25"])
+        assert state(lake) == before
+
+
+class TestFaultyFiles:
+    def test_unknown_filings_and_broken_lines_are_told_and_the_rest_is_scored(
+        self, lake: IndexedLake, tmp_path: Path
+    ) -> None:
+        unknown = small_filings.question(1, "NOBODY_2021_10K", 1)
+        beyond = asked(lake, 2, page=99)
+        path = small_filings.write_lines(
+            tmp_path / "asked.jsonl", [asked(lake, 0), "{broken", unknown, beyond]
+        )
+        done = evaluate(lake.settings, path, ["bm25"])
+        assert done.questions == 1
+        assert [row["question_id"] for row in done.per_question] == ["small_000"]
+        told = "\n".join(done.problems)
+        assert "NOBODY_2021_10K" in told and "99" in told
+        assert len(done.problems) == 3
+        assert sum("line 2" in problem for problem in done.problems) == 1
+
+    @pytest.mark.parametrize("lines", [["{broken"], [], [small_filings.question(1, "NOBODY_2021_10K", 1)]])
+    def test_nothing_that_can_be_measured(self, lake: IndexedLake, tmp_path: Path, lines: list[Any]) -> None:
+        path = small_filings.write_lines(tmp_path / "asked.jsonl", lines)
+        with pytest.raises(BenchmarkError) as caught:
+            evaluate(lake.settings, path, ["bm25"])
+        assert caught.value.reason and caught.value.remedy
+
+    def test_no_such_file(self, lake: IndexedLake, tmp_path: Path) -> None:
+        with pytest.raises(BenchmarkError, match=r"absent\.jsonl"):
+            evaluate(lake.settings, tmp_path / "absent.jsonl", ["bm25"])
+
+    def test_no_such_system(self, lake: IndexedLake, tmp_path: Path) -> None:
+        path = small_filings.write_lines(tmp_path / "asked.jsonl", [asked(lake, 0)])
+        with pytest.raises(UsageError, match="bm42"):
+            evaluate(lake.settings, path, ["bm25", "bm42"])
+
+    def test_an_empty_lake(self, settings: Settings, tmp_path: Path, lake: IndexedLake) -> None:
+        path = small_filings.write_lines(tmp_path / "asked.jsonl", [asked(lake, 0)])
+        with pytest.raises(BenchmarkError, match=r"No question of asked\.jsonl can be measured") as caught:
+            evaluate(settings, path, ["bm25"])
+        assert "finrag ingest" in caught.value.remedy
+
+
+class TestWhereNothingWasTrained:
+    def test_only_what_needs_no_training_is_scored(
+        self, indexed: IndexedLake, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+    ) -> None:
+        profiled = shared_profiled_lake(indexed, tmp_path_factory)
+        path = small_filings.write_lines(tmp_path / "asked.jsonl", [asked(profiled, 0)])
+        done = evaluate(profiled.settings, path, ["finrag", "bm25"])
+        assert "page ranker" in done.not_run["finrag"]
+        assert {row["system"] for row in done.per_question} == {"bm25"}
+        assert evaluate(profiled.settings, path, ["finrag"]).metrics == []
+
+
+Finrag = Callable[..., tuple[int, str, str]]
+
+
+class TestCommandLine:
+    @pytest.fixture
+    def finrag(
+        self, lake: IndexedLake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> Iterator[Finrag]:
+        for name, value in {
+            "FINRAG_LAKE": lake.settings.lake,
+            "FINRAG_ENCODER__NAME": lake.settings.encoder.name,
+            "FINRAG_ENCODER__BACKEND": "torch",
+            "FINRAG_CHUNKS__TOKENS": str(lake.settings.chunks.tokens),
+            "FINRAG_CHUNKS__OVERLAP": str(lake.settings.chunks.overlap),
+        }.items():
+            monkeypatch.setenv(name, value)
+        get_settings.cache_clear()
+
+        def run(*arguments: str | Path) -> tuple[int, str, str]:
+            monkeypatch.setattr("sys.argv", ["finrag", *map(str, arguments)])
+            with pytest.raises(SystemExit) as ended:
+                cli.main()
+            printed = capsys.readouterr()
+            return int(ended.value.code or 0), printed.out, printed.err
+
+        yield run
+        get_settings.cache_clear()
+
+    @pytest.fixture
+    def path(self, lake: IndexedLake, tmp_path: Path) -> Path:
+        return small_filings.write_lines(tmp_path / "asked.jsonl", [asked(lake, 0), "{broken"])
+
+    def test_the_json(self, finrag: Finrag, path: Path) -> None:
+        code, out, err = finrag(
+            "evaluate", "--questions", path, "--systems", "finrag", "--systems", "hyde", "--json"
+        )
+        assert (code, err) == (0, "")
+        answer = json.loads(out)
+        assert list(answer) == KEYS
+        assert answer["questions"] == 1 and len(answer["problems"]) == 1
+        assert list(answer["not_run"]) == ["hyde"]
+        assert list(answer["metrics"][0]) == METRIC_KEYS
+        assert answer["per_question"][0]["system"] == "finrag"
+        assert isinstance(answer["seconds"], float)
+
+    def test_for_people(self, finrag: Finrag, path: Path) -> None:
+        code, out, err = finrag("evaluate", "--questions", path, "--systems", "finrag", "--systems", "hyde")
+        assert code == 0
+        assert "page_rec@5" in out and "1.000" in out and "1 questions" in out
+        assert "line 2" in err and "hyde was not run" in err
+
+    @pytest.mark.parametrize(
+        ("name", "system", "code"), [("absent.jsonl", "bm25", 1), ("asked.jsonl", "bm42", 2)]
+    )
+    def test_errors_are_one_line_of_json(
+        self, finrag: Finrag, path: Path, name: str, system: str, code: int
+    ) -> None:
+        found, out, err = finrag("evaluate", "--questions", path.parent / name, "--systems", system, "--json")
+        assert (found, out) == (code, "")
+        told = json.loads(err)
+        assert told["error"] and told["remedy"]
+
+
+@pytest.mark.slow
+class TestSample:
+    """The lake after ``finrag run`` on the sample."""
+
+    def test_the_benchmarks_own_questions_with_the_production_models(
+        self,
+        pytestconfig: pytest.Config,
+        tmp_path_factory: pytest.TempPathFactory,
+        tmp_path: Path,
+        indexed: IndexedLake,
+    ) -> None:
+        root, run = sample_lake(pytestconfig, tmp_path_factory)
+        assert run.code == 0, run.err
+        questions = write_sample(tmp_path / "sample") / "questions.jsonl"
+
+        def models() -> dict[str, tuple[int, int]]:
+            kept = ("models/page_ranker/", "parquet/", "benchmarks/")
+            found = state(replace(indexed, lake=type(indexed.lake)(root)))
+            return {name: value for name, value in found.items() if name.startswith(kept)}
+
+        before = models()
+        assert any(name.startswith("models/page_ranker/") for name in before)
+        done = finrag_process(root, "evaluate", "--questions", questions, "--systems", "finrag", "--json")
+        assert done.code == 0, done.err
+        assert models() == before, "nothing is trained, and nothing is measured again"
+        answer = done.json()
+        assert answer["problems"] == [] and answer["not_run"] == {}
+        lines = questions.read_text(encoding="utf-8").splitlines()
+        assert answer["questions"] == len(lines) == len(answer["per_question"])
+        found = {(row["metric"], row["k"]): row["mean"] for row in answer["metrics"] if row["slice"] == "all"}
+        # It has seen these questions: what it says of them is no measurement, but it must have learned them.
+        assert found["doc_rec", 5] >= 0.9 and found["page_rec", 5] >= 0.8

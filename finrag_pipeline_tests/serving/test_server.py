@@ -1,0 +1,138 @@
+"""``finrag serve`` as a process on loopback: it says where it is, answers, and ends when told."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+import httpx
+import pytest
+
+from finrag_pipeline.errors import UsageError
+from finrag_pipeline.serving.server import is_loopback, listen
+from finrag_pipeline_tests.console import finish, finrag, start
+from finrag_pipeline_tests.indexed_lake import IndexedLake
+
+
+def variables(indexed: IndexedLake) -> dict[str, str]:
+    return {
+        "FINRAG_ENCODER__NAME": indexed.settings.encoder.name,
+        "FINRAG_ENCODER__BACKEND": "torch",
+        "FINRAG_CHUNKS__TOKENS": str(indexed.settings.chunks.tokens),
+        "FINRAG_CHUNKS__OVERLAP": str(indexed.settings.chunks.overlap),
+    }
+
+
+@pytest.fixture
+def process(indexed: IndexedLake) -> Iterator[subprocess.Popen[str]]:
+    started = start(Path(indexed.settings.lake), "serve", "--port", "0", **variables(indexed))
+    yield started
+    if started.poll() is None:
+        started.kill()
+        started.communicate()
+
+
+def address_of(process: subprocess.Popen[str]) -> str:
+    """What the process says first."""
+    assert process.stdout is not None
+    line = process.stdout.readline().strip()
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+", line), (line, process.poll())
+    return line
+
+
+def status_of_longest_link(address: str) -> int:
+    """Status of a question of the greatest length in a link; httpx refuses to send links that long."""
+    host = urlsplit(address).netloc
+    with closing(HTTPConnection(host, timeout=60)) as connection:
+        connection.request(
+            "GET", "/search?" + urlencode({"question": "\N{MONEY BAG}" * 20_000, "system": "bm25"})
+        )
+        return connection.getresponse().status
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stopped_by", [signal.SIGTERM, signal.SIGINT])
+def test_from_start_to_stop(
+    process: subprocess.Popen[str], indexed: IndexedLake, stopped_by: signal.Signals
+) -> None:
+    address = address_of(process)
+    with httpx.Client(base_url=address, trust_env=False, timeout=60) as client:
+        assert client.get("/health").json()["status"] == "up"
+        if stopped_by == signal.SIGTERM:
+            while client.get("/ready").status_code == 503:
+                assert process.poll() is None
+                time.sleep(0.1)
+            answer = client.post("/search", json={"question": "net revenue", "k": 2})
+            assert len(answer.json()["results"]) == 2
+            assert status_of_longest_link(address) == 200
+            assert client.post("/search", content=b" " * 600_000).status_code == 413
+            assert client.get("/health", headers={"Host": "rebound.example.com"}).status_code == 400
+        # Else it is stopped while the models are being loaded.
+        process.send_signal(stopped_by)
+        done = finish(process, 60)
+    assert done.code == 0
+    assert done.err == ""
+    if stopped_by == signal.SIGTERM:
+        assert done.out == f"Ready: {len(indexed.filings)} filings, searched with dense.\n"
+
+
+@pytest.mark.slow
+def test_a_taken_port_is_an_error_with_a_remedy(indexed: IndexedLake) -> None:
+    with closing(listen("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = finrag(Path(indexed.settings.lake), "serve", "--port", port, **variables(indexed))
+    assert done.code == 2
+    assert done.err.startswith(f"error: 127.0.0.1:{port} cannot be listened on: Address already in use.")
+
+
+class TestListen:
+    def test_any_free_port(self) -> None:
+        with closing(listen("localhost", 0)) as one, closing(listen("127.0.0.1", 0)) as other:
+            assert one.getsockname()[1] != other.getsockname()[1] != 0
+
+    @pytest.mark.parametrize("host", ["192.0.2.1", "not a host", "a..b", "x" * 300])
+    def test_no_address_of_this_machine(self, host: str) -> None:
+        with pytest.raises(UsageError) as caught:
+            listen(host, 0)
+        assert "--host" in caught.value.remedy
+
+    def test_a_taken_port(self) -> None:
+        with (
+            closing(listen("127.0.0.1", 0)) as taken,
+            pytest.raises(UsageError, match="cannot be listened on"),
+        ):
+            listen("127.0.0.1", taken.getsockname()[1])
+
+    @pytest.mark.parametrize(
+        ("host", "own"),
+        [
+            ("127.0.0.1", True),
+            ("127.9.9.9", True),
+            ("::1", True),
+            ("localhost", True),
+            ("0.0.0.0", False),
+            ("::", False),
+            ("192.0.2.1", False),
+            ("localhost.example.com", False),
+        ],
+    )
+    def test_what_only_this_machine_reaches(self, host: str, own: bool) -> None:
+        assert is_loopback(host) is own
+
+    def test_ipv6(self) -> None:
+        if not socket.has_ipv6:
+            pytest.skip("no IPv6 here")
+        try:
+            listener = listen("::1", 0)
+        except UsageError:
+            pytest.skip("no IPv6 here")
+        with closing(listener):
+            assert listener.family == socket.AF_INET6
