@@ -183,6 +183,12 @@ class PageScorerSettings(BaseModel):
     validation_share: float = Field(
         0.15, gt=0, lt=0.5, description="Share of the training questions that decides when it stops."
     )
+    validation_pages: int | None = Field(
+        None,
+        ge=1,
+        description="Pages of each validation filing that gold pages are found among, drawn by the seed; "
+        "all when None. Fewer save time without a GPU.",
+    )
     patience: int = Field(5, ge=1, description="Epochs without a better page recall before it stops.")
     policies: tuple[Literal["document", "company"], ...] = Field(
         ("document",),

@@ -1,0 +1,145 @@
+"""The model of a page scorer: the base it starts from, and the trained one in the lake with its card."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from finrag_pipeline.embedding.model_files import encoder_fingerprint, model_folder
+from finrag_pipeline.errors import LakeError, ModelError
+from finrag_pipeline.settings import EncoderSettings, Settings
+from finrag_pipeline.storage.fingerprints import file_sha256
+from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.torch_models import (
+    first_line,
+    quiet_libraries,
+    read_config,
+    torch_device,
+    usable_length,
+)
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+CARD = "card.json"
+WEIGHTS = "model.safetensors"
+
+
+def base_encoder(settings: Settings) -> EncoderSettings:
+    """The model that training starts from, as the settings of an encoder."""
+    scorer = settings.page_scorer
+    if scorer.base is None:
+        return settings.encoder
+    return settings.encoder.model_copy(update={"name": scorer.base, "revision": scorer.revision})
+
+
+def base_length(settings: Settings) -> int:
+    """Tokens of a text that a model trained from the base reads, special tokens included.
+
+    Raises:
+        ModelError: the base is not to be had.
+    """
+    base = base_encoder(settings)
+    config = read_config(model_folder(base.name, base.revision))
+    return usable_length(config, settings.page_scorer.max_tokens)
+
+
+def base_fingerprint(settings: Settings) -> str:
+    """Weights and tokenizer of the base."""
+    # Training reads the weights themselves, whatever arithmetic the encoder runs at.
+    return encoder_fingerprint(base_encoder(settings).model_copy(update={"precision": "fp32"}))
+
+
+def load_model(folder: Path, length: int) -> SentenceTransformer:
+    """A sentence-transformers model for training, on a GPU where there is one.
+
+    Args:
+        folder: of the model; only safetensors are read and no code in it is run.
+        length: longest input in tokens.
+
+    Raises:
+        ModelError: it cannot be loaded.
+    """
+    encoder_fingerprint(EncoderSettings(name=str(folder)))  # raises where weights are pickles only
+    quiet_libraries()
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        model = SentenceTransformer(
+            str(folder),
+            device=torch_device(),
+            trust_remote_code=False,
+            model_kwargs={"use_safetensors": True},
+        )
+    except Exception as error:
+        raise ModelError(
+            f"The model in {folder} cannot be loaded: {first_line(error)}.", "Download it again."
+        ) from error
+    model.max_seq_length = length
+    return model
+
+
+def save_scorer(
+    model: SentenceTransformer, lake: Lake, folder: tuple[str, ...], card: dict[str, Any]
+) -> None:
+    """Keep a trained model in the lake as safetensors with a card; the card is written last.
+
+    A folder without a card counts for nothing, so that a killed run leaves no half model behind.
+
+    Args:
+        model: trained.
+        lake: the lake.
+        folder: in the lake.
+        card: what it was trained on and how; the hash of its weights is added.
+    """
+    if lake.fs.exists(lake.path(*folder, CARD)):
+        lake.fs.rm(lake.path(*folder, CARD))
+    with tempfile.TemporaryDirectory() as temporary:
+        model.save_pretrained(temporary, create_model_card=False)
+        files = sorted(path for path in Path(temporary).rglob("*") if path.is_file())
+        for path in files:
+            lake.write_bytes(lake.path(*folder, *path.relative_to(temporary).parts), path.read_bytes())
+        weights = file_sha256(Path(temporary) / WEIGHTS)
+    lake.write_json(
+        lake.path(*folder, CARD),
+        {**card, "weights_sha256": weights, "files": [p.relative_to(temporary).as_posix() for p in files]},
+    )
+
+
+def load_card(lake: Lake, folder: tuple[str, ...]) -> dict[str, Any] | None:
+    """The card of a trained model; None when there is none.
+
+    Raises:
+        LakeError: it is damaged, or files that it names are missing.
+    """
+    raw = lake.read_bytes(lake.path(*folder, CARD))
+    if raw is None:
+        return None
+    where = "/".join(folder)
+    try:
+        card = json.loads(raw)
+        files = card["files"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise LakeError(
+            f"The card of {where} is damaged: {error}.", "Materialise page_scorer again."
+        ) from error
+    missing = [name for name in files if not lake.fs.exists(lake.path(*folder, *name.split("/")))]
+    if missing:
+        raise LakeError(f"{where} lacks {missing[0]}.", "Materialise page_scorer again.")
+    return dict(card)
+
+
+def local_folder(lake: Lake, folder: tuple[str, ...], card: dict[str, Any]) -> Path:
+    """Folder of this machine with the files of a trained model; a copy where the lake is elsewhere."""
+    if lake.is_local:
+        return lake.local_path(*folder)
+    copy = Path.home() / ".cache" / "finrag" / "page_scorer" / str(card["weights_sha256"])
+    for name in card["files"]:
+        target = copy / name
+        if not target.is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            lake.fs.get_file(lake.path(*folder, *name.split("/")), f"{target}.tmp")
+            Path(f"{target}.tmp").replace(target)
+    return copy

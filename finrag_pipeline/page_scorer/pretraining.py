@@ -1,0 +1,116 @@
+"""Pre-training on clean rows of other data: one model, from which the page scorers of all folds start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from finrag_pipeline.embedding.model_files import model_folder
+from finrag_pipeline.page_scorer import SCORER_VERSION
+from finrag_pipeline.page_scorer.cards import deciding, training_card
+from finrag_pipeline.page_scorer.clean_rows import CleanRows, clean_pairs, read_clean_rows
+from finrag_pipeline.page_scorer.model import (
+    base_encoder,
+    base_fingerprint,
+    base_length,
+    load_card,
+    load_model,
+    local_folder,
+    save_scorer,
+)
+from finrag_pipeline.page_scorer.pairs import Pair, split_inner
+from finrag_pipeline.page_scorer.texts import PageTexts, Pieces
+from finrag_pipeline.page_scorer.training import Checkpoints, Progress, fit
+from finrag_pipeline.page_scorer.validation import Validation
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.fingerprints import file_sha256, fingerprint
+from finrag_pipeline.storage.lake import Lake
+
+VALIDATION_QUESTIONS = 300
+"""Questions, about, on which the pre-training is validated."""
+
+
+def pretrained_folder(name: str) -> tuple[str, ...]:
+    """Folder in the lake of the pre-trained model with this fingerprint."""
+    return ("models", "page_scorer_pretraining", name)
+
+
+def pretraining_fingerprint(settings: Settings) -> str:
+    """What the pre-trained model is made from: base, files of the clean rows, settings and seed."""
+    scorer = settings.page_scorer
+    folder = Path(scorer.pretraining or "")
+    files = sorted(path for name in ("finqa", "tatqa", "lofin") for path in (folder / name).glob("*.jsonl*"))
+    return fingerprint(
+        "page_scorer_pretraining",
+        SCORER_VERSION,
+        base_fingerprint(settings),
+        base_length(settings),
+        deciding(scorer),
+        scorer.pretraining_epochs,
+        [(path.name, file_sha256(path)) for path in files],
+        settings.seed,
+    )
+
+
+def pretrained_start(lake: Lake, settings: Settings, progress: Progress | None = None) -> Path:
+    """Folder of the model that training starts from: the base, or what it has learned from clean rows.
+
+    Raises:
+        BenchmarkError: the clean rows cannot be read.
+        ModelError: the base is not to be had.
+    """
+    base, scorer = base_encoder(settings), settings.page_scorer
+    start = model_folder(base.name, base.revision)
+    if scorer.pretraining is None:
+        return start
+    name = pretraining_fingerprint(settings)
+    folder = pretrained_folder(name)
+    card = load_card(lake, folder)
+    if card is None:
+        clean = read_clean_rows(Path(scorer.pretraining))
+        texts = PageTexts(lake, scorer, base, base_length(settings))
+        pairs, validation = split_clean(clean, texts, min(1, len(scorer.negatives)), settings.seed)
+        model = load_model(start, base_length(settings))
+        checkpoints = Checkpoints(lake, name, scorer.checkpoint_seconds)
+        epochs = scorer.pretraining_epochs
+        done = fit(model, pairs, validation, scorer, settings.seed, epochs, checkpoints, progress)
+        told = training_card(settings, name, pairs, done, str(model.device.type))
+        save_scorer(
+            model, lake, folder, {**told, "skipped": dict(clean.skipped), "questions": len(clean.rows)}
+        )
+        checkpoints.clear()
+        card = load_card(lake, folder)
+        assert card is not None, "its card was just written"
+    return local_folder(lake, folder, card)
+
+
+def split_clean(
+    clean: CleanRows, texts: PageTexts, negatives: int, seed: int
+) -> tuple[list[Pair], Validation | None]:
+    """Pairs to learn from, and questions of other filings that choose the best epoch.
+
+    Args:
+        clean: what was read.
+        texts: cuts pages.
+        negatives: hard negatives of each pair.
+        seed: of the split.
+    """
+    share = min(0.1, VALIDATION_QUESTIONS / len(clean.rows))
+    rows = [{"filing": row.filing} for row in clean.rows]
+    held = {str(row["filing"]) for row in split_inner(rows, share, seed)[1]}
+    of_filing: dict[str, list[str]] = {}
+    for page, filing in clean.filing_of.items():
+        of_filing.setdefault(filing, []).append(page)
+    pages: dict[str, list[Pieces]] = {
+        filing: [texts.pieces(clean.pages[page]) for page in of_filing[filing]] for filing in sorted(held)
+    }
+    questions = [
+        {
+            "question": row.question,
+            "filing": row.filing,
+            "gold_pages": [of_filing[row.filing].index(row.page_id)],
+        }
+        for row in clean.rows
+        if row.filing in held
+    ]
+    learned = clean_pairs(clean.without(held), texts, negatives, seed)
+    return learned, Validation(questions, pages) if questions else None

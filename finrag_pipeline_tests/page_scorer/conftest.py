@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from finrag_pipeline.settings import EncoderSettings, PageScorerSettings, Settings
+from finrag_pipeline.storage.lake import Lake
+
+
+@pytest.fixture
+def scorer_settings(lake: Lake, tiny_encoder_settings: EncoderSettings) -> Settings:
+    """Settings under which the tiny encoder learns within a few steps."""
+    scorer = PageScorerSettings(
+        batch_size=4, epochs=3, learning_rate=5e-3, negatives=("filing",), checkpoint_seconds=0
+    )
+    return Settings(lake=lake.root, encoder=tiny_encoder_settings, page_scorer=scorer, workers=1)
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Tiny matrices are slower on several threads."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def fresh_model(tiny_model: Path) -> Callable[[], Any]:
+    """Makes the tiny model anew."""
+    from finrag_pipeline.page_scorer.model import load_model
+
+    return lambda: load_model(tiny_model, 32)
