@@ -3,5 +3,5 @@
 PROFILES_VERSION = "1"
 """Changes whenever the profiles of pages may change."""
 
-RANKER_VERSION = "2"
+RANKER_VERSION = "3"
 """Changes whenever features or training may change."""
