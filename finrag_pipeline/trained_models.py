@@ -6,6 +6,8 @@ production models.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -29,16 +31,24 @@ PAGE_RANKER = "page_ranker"
 PAGE_SCORER = "page_scorer"
 
 
-def trained_models(lake: Lake, settings: Settings, fold: int | None) -> Trained:
+def trained_models(
+    lake: Lake, settings: Settings, fold: int | None, library: PageLibrary | None = None
+) -> Trained:
     """What was trained without the questions of ``fold``; production models when it is None.
 
     What was not trained is missing from the result: the systems that need it are not run.
+
+    Args:
+        lake: holds the models.
+        settings: of the run.
+        fold: whose questions were left out.
+        library: pages that the rankers of several folds share; one of its own when None.
     """
     return Trained(
         fold,
         alphas_without(lake, fold),
         load_page_scorer(lake, settings, fold),
-        load_page_ranker(lake, settings, fold),
+        load_page_ranker(lake, settings, fold, library),
     )
 
 
@@ -74,15 +84,15 @@ def load_page_scorer(lake: Lake, settings: Settings, fold: int | None) -> PageRa
     card = load_card(lake, scorer_folder(names[0])) if names else None
     if card is None:
         return None
-    if fold is not None and lake.info("folds") is not None:
-        table: pa.Table = lake.read("folds")
-        tested = table.filter(pc.equal(table["fold"], fold)).to_pylist()
+    if tested := _tested(lake, fold):
         what = f"The page scorer of fold {fold}"
         check_no_leak(card["question_ids"], card["filings"], tested, what, SCORER_REMEDY)
     return PageScorerRanker(lake, settings, scorer_folder(names[0]), card)
 
 
-def load_page_ranker(lake: Lake, settings: Settings, fold: int | None) -> PageRanker | None:
+def load_page_ranker(
+    lake: Lake, settings: Settings, fold: int | None, library: PageLibrary | None = None
+) -> PageRanker | None:
     """The page ranker of ``finrag`` trained without ``fold``; None when the lake holds none.
 
     Raises:
@@ -92,9 +102,20 @@ def load_page_ranker(lake: Lake, settings: Settings, fold: int | None) -> PageRa
     model = load_model(lake, model_folder(info.fingerprint)) if info else None
     if model is None:
         return None
-    if fold is not None and lake.info("folds") is not None:
-        table: pa.Table = lake.read("folds")
-        tested = table.filter(pc.equal(table["fold"], fold)).to_pylist()
+    if tested := _tested(lake, fold):
         what = f"The page ranker of fold {fold}"
         check_no_leak(model.card["question_ids"], model.card["filings"], tested, what)
-    return LearnedPageRanker(model, PageLibrary(lake, settings, Encoder(settings.encoder, lake)))
+    return LearnedPageRanker(model, library or page_library(lake, settings))
+
+
+def page_library(lake: Lake, settings: Settings) -> PageLibrary:
+    """Pages of the filings of the lake, loaded when a ranker first asks for them."""
+    return PageLibrary(lake, settings, Encoder(settings.encoder, lake))
+
+
+def _tested(lake: Lake, fold: int | None) -> list[dict[str, Any]]:
+    """Rows of ``folds`` of the questions that ``fold`` tests; none for the production models."""
+    if fold is None or lake.info("folds") is None:
+        return []
+    table: pa.Table = lake.read("folds")
+    return list(table.filter(pc.equal(table["fold"], fold)).to_pylist())

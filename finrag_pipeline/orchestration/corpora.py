@@ -23,7 +23,7 @@ from finrag_pipeline.retrieval.systems import ALL_SYSTEMS
 from finrag_pipeline.retrieval.trained import Trained
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline.trained_models import trained_models
+from finrag_pipeline.trained_models import page_library, trained_models
 
 
 def benchmark_filings(store: Lake) -> tuple[str, ...]:
@@ -61,6 +61,7 @@ class Sweep:
         measured = questions.filter(pc.equal(questions["status"], "measured"))["question"].to_pylist()
         self._needs = Needs(store, values, measured, names)
         self._trained: dict[int, Trained] = {}
+        self._library = page_library(store, values)  # profiles and vectors are the same for every fold
 
         @lru_cache(maxsize=1)  # the last one alone: a loaded corpus is large
         def corpus_of(system: RetrievalSystem) -> Corpus:
@@ -71,7 +72,7 @@ class Sweep:
     def trained(self, fold: int) -> Trained:
         """What was trained without the questions of ``fold``."""
         if fold not in self._trained:
-            self._trained[fold] = trained_models(self.store, self.values, fold)
+            self._trained[fold] = trained_models(self.store, self.values, fold, self._library)
         return self._trained[fold]
 
     def problem(self, system: RetrievalSystem, fold: int | None = None) -> str | None:
