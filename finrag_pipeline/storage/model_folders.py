@@ -6,14 +6,13 @@ Only safetensors weights count; a model whose weights are pickles is as good as 
 from __future__ import annotations
 
 import json
-import os
 import re
 from functools import lru_cache
 from pathlib import Path
 
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.storage.fingerprints import file_sha256, fingerprint
-from finrag_pipeline.storage.model_hub import cached_model, fetched_model
+from finrag_pipeline.storage.model_hub import cached_model, fetched_model, offline_problem
 
 FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.safetensors")
 """Patterns of the files that belong to a model; a star also stands for folders."""
@@ -58,8 +57,8 @@ def model_problem(name: str, revision: str | None, variable: str, wait: float = 
         return error.reason
     if folder is not None:
         return _unusable(folder)
-    if os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}:
-        return f"Model {name} is not on this machine and HF_HUB_OFFLINE is set."
+    if problem := offline_problem(name):
+        return problem
     from huggingface_hub import HfApi
 
     try:

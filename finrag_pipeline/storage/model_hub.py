@@ -37,6 +37,13 @@ def cached_model(name: str, revision: str | None, files: Sequence[str], variable
     return cached if any(cached.glob("*.safetensors")) else None  # else only part of it was ever fetched
 
 
+def offline_problem(name: str) -> str | None:
+    """Why a model that is not on this machine must not be fetched; None when the hub may be asked."""
+    if os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}:
+        return f"Model {name} is not on this machine and HF_HUB_OFFLINE is set."
+    return None
+
+
 def fetched_model(name: str, revision: str | None, files: Sequence[str], remedy: str) -> Path:
     """Folder of a model after it was fetched from the hub.
 
@@ -51,8 +58,8 @@ def fetched_model(name: str, revision: str | None, files: Sequence[str], remedy:
     """
     from huggingface_hub import snapshot_download
 
-    if os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}:
-        raise ModelError(f"Model {name} is not on this machine and HF_HUB_OFFLINE is set.", remedy)
+    if problem := offline_problem(name):
+        raise ModelError(problem, remedy)
     try:
         return Path(snapshot_download(name, revision=revision, allow_patterns=list(files), etag_timeout=10))
     except Exception as error:
