@@ -183,7 +183,9 @@ class TestTrainedModels:
         found: dict[int | None, FixedPages] = {
             fold: FixedPages(pages, f"without {fold}") for fold in (None, *range(FOLD_COUNT))
         }
-        monkeypatch.setattr(trained_models, "load_page_ranker", lambda lake, settings, fold: found.get(fold))
+        monkeypatch.setattr(
+            trained_models, "load_page_ranker", lambda lake, settings, fold, library: found.get(fold)
+        )
         yield found
 
     def test_each_fold_is_ranked_by_its_own_model(

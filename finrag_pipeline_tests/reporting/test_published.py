@@ -24,23 +24,28 @@ def value(paper: str, system: str, space: str, metric: str) -> float:
     return figure.value
 
 
+# Rows that the English paper's table does not have.
+NOT_IN = {"english": {("query_expansion", "corpus"), ("hyde", "corpus")}}
+
+
+def rows_of(paper: str) -> set[tuple[str, str]]:
+    return {(figure.system, figure.space) for figure in PUBLISHED if figure.paper == paper}
+
+
 def test_every_row_is_complete_in_every_publication() -> None:
     rows = {(figure.system, figure.space) for figure in PUBLISHED}
-    assert rows == {
-        ("bm25", "corpus"),
-        ("dense", "corpus"),
-        ("hybrid_rrf", "corpus"),
-        ("dense", "filing"),
-        ("dense", "pages"),
-    }
-    assert len(PUBLISHED) == len(rows) * len(METRICS) * len(PUBLICATIONS)
+    assert {("bm25", "corpus"), ("splade", "corpus"), ("page_scorer", "corpus")} <= rows
+    assert {("dense", "corpus"), ("dense", "filing"), ("dense", "pages")} <= rows
+    for paper in PUBLICATIONS:
+        assert rows_of(paper) == rows - NOT_IN.get(paper, set()), paper
+    assert len(PUBLISHED) == sum(len(rows_of(paper)) for paper in PUBLICATIONS) * len(METRICS)
     assert all(figure.system in SYSTEMS and Space(figure.space) and figure.note for figure in PUBLISHED)
     assert COMPARED_WITH in PUBLICATIONS
 
 
 @pytest.mark.parametrize("paper", PUBLICATIONS)
 def test_figures_obey_the_definitions_of_their_metrics(paper: str) -> None:
-    for system, space in {(figure.system, figure.space) for figure in PUBLISHED}:
+    for system, space in rows_of(paper):
         document, page, bleu, rouge = (value(paper, system, space, metric) for metric in METRICS)
         assert 0 < bleu < rouge < 1
         assert page <= document, "a gold page stands in the gold filing"
