@@ -13,13 +13,16 @@ CORE = [
     "httpx>=0.27",
     "jinja2>=3.1",
     "lancedb>=0.40,<0.50",
+    "lark>=1.2",  # the grammars of formulas and of definitions inside questions
     "lightgbm>=4.6",
     "langchain-text-splitters>=1.1,<2",
     "matplotlib>=3.10",
     "nltk>=3.9",
     "numpy>=2.0",
+    "openpyxl>=3.1",  # annotation sheets
     "pebble>=5.1",  # process pool in which one crash or hang fails one task, not the pool
     "pillow>=11",
+    "py3langid>=0.4",  # language of an answer; ships its model, needs numpy alone
     "pyarrow>=22",
     "pydantic>=2.10,<3",
     "pydantic-settings>=2.7,<3",
@@ -31,6 +34,7 @@ CORE = [
     "rich>=13",
     "rouge-score>=0.1.2",
     "sacrebleu>=2.5",
+    "scikit-learn>=1.6",  # K-Means of the stratified sample
     "scipy>=1.14",
     "sentence-transformers>=6.0,<7",
     "tenacity>=9",
@@ -71,6 +75,8 @@ setup(
     package_data={
         "finrag_pipeline": [
             "py.typed",
+            "answering/formulas.toml",
+            "judging/prompts.toml",
             "reporting/templates/*",
             "statements/concepts.toml",
             "page_ranker/needs.toml",

@@ -128,6 +128,28 @@ class HydeSettings(BaseModel):
     seed: int = Field(17, ge=0, description="Seed of the first passage; the others take the next ones.")
 
 
+class AnswerSettings(BaseModel):
+    """Answers by a language model: how much it is shown, and how it writes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    passages: int = Field(5, ge=1, description="Passages that are shown; 5 in the papers.")
+    context_characters: int = Field(24_000, ge=200, description="Characters of all passages together.")
+    order: Literal["best_first", "best_last", "filing"] = Field(
+        "best_first",
+        description="Order of the passages: best_last puts the best beside the question, filing goes by "
+        "filing and page.",
+    )
+    temperature: float = Field(0.0, ge=0, le=2, description="0 decodes greedily, as in the papers.")
+    max_tokens: int = Field(256, ge=1, description="Longest answer; 256 in the papers.")
+    reasoning_tokens: int = Field(1024, ge=1, description="Longest answer with its reasoning (cot).")
+    seed: int = Field(17, ge=0, description="Seed of the first answer; repeats take the next ones.")
+    repeats: int = Field(1, ge=1, description="Answers per question; more need a temperature above 0.")
+    recorded: tuple[str, ...] = Field(
+        (), description="Folders of recorded answers of other models, scored as rows of their own."
+    )
+
+
 class RerankerSettings(BaseModel):
     """The cross-encoder that orders the first candidates anew."""
 
@@ -257,6 +279,7 @@ class Settings(BaseSettings):
     evaluation: EvaluationSettings = EvaluationSettings()
     language_model: LanguageModelSettings = LanguageModelSettings()
     hyde: HydeSettings = HydeSettings()
+    answers: AnswerSettings = AnswerSettings()
     reranker: RerankerSettings = RerankerSettings()
     splade: SpladeSettings = SpladeSettings()
     page_scorer: PageScorerSettings = PageScorerSettings()

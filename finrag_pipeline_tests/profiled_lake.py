@@ -15,6 +15,7 @@ from finrag_pipeline.filings.intake import find_source, original_path
 from finrag_pipeline.page_ranker import model
 from finrag_pipeline.page_ranker.library import PageLibrary
 from finrag_pipeline.page_ranker.model import RankingModel
+from finrag_pipeline.page_ranker.page_sentences import page_sentences
 from finrag_pipeline.page_ranker.profiles import page_profiles
 from finrag_pipeline.page_ranker.training import keep_model, page_examples, train_page_ranker
 from finrag_pipeline.retrieval.toolbox import Toolbox
@@ -50,6 +51,9 @@ def add_profiles(found: IndexedLake) -> None:
         pages = found.lake.read("filing_pages", partition)
         profiles = page_profiles(row, pages, figures(filing, place + 1), facts)
         found.lake.write("page_profiles", profiles, f"profiles {place}", partition)
+        found.lake.write(
+            "page_sentences", page_sentences(pages, found.encoder.embed), f"sentences {place}", partition
+        )
 
 
 _shared: list[IndexedLake] = []

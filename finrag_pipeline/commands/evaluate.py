@@ -39,6 +39,7 @@ class Evaluation:
     Attributes:
         questions: how many were scored.
         problems: what is wrong with the file, one sentence each.
+        learned_from: questions that the ranker of a system was trained on, by system; their scores flatter.
         not_run: why systems were not run, by name.
         metrics: ``{system, slice, slice_value, metric, k, mean, low, high, n}`` each.
         per_question: ``{system, question_id, page_rec_5, doc_rec_5, pages}`` each.
@@ -47,6 +48,7 @@ class Evaluation:
 
     questions: int
     problems: list[str]
+    learned_from: dict[str, list[str]]
     not_run: dict[str, str]
     metrics: list[dict[str, Any]]
     per_question: list[dict[str, Any]]
@@ -95,12 +97,15 @@ def evaluate(
     scores: list[pa.Table] = []
     runs: list[pa.Table] = []
     not_run: dict[str, str] = {}
+    learned_from: dict[str, list[str]] = {}
     for number, system in enumerate(chosen):
         if progress:
             progress(system.name, number, len(chosen))
         if problem := trained.problem(system) or needs.problem(system):
             not_run[system.name] = problem
             continue
+        if seen := trained.learned_from(system, questions["question_id"].to_pylist()):
+            learned_from[system.name] = seen
         values = system.settings(settings)
         chunking = get_chunking(system.chunking)
         encoder = Encoder(values.encoder, lake)
@@ -129,6 +134,7 @@ def evaluate(
     return Evaluation(
         questions.num_rows,
         loaded.problems,
+        learned_from,
         not_run,
         metrics,
         per_question,

@@ -27,6 +27,9 @@ def evaluate(
         return
     for problem in done.problems:
         err.print(f"[yellow]{plain(problem)}[/yellow]")
+    for name, seen in done.learned_from.items():
+        told = f"{name} was trained on {len(seen)} of these questions: its scores on them are too good."
+        err.print(f"[yellow]{plain(told)}[/yellow]")
     for name, reason in done.not_run.items():
         err.print(f"[yellow]{name} was not run: {plain(reason)}[/yellow]")
     rows = [

@@ -292,6 +292,7 @@ def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
         "filings",
         "statement_facts",
         "page_profiles",
+        "page_sentences",
         "benchmark_questions",
         "folds",
         ALPHA_SWEEP,

@@ -9,6 +9,7 @@ import dagster as dg
 
 from finrag_pipeline.orchestration import jobs, schedules, sensors
 from finrag_pipeline.orchestration.assets import (
+    answering,
     benchmark,
     chunking,
     indexing,
@@ -34,6 +35,7 @@ ASSET_MODULES = (
     ranking,
     scoring,
     retrieval,
+    answering,
     reporting,
 )
 FRESH_ASSETS = {"chunk_index", "system_metrics"}
@@ -58,6 +60,8 @@ def build_definitions(settings: Settings | None = None) -> dg.Definitions:
             jobs.train_page_ranker_job,
             jobs.train_page_scorer_job,
             jobs.sweep_job,
+            jobs.answer_job,
+            jobs.publish_answers_job,
             jobs.publish_job,
             jobs.compact_lake_job,
         ],

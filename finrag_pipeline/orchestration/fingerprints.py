@@ -18,7 +18,7 @@ from finrag_pipeline.evaluation.retrieval_metrics import METRICS_VERSION
 from finrag_pipeline.filings.describe import IDENTITY_VERSION
 from finrag_pipeline.filings.intake import FilingSource
 from finrag_pipeline.filings.pages import reader_version
-from finrag_pipeline.page_ranker import PROFILES_VERSION
+from finrag_pipeline.page_ranker import PROFILES_VERSION, SENTENCES_VERSION
 from finrag_pipeline.retrieval.alpha import ALPHA_VERSION, GRID
 from finrag_pipeline.retrieval.bm25 import BM25_VERSION
 from finrag_pipeline.retrieval.corpus import Corpus
@@ -65,6 +65,11 @@ def tables_fingerprint(pages: str, filing: Mapping[str, Any], settings: Settings
 def profiles_fingerprint(parts: Mapping[str, str], filing: Mapping[str, Any]) -> str:
     """Fingerprint of a part of ``page_profiles`` made from parts with these fingerprints, by asset."""
     return fingerprint("page_profiles", PROFILES_VERSION, dict(sorted(parts.items())), _identity(filing))
+
+
+def sentences_fingerprint(pages: str, encoder: Encoder) -> str:
+    """Fingerprint of a part of ``page_sentences`` made from pages with the fingerprint ``pages``."""
+    return fingerprint("page_sentences", SENTENCES_VERSION, pages, encoder.fingerprint)
 
 
 def facts_fingerprint(tables: str, filing: Mapping[str, Any]) -> str:

@@ -21,11 +21,12 @@ from finrag_pipeline.orchestration.fingerprints import (
     pages_fingerprint,
     parent_child_fingerprint,
     profiles_fingerprint,
+    sentences_fingerprint,
     tables_fingerprint,
 )
 from finrag_pipeline.orchestration.jobs import PER_FILING
 from finrag_pipeline.orchestration.resources.settings import get_encoder
-from finrag_pipeline.page_ranker import PROFILES_VERSION, RANKER_VERSION
+from finrag_pipeline.page_ranker import PROFILES_VERSION, RANKER_VERSION, SENTENCES_VERSION
 from finrag_pipeline.reporting.report import REPORT_VERSION
 from finrag_pipeline.resolver import RESOLVER_VERSION
 from finrag_pipeline.retrieval.alpha import ALPHA_VERSION
@@ -75,6 +76,7 @@ def stale_filings(
         }
         parts = {name: wanted[name] for name in ("filing_pages", "page_tables", "statement_facts")}
         wanted["page_profiles"] = profiles_fingerprint(parts, rows[key])
+        wanted["page_sentences"] = sentences_fingerprint(pages, encoder)
         fresh = (
             all(key in known for known in materialised)
             and all(
@@ -124,6 +126,7 @@ def code_state() -> list[str]:
         ALPHA_VERSION,
         SYSTEMS_VERSION,
         PROFILES_VERSION,
+        SENTENCES_VERSION,
         RANKER_VERSION,
         RESOLVER_VERSION,
         METRICS_VERSION,

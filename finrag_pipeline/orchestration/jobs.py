@@ -20,11 +20,13 @@ PER_FILING = (
     "contextual_chunks",
     "contextual_index",
     "page_profiles",
+    "page_sentences",
 )
 ON_DEMAND = ("parent_child_chunks", "parent_child_index")
 """Chunks of a filing that only some systems need: made by 'finrag run' when it measures one of them."""
 BENCHMARK = ("benchmark_questions", "folds", "corpus_statistics")
 SWEEP = ("retrieval_runs", "retrieval_scores")
+ANSWERS = ("answers", "answer_scores")
 PUBLISH = ("system_metrics", "warehouse", "report")
 
 CORPUS_CHECKS = dg.AssetSelection.checks(
@@ -79,6 +81,23 @@ sweep_job = dg.define_asset_job(
     executor_def=dg.in_process_executor,
     description="Rankings and scores of one system on the folds of the active benchmark.",
     tags={"dagster/max_runtime": "14400"},
+)
+
+answer_job = dg.define_asset_job(
+    "answer",
+    selection=dg.AssetSelection.assets(*ANSWERS),
+    executor_def=dg.in_process_executor,
+    description="Answers and scores of one answering system on the folds of the active "
+    "benchmark; its retrieval must "
+    "have been run.",
+    tags={"dagster/max_runtime": "14400"},
+)
+
+publish_answers_job = dg.define_asset_job(
+    "publish_answers",
+    selection=dg.AssetSelection.assets("recorded_answers", "answer_metrics"),
+    executor_def=dg.in_process_executor,
+    description="Recorded answers of other models, and means with intervals of all answers.",
 )
 
 publish_job = dg.define_asset_job(

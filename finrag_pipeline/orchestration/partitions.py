@@ -5,6 +5,7 @@ Concept: https://docs.dagster.io/guides/build/partitions-and-backfills
 
 import dagster as dg
 
+from finrag_pipeline.answering.systems import ANSWER_SYSTEMS
 from finrag_pipeline.retrieval.systems import ALL_SYSTEMS
 
 FOLD_COUNT = 5
@@ -17,6 +18,11 @@ trained_partitions = dg.StaticPartitionsDefinition([*(f"fold_{n}" for n in range
 """Models trained without the questions of a fold, and the one that searches use, trained with all."""
 system_partitions = dg.StaticPartitionsDefinition(list(ALL_SYSTEMS))
 sweep_partitions = dg.MultiPartitionsDefinition({"fold": fold_partitions, "system": system_partitions})
+
+answer_system_partitions = dg.StaticPartitionsDefinition(list(ANSWER_SYSTEMS))
+answer_partitions = dg.MultiPartitionsDefinition(
+    {"fold": fold_partitions, "system": answer_system_partitions}
+)
 
 
 def fold_number(fold: str) -> int:

@@ -3,5 +3,8 @@
 PROFILES_VERSION = "1"
 """Changes whenever the profiles of pages may change."""
 
-RANKER_VERSION = "3"
+SENTENCES_VERSION = "1"
+"""Changes whenever the sentences of pages may change."""
+
+RANKER_VERSION = "4"
 """Changes whenever features or training may change."""

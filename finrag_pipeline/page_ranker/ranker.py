@@ -45,6 +45,11 @@ class LearnedPageRanker:
         """What decides its rankings besides the corpus."""
         return self._model.fingerprint
 
+    @property
+    def question_ids(self) -> Sequence[str]:
+        """Questions of the benchmark that it learned from."""
+        return list(self._model.card["question_ids"])
+
     def rank_pages(
         self,
         question: str,

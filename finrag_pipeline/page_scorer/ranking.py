@@ -112,6 +112,11 @@ class PageScorerRanker:
         order = np.argsort(-flat, kind="stable")[:depth]
         return [(places[n], float(flat[n])) for n in order]
 
+    @property
+    def question_ids(self) -> Sequence[str]:
+        """Questions of the benchmark that it learned from."""
+        return list(self.card["question_ids"])
+
     def rank_pages(
         self,
         question: str,

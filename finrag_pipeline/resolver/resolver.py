@@ -124,6 +124,15 @@ class Resolver:
         ranked, ties = ((), 0) if unknown else self._of_all(periods, form)
         return Resolution(question, (), periods, form.form, ranked, unknown, ties)
 
+    def filings_of(self, filing: str) -> tuple[str, ...]:
+        """Filings of the company that filed ``filing``, itself included; none if it is unknown."""
+        return next((c.filings for c in self._names.companies if filing in c.filings), ())
+
+    def named_at(self, question: str) -> tuple[int, ...]:
+        """Places of the first letters of companies' names in the plain characters of a question."""
+        text = plain(question[:MOST_CHARACTERS])
+        return tuple(sorted({mention.start for mention in find_mentions(text, self._names)}))
+
     def _rank_by_date(self) -> dict[str, int]:
         """For each filing, how many of its company and form end later."""
         recency: dict[str, int] = {}

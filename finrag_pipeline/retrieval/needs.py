@@ -101,7 +101,7 @@ class Needs:
                 found = self._lake.partitions("statement_facts")
                 return None if found else "The lake holds no statement facts."
             case "profiles":
-                made = {keys["filing"] for keys in self._lake.partitions("page_profiles")}
+                made = self._filings_with("page_profiles") & self._filings_with("page_sentences")
                 missing = len(set(self._filings) - made)
                 return f"{missing} filings have no page profiles: run 'finrag run'." if missing else None
             case "reranker":
@@ -112,6 +112,9 @@ class Needs:
                 from finrag_pipeline.language_models.load import language_model_problem
 
                 return language_model_problem(settings.language_model)
+
+    def _filings_with(self, table: str) -> set[str]:
+        return {keys["filing"] for keys in self._lake.partitions(table)}
 
     def _passages_problem(self) -> str | None:
         from finrag_pipeline.language_models.load import language_model_problem
@@ -178,7 +181,7 @@ def used_by(system: RetrievalSystem, lake: Lake, filings: Sequence[str], tools: 
         tables = (*tables, "statement_facts")
     if system.page_stage == "page_ranker":
         # Its features are made of these; the profiles stand for tables and facts.
-        tables = (*tables, "page_profiles", FIXED.table, CONTEXTUAL.table)
+        tables = (*tables, "page_profiles", "page_sentences", FIXED.table, CONTEXTUAL.table)
     if system.page_stage == "page_scorer":
         tables = ("filing_pages",)
     for table in tables:

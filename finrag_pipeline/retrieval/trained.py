@@ -6,7 +6,7 @@ measured; whoever searches passes what was trained with all of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -43,6 +43,10 @@ class PageRanker(Protocol):
     @property
     def fingerprint(self) -> str:
         """What decides its rankings: weights, features, code."""
+
+    @property
+    def question_ids(self) -> Sequence[str]:
+        """Questions of the benchmark that it learned from."""
 
     def rank_pages(
         self,
@@ -90,6 +94,12 @@ class Trained:
                 return self.page_ranker
             case None:
                 return None
+
+    def learned_from(self, system: RetrievalSystem, question_ids: Iterable[str]) -> list[str]:
+        """Those of the questions that the ranker of ``system`` was trained on, in their order."""
+        ranker = self.ranker(system)
+        known = frozenset(ranker.question_ids if ranker is not None else ())
+        return [question for question in question_ids if question in known]
 
     def problem(self, system: RetrievalSystem) -> str | None:
         """What ``system`` needs and was not trained, for people; None when nothing is missing."""

@@ -14,6 +14,7 @@ SEARCHED_TABLES = (
     "filing_pages",
     *(chunking.table for chunking in CHUNKINGS.values()),
     "page_profiles",
+    "page_sentences",
     "statement_facts",
     "page_scorer",
     PAGE_RANKER,

@@ -25,6 +25,9 @@ COPIED = (
     "folds",
     "retrieval_runs",
     "retrieval_scores",
+    "answers",
+    "answer_scores",
+    "answer_metrics",
     "system_metrics",
     "corpus_statistics",
 )

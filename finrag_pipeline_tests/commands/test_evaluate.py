@@ -20,7 +20,7 @@ from finrag_pipeline_tests.indexed_lake import IndexedLake
 from finrag_pipeline_tests.profiled_lake import COMPANIES, copied, shared_profiled_lake, train
 from finrag_pipeline_tests.shared_run import sample_lake
 
-KEYS = ["questions", "problems", "not_run", "metrics", "per_question", "seconds"]
+KEYS = ["questions", "problems", "learned_from", "not_run", "metrics", "per_question", "seconds"]
 METRIC_KEYS = ["system", "slice", "slice_value", "metric", "k", "mean", "low", "high", "n"]
 
 
@@ -60,6 +60,16 @@ def done(lake: IndexedLake, tmp_path_factory: pytest.TempPathFactory) -> Evaluat
 
 
 class TestScores:
+    def test_questions_that_a_ranker_learned_from_are_named(
+        self, lake: IndexedLake, done: Evaluation, tmp_path: Path
+    ) -> None:
+        assert done.learned_from == {}, "these are new to the ranker"
+        known = str(lake.questions[0]["question_id"])
+        path = tmp_path / "known.jsonl"
+        small_filings.write_lines(path, [asked(lake, 0), asked(lake, 1) | {"financebench_id": known}])
+        again = evaluate(lake.settings, path, ["finrag", "bm25"])
+        assert again.learned_from == {"finrag": [known]}
+
     def test_systems_are_scored_and_the_others_say_why_not(self, done: Evaluation) -> None:
         assert done.questions == 4 and done.problems == []
         assert list(done.not_run) == ["page_scorer"] and "was trained" in done.not_run["page_scorer"]

@@ -91,6 +91,7 @@ def test_what_is_fresh_is_not_made_again_and_what_changed_is(pipeline: Pipeline,
         "page_tables": "hit",
         "statement_facts": "hit",
         "page_profiles": "hit",
+        "page_sentences": "hit",
         "contextual_chunks": "hit",
         "contextual_index": "hit",
     }

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 from finrag_pipeline.errors import BenchmarkError, LakeError
 from finrag_pipeline.page_ranker import training
 from finrag_pipeline.page_ranker.candidates import candidate_filings, read_candidates
-from finrag_pipeline.page_ranker.library import VECTOR_KINDS, PageLibrary
+from finrag_pipeline.page_ranker.library import SENTENCES, VECTOR_KINDS, PageLibrary
 from finrag_pipeline.page_ranker.training import (
     check_no_leak,
     is_kept,
@@ -24,6 +26,7 @@ from finrag_pipeline.retrieval.toolbox import Toolbox
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.indexed_lake import IndexedLake
 from finrag_pipeline_tests.page_ranker.made_up import planted
+from finrag_pipeline_tests.profiled_lake import copied
 
 QUESTIONS = [
     {"question_id": f"q{n}", "question": f"What was item {n}?", "filing": f"F{n // 2}", "gold_pages": [n, 9]}
@@ -188,16 +191,26 @@ class TestExamples:
     ) -> None:
         vector = profiled.encoder.embed_query("goodwill and inventory")
         found = library.similarities(profiled.filings[0], vector)
-        assert tuple(found) == VECTOR_KINDS
+        assert tuple(found) == (*VECTOR_KINDS, SENTENCES)
         for values in found.values():
             assert values.shape == (5,) and (np.abs(values) <= 1 + 1e-5).all()
         # The one table stands on page 1.
         rows = found["table_row"]
         assert (rows[[0, 2, 3, 4]] < 0).all() and rows[1] != rows[0]
+        assert (found[SENTENCES] <= found["sentence"] + 1e-6).all()
 
     def test_a_filing_without_profiles(self, profiled: IndexedLake, library: PageLibrary) -> None:
         with pytest.raises(LakeError, match="'NOPE' has no page profiles") as caught:
             library.pages("NOPE")
+        assert caught.value.remedy
+
+    def test_a_filing_without_sentences(self, profiled: IndexedLake, tmp_path: Path) -> None:
+        changed = copied(profiled, tmp_path)
+        filing = changed.filings[0]
+        changed.lake.remove("page_sentences", {"filing": filing})
+        library = PageLibrary(changed.lake, changed.settings, changed.encoder)
+        with pytest.raises(LakeError, match=f"'{re.escape(filing)}' has no sentences of pages") as caught:
+            library.similarities(filing, changed.encoder.embed_query("goodwill"))
         assert caught.value.remedy
 
 

@@ -25,6 +25,7 @@ class FixedPages:
     fingerprint: str = "fixed pages"
     asked: list[tuple[Any, ...]] = field(default_factory=list)
     vectors: list[np.ndarray | None] = field(default_factory=list)
+    question_ids: Sequence[str] = ()
 
     def rank_pages(
         self,

@@ -9,16 +9,18 @@ import pyarrow.compute as pc
 
 from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions, folds
 from finrag_pipeline.orchestration.assets.indexing import chunk_index, contextual_index
+from finrag_pipeline.orchestration.assets.ingestion import filing_pages
 from finrag_pipeline.orchestration.assets.tables import filing_row, part_fingerprint, statement_facts
 from finrag_pipeline.orchestration.automation import on_changed_data
 from finrag_pipeline.orchestration.corpora import benchmark_filings
-from finrag_pipeline.orchestration.fingerprints import profiles_fingerprint
+from finrag_pipeline.orchestration.fingerprints import profiles_fingerprint, sentences_fingerprint
 from finrag_pipeline.orchestration.partitions import (
     PRODUCTION,
     filings_partitions,
     fold_number,
     trained_partitions,
 )
+from finrag_pipeline.orchestration.pools import VECTORS
 from finrag_pipeline.orchestration.resources.settings import (
     LakeResource,
     SettingsResource,
@@ -35,8 +37,9 @@ from finrag_pipeline.orchestration.steps import (
     result_or_skipped,
     skipped_step,
 )
-from finrag_pipeline.page_ranker import PROFILES_VERSION, RANKER_VERSION
+from finrag_pipeline.page_ranker import PROFILES_VERSION, RANKER_VERSION, SENTENCES_VERSION
 from finrag_pipeline.page_ranker.library import PageLibrary
+from finrag_pipeline.page_ranker.page_sentences import page_sentences as sentences_of
 from finrag_pipeline.page_ranker.profiles import page_profiles as profiles_of
 from finrag_pipeline.page_ranker.training import (
     check_no_leak,
@@ -86,8 +89,43 @@ def page_profiles(
 
 
 @dg.asset(
+    deps=[filing_pages],
+    partitions_def=filings_partitions,
+    automation_condition=on_changed_data(),
+    group_name="indexing",
+    kinds={"python", "parquet"},
+    owners=OWNERS,
+    code_version=SENTENCES_VERSION,
+    pool=VECTORS,
+    metadata=column_schema("page_sentences"),
+)
+def page_sentences(
+    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
+) -> dg.MaterializeResult:
+    """Sentences of each page with their vectors: the page ranker compares them with a question."""
+    store = lake.open()
+    encoder = get_encoder(settings.get(), store)
+
+    def work(key: str) -> Step:
+        partition = {"filing": key}
+        pages = part_fingerprint(store, "filing_pages", key)
+
+        def make() -> pa.Table:
+            rows = store.read("filing_pages", partition, ["filing", "page", "text", "needs_ocr"])
+            return sentences_of(rows, encoder.embedder.embed)
+
+        wanted = sentences_fingerprint(pages, encoder)
+        step = part_step(store, "page_sentences", key, partition, wanted, make, context.run.run_id)
+        step.metadata = {"sentences": step.rows}
+        return step
+
+    return result(each_partition(context, store, work))
+
+
+@dg.asset(
     deps=[
         dg.AssetDep(page_profiles, partition_mapping=dg.AllPartitionMapping()),
+        dg.AssetDep(page_sentences, partition_mapping=dg.AllPartitionMapping()),
         dg.AssetDep(chunk_index, partition_mapping=dg.AllPartitionMapping()),
         dg.AssetDep(contextual_index, partition_mapping=dg.AllPartitionMapping()),
         benchmark_questions,

@@ -9,15 +9,10 @@ from __future__ import annotations
 import pyarrow as pa
 
 from finrag_pipeline.errors import LakeError
-
-
-def _column(name: str, kind: pa.DataType, doc: str, nullable: bool = False) -> pa.Field:
-    return pa.field(name, kind, nullable=nullable, metadata={"doc": doc})
-
-
-def _struct(**kinds: pa.DataType) -> pa.DataType:
-    return pa.struct([pa.field(name, kind, nullable=False) for name, kind in kinds.items()])
-
+from finrag_pipeline.schemas.answers import ANSWER_SCORES, ANSWERS
+from finrag_pipeline.schemas.columns import column as _column
+from finrag_pipeline.schemas.columns import struct as _struct
+from finrag_pipeline.schemas.pages import PAGE_PROFILES, PAGE_RANKER, PAGE_SCORER, PAGE_SENTENCES
 
 WORD = _struct(
     **dict.fromkeys(("x0", "y0", "x1", "y1"), pa.float32()),
@@ -168,65 +163,6 @@ FILING_CHUNKS = pa.schema(
     ]
 )
 
-PAGE_PROFILES = pa.schema(
-    [
-        _column("filing", pa.string(), "Identifier of the filing."),
-        _column("page", pa.int32(), "Zero-based index of the page."),
-        _column(
-            "sections", pa.list_(pa.string()), "Sections of the report that stand on the page, in order."
-        ),
-        _column("note", pa.string(), "Heading of the note to the statements that is open; empty elsewhere."),
-        _column("headings", pa.list_(pa.string()), "Lines that read like headings, in order."),
-        _column("characters", pa.int32(), "Length of the text in characters."),
-        _column("words", pa.int32(), "Number of words."),
-        _column("numeric_words", pa.int32(), "Number of words with a digit."),
-        _column("tables", pa.int32(), "Number of tables."),
-        _column("cells", pa.int32(), "Number of cells that hold a number."),
-        _column(
-            "statements",
-            pa.list_(_struct(statement=pa.string(), scope=pa.string(), facts=pa.int32())),
-            "Statements of which facts stand on the page, with their number.",
-        ),
-        _column(
-            "concepts",
-            pa.list_(
-                pa.struct(
-                    [
-                        pa.field("concept", pa.string(), nullable=False),
-                        pa.field("fiscal_year", pa.int32()),
-                        pa.field("scope", pa.string(), nullable=False),
-                    ]
-                )
-            ),
-            "Distinct concepts and fiscal years among the facts of the page.",
-        ),
-        _column("years", pa.list_(pa.int32()), "Years that the text names, ascending."),
-        _column("body", pa.list_(pa.string()), "Stemmed terms of the text, in order."),
-        _column("head", pa.list_(pa.string()), "Terms of its first lines, headings and note."),
-        _column("labels", pa.list_(pa.string()), "Terms of captions, row labels and column headers."),
-    ]
-)
-
-PAGE_RANKER = pa.schema(
-    [
-        _column("feature", pa.string(), "Feature of a page for a question."),
-        _column("gain", pa.float64(), "Its share of the gain of all splits, in [0, 1]."),
-    ]
-)
-
-PAGE_SCORER = pa.schema(
-    [
-        _column("policy", pa.string(), "document or company: what the folds keep apart."),
-        _column("model", pa.string(), "Folder of the trained model, below models/page_scorer."),
-        _column("epoch", pa.int32(), "Epoch from 1; 0 is the model before its training."),
-        _column("loss", pa.float64(), "Mean loss of the steps of the epoch; null for epoch 0.", True),
-        _column("page_rec", pa.float64(), "PageRec@5 on the validation questions; null without any.", True),
-        _column("mrr", pa.float64(), "Mean reciprocal rank of their first gold page, in (0, 1].", True),
-        _column("chosen", pa.bool_(), "The epoch whose weights were kept."),
-        _column("tested_page_rec", pa.float64(), "PageRec@5 on the tested fold, chosen epoch only.", True),
-    ]
-)
-
 EMBEDDINGS = pa.schema(
     [
         _column("text_hash", pa.string(), "BLAKE2b-128 of the window's text."),
@@ -333,6 +269,7 @@ TABLES: dict[str, pa.Schema] = {
     "filing_chunks": FILING_CHUNKS,
     "contextual_chunks": FILING_CHUNKS,
     "page_profiles": PAGE_PROFILES,
+    "page_sentences": PAGE_SENTENCES,
     "page_ranker": PAGE_RANKER,
     "page_scorer": PAGE_SCORER,
     "embeddings": EMBEDDINGS,
@@ -340,6 +277,9 @@ TABLES: dict[str, pa.Schema] = {
     "folds": FOLDS,
     "retrieval_runs": RETRIEVAL_RUNS,
     "retrieval_scores": RETRIEVAL_SCORES,
+    "answers": ANSWERS,
+    "answer_scores": ANSWER_SCORES,
+    "answer_metrics": SYSTEM_METRICS,
     "system_metrics": SYSTEM_METRICS,
     "corpus_statistics": CORPUS_STATISTICS,
     "ledger": LEDGER,
@@ -367,7 +307,7 @@ def conform(table: pa.Table, name: str) -> pa.Table:
             f"Table '{name}' does not fit its schema: "
             + ", ".join(f"{what} {columns}" for what, columns in found.items() if columns)
             + ".",
-            "Declare the columns in finrag_pipeline/schemas.py.",
+            "Declare the columns in finrag_pipeline/schemas.",
         )
     for field in schema:
         kind = table.schema.field(field.name).type

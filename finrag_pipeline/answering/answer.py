@@ -1,0 +1,170 @@
+"""One answer with its proof, whichever way it was made: calculated, quoted, written by a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from finrag_pipeline.answering.abstention import AbstentionKind
+from finrag_pipeline.answering.calculator import Calculator
+from finrag_pipeline.answering.derivation import Derivation
+from finrag_pipeline.answering.extractive import Embed, ExtractiveAnswer, answer_from_text
+from finrag_pipeline.answering.generation import Asked, Generated, generate
+from finrag_pipeline.answering.passages import Passage
+from finrag_pipeline.language_models.protocol import LanguageModel
+from finrag_pipeline.settings import AnswerSettings
+
+AnswerMode = Literal["calculator", "prompt", "cot", "grounded"]
+"""``calculator`` needs no language model: it computes, and quotes where nothing can be computed."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer and what it rests on.
+
+    Attributes:
+        mode: how it was made.
+        derivation: the calculator's, also where it abstains.
+        text: quotes and verdicts; None where the derivation is the whole answer.
+        generated: the language model's; None in the mode ``calculator``.
+        passages: what was found for the question, best first.
+    """
+
+    mode: AnswerMode
+    derivation: Derivation
+    text: ExtractiveAnswer | None
+    generated: Generated | None
+    passages: tuple[Passage, ...]
+
+    @property
+    def answer(self) -> str:
+        """The answer for people."""
+        if self.generated is not None:
+            return self.generated.answer or (self.generated.error or "")
+        return self.text.answer if self.text is not None else self.derivation.answer
+
+    @property
+    def abstained(self) -> bool:
+        """Whether the answer is that it cannot be determined."""
+        if self.generated is not None:
+            return self.generated.abstained
+        return self.text.abstained if self.text is not None else self.derivation.abstained
+
+    @property
+    def why(self) -> str | None:
+        """Why it abstains; None where it does not."""
+        if self.generated is not None:
+            return self.generated.why
+        return self.text.why if self.text is not None else self.derivation.why
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Identifiers of the passages and pages that the answer cites."""
+        if self.generated is not None:
+            return self.generated.citations
+        if self.text is None:
+            return ()
+        return tuple(dict.fromkeys(source for one in self.text.sentences for source in one.sources))
+
+    def citations(self) -> list[dict[str, Any]]:
+        """Cells and pages cited, once each: ``{filing, page, page_label}``, and ``fact_id`` of a cell."""
+        cells = self.derivation.citations() if self.generated is None or self.mode == "grounded" else []
+        seen = {(cell["filing"], cell["page"]) for cell in cells}
+        pages = []
+        for passage in self.passages:
+            place = (passage.filing, passage.page)
+            if passage.source in self.sources and place not in seen:
+                seen.add(place)
+                pages.append(
+                    {"filing": passage.filing, "page": passage.page, "page_label": str(passage.page + 1)}
+                )
+        return [*cells, *pages]
+
+    def as_json(self) -> dict[str, Any]:
+        """The derivation's fields with what this answer says in their place, ``mode`` and ``quotes``."""
+        found = self.derivation.as_json()
+        made = self.generated
+        found |= {
+            "mode": self.mode,
+            "answer": self.answer,
+            "citations": self.citations(),
+            "abstained": self.abstained,
+            "why": self.why,
+            "quotes": [
+                {"text": q.text, "filing": q.filing, "page": q.page, "page_label": str(q.page + 1)}
+                for q in (self.text.quotes if self.text is not None else ())
+            ],
+            "warnings": list(made.warnings) if made else [],
+            "fallback": made.fallback if made else None,
+            "model": made.completion.model if made and made.completion else None,
+        }
+        if self.text is not None:
+            found["kind"] = None
+        return found
+
+    def as_text(self) -> str:
+        """The answer for people, with its proof, in lines."""
+        if self.generated is None and self.text is None:
+            return self.derivation.as_text()
+        lines = [self.answer]
+        if not self.derivation.abstained:
+            lines += ["", *(f"  {line}" for line in self.derivation.as_text().splitlines())]
+        if self.generated is not None:
+            lines += [f"  warning: {warning}" for warning in self.generated.warnings]
+            if self.generated.fallback:
+                lines.append(f"  the model's own words were not let through: {self.generated.fallback}")
+        return "\n".join(lines)
+
+
+def answer_question(
+    question: str,
+    calculator: Calculator,
+    passages: Sequence[Passage],
+    embed: Embed | None = None,
+    filings: Sequence[str] | None = None,
+    only_pages: bool = False,
+) -> Answer:
+    """Answer without a language model: compute; quote where the question asks for text or for a verdict.
+
+    Args:
+        question: the question.
+        calculator: of the filings.
+        passages: what retrieval found, best first.
+        embed: vectors of the encoder for the choice of sentences; words alone decide when None.
+        filings: the only filings to use; those that the question names when None.
+        only_pages: use facts of the pages of ``passages`` alone.
+
+    Raises:
+        UsageError: the question is empty, no text or too long.
+    """
+    pages = list(dict.fromkeys((passage.filing, passage.page) for passage in passages))
+    derivation = calculator.answer(question, pages, filings, only_pages)
+    text: ExtractiveAnswer | None = None
+    if not derivation.abstained:
+        found = answer_from_text(question, passages, None, derivation)
+        text = found if found.verdict is not None else None
+    elif derivation.kind == AbstentionKind.NOT_A_CALCULATION:
+        text = answer_from_text(question, passages, embed)
+    return Answer("calculator", derivation, text, None, tuple(passages))
+
+
+def answer_with_model(
+    model: LanguageModel, mode: Literal["prompt", "cot", "grounded"], basis: Answer, settings: AnswerSettings
+) -> Answer:
+    """The same question answered by a language model, ``grounded`` in the calculator's derivation.
+
+    Args:
+        model: is asked.
+        mode: which prompt.
+        basis: `answer_question` of the question.
+        settings: budgets and temperature.
+
+    Raises:
+        ModelError: no answer is to be had; `grounded` falls back on the calculator instead.
+    """
+    derivation = basis.derivation
+    asked = Asked(derivation.question, basis.passages, derivation if mode == "grounded" else None)
+    one = settings.model_copy(update={"repeats": 1})
+    (generated,) = generate(model, mode, [asked], one)
+    return Answer(mode, derivation, None, generated, basis.passages)

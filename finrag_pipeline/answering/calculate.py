@@ -1,0 +1,382 @@
+"""Computes an expression over facts, in decimals, with units followed through and every step kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Context, Decimal, DecimalException, localcontext
+from typing import Any
+
+from finrag_pipeline.answering.abstention import Abstention, AbstentionKind
+from finrag_pipeline.answering.derivation import Input
+from finrag_pipeline.answering.expression import (
+    At,
+    Binary,
+    Call,
+    Expression,
+    FiscalPeriod,
+    Name,
+    Negative,
+    Number,
+    print_expression,
+)
+from finrag_pipeline.answering.formula_lexicon import PERIOD_DAYS, Formula, Lexicon, Line
+from finrag_pipeline.answering.inputs import Fact, FactBook, FoundFact
+from finrag_pipeline.answering.wording import plain_number, short_money
+
+DEEPEST = 40
+"""Definitions within definitions; deeper ones go round in circles."""
+
+_PRECISION = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Unit of a quantity as powers: money is (1, 0), a share count (0, 1), money per share (1, -1)."""
+
+    money: int = 0
+    shares: int = 0
+
+
+NONE = Unit()
+_UNITS = {"currency": Unit(1, 0), "currency/share": Unit(1, -1), "shares": Unit(0, 1)}
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A value in full units, its unit, and the arithmetic that gave it, for people."""
+
+    value: Decimal
+    unit: Unit = NONE
+    text: str = ""
+
+    @property
+    def inner(self) -> str:
+        """The arithmetic in brackets, where it is more than one number."""
+        return (
+            f"({self.text})"
+            if " " in self.text.replace(" million", "").replace(" billion", "")
+            else self.text
+        )
+
+
+@dataclass
+class _Trace:
+    steps: list[str] = field(default_factory=list)
+    inputs: list[Input] = field(default_factory=list)
+    alternatives: list[dict[str, Any]] = field(default_factory=list)
+
+    def mark(self) -> tuple[int, int, int]:
+        return len(self.steps), len(self.inputs), len(self.alternatives)
+
+    def back(self, mark: tuple[int, int, int]) -> None:
+        del self.steps[mark[0] :], self.inputs[mark[1] :], self.alternatives[mark[2] :]
+
+
+class Calculation:
+    """One calculation over the facts of a company.
+
+    Args:
+        book: facts.
+        lexicon: lines and formulas.
+        definitions: what the question defines; wins over the lexicon.
+        shift: years by which the fiscal years of the facts are behind those of the question's names.
+
+    Attributes:
+        trace: steps, inputs and contradictions, in order.
+        looked_for: every line that was looked for and not found.
+    """
+
+    def __init__(
+        self, book: FactBook, lexicon: Lexicon, definitions: Mapping[str, Formula], shift: int = 0
+    ) -> None:
+        self._book = book
+        self._lexicon = lexicon
+        self._definitions = definitions
+        self._shift = shift
+        self._known: dict[tuple[str, FiscalPeriod], Quantity] = {}
+        self._open: list[str] = []
+        self.trace = _Trace()
+        self.currency: str | None = None
+        self.looked_for: list[str] = []
+
+    def compute(self, expression: Expression, period: FiscalPeriod) -> Quantity:
+        """The value of an expression in a period.
+
+        Raises:
+            Abstention: an input is missing, a name undefined, a denominator zero, or units disagree.
+        """
+        with localcontext(Context(prec=_PRECISION)):
+            try:
+                return self._value(expression, period)
+            except DecimalException as error:
+                raise Abstention(
+                    AbstentionKind.UNREADABLE, f"the formula cannot be computed: {type(error).__name__}"
+                ) from error
+            except RecursionError:
+                raise Abstention(AbstentionKind.UNREADABLE, "the formula is nested too deeply") from None
+
+    def _value(self, expression: Expression, period: FiscalPeriod) -> Quantity:
+        match expression:
+            case Number(value):
+                return Quantity(value, NONE, plain_number(value))
+            case Name(name):
+                return self._name(name, period)
+            case Negative(of):
+                inner = self._value(of, period)
+                return Quantity(-inner.value, inner.unit, f"-{inner.inner}")
+            case At(of, fixed, offset):
+                return self._value(of, fixed if fixed is not None else period.shift(offset))
+            case Binary(operator, left, right):
+                return self._binary(operator, self._value(left, period), self._value(right, period), right)
+            case Call(function, arguments):
+                return self._call(function, arguments, period)
+
+    def _binary(self, operator: str, left: Quantity, right: Quantity, denominator: Expression) -> Quantity:
+        text = f"{left.inner if operator in '*/' else left.text} {operator} {right.inner}"
+        if operator in "+-":
+            if left.unit != right.unit:
+                why = f"'{text}' adds or subtracts quantities of different units"
+                raise Abstention(AbstentionKind.UNITS_DISAGREE, why)
+            value = left.value + right.value if operator == "+" else left.value - right.value
+            return Quantity(value, left.unit, text)
+        if operator == "*":
+            unit = Unit(left.unit.money + right.unit.money, left.unit.shares + right.unit.shares)
+            return Quantity(left.value * right.value, unit, text)
+        if right.value == 0:
+            why = f"the denominator {print_expression(denominator)} is zero"
+            raise Abstention(AbstentionKind.DIVISION_BY_ZERO, why)
+        unit = Unit(left.unit.money - right.unit.money, left.unit.shares - right.unit.shares)
+        return Quantity(left.value / right.value, unit, text)
+
+    def _call(self, function: str, arguments: tuple[Expression, ...], period: FiscalPeriod) -> Quantity:
+        first = arguments[0]
+        if function == "prev":
+            return self._value(first, period.shift(-1))
+        if function == "avg":
+            return self._average(first, period)
+        if function in ("change", "growth"):
+            before, after = self._value(first, period.shift(-1)), self._value(first, period)
+            if function == "change":
+                return self._binary("-", after, before, first)
+            quotient = self._binary("/", after, before, first)
+            return Quantity(quotient.value - 1, quotient.unit, f"{quotient.text} - 1")
+        if function == "optional":
+            return self._optional(first, period)
+        if function == "first":
+            return self._first(arguments, period)
+        values = [self._value(argument, period) for argument in arguments]
+        if function == "abs":
+            return Quantity(abs(values[0].value), values[0].unit, values[0].text)
+        if function == "power":
+            return self._power(values[0], values[1])
+        if len({value.unit for value in values}) > 1:
+            why = f"{function} of quantities of different units"
+            raise Abstention(AbstentionKind.UNITS_DISAGREE, why)
+        joined = " + ".join(value.inner for value in values)
+        total = sum((value.value for value in values), Decimal(0))
+        if function == "sum":
+            return Quantity(total, values[0].unit, joined)
+        if function == "mean":
+            return Quantity(total / len(values), values[0].unit, f"({joined}) / {len(values)}")
+        chosen = (max if function == "max" else min)(values, key=lambda value: value.value)
+        return Quantity(chosen.value, chosen.unit, f"{function}({', '.join(v.text for v in values)})")
+
+    def _power(self, base: Quantity, exponent: Quantity) -> Quantity:
+        if base.value < 0 or (base.value == 0 and exponent.value < 0):
+            why = "a growth rate is not defined between amounts of opposite signs"
+            raise Abstention(AbstentionKind.UNREADABLE, why)
+        return Quantity(base.value**exponent.value, base.unit, f"{base.inner} ^ {exponent.inner}")
+
+    def _average(self, of: Expression, period: FiscalPeriod) -> Quantity:
+        after = self._value(of, period)
+        mark = self.trace.mark()
+        try:
+            before = self._value(of, period.shift(-1))
+        except Abstention as missing:
+            if missing.kind not in (AbstentionKind.NOT_REPORTED, AbstentionKind.UNKNOWN_PERIOD):
+                raise
+            self.trace.back(mark)
+            self.trace.steps.append(
+                f"average {print_expression(of)}: {self._label(period.shift(-1))} is not in the "
+                f"filings, so that of"
+                f" {self._label(period)} alone"
+            )
+            return after
+        total = before.value + after.value
+        return Quantity(total / 2, after.unit, f"({before.inner} + {after.inner}) / 2")
+
+    def _optional(self, of: Expression, period: FiscalPeriod) -> Quantity:
+        mark = self.trace.mark()
+        try:
+            return self._value(of, period)
+        except Abstention as missing:
+            if missing.kind != AbstentionKind.NOT_REPORTED:
+                raise
+            self.trace.back(mark)
+            unit = NONE if isinstance(of, Number) else Unit(1, 0)
+            return Quantity(Decimal(0), unit, "0")
+
+    def _first(self, choices: tuple[Expression, ...], period: FiscalPeriod) -> Quantity:
+        last: Abstention | None = None
+        for choice in choices:
+            mark = self.trace.mark()
+            try:
+                return self._value(choice, period)
+            except Abstention as missing:
+                if missing.kind != AbstentionKind.NOT_REPORTED:
+                    raise
+                self.trace.back(mark)
+                last = last or missing
+        assert last is not None
+        raise last
+
+    # ------------------------------------------------------------------ names
+
+    def _label(self, period: FiscalPeriod) -> str:
+        """A period as the question calls it."""
+        return period.label
+
+    def _name(self, name: str, period: FiscalPeriod) -> Quantity:
+        if name == PERIOD_DAYS:
+            months = period.months or (3 if period.quarter else 12)
+            days = Decimal(365 * months) / 12
+            return Quantity(days, NONE, plain_number(days))
+        key = (name, period)
+        if key in self._known:
+            return self._known[key]
+        entry = self._definitions.get(name)
+        if entry is not None and name in self._open:
+            entry = None  # within its own definition a name is the printed line
+        found = entry or self._lexicon.entries.get(name)
+        if isinstance(found, Formula):
+            quantity = self._formula(found, period)
+        elif isinstance(found, Line):
+            quantity = self._line(found, period)
+        else:
+            quantity = self._printed(name, period)
+        self._known[key] = quantity
+        return quantity
+
+    def _formula(self, formula: Formula, period: FiscalPeriod) -> Quantity:
+        if len(self._open) > DEEPEST or formula.name in self._open:
+            raise Abstention(AbstentionKind.UNREADABLE, f"'{formula.label}' is defined by itself")
+        self._open.append(formula.name)
+        try:
+            inner = self._value(formula.expression, period)
+        finally:
+            self._open.pop()
+        text = self._told(inner, formula.unit)
+        if inner.text and inner.text != text:
+            self.trace.steps.append(f"{formula.label} {self._label(period)} = {inner.text} = {text}")
+        return Quantity(inner.value, inner.unit, text)
+
+    def _told(self, quantity: Quantity, unit: str | None = None) -> str:
+        if quantity.unit.money == 1 and not quantity.unit.shares:
+            return short_money(quantity.value)
+        if unit == "percent":
+            return f"{plain_number(quantity.value * 100, 2)}%"
+        return plain_number(quantity.value, 4)
+
+    def _line(self, line: Line, period: FiscalPeriod) -> Quantity:
+        found = self._book.find_line(line, period.shift(self._shift), by_label=line.components is None)
+        if found is None:
+            parts = self._book.find_components(line, period.shift(self._shift))
+            if not parts:
+                raise self._missing(line.label, period)
+            return self._sum_of(parts, line, period)
+        quantity = self._take(found, line.label, period, line.magnitude)
+        if line.between and self._printed_as_deduction(line.between, found.fact, period):
+            quantity = self._turned(quantity, line.label, period)
+        if line.complete and line.complete[0] not in found.fact.label.lower():
+            added = self._lexicon.entries[line.complete[1]]
+            assert isinstance(added, Line)
+            more = self._book.find_line(added, period.shift(self._shift))
+            if more and more.fact.statement == found.fact.statement and more.fact.filing == found.fact.filing:
+                second = self._take(more, added.label, period, added.magnitude)
+                total = self._binary("+", quantity, second, Name(added.name))
+                text = self._told(total)
+                self.trace.steps.append(f"{line.label} {self._label(period)} = {total.text} = {text}")
+                return Quantity(total.value, total.unit, text)
+        return quantity
+
+    def _printed_as_deduction(self, between: tuple[str, str], fact: Fact, period: FiscalPeriod) -> bool:
+        """Whether a fact is what lies between two lines only with the other sign than printed."""
+        ends = []
+        for name in between:
+            line = self._lexicon.entries[name]
+            found = self._book.find_line(line, period.shift(self._shift)) if isinstance(line, Line) else None
+            if found is None or (found.fact.filing, found.fact.page) != (fact.filing, fact.page):
+                return False
+            ends.append(found.fact.value)
+        tolerance = 0.01 * max(abs(ends[0]), abs(ends[1]), 1.0)
+        as_printed, turned = (abs(ends[0] - sign * fact.value - ends[1]) for sign in (1, -1))
+        return turned < tolerance < as_printed or (turned < as_printed and turned < 1e-6 * tolerance)
+
+    def _turned(self, quantity: Quantity, label: str, period: FiscalPeriod) -> Quantity:
+        """A quantity with the other sign than printed, and its input too."""
+        value = -quantity.value
+        self.trace.inputs[-1] = replace(self.trace.inputs[-1], value=float(value))
+        self.trace.steps.append(
+            f"{label} {self._label(period)}: printed as a deduction, taken as {short_money(value)}"
+        )
+        return Quantity(value, quantity.unit, short_money(value))
+
+    def _sum_of(self, parts: list[FoundFact], line: Line, period: FiscalPeriod) -> Quantity:
+        """A line that no row shows as a total, from the rows that make it up."""
+        taken = [self._take(part, part.fact.label, period, line.magnitude) for part in parts]
+        total = taken[0]
+        for other in taken[1:]:
+            total = self._binary("+", total, other, Name(line.name))
+        text = self._told(total)
+        if len(taken) > 1:
+            self.trace.steps.append(f"{line.label} {self._label(period)} = {total.text} = {text}")
+        return Quantity(total.value, total.unit, text)
+
+    def _printed(self, name: str, period: FiscalPeriod) -> Quantity:
+        found = self._book.find_label(name, period.shift(self._shift))
+        if found is None:
+            self.looked_for.append(f"'{name}' as a printed line, {self._label(period)}")
+            why = f"'{name}' is neither defined in the question, nor a known quantity, nor a printed line"
+            kind = AbstentionKind.UNDEFINED_NAME if self._definitions else AbstentionKind.NO_LINE
+            raise Abstention(kind, why, tuple(self.looked_for))
+        return self._take(found, found.fact.label, period, False)
+
+    def _missing(self, label: str, period: FiscalPeriod) -> Abstention:
+        looked = f"{label}, {self._label(period)}"
+        if looked not in self.looked_for:
+            self.looked_for.append(looked)
+        if not self._book.shows(period.shift(self._shift)):
+            why = f"no filing of the company in the index shows {self._label(period)}"
+            return Abstention(AbstentionKind.UNKNOWN_PERIOD, why, tuple(self.looked_for))
+        why = f"the statements do not report {label} for {self._label(period)}"
+        return Abstention(AbstentionKind.NOT_REPORTED, why, tuple(self.looked_for))
+
+    def _take(self, found: FoundFact, label: str, period: FiscalPeriod, magnitude: bool) -> Quantity:
+        fact = found.fact
+        value = Decimal(repr(fact.value))
+        value = abs(value) if magnitude else value
+        self.currency = self.currency or fact.currency
+        self.trace.inputs.append(Input(label, self._label(period), fact, float(value)))
+        if found.note:
+            self.trace.steps.append(f"{label}: {found.note}")
+        for other in found.others:
+            self.trace.alternatives.append(_contradiction(label, self._label(period), fact, other))
+        unit = _UNITS.get(fact.unit, NONE)
+        text = short_money(value) if unit == Unit(1, 0) else plain_number(value)
+        return Quantity(value, unit, text)
+
+
+def _contradiction(label: str, period: str, fact: Fact, other: Fact) -> dict[str, Any]:
+    restated = other.filing != fact.filing
+    return {
+        "what": f"{label}, {period}",
+        "answer": other.printed.strip(),
+        "value": other.value,
+        "why": f"{other.filing} shows another figure" if restated else f"another row, '{other.label}'",
+        "filing": other.filing,
+        "page": other.page,
+        "page_label": str(other.page + 1),
+        "fact_id": other.fact_id,
+        "box": list(other.box) if other.box else None,
+    }

@@ -1,0 +1,360 @@
+"""Answers questions by calculation over the facts of filings, without a language model."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from finrag_pipeline.answering.abstention import CANNOT_BE_DETERMINED, Abstention, AbstentionKind
+from finrag_pipeline.answering.calculate import Calculation, Quantity, Unit
+from finrag_pipeline.answering.derivation import Derivation, Input
+from finrag_pipeline.answering.expression import At, Expression, FiscalPeriod, Name, print_expression
+from finrag_pipeline.answering.formula_lexicon import Formula, Lexicon, formula_lexicon
+from finrag_pipeline.answering.inputs import FACT_COLUMNS, Fact, FactBook, FilingInfo, read_facts, read_info
+from finrag_pipeline.answering.question_parser import ParsedQuestion, parse_question
+from finrag_pipeline.answering.wording import (
+    Worded,
+    word_money,
+    word_per_share,
+    word_ratio,
+    word_shares,
+)
+from finrag_pipeline.errors import UsageError
+from finrag_pipeline.resolver.resolver import Resolution, Resolver
+from finrag_pipeline.resolver.tokens import plain
+from finrag_pipeline.storage.lake import Lake
+
+CALCULATOR_VERSION = "1"
+"""Changes whenever a question may be answered differently."""
+
+MOST_QUESTION_CHARACTERS = 20_000
+PageHits = Sequence[tuple[str, int]]
+"""(filing, zero-based page), best first."""
+
+_NAME_WORD = re.compile(r"[^\W_](?:[\w&.'-]*\w)?(?:'s|')?")
+_NAMED_TOO = "the question names this too"
+
+
+class Calculator:
+    """Computes answers from the facts of a lake; facts of a filing are read when first needed, and kept.
+
+    Args:
+        lake: holds ``filings`` and ``statement_facts``.
+        resolver: reads company and periods out of a question.
+        filings: filings that may be used; all of the lake when None.
+        lexicon: lines and formulas; those of ``formulas.toml`` when None.
+    """
+
+    def __init__(
+        self,
+        lake: Lake,
+        resolver: Resolver,
+        filings: Iterable[str] | None = None,
+        lexicon: Lexicon | None = None,
+    ) -> None:
+        rows = lake.read_all("filings").to_pylist()
+        known = {keys["filing"] for keys in lake.partitions("statement_facts")}
+        if filings is not None:
+            known &= set(filings)
+
+        def load(filing: str) -> pa.Table:
+            return lake.read("statement_facts", {"filing": filing}, FACT_COLUMNS)
+
+        self._set_up(rows, known, load, resolver, lexicon)
+
+    @classmethod
+    def of_tables(
+        cls,
+        filings: Iterable[Mapping[str, Any]],
+        facts: Mapping[str, pa.Table],
+        resolver: Resolver,
+        lexicon: Lexicon | None = None,
+    ) -> Calculator:
+        """A calculator over rows of ``filings`` and tables of ``statement_facts`` by filing."""
+        made = cls.__new__(cls)
+        made._set_up(list(filings), set(facts), facts.__getitem__, resolver, lexicon)
+        return made
+
+    def _set_up(
+        self,
+        rows: Iterable[Mapping[str, Any]],
+        known: set[str],
+        load: Callable[[str], pa.Table],
+        resolver: Resolver,
+        lexicon: Lexicon | None,
+    ) -> None:
+        self._infos = {str(row["filing"]): read_info(row) for row in rows if str(row["filing"]) in known}
+        self._declared = {str(row["filing"]): row.get("declared_year") for row in rows}
+        self._load = load
+        self._resolver = resolver
+        self._lexicon = lexicon or formula_lexicon()
+        self._facts: dict[str, list[Fact]] = {}
+
+    def answer(
+        self,
+        question: str,
+        pages: PageHits | None = None,
+        filings: Sequence[str] | None = None,
+        only_pages: bool = False,
+    ) -> Derivation:
+        """Answer a question, or abstain and say why.
+
+        Args:
+            question: the question.
+            pages: pages that retrieval found, best first; facts on them win ties.
+            filings: the only filings to use; those that the question names when None.
+            only_pages: use facts of ``pages`` alone.
+
+        Raises:
+            UsageError: the question is empty, no text, or longer than `MOST_QUESTION_CHARACTERS`.
+        """
+        start = time.perf_counter()
+        question = check_question(question)
+        try:
+            found = self._answer(question, tuple(pages or ()), filings, only_pages)
+        except Abstention as abstention:
+            found = Derivation(
+                question,
+                abstention.sentence(),
+                abstained=True,
+                kind=str(abstention.kind),
+                why=abstention.why,
+                looked_for=abstention.looked_for,
+            )
+        return replace(found, seconds=round(time.perf_counter() - start, 4))
+
+    def _answer(
+        self, question: str, pages: PageHits, filings: Sequence[str] | None, only_pages: bool
+    ) -> Derivation:
+        resolution = self._resolver.resolve(question)
+        words = {word for company in resolution.companies for word in company.lower().split()}
+        places = self._resolver.named_at(question)
+        words |= company_words(plain(question), places)
+        parsed = parse_question(question, words | set(resolution.companies), self._lexicon)
+        if filings is None and len(places) > 1:
+            named = " and ".join(f"'{company}'" for company in resolution.companies[:3])
+            why = f"the question names several companies, {named}; ask about one at a time"
+            raise Abstention(AbstentionKind.SEVERAL_COMPANIES, why)
+        chosen = self._filings(resolution, filings)
+        infos = [self._infos[filing] for filing in chosen]
+        period, shift = self._period(parsed, infos)
+        book = FactBook(
+            [(info, self._facts_of(info.filing)) for info in infos],
+            self._lexicon,
+            parsed.directives.statements,
+            pages,
+            only_pages,
+        )
+        calculation = Calculation(book, self._lexicon, parsed.definitions, shift)
+        try:
+            result = calculation.compute(parsed.expression, period)
+        except Abstention as missing:
+            if missing.kind is AbstentionKind.NOT_REPORTED and parsed.otherwise_zero:
+                return Derivation(
+                    question, "0", 0.0, "ratio", "0", (missing.why,), looked_for=missing.looked_for
+                )
+            raise
+        worded = word(result, parsed, calculation.currency)
+        steps = [*parsed.notes, *calculation.trace.steps]
+        if result.inner != result.text:
+            steps.append(f"{parsed.label} = {result.text} = {worded.answer}")
+        inputs = tuple(dict.fromkeys(calculation.trace.inputs))
+        others = self._conventions(parsed, book, shift, period, worded)
+        too = self._named_too(parsed, book, shift, period)
+        others += [told for told, _ in too]
+        inputs = tuple(dict.fromkeys([*inputs, *(item for _, used in too for item in used)]))
+        return Derivation(
+            question=question,
+            answer=_with_named(worded.answer, parsed, others),
+            value=float(worded.value),
+            unit=worded.unit,
+            formula=self._formula_text(parsed),
+            steps=tuple(dict.fromkeys(steps)),
+            inputs=inputs,
+            alternatives=(*calculation.trace.alternatives, *others),
+            exact=float(result.value),
+        )
+
+    def _facts_of(self, filing: str) -> list[Fact]:
+        if filing not in self._facts:
+            self._facts[filing] = read_facts(self._load(filing))
+        return self._facts[filing]
+
+    def _filings(self, resolution: Resolution, filings: Sequence[str] | None) -> list[str]:
+        """Filings of the company asked about with facts, the one most likely meant first."""
+        if filings is not None:
+            chosen = [filing for filing in filings if filing in self._infos]
+            if chosen:
+                return chosen
+            raise Abstention(
+                AbstentionKind.NOT_REPORTED, "the filings given hold no facts of statements", tuple(filings)
+            )
+        if not resolution.companies and not (resolution.filings and resolution.ties == 1):
+            name = resolution.unknown_company
+            why = (
+                f"no filing of '{name}' is in the index"
+                if name
+                else "the question names no company of the index"
+            )
+            raise Abstention(AbstentionKind.UNKNOWN_COMPANY, why)
+        ranked = [found.filing for found in resolution.filings]
+        same = set(self._resolver.filings_of(ranked[0]))
+        chosen = [filing for filing in ranked if filing in same and filing in self._infos]
+        if not chosen:
+            raise Abstention(
+                AbstentionKind.NOT_REPORTED,
+                "no filing of the company holds facts of statements",
+                tuple(ranked[:3]),
+            )
+        return chosen
+
+    def _period(self, parsed: ParsedQuestion, infos: Sequence[FilingInfo]) -> tuple[FiscalPeriod, int]:
+        """The period that a bare name means, and the shift from the question's years to the facts' years."""
+        best = infos[0]
+        if not parsed.periods:
+            quarter = None if best.annual else best.fiscal_quarter
+            if best.fiscal_year is None:
+                raise Abstention(AbstentionKind.UNKNOWN_PERIOD, "the question names no period")
+            return FiscalPeriod(best.fiscal_year, quarter), 0
+        last = parsed.periods[-1]
+        declared = self._declared.get(best.filing)
+        if (
+            last.year is None
+            or best.fiscal_year is None
+            or declared != last.year
+            or declared == best.fiscal_year
+        ):
+            return last, 0
+        # The filing is named by another year than its cover gives; nothing else reports on the year named.
+        if any(info.fiscal_year == last.year for info in infos):
+            return last, 0
+        return last, best.fiscal_year - last.year
+
+    def _formula_text(self, parsed: ParsedQuestion) -> str:
+        text = print_expression(parsed.expression)
+        inner = parsed.expression.of if isinstance(parsed.expression, At) else parsed.expression
+        if isinstance(inner, Name):
+            entry = parsed.definitions.get(inner.name) or self._lexicon.entries.get(inner.name)
+            if isinstance(entry, Formula):
+                text = f"{text} = {print_expression(entry.expression)}"
+        for name, formula in parsed.definitions.items():
+            if not (isinstance(inner, Name) and inner.name == name):
+                text += f", {name} = {print_expression(formula.expression)}"
+        return text
+
+    def _conventions(
+        self, parsed: ParsedQuestion, book: FactBook, shift: int, period: FiscalPeriod, main: Worded
+    ) -> list[dict[str, Any]]:
+        """Values by other conventions, where the question left its term undefined."""
+        inner, place = parsed.expression, period
+        if isinstance(inner, At):
+            place = inner.period or period.shift(inner.offset)
+            inner = inner.of
+        if not isinstance(inner, Name) or inner.name in parsed.definitions:
+            return []
+        entry = self._lexicon.entries.get(inner.name)
+        found: list[dict[str, Any]] = []
+        for other in entry.others if isinstance(entry, Formula) else ():
+            made = self._try(other, parsed, book, shift, place)
+            if made is not None and made[0].value != main.value:
+                worded = made[0]
+                told = {"what": f"{parsed.label} as {print_expression(other)}", "answer": worded.answer}
+                found.append({**told, "value": float(worded.value), "why": "another convention"})
+        return found
+
+    def _named_too(
+        self, parsed: ParsedQuestion, book: FactBook, shift: int, period: FiscalPeriod
+    ) -> list[tuple[dict[str, Any], tuple[Input, ...]]]:
+        """Values in the other periods, and of the other quantities, that a question names side by side."""
+        found = []
+        wanted: list[tuple[str, Expression, FiscalPeriod]] = []
+        if isinstance(parsed.expression, At) and len(parsed.periods) > 1:
+            wanted += [(other.label, parsed.expression.of, other) for other in parsed.periods[:-1]]
+        place = parsed.periods[-1] if parsed.periods else period
+        wanted += [(self._lexicon.entries[name.name].label, name, place) for name in parsed.also]
+        for label, expression, when in wanted:
+            if (made := self._try(expression, parsed, book, shift, when)) is not None:
+                worded, inputs = made
+                told = {"what": label, "answer": worded.answer, "value": float(worded.value)}
+                found.append(({**told, "why": _NAMED_TOO, "named": label}, inputs))
+        return found
+
+    def _try(
+        self, expression: Expression, parsed: ParsedQuestion, book: FactBook, shift: int, period: FiscalPeriod
+    ) -> tuple[Worded, tuple[Input, ...]] | None:
+        calculation = Calculation(book, self._lexicon, parsed.definitions, shift)
+        try:
+            result = calculation.compute(expression, period)
+        except Abstention:
+            return None
+        return word(result, parsed, calculation.currency), tuple(calculation.trace.inputs)
+
+
+def _with_named(answer: str, parsed: ParsedQuestion, others: Sequence[Mapping[str, Any]]) -> str:
+    """The answer with the values of the other periods and quantities that the question names."""
+    named = [f"{other['named']}: {other['answer']}" for other in others if other["why"] == _NAMED_TOO]
+    if not named:
+        return answer
+    own = parsed.label if parsed.also else parsed.periods[-1].label
+    main = f"{own}: {answer}"
+    return "; ".join([main, *named] if parsed.also else [*named, main])
+
+
+def check_question(question: str) -> str:
+    """The question without white space around it.
+
+    Raises:
+        UsageError: it is empty, no text, or too long.
+    """
+    question = question.strip()
+    if not question:
+        raise UsageError("The question is empty.", 'Ask something: finrag ask "capital expenditure 2022".')
+    try:
+        question.encode()
+    except UnicodeEncodeError:
+        raise UsageError("The question is not valid text.", "Type it in UTF-8.") from None
+    if len(question) > MOST_QUESTION_CHARACTERS:
+        raise UsageError(
+            f"The question has {len(question):,} characters.", f"Shorten it to {MOST_QUESTION_CHARACTERS:,}."
+        )
+    return question
+
+
+def company_words(text: str, places: Iterable[int]) -> set[str]:
+    """Words in lower case of the names that begin at ``places``: the capitalised words there, at most six."""
+    words: set[str] = set()
+    for place in places:
+        end = place
+        for match in list(_NAME_WORD.finditer(text, place))[:6]:
+            word = match[0]
+            named = match.start() == place or word[0].isupper() or word.lower() in ("of", "and", "the")
+            if not named or text[end : match.start()].strip(" &-."):
+                break
+            words.add(word.lower().removesuffix("'s").removesuffix("'"))
+            end = match.end()
+            if "'" in word:
+                break
+    return words
+
+
+def word(result: Quantity, parsed: ParsedQuestion, currency: str | None) -> Worded:
+    """A result in the unit and rounding that the question asks for, else as usual for its formula."""
+    directives = parsed.directives
+    if result.unit == Unit(1, 0):
+        return word_money(result.value, currency, directives)
+    if result.unit == Unit(1, -1):
+        return word_per_share(result.value, currency, directives.decimals)
+    if result.unit == Unit(0, 1):
+        return word_shares(result.value, directives)
+    unit = directives.unit
+    if unit not in ("percent", "points", "basis_points", "days", "ratio"):
+        unit = parsed.unit if parsed.unit in ("percent", "days", "times") else "ratio"
+    return word_ratio(result.value, unit, directives.decimals)
+
+
+__all__ = ["CANNOT_BE_DETERMINED", "Calculator", "PageHits", "check_question", "word"]

@@ -1,0 +1,137 @@
+"""An answer with its proof: formula, steps, inputs with the cells they were read from, and other readings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from finrag_pipeline.answering.inputs import Fact
+
+
+@dataclass(frozen=True)
+class Input:
+    """A number that a calculation read from a filing.
+
+    Attributes:
+        line: what it is, for people.
+        period: period as the question names it.
+        fact: the cell.
+        value: the number used, in full units; its sign may not be the printed one, see ``formulas.toml``.
+    """
+
+    line: str
+    period: str
+    fact: Fact
+    value: float
+
+    def as_json(self) -> dict[str, Any]:
+        """The input for programs: ``page`` is zero-based, ``page_label`` counts from one."""
+        fact = self.fact
+        return {
+            "line": self.line,
+            "concept": fact.concept,
+            "label": fact.label,
+            "period": self.period,
+            "period_end": str(fact.period_end),
+            "statement": fact.statement,
+            "filing": fact.filing,
+            "page": fact.page,
+            "page_label": str(fact.page + 1),
+            "printed": fact.printed,
+            "scale": fact.scale,
+            "unit": fact.unit,
+            "value": self.value,
+            "box": list(fact.box) if fact.box else None,
+            "fact_id": fact.fact_id,
+        }
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """What the calculator found; `as_json` is the documented contract.
+
+    Attributes:
+        question: as asked.
+        answer: for people; what cannot be determined and why where it abstains.
+        value: in ``unit``, rounded as asked; None where it abstains.
+        unit: for instance ``USD million``, ``percent``, ``ratio``, ``times``, ``days``, ``USD per share``.
+        formula: in names of lines.
+        steps: how the value comes about, one line each.
+        inputs: cells that were read.
+        alternatives: values by other conventions, and facts that contradict an input: ``{what, answer, why}``
+            and more.
+        abstained: nothing is answered.
+        kind: kind of abstention, see :class:`~finrag_pipeline.answering.abstention.AbstentionKind`.
+        why: reason of an abstention.
+        looked_for: what was looked for where it abstains.
+        exact: the value in full units before rounding: money in dollars, shares of one for per cent.
+        seconds: time taken.
+    """
+
+    question: str
+    answer: str
+    value: float | None = None
+    unit: str | None = None
+    formula: str | None = None
+    steps: tuple[str, ...] = ()
+    inputs: tuple[Input, ...] = ()
+    alternatives: tuple[dict[str, Any], ...] = field(default=())
+    abstained: bool = False
+    kind: str | None = None
+    why: str | None = None
+    looked_for: tuple[str, ...] = ()
+    exact: float | None = None
+    seconds: float = 0.0
+
+    def citations(self) -> list[dict[str, Any]]:
+        """Cells cited, once each: ``{filing, page, page_label, fact_id}``."""
+        found: dict[str, dict[str, Any]] = {}
+        for item in self.inputs:
+            fact = item.fact
+            cited = {
+                "filing": fact.filing,
+                "page": fact.page,
+                "page_label": str(fact.page + 1),
+                "fact_id": fact.fact_id,
+            }
+            found.setdefault(fact.fact_id, cited)
+        return list(found.values())
+
+    def as_json(self) -> dict[str, Any]:
+        """The derivation for programs."""
+        return {
+            "question": self.question,
+            "answer": self.answer,
+            "value": self.value,
+            "unit": self.unit,
+            "formula": self.formula,
+            "steps": list(self.steps),
+            "inputs": [item.as_json() for item in self.inputs],
+            "citations": self.citations(),
+            "alternatives": list(self.alternatives),
+            "abstained": self.abstained,
+            "kind": self.kind,
+            "why": self.why,
+            "looked_for": list(self.looked_for),
+            "seconds": self.seconds,
+        }
+
+    def as_text(self) -> str:
+        """The derivation for people, in lines."""
+        if self.abstained:
+            return self.answer
+        lines = [self.answer, "", f"  formula  {self.formula}"]
+        lines += [f"  {step}" for step in self.steps]
+        lines += ["", "  from"]
+        for item in self.inputs:
+            fact = item.fact
+            lines.append(
+                f"    {item.line}, {item.period}: {fact.printed} ('{fact.label}'), "
+                f"{fact.filing} p. {fact.page + 1}"
+            )
+        if self.alternatives:
+            lines += ["", "  also"]
+            lines += [
+                f"    {other['what']}: {other['answer']} ({other['why']})" for other in self.alternatives
+            ]
+        return "\n".join(lines)

@@ -1,0 +1,163 @@
+"""What a question says about its answer: unit, scale, rounding, and the statements to read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+_DECIMALS = {
+    word: value
+    for value, word in enumerate(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight"])
+} | {"no": 0, "a": 1, "single": 1, "1st": 1, "first": 1, "2nd": 2, "second": 2, "3rd": 3, "third": 3}
+_NEAREST = {
+    "integer": 0, "whole number": 0, "whole percent": 0, "whole percentage": 0, "whole": 0, "number": 0,
+    "unit": 0, "day": 0, "dollar": 0, "million": 0, "billion": 0, "thousand": 0, "percent": 0,
+    "percentage point": 0,
+    "tenth": 1, "hundredth": 2, "cent": 2, "thousandth": 3, "basis point": 0,
+}  # fmt: skip
+SCALES = {
+    "thousand": 1_000, "thousands": 1_000, "k": 1_000, "000s": 1_000, "'000": 1_000,
+    "million": 1_000_000, "millions": 1_000_000, "mm": 1_000_000,
+    "mn": 1_000_000, "m": 1_000_000, "mln": 1_000_000,
+    "billion": 1_000_000_000, "billions": 1_000_000_000, "bn": 1_000_000_000, "b": 1_000_000_000,
+    "trillion": 1_000_000_000_000, "trillions": 1_000_000_000_000,
+}  # fmt: skip
+
+_LEAD = (
+    r"(?<![\w-])(?:(?:please )?(?:answer|round(?:ed|ing)?|give|state|stated|express(?:ed)?|"
+    r"provide|report(?:ed)?|show|present(?:ed)?|"
+    r"return|respond|quote|quoted|denominated|display)(?: (?:your|the|this|it|this|"
+    r"to|out))*(?: (?:answer|answers|result|figure|amount|value|number|response|"
+    r"question))?"
+    r"(?: (?:is|be|should be|must be))?(?: (?:off|up|down))? )?"
+)
+_COUNT = rf"(?:\d|{'|'.join(sorted(_DECIMALS, key=len, reverse=True))})"
+_ROUND = re.compile(
+    rf"{_LEAD}(?:(?:to|with|at|using|and|in) )*(?:the )?(?:(?:nearest|closest) )"
+rf"?(?P<count>{_COUNT})[ -]?(?:digits? after the )?"
+    r"(?:decimals?(?: (?:places?|points?|digits?))?|d\.?p\.?(?!\w))(?: places?)?(?: precision)?"
+    r"|" + rf"{_LEAD}(?:(?:to|and) )*(?:the )?(?:nearest|closest) (?P<nearest>"
+    + "|".join(sorted(_NEAREST, key=len, reverse=True)) + r")s?(?: of a (?:percent|point|day))?"
+    r"(?: (?:point|usd|dollar)s?)?(?!\w)"
+    r"|rounded to (?:an? |the )?(?P<whole>integer|whole number)(?!\w)",
+    re.IGNORECASE,
+)  # fmt: skip
+_CURRENCY = r"(?:usd|us\$|u\.s\. dollars?|us dollars?|dollars?|\$|eur|euros?|€|gbp|pounds?|£|cad|jpy|yen)"
+_SCALE_WORD = r"(?:thousands?|millions?|billions?|trillions?|mm|mn|mln|bn)"
+_MONEY = re.compile(
+    rf"{_LEAD}(?:(?:in|as|to|using) )+(?:units? of )?(?:the )?(?:nearest )"
+    rf"?(?:(?P<currency>{_CURRENCY})[ ,]*(?:in )?(?P<scale>{_SCALE_WORD}|m|b|k|"
+    rf"'?000s?)?|"
+    rf"(?P<only>{_SCALE_WORD})(?: of)?(?: (?:{_CURRENCY}))?)(?!\w)"
+    rf"|\((?:{_CURRENCY})[ ,]*(?:in )?(?P<bracket>{_SCALE_WORD}|m|b|k)?\)"
+    r"|\((?:(?:in|\$) ?)?(?P<bare>millions?|billions?|thousands?|mm|mn|bn)\)",
+    re.IGNORECASE,
+)
+_PERCENT = re.compile(
+    rf"{_LEAD}(?:(?:in|as|to|using|with) )+(?:units? of )?(?:an? |the )?(?:whole )"
+    rf"?(?:percentages?|percents?|per cent|pct|%)(?: (?:terms|form|value|figure))"
+    rf"?(?: rounded)?(?! (?:of|change|points?|increase|decrease|margin))(?!\w)"
+    r"|\((?:%|percent|percentage|in %)\)|what (?:percent(?:age)?|%) (?=(?:did|has|"
+    r"have|was|were|is|are)\b)|how many per ?cent(?! points?)",
+    re.IGNORECASE,
+)
+_POINTS = re.compile(
+    rf"{_LEAD}(?:(?:in|by how many|how many) )(?:units? of )?(?P<unit>percentage "
+    rf"points?|basis points?|bps|pp)(?!\w)",
+    re.IGNORECASE,
+)
+_DAYS = re.compile(
+    rf"{_LEAD}(?:in|as) (?:units? of |number of |the number of )?days(?!\w)|how many days|number of days",
+    re.IGNORECASE,
+)
+_RATIO = re.compile(
+    rf"{_LEAD}as (?:a |an )?(?:ratio|multiple|decimal(?: number)?|times)(?! of)(?!\w)"
+    rf"|in (?:terms of )?times(?!\w)|in decimal form",
+    re.IGNORECASE,
+)
+_STATEMENTS = {
+    "cash_flows": r"(?:statements? of (?:consolidated )?cash flows?|cash flows? statements?)",
+    "income_statement": (
+        r"(?:income statements?|p ?(?:&|and|n) ?l(?: statements?| accounts?)?|profit "
+        r"(?:and|&) loss(?: statements?| accounts?)?|"
+        r"statements? of (?:consolidated )?(?:income|operations|earnings|profit (?:and|"
+        r"or) loss)|earnings statements?)"
+    ),
+    "financial_position": (
+        r"(?:balance sheets?|statements? of (?:consolidated )?(?:financial position|financial condition))"
+    ),
+    "comprehensive_income": r"statements? of (?:consolidated )?comprehensive (?:income|loss)",
+    "equity": r"statements? of (?:changes in )?(?:stock|share)(?:holders|owners)'? equity",
+}
+_STATEMENT = re.compile(
+    r"(?:\b(?:according to|based on|from|in|on|per|using|within|of|off of|to|by|"
+    r"referencing) )?(?:the |its |their )*(?:company's )?(?:consolidated )?(?:"
+    + "|".join(f"(?P<{kind}>{words})" for kind, words in _STATEMENTS.items())
+    + r")(?!\w)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Directives:
+    """What a question says about its answer.
+
+    Attributes:
+        unit: currency, percent, points (percentage points), basis_points, days or ratio; None if unsaid.
+        scale: full units per unit of the answer, for money: 1, 1000, 1000000, …; None if nothing is said.
+        decimals: places after the decimal point; None if nothing is said.
+        statements: kinds of statement named, in order.
+    """
+
+    unit: str | None = None
+    scale: int | None = None
+    decimals: int | None = None
+    statements: tuple[str, ...] = ()
+
+
+def read_directives(text: str) -> tuple[Directives, str]:
+    """What a question says about its answer, and the question with those words blanked out.
+
+    Args:
+        text: in plain characters. Of several units the last one counts, of several roundings too.
+
+    Returns:
+        The directives, and a text of the same length.
+    """
+    found = Directives()
+    statements: list[str] = []
+    for match in _STATEMENT.finditer(text):
+        statements += [kind for kind in _STATEMENTS if match[kind] and kind not in statements]
+    text = _STATEMENT.sub(_blank, text)
+    for match in _ROUND.finditer(text):
+        found = replace(found, decimals=_decimals(match))
+        if match["nearest"] and (scale := SCALES.get(match["nearest"].lower())):
+            found = replace(found, unit="currency", scale=scale)
+    text = _ROUND.sub(_blank, text)
+    for match in _MONEY.finditer(text):
+        word = match["scale"] or match["only"] or match["bracket"] or match["bare"]
+        scale = SCALES.get(word.lower().strip("'")) if word else None
+        found = replace(found, unit="currency", scale=scale or found.scale or 1)
+    text = _MONEY.sub(_blank, text)
+    for pattern, unit in ((_RATIO, "ratio"), (_DAYS, "days"), (_PERCENT, "percent")):
+        if pattern.search(text):
+            found = replace(found, unit=unit)
+        if unit != "days" or not re.search(r"how many days|number of days", text, re.IGNORECASE):
+            text = pattern.sub(_blank, text)
+    for match in _POINTS.finditer(text):
+        found = replace(
+            found, unit="points" if match["unit"].lower().startswith(("perc", "pp")) else "basis_points"
+        )
+    text = _POINTS.sub(_blank, text)
+    return replace(found, statements=tuple(statements)), text
+
+
+def _decimals(match: re.Match[str]) -> int:
+    if match["count"]:
+        word = match["count"].lower()
+        return int(word) if word.isdigit() else _DECIMALS[word]
+    return _NEAREST[match["nearest"].lower()] if match["nearest"] else 0
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])

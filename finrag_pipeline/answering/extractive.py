@@ -1,0 +1,294 @@
+"""Short answers without a language model: sentences quoted from pages, and comparisons of derived figures.
+
+A sentence is scored by its likeness to the question (encoder), by the weight of the question's words that it
+holds (inverse document frequency among the sentences at hand), by the rank of its passage, and by what the
+kind of question looks for, such as a cause. Nothing is written that no filing says, but for the verdict of a
+comparison, whose figures stand beside it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+import numpy as np
+
+from finrag_pipeline.answering.abstention import CANNOT_BE_DETERMINED
+from finrag_pipeline.answering.citations import CitedSentence
+from finrag_pipeline.answering.comparisons import compare
+from finrag_pipeline.answering.derivation import Derivation
+from finrag_pipeline.answering.passages import Passage
+from finrag_pipeline.answering.quantities import quantities, years_in
+from finrag_pipeline.filings.sentences import sentences
+from finrag_pipeline.page_ranker.terms import STOP_WORDS, terms
+
+Kind = Literal["yes_no", "cause", "comparison", "list", "fact"]
+Embed = Callable[[Sequence[str]], np.ndarray]
+"""Unit vectors of texts, shape (texts, dimensions)."""
+
+QUOTES: dict[Kind, int] = {"yes_no": 1, "cause": 2, "comparison": 1, "list": 3, "fact": 1}
+"""Sentences quoted for each kind of question."""
+
+_MEANING, _WORDS, _RANK, _CUE, _WRONG_YEAR = 0.5, 0.4, 0.1, 0.15, 0.15
+_LEAST_WORDS = 0.2
+_LEAST_MEANING = 0.5
+_SHORTEST, _LONGEST = 5, 70
+_LEAST_FUNCTION_WORDS = 0.15
+_MOST_FIGURES = 0.25
+_MOST_EMBEDDED = 24
+"""Sentences that are compared by meaning, those that hold most of the question's words."""
+
+_AUXILIARY = r"(?:is|are|was|were|does|do|did|has|have|had|will|would|can|could|should|may|might)(?:n['’]t)?"
+_YES_NO = re.compile(rf"(?:^|[,;:]\s*){_AUXILIARY}\s", re.IGNORECASE)
+_WH = re.compile(r"(?:^|[,;:]\s*)(?:what|which|who|whom|whose|when|where|why|how)\b", re.IGNORECASE)
+_CAUSE = re.compile(
+    r"\bwhat (?:drove|caused|led to|explains?|contributed)\b|\bwhy\b"
+    r"|\b(?:drivers?|reasons?|causes?) (?:of|for|behind)\b",
+    re.IGNORECASE,
+)
+_SUPERLATIVE = re.compile(
+    r"\b(?:largest|biggest|highest|greatest|most|smallest|lowest|least|fewest|best|worst)\b(?!\s+[A-Z])"
+)
+_LIST = re.compile(
+    r"\b(?:what|which|who) (?:\w+ ){0,4}?(?:are|were|have|do|did)\b|\blist\b|\bname the\b", re.IGNORECASE
+)
+_INSTRUCTION = re.compile(
+    r"^(?:if\b.*\b(?:state|explain|say)|(?:please )?(?:answer|give|round|respond|provide|assume|use)\b)",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(r"[;,.]?\s*\bif\b[^.?;]*\b(?:state|explain|say)\b[^.?]*[.?]?\s*$", re.IGNORECASE)
+_AMOUNT = re.compile(
+    r"\bhow (?:much|many)\b|\b(?:amount|quantity|number|value) of\b|\bby what\b"
+    r"|\bin (?:units? of |us |u\.s\. )?(?:usd|dollars|percents?|thousands|millions?|billions?)\b"
+    r"|\bround(?:ed)?\b",
+    re.IGNORECASE,
+)
+_CAUSAL = re.compile(
+    r"\b(?:due to|driven by|primarily|mainly|because|attributable to|resulting from|as a result"
+    r"|reflect(?:s|ed|ing)|offset by|led by|owing to|caused by|principally|impacted by|drivers?)\b",
+    re.IGNORECASE,
+)
+
+
+# Words of a question for an amount that name no item.
+_NO_ITEM = """
+how much many what amount quantity number value total year end fiscal annual quarterly report reported using
+based as shown statement company give state answer
+"""
+_SHORT_ITEM, _LONG_ITEM_SHARE = 4, 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A sentence of a filing.
+
+    Attributes:
+        text: as printed, line breaks folded.
+        source: identifier of the passage it stands in.
+        filing: its filing.
+        page: its zero-based page.
+        score: how well it fits the question; comparable within one question only.
+    """
+
+    text: str
+    source: str
+    filing: str
+    page: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractiveAnswer:
+    """An answer out of quoted sentences and derived figures.
+
+    Attributes:
+        question: the question.
+        kind: what kind of answer it asks for.
+        answer: for people: verdict and figures where there are, then the quotes with filing and page.
+        verdict: 'Yes', 'No', or the name of what is largest; None without a comparison.
+        quotes: quoted sentences, best first.
+        sentences: the answer's sentences with their sources.
+        abstained: nothing in the passages speaks of what is asked.
+        why: why it abstains, with what was looked for.
+    """
+
+    question: str
+    kind: Kind
+    answer: str
+    verdict: str | None
+    quotes: tuple[Quote, ...]
+    sentences: tuple[CitedSentence, ...]
+    abstained: bool
+    why: str | None
+
+
+def kind_of(question: str) -> Kind:
+    """What kind of answer a question asks for."""
+    asked = core_question(question)
+    if _CAUSE.search(asked):
+        return "cause"
+    wh, yes_no = _WH.search(asked), _YES_NO.search(asked)
+    if yes_no and not (wh and wh.start() <= yes_no.start()):
+        return "yes_no"
+    if _SUPERLATIVE.search(asked):
+        return "comparison"
+    return "list" if _LIST.search(asked) else "fact"
+
+
+def core_question(question: str) -> str:
+    """The question without instructions about its answer ('If …, state that and explain why')."""
+    kept = [part for part in sentences(_CONDITION.sub("", question)) if not _INSTRUCTION.match(part)]
+    return " ".join(kept) or question
+
+
+def answer_from_text(
+    question: str,
+    passages: Sequence[Passage],
+    embed: Embed | None = None,
+    derivation: Derivation | None = None,
+) -> ExtractiveAnswer:
+    """Answer a question by quoting.
+
+    Args:
+        question: the question.
+        passages: retrieved passages or pages, best first.
+        embed: vectors of the encoder; words alone decide when None.
+        derivation: the calculator's, for the figure behind a yes or a no.
+    """
+    kind = kind_of(question)
+    # A question for a rate of growth is answered by its number, not by 'it grew'.
+    compares = derivation is not None and kind in ("yes_no", "comparison")
+    compared = compare(core_question(question), derivation) if derivation and compares else None
+    quotes = best_sentences(question, passages, embed, QUOTES[kind])
+    if compared is None and not quotes:
+        why = "no sentence of the pages found speaks of what is asked"
+        looked = ", ".join(dict.fromkeys(passage.place for passage in passages[:5]))
+        text = f"{CANNOT_BE_DETERMINED}: {why}.{f' Looked at: {looked}.' if looked else ''}"
+        said = CitedSentence(text, (), (), True)
+        return ExtractiveAnswer(question, kind, text, None, (), (said,), True, why)
+    cited = [CitedSentence(compared.text, compared.sources, (), True)] if compared else []
+    parts = [compared.text] if compared else []
+    for quote in quotes:
+        parts.append(f"“{quote.text}” ({quote.filing}, page {quote.page + 1})")
+        cited.append(CitedSentence(quote.text, (quote.source,), (), True))
+    verdict = compared.verdict if compared else None
+    return ExtractiveAnswer(
+        question, kind, " ".join(parts), verdict, tuple(quotes), tuple(cited), False, None
+    )
+
+
+def best_sentences(
+    question: str, passages: Sequence[Passage], embed: Embed | None, count: int
+) -> list[Quote]:
+    """The sentences that fit a question best, best first; none where none shares its words or meaning.
+
+    Args:
+        question: the question.
+        passages: best first.
+        embed: vectors of the encoder; None for words alone.
+        count: sentences at most; the same sentence counts once.
+    """
+    asked = core_question(question)
+    kind, years = kind_of(question), years_in(asked)
+    found = _candidates(passages)
+    if not found:
+        return []
+    texts = [text for text, _, _ in found]
+    words = _word_scores(asked, texts, {passage.filing for _, passage, _ in found})
+    meaning = _likeness(asked, texts, words, embed)
+    quotes: list[tuple[float, Quote]] = []
+    item = _item(asked, {passage.filing for _, passage, _ in found}) if asks_for_amount(question) else None
+    for place, (text, passage, rank) in enumerate(found):
+        if item is not None and not _gives_amount(text, item):
+            continue
+        if words[place] < _LEAST_WORDS and meaning[place] < _LEAST_MEANING:
+            continue
+        score = _WORDS * words[place] + _MEANING * float(meaning[place]) + _RANK / (1 + rank)
+        if kind == "cause" and _CAUSAL.search(text):
+            score += _CUE
+        named = years_in(text)
+        if years and named and not years & named:
+            score -= _WRONG_YEAR
+        quotes.append((score, Quote(text, passage.source, passage.filing, passage.page, round(score, 6))))
+    quotes.sort(key=lambda pair: -pair[0])
+    return [quote for _, quote in quotes[:count]]
+
+
+def _candidates(passages: Sequence[Passage]) -> list[tuple[str, Passage, int]]:
+    """Sentences of prose with their passage and its rank from 0; rows of tables and headings are left out."""
+    found, seen = [], set()
+    for rank, passage in enumerate(passages):
+        for text in sentences(passage.text):
+            if text not in seen and _is_prose(text):
+                seen.add(text)
+                found.append((text, passage, rank))
+    return found
+
+
+def asks_for_amount(question: str) -> bool:
+    """Whether a question wants a number: 'how much', 'answer in USD millions'."""
+    return kind_of(question) in ("fact", "list") and bool(_AMOUNT.search(question))
+
+
+def _item(asked: str, filings: Collection[str]) -> set[str]:
+    """Words that name what is asked for: neither the company nor the period."""
+    names = [filing.lower() for filing in filings]
+    return {
+        word
+        for word in terms(asked)
+        if word.isalpha() and word not in _no_item() and not any(word in name for name in names)
+    }
+
+
+@cache
+def _no_item() -> frozenset[str]:
+    return frozenset(terms(_NO_ITEM))
+
+
+def _gives_amount(text: str, item: set[str]) -> bool:
+    """Whether a sentence names the item and a number; of a long description most words will do."""
+    held = item & set(terms(text))
+    enough = len(held) == len(item) if len(item) <= _SHORT_ITEM else len(held) >= _LONG_ITEM_SHARE * len(item)
+    return enough and any(not one.year for one in quantities(text))
+
+
+def _is_prose(text: str) -> bool:
+    """Whether a piece reads like a sentence: not a row of figures, a heading, a signature."""
+    words = text.split()
+    if not _SHORTEST <= len(words) <= _LONGEST:
+        return False
+    figures = sum(any(character.isdigit() for character in word) for word in words)
+    function_words = sum(word.lower().strip(".,;:()") in STOP_WORDS for word in words)
+    return figures <= _MOST_FIGURES * len(words) and function_words >= _LEAST_FUNCTION_WORDS * len(words)
+
+
+def _word_scores(asked: str, texts: Sequence[str], filings: Collection[str]) -> list[float]:
+    """Weight of the question's words that each sentence holds, of all that stand anywhere; in [0, 1]."""
+    held = [set(terms(text)) for text in texts]
+    names = [filing.lower() for filing in filings]  # every sentence is about the company
+    frequency = Counter(word for words in held for word in words)
+    weights = {
+        word: math.log((len(texts) + 1) / (frequency[word] + 0.5))
+        for word in dict.fromkeys(terms(asked))
+        if frequency[word] and not any(word in name for name in names)
+    }
+    total = sum(weights.values())
+    if total <= 0:
+        return [0.0] * len(texts)
+    return [sum(weight for word, weight in weights.items() if word in words) / total for words in held]
+
+
+def _likeness(asked: str, texts: Sequence[str], words: Sequence[float], embed: Embed | None) -> np.ndarray:
+    """Cosine of each sentence with the question, shape (texts,); 0 for those that are not compared."""
+    found = np.zeros(len(texts))
+    if embed is not None:
+        # A stable order: of equal words those of better passages.
+        chosen = np.argsort(-np.asarray(words), kind="stable")[:_MOST_EMBEDDED]
+        vectors = embed([asked, *(texts[place] for place in chosen)])
+        found[chosen] = vectors[1:] @ vectors[0]
+    return found

@@ -1,0 +1,102 @@
+"""Retrieved passages, ordered and deduplicated within a budget: what a model or a reader is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from finrag_pipeline.retrieval.hits import Hit
+
+Order = Literal["best_first", "best_last", "filing"]
+
+_SHORTEST_CUT = 200
+"""Characters below which the rest of a passage is not worth showing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A retrieved piece of a filing that an answer may cite.
+
+    Attributes:
+        source: identifier to cite: that of the chunk, or of the page.
+        filing: its filing.
+        page: its zero-based page.
+        text: its text.
+    """
+
+    source: str
+    filing: str
+    page: int
+    text: str
+
+    @property
+    def place(self) -> str:
+        """Filing and page for people, who count pages from 1."""
+        return f"{self.filing}, page {self.page + 1}"
+
+
+def page_source(filing: str, page: int) -> str:
+    """Identifier of a page as a source."""
+    return f"{filing}#page={page}"
+
+
+def passages_of(hits: Sequence[Hit], texts: Mapping[str, str]) -> list[Passage]:
+    """Passages of a ranking, best first; chunks without a text are left out.
+
+    Args:
+        hits: a ranking.
+        texts: text by chunk identifier.
+    """
+    return [
+        Passage(hit.chunk_id, hit.filing, hit.page, texts[hit.chunk_id])
+        for hit in hits
+        if texts.get(hit.chunk_id, "").strip()
+    ]
+
+
+def select_passages(
+    passages: Sequence[Passage], count: int, characters: int, order: Order = "best_first"
+) -> list[Passage]:
+    """The passages that go into a prompt.
+
+    Taken best first until ``count`` or the budget is reached; the one that no longer fits is cut at a
+    space. Left out: a source given before, and a text of the same filing that stands whole in one taken
+    before. The same words in two filings stay: which company says them matters.
+
+    Args:
+        passages: best first.
+        count: passages at most.
+        characters: characters of all texts together at most.
+        order: ``best_first`` as retrieved; ``best_last`` with the best next to the question; ``filing`` by
+            filing and page, as one would read.
+    """
+    taken: list[Passage] = []
+    left = characters
+    for passage in passages:
+        if len(taken) == count or left <= 0:
+            break
+        if any(_says_nothing_new(passage, other) for other in taken):
+            continue
+        text = passage.text
+        if len(text) > left:
+            if left < _SHORTEST_CUT and taken:
+                break
+            text = text[:left].rsplit(None, 1)[0] if " " in text[:left] else text[:left]
+        taken.append(replace(passage, text=text))
+        left -= len(text)
+    if order == "best_last":
+        return taken[::-1]
+    if order == "filing":
+        return sorted(taken, key=lambda one: (one.filing, one.page))
+    return taken
+
+
+def _says_nothing_new(passage: Passage, other: Passage) -> bool:
+    if passage.source == other.source:
+        return True
+    return passage.filing == other.filing and _folded(passage.text) in _folded(other.text)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,89 @@
+"""The prompts: that of the papers, five steps of reasoning, and the one that is given facts.
+
+Whatever comes from a filing stands between fences and is declared to be data
+(:mod:`finrag_pipeline.language_models.fencing`), the facts of the calculator too: labels are printed in
+filings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from finrag_pipeline.answering.abstention import CANNOT_BE_DETERMINED
+from finrag_pipeline.answering.passages import Passage
+from finrag_pipeline.language_models.fencing import NOTICE, fenced
+from finrag_pipeline.language_models.protocol import Message
+
+PROMPTS_VERSION = "1"
+"""Changes with any word of a prompt."""
+
+Mode = Literal["prompt", "cot", "grounded"]
+MODES: tuple[Mode, ...] = ("prompt", "cot", "grounded")
+
+PAPER_SYSTEM = (
+    "You are a financial analyst assistant. Your task is to provide accurate, concise, and well-supported "
+    "answers to questions based on provided financial document segments."
+)
+"""Word for word the template of Kobeissi & Langlais, French version, annex B; the mark of the fences is
+added."""
+
+_PAPER_TASK = "Context:\n{documents}\n\nQuestion: {question}\nAnswer:"
+
+_STEPS_SYSTEM = (
+    "You are a financial analyst. You answer from the documents you are given and from nothing else, and you "
+    "write down how you get there."
+)
+_STEPS_TASK = (
+    "Documents:\n{documents}\n\nQuestion: {question}\n\n"
+    "Work in these five steps, each under its own heading:\n"
+    "Step 1: IDENTIFY. Which figures or statements does the answer need, of which company and period?\n"
+    "Step 2: EXTRACT. Quote each as printed, with its scale and the number of its document, such as [2].\n"
+    "Step 3: PERFORM. Write the formula, put the figures in, calculate.\n"
+    "Step 4: VERIFY. Are company, period, unit, scale and sign those of the question? Is it plausible?\n"
+    "Step 5: FORMAT. Give the result in the unit and with the rounding that the question asks for, as one "
+    "last line of the form 'Final answer: …'.\n\n"
+    "Use no figure that stands in no document. If a figure is missing, the last line is "
+    f"'Final answer: {CANNOT_BE_DETERMINED}' and says what is missing."
+)
+
+_GROUNDED_SYSTEM = (
+    "You are a financial analyst who writes the answer to a question from facts that have been looked up and "
+    "calculated already. You calculate nothing yourself."
+)
+_GROUNDED_TASK = (
+    "Documents:\n{documents}\n\nQuestion: {question}\n\n"
+    "Document 1 holds the facts, each with an identifier such as F1; the others are passages of filings. "
+    "Answer in one to three sentences. Put behind each sentence what it rests on, such as [F1] or [2]. Write "
+    "no number that stands neither in the facts nor in the passages. If they do not hold the answer, write "
+    f"'{CANNOT_BE_DETERMINED}' and what is missing."
+)
+
+
+def messages(
+    mode: Mode, question: str, passages: Sequence[Passage], facts: str | None = None
+) -> list[Message]:
+    """The conversation that asks a question.
+
+    Args:
+        mode: which prompt.
+        question: the question; its white space is folded.
+        passages: what is shown, in the order shown; numbered from 1, with facts from 2.
+        facts: facts of the calculator, for ``grounded``.
+    """
+    texts = [f"{passage.place}\n{passage.text}" for passage in passages]
+    if mode == "grounded":
+        texts.insert(0, facts or "No fact was found.")
+    documents, mark = fenced(texts)
+    system, task = {
+        "prompt": (PAPER_SYSTEM, _PAPER_TASK),
+        "cot": (_STEPS_SYSTEM, _STEPS_TASK),
+        "grounded": (_GROUNDED_SYSTEM, _GROUNDED_TASK),
+    }[mode]
+    # Replaced one by one: braces in a filing are no fields, and a document never holds the question's place.
+    head, tail = task.split("{documents}")
+    asked = tail.replace("{question}", " ".join(question.split()), 1)
+    return [
+        Message("system", f"{system} {NOTICE.format(mark=mark)}"),
+        Message("user", f"{head}{documents}{asked}"),
+    ]

@@ -1,0 +1,338 @@
+"""The grammar of formulas in words: 'FY2018 PP&E / average of FY2017 and FY2018', 'the ratio of A to B'.
+
+Tokens of :mod:`~finrag_pipeline.answering.question_tokens` are parsed by an Earley parser, as words such as
+'and' and 'to' join periods, lists and operands alike; the tree is then lowered to an
+:data:`~finrag_pipeline.answering.expression.Expression`, in which every period is explicit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from lark import Lark, Token, Tree
+from lark.exceptions import LarkError
+from lark.lexer import Lexer
+
+from finrag_pipeline.answering.expression import (
+    At,
+    Binary,
+    Call,
+    Expression,
+    FiscalPeriod,
+    Name,
+    Negative,
+    Number,
+    mean_of,
+)
+from finrag_pipeline.answering.formula_lexicon import Formula, Lexicon
+from finrag_pipeline.answering.question_tokens import Group, QuestionToken
+from finrag_pipeline.resolver.lexicon import word_set
+
+MOST_TOKENS = 80
+"""Longer expressions are not parsed: nobody writes them, and time grows with the cube."""
+
+_GRAMMAR = """
+start: whole
+?whole: sum
+    | sum SHARE_OF_ALL placed -> share
+?sum: product
+    | sum PLUS product -> add
+    | sum MINUS product -> subtract
+    | sum AND? DIVIDE BY product -> divide
+    | sum AND? MULTIPLY BY product -> multiply
+?product: signed
+    | product TIMES signed -> multiply
+    | product OVER signed -> divide
+?signed: compared
+    | MINUS signed -> negative
+?compared: placed
+    | placed PERCENT_OF placed -> share
+    | placed TO placed -> divide_to
+    | compared PERIODS -> behind
+    | compared CHANGE -> change_of
+    | compared GROWTH -> growth_of
+    | compared CAGR -> cagr_of
+?placed: suffixed
+    | PERIODS placed -> before
+    | suffixed PERIODS -> behind
+?suffixed: atom
+    | suffixed MARGIN -> margin
+?atom: METRIC -> metric
+    | NAME -> name
+    | NUMBER -> number
+    | LPAR sum RPAR -> group
+    | SPAN? AVERAGE compared (_and compared)* -> average
+    | SPAN? AVERAGE_OF bundle (_and bundle)* -> average
+    | SPAN? (AVERAGE | AVERAGE_OF) PERIODS -> average_same
+    | CHANGE compared -> change
+    | GROWTH compared -> growth
+    | SPAN? CAGR compared -> cagr
+    | SUM placed (_and placed)* -> total
+    | RATIO sum (TO | AND) sum -> ratio
+    | DIFFERENCE sum AND sum -> difference
+    | DIFFERENCE compared -> change
+    | DIVIDE sum BY sum -> ratio
+    | MULTIPLY product BY product -> product_of
+    | SUBTRACT product FROM product -> subtract_from
+    | ADD product (AND | TO | PLUS) product -> total_of
+    | SHARE placed (TO | AND | FROM | BY)? placed -> share_of
+?bundle: compared
+    | bundle PLUS compared -> add
+    | bundle MINUS compared -> subtract
+_and: COMMA | AND | COMMA AND
+"""
+_TERMINALS = word_set(
+    "PLUS MINUS TIMES OVER PERCENT_OF TO PERIODS MARGIN CHANGE GROWTH CAGR METRIC NAME NUMBER LPAR RPAR SPAN "
+    "AVERAGE AVERAGE_OF SHARE_OF_ALL SUM RATIO DIFFERENCE DIVIDE MULTIPLY SUBTRACT ADD SHARE BY FROM "
+    "AND COMMA"
+)
+
+
+class _TokenLexer(Lexer):
+    """Hands tokens to the parser that have been made already."""
+
+    def __init__(self, lexer_conf: Any) -> None:
+        pass
+
+    def lex(self, lexer_state: Any, parser_state: Any = None) -> Iterator[Token]:
+        for place, token in enumerate(lexer_state):
+            yield _terminal(token, place)
+
+
+def _terminal(token: QuestionToken, place: int) -> Token:
+    value: Any = token  # Lark hands on what it is given, not only text
+    return Token(token.kind, value, start_pos=place)
+
+
+@lru_cache(maxsize=1)
+def _parser() -> Lark:
+    declared = f"%declare {' '.join(sorted(_TERMINALS))}\n"
+    return Lark(_GRAMMAR + declared, parser="earley", lexer=_TokenLexer)
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """A formula as it was said: a tree of words, before its periods are made explicit.
+
+    Attributes:
+        kind: rule of the grammar.
+        parts: what it joins.
+        token: the word that carries the meaning of a leaf, its number or its periods.
+    """
+
+    kind: str
+    parts: tuple[Spoken, ...] = ()
+    token: QuestionToken | None = None
+    span: int | None = None
+
+
+def parse_spoken(tokens: Sequence[QuestionToken]) -> Spoken | None:
+    """The tree of a formula in words; None if the tokens are no formula."""
+    if not tokens or len(tokens) > MOST_TOKENS or any(token.kind not in _TERMINALS for token in tokens):
+        return None
+    try:
+        made: Any = list(tokens)
+        tree = _parser().parse(made)
+    except LarkError:
+        return None
+    return _spoken(tree.children[0])
+
+
+def _token(leaf: Token) -> QuestionToken:
+    value = leaf.value
+    assert isinstance(value, QuestionToken)
+    return value
+
+
+def _spoken(node: Tree[Token] | Token) -> Spoken:
+    assert isinstance(node, Tree)
+    parts = tuple(
+        _spoken(child) for child in node.children if isinstance(child, Tree) and child.data != "_and"
+    )
+    leaves = [_token(child) for child in node.children if isinstance(child, Token)]
+    span = next((int(str(leaf.value)) for leaf in leaves if leaf.kind == "SPAN"), None)
+    kept = [leaf for leaf in leaves if leaf.kind in ("METRIC", "NAME", "NUMBER", "PERIODS")]
+    return Spoken(str(node.data), parts, kept[0] if kept else None, span)
+
+
+_BINARY = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "divide_to": "/",
+    "share": "/",
+    "ratio": "/",
+    "product_of": "*",
+    "total_of": "+",
+    "difference": "-",
+}
+
+
+@dataclass
+class Lowering:
+    """Makes the periods of a spoken formula explicit.
+
+    Args:
+        lexicon: tells percentages, whose growth is a difference.
+        relative: 'change' of an amount is meant in per cent.
+        absolute: even 'growth' of an amount is meant as a difference, in money.
+        shares: names that the question defines as shares of something.
+    """
+
+    lexicon: Lexicon
+    relative: bool = False
+    absolute: bool = False
+    shares: frozenset[str] = frozenset()
+    _last: Spoken | None = None
+
+    def lower(self, node: Spoken, group: Group | None = None) -> Expression:
+        """The expression of ``node``; periods of ``group`` hold where it names none itself."""
+        match node.kind:
+            case "number":
+                assert node.token is not None and isinstance(node.token.value, Decimal)
+                return Number(node.token.value)
+            case "metric" | "name":
+                self._last = node
+                assert node.token is not None
+                name = node.token.value if node.kind == "metric" else node.token.text
+                return self._place(Name(str(name)), group)
+            case "group":
+                return self.lower(node.parts[0], group)
+            case "negative":
+                return Negative(self.lower(node.parts[0], group))
+            case "before" | "behind":
+                return self.lower(node.parts[0], _merge(node.token, group))
+            case "margin":
+                return Binary("/", self.lower(node.parts[0], group), self._place(Name("revenue"), group))
+            case "subtract_from":
+                return Binary("-", self.lower(node.parts[1], group), self.lower(node.parts[0], group))
+            case "share_of":
+                return Binary("/", self.lower(node.parts[1], group), self.lower(node.parts[0], group))
+            case "total":
+                periods = group.each() if group else ()
+                if len(node.parts) == 1 and len(periods) > 1:
+                    return Call("sum", tuple(self.lower(node.parts[0], Group((p,))) for p in periods))
+                return Call("sum", tuple(self.lower(part, group) for part in node.parts))
+            case "average" | "average_same":
+                return self._average(node, group)
+            case "change" | "change_of":
+                return self._change(node.parts[0], group, self.relative)
+            case "growth" | "growth_of":
+                return self._change(node.parts[0], group, not self.absolute)
+            case "cagr" | "cagr_of":
+                return self._cagr(node, group)
+            case _:
+                left, right = (self.lower(part, group) for part in node.parts)
+                return Binary(_BINARY[node.kind], left, right)
+
+    def _place(self, of: Expression, group: Group | None) -> Expression:
+        if group is None or not group.periods:
+            return of
+        # The latest is meant where several are named without a word for what to do with them.
+        return _at(of, group.each()[-1])
+
+    def _average(self, node: Spoken, group: Group | None) -> Expression:
+        parts = node.parts
+        if node.kind == "average_same":
+            # 'FY2018 PP&E / average of FY2017 and FY2018': of the quantity named before.
+            parts = (self._last or Spoken("name", (), QuestionToken("NAME", "average")),)
+            group = _merge(node.token, None)
+        if len(parts) > 1:
+            return mean_of(*(self.lower(part, group) for part in parts))
+        part = _unwrapped(parts[0])
+        part, own = _hoisted(part)
+        group = _merge(own, group) if own else group
+        span = node.span or (group.span if group else None)
+        periods = replace(group or Group((0,)), span=span).each() if group or span else ()
+        if len(periods) > 1:
+            return mean_of(*(self.lower(part, Group((period,))) for period in periods))
+        inner = Call("avg", (self.lower(part, None),))
+        return _at(inner, periods[0]) if periods else inner
+
+    def _ends(self, node: Spoken, group: Group | None) -> tuple[Spoken, tuple[FiscalPeriod | int, ...]]:
+        node = _unwrapped(node)
+        if node.kind in ("before", "behind"):
+            group, node = _merge(node.token, group), node.parts[0]
+        periods = group.each() if group else ()
+        if len(periods) == 1:
+            first = periods[0]
+            return node, (first - 1 if isinstance(first, int) else first.shift(-1), first)
+        return node, (periods[0], periods[-1]) if periods else (-1, 0)
+
+    def _change(self, node: Spoken, group: Group | None, relative: bool) -> Expression:
+        inner, (first, last) = self._ends(node, group)
+        before, after = self.lower(inner, Group((first,))), self.lower(inner, Group((last,)))
+        if relative and not self.is_share(inner):
+            return Binary("-", Binary("/", after, before), Number(Decimal(1)))
+        return Binary("-", after, before)
+
+    def _cagr(self, node: Spoken, group: Group | None) -> Expression:
+        part = _unwrapped(node.parts[0])
+        if part.kind in ("before", "behind"):
+            group, node = _merge(part.token, group), replace(node, parts=part.parts)
+        span = node.span or (group.span if group else None)
+        if span and (group is None or len(group.periods) < 2):
+            last = group.periods[0] if group and group.periods else 0
+            first = last - span if isinstance(last, int) else last.shift(-span)
+            group = Group((first, last), True)
+        inner, (start, end) = self._ends(node.parts[0], group)
+        years = _years_between(start, end)
+        before, after = self.lower(inner, Group((start,))), self.lower(inner, Group((end,)))
+        root = Binary("/", Number(Decimal(1)), Number(Decimal(max(years, 1))))
+        return Binary("-", Call("power", (Binary("/", after, before), root)), Number(Decimal(1)))
+
+    def is_share(self, node: Spoken) -> bool:
+        """Whether a quantity is a percentage, whose change is told in percentage points."""
+        node = _unwrapped(node)
+        if node.kind in ("margin", "share", "share_of"):
+            return True
+        if node.kind != "metric" or node.token is None:
+            return (
+                node.kind in ("before", "behind", "average")
+                and bool(node.parts)
+                and self.is_share(node.parts[0])
+            )
+        name = str(node.token.value)
+        entry = self.lexicon.entries.get(name)
+        return name in self.shares or (isinstance(entry, Formula) and entry.unit == "percent")
+
+
+def _hoisted(node: Spoken) -> tuple[Spoken, QuestionToken | None]:
+    """A quantity without the periods that it ends or begins with; those behind a sum are the whole sum's."""
+    if node.kind in ("before", "behind"):
+        return node.parts[0], node.token
+    if node.kind in ("add", "subtract"):
+        last, token = _hoisted(node.parts[1])
+        if token is not None and node.parts[1].kind == "behind":
+            return replace(node, parts=(node.parts[0], last)), token
+    return node, None
+
+
+def _unwrapped(node: Spoken) -> Spoken:
+    while node.kind == "group":
+        node = node.parts[0]
+    return node
+
+
+def _merge(token: QuestionToken | None, outer: Group | None) -> Group:
+    group = token.value if token is not None and isinstance(token.value, Group) else Group()
+    return replace(group, span=group.span or (outer.span if outer else None))
+
+
+def _at(of: Expression, period: FiscalPeriod | int) -> Expression:
+    if isinstance(period, int):
+        return At(of, None, period) if period else of
+    return At(of, period)
+
+
+def _years_between(start: FiscalPeriod | int, end: FiscalPeriod | int) -> int:
+    if isinstance(start, int) or isinstance(end, int):
+        return (end - start) if isinstance(start, int) and isinstance(end, int) else 1
+    first = start.year or (start.end.year if start.end else 0)
+    last = end.year or (end.end.year if end.end else 0)
+    return last - first

@@ -1,0 +1,396 @@
+"""A question taken apart: what is asked, in which periods, by which definitions, in which unit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from finrag_pipeline.answering.abstention import Abstention, AbstentionKind
+from finrag_pipeline.answering.directives import Directives, read_directives
+from finrag_pipeline.answering.expression import At, Expression, FiscalPeriod, Name, names_in
+from finrag_pipeline.answering.formula_lexicon import Formula, Lexicon, formula_lexicon
+from finrag_pipeline.answering.question_definitions import (
+    ARITHMETIC,
+    Definition,
+    bare_formula,
+    clean_name,
+    split_definitions,
+)
+from finrag_pipeline.answering.question_grammar import Lowering, Spoken, parse_spoken
+from finrag_pipeline.answering.question_scope import check_scope, reword, split_sentences
+from finrag_pipeline.answering.question_tokens import Group, QuestionToken, tokenise_question
+from finrag_pipeline.answering.question_words import FILLERS, QUESTION_WORDS
+from finrag_pipeline.answering.token_runs import (
+    all_periods,
+    is_list,
+    once,
+    outside_brackets,
+    segments,
+    tidy,
+    trims,
+    with_modifiers,
+    with_names,
+    without,
+)
+from finrag_pipeline.resolver.tokens import plain
+
+MOST_CHARACTERS = 4000
+"""Of a longer question only the beginning is read, as the resolver does."""
+
+MOST_PART = 12
+"""Tokens of the longest part that is looked for in a question that cannot be read as a whole."""
+
+_ELSE_ZERO = re.compile(
+    r"\bif\b[^.?]*\bnot\b[^.?]*\b(?:state|answer|return|say|respond(?: with)?|report|put|write|enter) "
+    r"['\"]?(?:0|zero|nil|none)\b",
+    re.IGNORECASE,
+)
+_TOTAL = re.compile(
+    r"\b(?:cumulative|combined|aggregate|total)\b.{0,60}\b(?:over|across|during|for) (?:the |these |those )?"
+    r"(?:\w+[ -])?(?:fiscal )?years?\b|\b(?:cumulative(?:ly)?|in aggregate|altogether)\b",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"\b(?:what|how|which|calculate|compute|determine|find|give|tell|provide|by how|"
+    r"state|report|show|did|does|has|is|are|was|were)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class ParsedQuestion:
+    """A question taken apart.
+
+    Attributes:
+        question: as asked.
+        expression: what is asked for.
+        label: what it is called, for people.
+        unit: unit that its formula is answered in; None where it follows from the inputs.
+        definitions: what the question defines, by name.
+        periods: periods that it asks for, ascending; the last is the one that a bare name means.
+        directives: unit, rounding and statements that it asks for.
+        notes: what was not understood, for people.
+        also: further quantities that it asks for side by side: 'revenue and net income'.
+        otherwise_zero: it asks for zero where the quantity is not reported.
+    """
+
+    question: str
+    expression: Expression
+    label: str
+    unit: str | None
+    definitions: dict[str, Formula]
+    periods: tuple[FiscalPeriod, ...]
+    directives: Directives
+    notes: tuple[str, ...] = ()
+    also: tuple[Name, ...] = ()
+    otherwise_zero: bool = False
+
+
+def parse_question(
+    question: str, company_words: Iterable[str] = (), lexicon: Lexicon | None = None
+) -> ParsedQuestion:
+    """Take a question apart.
+
+    Args:
+        question: as asked; any text.
+        company_words: words in lower case of the names of the companies that it names.
+        lexicon: names of quantities; that of ``formulas.toml`` if None.
+
+    Raises:
+        Abstention: the question asks for nothing that can be computed, or a definition cannot be read.
+    """
+    return _Reader(question, frozenset(company_words), lexicon or formula_lexicon()).read()
+
+
+class _Reader:
+    def __init__(self, question: str, skip: frozenset[str], lexicon: Lexicon) -> None:
+        self.question = question
+        self.lexicon = lexicon
+        self.skip = skip
+        self.own: dict[str, str] = {}
+        self.notes: list[str] = []
+        self.named_periods: list[QuestionToken] = []
+        self.measures = frozenset(
+            name
+            for name, entry in lexicon.entries.items()
+            if isinstance(entry, Formula) and entry.unit != "currency"
+        )
+        text = " ".join(plain(question[:MOST_CHARACTERS]).split())
+        self.otherwise = bool(_ELSE_ZERO.search(text))
+        text = reword(text)
+        self.directives, self.text = read_directives(text)
+
+    def read(self) -> ParsedQuestion:
+        definitions: list[Definition] = []
+        asks: list[str] = []
+        for sentence in split_sentences(self.text):
+            if asks and (formula := bare_formula(sentence)):
+                definitions.append(Definition(asks[-1], formula))
+                continue
+            rest, found = split_definitions(sentence)
+            definitions += found
+            if rest.strip():
+                asks.append(rest)
+        defined = self._define(definitions, asks)
+        return self._ask(asks, defined)
+
+    def _tokens(self, text: str) -> list[QuestionToken]:
+        return tidy(tokenise_question(text, self.lexicon, self.own, self.skip), self.measures)
+
+    # ------------------------------------------------------------------ definitions
+
+    def _define(self, definitions: list[Definition], asks: list[str]) -> dict[str, Formula]:
+        named: list[tuple[str, str, str]] = []
+        for definition in definitions:
+            label, ref = self._subject(definition.name, asks)
+            computes = ARITHMETIC.search(definition.text)
+            if not label and ref is None and computes:
+                asks.append(definition.text)  # 'Acme FY2021: EBITDA / interest' is what is asked
+            if not computes and not clean_name(definition.name, self.skip):
+                continue  # 'a metric by using the balance sheet'
+            if ref is not None:
+                named.append((label, ref, definition.text))
+        spoken: dict[str, tuple[str, Spoken]] = {}
+        for label, ref, text in named:
+            tree = self._definition(text)
+            if tree is not None:
+                spoken[ref] = (label, tree)
+            elif ref in self.lexicon.entries:
+                if ARITHMETIC.search(text):
+                    self.notes.append(
+                        f"the definition of '{label}' was not understood; taken as usual: '{text.strip()}'"
+                    )
+            else:
+                why = f"the definition of '{label}' in the question cannot be read: '{text.strip()}'"
+                raise Abstention(AbstentionKind.UNREADABLE, why)
+        formulas: dict[str, Formula] = {}
+        for ref, (label, tree) in spoken.items():
+            entry = self.lexicon.entries.get(ref)
+            unit = entry.unit if isinstance(entry, Formula) else None
+            expression = Lowering(self.lexicon).lower(tree)
+            if ref in set(names_in(expression)):
+                continue  # 'capex is defined as capital expenditure' says nothing new
+            formulas[ref] = Formula(ref, label, expression, unit)
+        return formulas
+
+    def _subject(self, name: str, asks: list[str]) -> tuple[str, str | None]:
+        """What a definition defines: a quantity of the lexicon, or a new name."""
+        tokens = self._tokens(name)
+        self.named_periods += [token for token in tokens if token.kind == "PERIODS"]
+        metrics = [token for token in tokens if token.kind == "METRIC"]
+        measures = [token for token in metrics if token.value in self.measures]
+        if len(metrics) > 1 and not measures and any(token.kind == "TO" for token in tokens):
+            return "", None  # 'working capital to total assets (…)' needs no definition
+        metrics = measures or metrics
+        if any(token in with_modifiers(tokens, name) for token in measures):
+            return measures[-1].text, str(measures[-1].value)
+        words = [token for token in tokens if token.kind == "WORD" and token.text.lower() not in FILLERS]
+        words = [word for word in words if word.text.lower() not in QUESTION_WORDS]
+        if metrics and (not words or len(metrics) > 1 or len(words) > 4):
+            return metrics[-1].text, str(metrics[-1].value)
+        text = clean_name(name, self.skip)
+        if not text:
+            # 'It is defined as …': what is asked about.
+            asked = [token for ask in asks for token in self._tokens(ask) if token.kind == "METRIC"]
+            asked = [token for token in asked if token.value in self.measures] or asked
+            return (asked[-1].text, str(asked[-1].value)) if asked else ("", None)
+        if metrics and not any(text in ask.lower() for ask in asks):
+            return metrics[-1].text, str(metrics[-1].value)
+        with_acronym, text = text, re.sub(r"\s*\([^()]*\)", "", text).strip() or text
+        self.own |= {text: text, with_acronym: text}
+        for acronym in re.findall(r"\(([^()]{2,12})\)", name):
+            self.own[acronym.lower()] = text
+        return text, text
+
+    def _definition(self, text: str) -> Spoken | None:
+        tokens = self._tokens(text)
+        for keep in (
+            with_names(tokens, False),
+            with_names(tokens, True),
+            without(tokens, ("WORD", "SPAN", "BETWEEN")),
+        ):
+            for candidate in trims(keep, operators=False):
+                if is_list(candidate):
+                    return None
+                if (tree := parse_spoken(candidate)) is not None:
+                    return tree
+        return None
+
+    # ------------------------------------------------------------------ what is asked
+
+    def _ask(self, asks: list[str], defined: dict[str, Formula]) -> ParsedQuestion:
+        ranked = [with_modifiers(self._tokens(ask), ask) for ask in asks]
+        every = [token for tokens in ranked for token in tokens]
+        if not any(token.kind in QUANTITIES for token in every):
+            if len(defined) == 1:
+                ref, formula = next(iter(defined.items()))
+                every.append(QuestionToken("METRIC", formula.label, ref))
+                ranked.append([every[-1]])
+            else:
+                raise Abstention(
+                    AbstentionKind.NOT_A_CALCULATION, "the question names no quantity that can be computed"
+                )
+        best = max(
+            (place for place, tokens in enumerate(ranked) if any(t.kind in QUANTITIES for t in tokens)),
+            key=lambda place: (_asking(asks[place]) if place < len(asks) else 0, -place),
+        )
+        if best < len(asks) and not defined:
+            check_scope(self._without_company(asks[best]))
+        group = all_periods(every)
+        if not group.periods and self.named_periods:
+            group = all_periods([*every, *self.named_periods])
+        tree = self._ask_tree(ranked[best])
+        mine = {str(token.value): token for token in ranked[best] if str(token.value) in defined}
+        if tree is None and len(mine) == 1:
+            tree = parse_spoken(list(mine.values()))  # what the question defines is what it asks for
+        if tree is None:
+            raise Abstention(AbstentionKind.UNREADABLE, "the question cannot be read as one calculation")
+        absolute = self.directives.unit == "currency"
+        yearly = any(_YEARLY.search(token.text) for token in ranked[best] if token.kind == "CHANGE")
+        relative = self.directives.unit == "percent" or (yearly and not absolute)
+        shares = frozenset(
+            name
+            for name, formula in defined.items()
+            if formula.unit == "percent" or self.directives.unit == "percent"
+        )
+        if (
+            _TOTAL.search(asks[best] if best < len(asks) else "")
+            and len(group.each()) > 1
+            and tree.kind == "metric"
+        ):
+            parts = tuple(
+                Spoken("before", (tree,), QuestionToken("PERIODS", "", Group((p,)))) for p in group.each()
+            )
+            tree = Spoken("total", parts)
+        lowering = Lowering(self.lexicon, relative, absolute, shares)
+        expression = lowering.lower(tree, group if group.periods or group.span else None)
+        periods = tuple(period for period in group.each() if isinstance(period, FiscalPeriod))
+        return ParsedQuestion(
+            question=self.question,
+            expression=expression,
+            label=self._label(expression, ranked[best]),
+            unit=self._unit(tree, expression, lowering, relative, defined),
+            definitions=defined,
+            periods=periods,
+            directives=self.directives,
+            notes=tuple(self.notes),
+            also=self._also(ranked[best], tree),
+            otherwise_zero=self.otherwise,
+        )
+
+    def _without_company(self, ask: str) -> str:
+        words = ((word, re.sub(r"(?:'s?)?[.,?]*$", "", word.lower())) for word in ask.split())
+        return " ".join(word for word, bare in words if bare not in self.skip)
+
+    def _also(self, tokens: list[QuestionToken], tree: Spoken) -> tuple[Name, ...]:
+        kept = without(tokens, ("WORD", "PERIODS", "SPAN"))
+        if tree.kind != "metric" or not is_list(kept) or not any(token.kind == "AND" for token in kept):
+            return ()
+        names = dict.fromkeys(str(token.value) for token in kept if token.kind == "METRIC")
+        return tuple(Name(name) for name in names if tree.token is None or name != tree.token.value)
+
+    def _ask_tree(self, tokens: list[QuestionToken]) -> Spoken | None:
+        quantities = sum(token.kind in QUANTITIES for token in tokens)
+        several = quantities > 1 and len({token.value for token in tokens if token.kind == "PERIODS"}) > 1
+        drop = ("WORD", "SPAN", "BETWEEN", "COMMA")
+        if several and (tree := _first_tree(trims(without(tokens, drop)))) is not None:
+            return tree
+        bare = once(without(tokens, (*drop, "PERIODS")))
+        while bare and bare[0].kind == "MINUS":
+            bare = bare[1:]  # a dash behind the company's name
+        if (tree := _first_tree(trims(bare))) is not None:
+            return tree
+        for part in segments(tokens):
+            kept = without(part, (*drop, "PERIODS"))
+            if (
+                any(token.kind in QUANTITIES for token in kept)
+                and (tree := _first_tree(trims(kept))) is not None
+            ):
+                return tree
+        if is_list(bare) and any(token.kind == "AND" for token in bare):
+            return parse_spoken([next(token for token in bare if token.kind in QUANTITIES)])
+        if (repeated := outside_brackets(bare)) and (tree := _first_tree(trims(repeated))) is not None:
+            return tree
+        lost = {token.kind for token in bare} & _BINDING
+        if lost:
+            # One of the operands is no known quantity: it must be a printed line, or nothing is answered.
+            named = [token for token in tokens if token.text.lower() not in QUESTION_WORDS]
+            kept = once(without(with_names(named, False), ("COMMA", "PERIODS")))
+            return _first_tree(trims(kept))
+        # The longest part that can be read, which must hold a quantity.
+        for length in range(min(len(bare) - 1, MOST_PART), 0, -1):
+            for start in range(len(bare) - length + 1):
+                part = bare[start : start + length]
+                quantity = sum(t.kind in QUANTITIES for t in part) == quantities and not is_list(part)
+                if quantity and (tree := parse_spoken(part)) is not None:
+                    return tree
+        return None
+
+    def _label(self, expression: Expression, tokens: list[QuestionToken]) -> str:
+        expression = expression.of if isinstance(expression, At) else expression
+        if isinstance(expression, Name):
+            entry = self.lexicon.entries.get(expression.name)
+            return entry.label if entry else expression.name
+        kept = without(tokens, ("WORD", "PERIODS", "LPAR", "RPAR", "COMMA", "BETWEEN", "SPAN"))
+        return " ".join(token.text for token in list(trims(kept))[-1])
+
+    def _unit(
+        self,
+        tree: Spoken,
+        expression: Expression,
+        lowering: Lowering,
+        relative: bool,
+        defined: dict[str, Formula],
+    ) -> str | None:
+        kinds = _kinds(tree)
+        if kinds & {"growth", "growth_of", "cagr", "cagr_of", "margin", "share", "share_of"}:
+            return "percent"
+        metrics = _metric_names(tree)
+        units = {self._unit_of(name, defined) for name in metrics}
+        if kinds & {"change", "change_of"}:
+            return "percent" if relative or units == {"percent"} else units.pop() if len(units) == 1 else None
+        if kinds & {"divide", "divide_to", "ratio", "multiply", "product_of"}:
+            return None
+        return units.pop() if len(units) == 1 else None
+
+    def _unit_of(self, name: str, defined: dict[str, Formula]) -> str | None:
+        entry = self.lexicon.entries.get(name)
+        unit = entry.unit if isinstance(entry, Formula) else None
+        if name in defined and unit == "percent" and _RETURNS.search(name):
+            return None  # a return defined as a quotient is told as that quotient unless a unit is asked for
+        return unit
+
+
+QUANTITIES = ("METRIC", "NAME")
+_BINDING = frozenset({"PERCENT_OF", "SHARE", "OVER", "RATIO", "DIVIDE"})
+
+
+def _asking(sentence: str) -> int:
+    """How much a sentence looks like the one that asks: 3 for a question, 1 for an order."""
+    return 2 * sentence.endswith("?") + bool(_ASKS.search(sentence))
+
+
+_YEARLY = re.compile(r"year[- ](?:over|on)[- ]year|yoy|y/y", re.IGNORECASE)
+_RETURNS = re.compile(r"^ro[a-z]{1,2}$")
+
+
+def _metric_names(tree: Spoken) -> set[str]:
+    found = {str(tree.token.value)} if tree.kind == "metric" and tree.token else set()
+    for part in tree.parts:
+        found |= _metric_names(part)
+    return found
+
+
+def _kinds(tree: Spoken) -> set[str]:
+    found = {tree.kind}
+    for part in tree.parts:
+        found |= _kinds(part)
+    return found
+
+
+def _first_tree(candidates: Iterable[list[QuestionToken]]) -> Spoken | None:
+    for candidate in candidates:
+        if not is_list(candidate) and (tree := parse_spoken(candidate)) is not None:
+            return tree
+    return None

@@ -1,0 +1,109 @@
+"""What is asked at all: sentences of a question, and those that no calculation answers."""
+
+from __future__ import annotations
+
+import re
+
+from finrag_pipeline.answering.abstention import Abstention, AbstentionKind
+
+_SENTENCE = re.compile(
+    r"(?<!\.[A-Z])(?<!\binc)(?<!\betc)(?<!\bvs)(?<!\bavg)(?<!\bco)(?<!\bcorp)"
+    r"(?<!\be\.g)(?<!\bi\.e)[.?!]+(?=\s|$)|;(?=\s)",
+    re.IGNORECASE,
+)
+_ADJUSTED = re.compile(
+    r"\b(?:(?<!un)(?<!un-)adjusted(?! for)|non-?\s?gaap|organic(?:ally)?|constant[- "
+    r"]currency|pro[- ]?forma|core (?:eps|earnings|operating|constant)|"
+    r"like[- ]for[- ]like|same[- ]store|comparable (?:store )?sales|real (?:change|"
+    r"growth)|exclude\\w* the (?:impact|effect))\b",
+    re.IGNORECASE,
+)
+_PART = re.compile(
+    r"\b(?:segments?|divisions?|business units?|regions?|geograph\w+|product lines?|"
+    r"franchises?|subsidiar(?:y|ies)|by country|"
+    r"domestic|international|u\.?s\.? sales|overseas|emea|apac|asia|europe\w*|north "
+    r"america\w*|latin america\w*|china)\b",
+    re.IGNORECASE,
+)
+_NO_CALCULATION = re.compile(
+    r"\b(?:why|what (?:drove|caused|led|explains?)|what (?:are|were) (?:the )"
+    r"?(?:main |key |primary |major |biggest |largest |top )"
+    r"|what (?:are|were) (?:the )?(?:drivers?|reasons?|risks?|products?|"
+    r"acquisitions?)|(?:nature|purpose) (?:of|and|&)"
+    r"|who (?:is|are|was|were|did|does)|describe|explain(?! why)|list (?:the|all)|"
+    r"guidance|forecasts?|outlook|summari[sz]e|discuss"
+    r"|among|which (?:type|segment|region|product|business|geograph\w*|countr\w*|"
+    r"customer|brand|debt securit\w*|of the)"
+    r"|(?:are|were|is|was) there (?:any )?(?!(?:an? )?(?:drop|change|increase|"
+    r"decrease|growth|decline|rise|fall))"
+    r"|if\b.{0,80}\b(?:went|were to|had|liquidated))\b",
+    re.IGNORECASE,
+)
+
+
+_SOURCE = re.compile(
+    r",?\s*\(?\b(?:as\s+|which\s+(?:is|was)\s+)?(?:reported|reflected|stated|"
+    r"disclosed|presented|shown|detailed|documented|given)?"
+    r"\s*(?:in|from|per|based on|according to|within|on)\s+(?:their|its|the|his|our|"
+    r"[\w&.]+'s)?\s*(?:fy ?)?(?:19|20)\d\d"
+    r"(?:\s+\w+)?\s+(?:annual\s+)?(?:reports?|financial\s+(?:documents?|statements?|"
+    r"reports?|filings?)|10-?[kq]s?|filings?|documents?)"
+    r"(?:\s+(?:reports?|filings?|documents?))?\)?",
+    re.IGNORECASE,
+)
+_ANY_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)|fy ?\d\d", re.IGNORECASE)
+
+
+_OF_WHICH = re.compile(
+    r"\b(?:out )?of (?P<whole>[^,?]{3,80}), (?:what|which|how much) "
+    r"(?:percent(?:age)?|%|share|portion|proportion|part)(?= (?:was|were|is|are|came|did|went))",
+    re.IGNORECASE,
+)
+_ANALYST = re.compile(r"\b(?:public )?equit(?:y|ies) (?=research|analyst|investor)", re.IGNORECASE)
+_NUMERATOR = re.compile(
+    r",?\s*\(?\b(?:where|with|using|taking)?\s*(?:the\s+)?numerator\s+(?:is|being|"
+    r"as|=|equal to)\s+(?P<upper>[^.;?]+?),?"
+    r"\s+(?:and|with|while)\s+(?:the\s+)?denominator\s+(?:is|being|as|=|equal to)\s+(?P<lower>[^.;?]+)",
+    re.IGNORECASE,
+)
+
+
+def reword(text: str) -> str:
+    """A question in the words that the grammar knows, without what says nothing about the quantity."""
+    text = _without_source(_ANALYST.sub(" ", text))
+    text = _NUMERATOR.sub(r" calculated as (\g<upper>) / (\g<lower>)", text)
+    return _OF_WHICH.sub(r"what percentage of \g<whole> ", text)
+
+
+def _without_source(text: str) -> str:
+    """A question without 'as reported in their 2007 report', which names the filing and no period asked for.
+
+    It stays where the question names no other year.
+    """
+    rest = _SOURCE.sub(" ", text)
+    return rest if _ANY_YEAR.search(rest) else text
+
+
+def check_scope(ask: str) -> None:
+    """Nothing, where a sentence may ask for a calculation over the lines of statements.
+
+    Raises:
+        Abstention: it asks for an explanation or a list, for adjusted figures, or for a part of the company.
+    """
+    for pattern, why in (
+        (_NO_CALCULATION, "the question asks for an explanation or a list"),
+        (_ADJUSTED, "the question asks for an adjusted figure, which the statements do not hold"),
+        (_PART, "the question asks for a part of the company, which the statements do not show"),
+    ):
+        if pattern.search(ask):
+            raise Abstention(AbstentionKind.NOT_A_CALCULATION, why)
+
+
+def split_sentences(text: str) -> list[str]:
+    """Sentences in order; those that ask keep their question mark."""
+    sentences, start = [], 0
+    for match in _SENTENCE.finditer(text):
+        sentences.append(text[start : match.start()] + ("?" if "?" in match[0] else ""))
+        start = match.end()
+    sentences.append(text[start:])
+    return [sentence.strip() for sentence in sentences if sentence.strip(" ?")]

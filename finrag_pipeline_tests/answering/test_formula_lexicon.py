@@ -1,0 +1,71 @@
+import pytest
+
+from finrag_pipeline.answering.formula_lexicon import Formula, Line, formula_lexicon, read_formulas
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("capital expenditures", "capex"),
+        ("capex", "capex"),
+        ("purchases of property, plant and equipment", "capex"),
+        ("net sales", "revenue"),
+        ("cogs", "cost_of_revenue"),
+        ("net ppne", "ppe"),
+        ("pp&e", "ppe"),
+        ("fixed asset turnover ratio", "fixed_asset_turnover"),
+        ("days sales outstanding (dso)", "dso"),
+        ("cash flow from operating activities", "operating_cash_flow"),
+        ("net income attributable to shareholders", "net_income"),
+        ("unadjusted ebitda", "ebitda"),
+        ("quick ratio", "quick_ratio"),
+        ("total cash dividends paid", "dividends_paid"),
+        ("selling and administrative expense", "sga"),
+        ("depreciation", "depreciation"),
+        ("depreciation and amortization", "depreciation_and_amortization"),
+        ("total current assets", "current_assets"),
+        ("debt-to-equity ratio", "debt_to_equity"),
+        ("total equity", "total_equity"),
+    ],
+)
+def test_words_and_what_they_mean(words: str, name: str) -> None:
+    assert formula_lexicon().longest(words, 0) == (len(words), name)
+
+
+def test_a_phrase_is_no_part_of_a_word() -> None:
+    lexicon = formula_lexicon()
+    assert lexicon.longest("salesforce revenue", 0) is None
+    assert lexicon.longest("cashless", 0) is None
+    assert lexicon.longest("presales", 3) is None
+
+
+def test_every_formula_has_a_unit_and_every_line_a_statement() -> None:
+    for entry in formula_lexicon().entries.values():
+        assert (isinstance(entry, Line) and entry.statements) or (isinstance(entry, Formula) and entry.unit)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            '[[line]]\nname = "a"\nlabel = "A"\nphrases = []\nconcepts = ["NoSuch"]\nstatements = []',
+            "unknown concept",
+        ),
+        (
+            '[[formula]]\nname = "a"\nlabel = "A"\nphrases = []\nformula = "b"\nunit = "ratio"',
+            "unknown names: b",
+        ),
+        ('[[formula]]\nname = "a"\nlabel = "A"\nphrases = []\nformula = "1 +"\nunit = "ratio"', "no formula"),
+        ('[[formula]]\nname = "a"\nlabel = "A"\nphrases = []\nformula = "a"\nunit = "ratio"', "by itself"),
+        (
+            '[[formula]]\nname = "a"\nlabel = "A"\nphrases = ["("]\nformula = "1"\nunit = "ratio"',
+            "PatternError|error",
+        ),
+        ('[[formula]]\nname = "a"\nlabel = "A"\nformula = "1"\nunit = "metres"', "unknown unit"),
+        ('[[formula]]\nname = "a"\nlabel = "A"\nformula = "1"\nunit = "ratio"\nwhat = 1', "unknown field"),
+        ('[[formula]]\nname = "B b"\nlabel = "A"\nformula = "1"\nunit = "ratio"', "no name"),
+    ],
+)
+def test_malformed_entries_are_named(text: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        read_formulas(text)
