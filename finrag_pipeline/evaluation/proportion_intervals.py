@@ -1,0 +1,89 @@
+"""Intervals of one proportion from independent labels, and the sample size that an interval is worth."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate with its ends."""
+
+    estimate: float
+    low: float
+    high: float
+
+    @property
+    def half_width(self) -> float:
+        """Half the distance of the ends."""
+        return (self.high - self.low) / 2
+
+
+def normal_quantile(confidence: float) -> float:
+    """Two-sided standard normal quantile, 1.96 for 0.95.
+
+    Raises:
+        ValueError: ``confidence`` is not between 0 and 1.
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence {confidence} is not between 0 and 1")
+    return NormalDist().inv_cdf((1 + confidence) / 2)
+
+
+def wald(successes: float, n: int, confidence: float = 0.95) -> Interval:
+    """Wald's interval p ± z √(p (1 − p) / n), the classical interval of Martinon et al., Figures 3 and 4.
+
+    Shown for comparison only: near 0 and 1 and in small samples it covers far less than it says (Brown, Cai &
+    DasGupta, 2001), it has no width where all labels agree, and it leaves [0, 1].
+
+    Raises:
+        ValueError: no labels, or more successes than labels.
+    """
+    share = _share(successes, n)
+    half = normal_quantile(confidence) * math.sqrt(share * (1 - share) / n)
+    return Interval(share, share - half, share + half)
+
+
+def wilson(successes: float, n: int, confidence: float = 0.95) -> Interval:
+    """Wilson's score interval (1927); for independent labels, also few of them.
+
+    Raises:
+        ValueError: no labels, or more successes than labels.
+    """
+    return wilson_from_effective(_share(successes, n), n, normal_quantile(confidence))
+
+
+def wilson_from_effective(estimate: float, effective_n: float, quantile: float) -> Interval:
+    """Wilson's interval of an estimate that is worth ``effective_n`` independent labels.
+
+    Args:
+        estimate: proportion in [0, 1], from any design.
+        effective_n: positive, need not be whole.
+        quantile: two-sided quantile; Student's t where the variance rests on few clusters.
+    """
+    share = min(1.0, max(0.0, estimate))
+    square = quantile * quantile
+    centre = (share + square / (2 * effective_n)) / (1 + square / effective_n)
+    spread = math.sqrt(share * (1 - share) / effective_n + square / (4 * effective_n**2))
+    half = quantile / (1 + square / effective_n) * spread
+    # Rounding must not put an estimate of 0 or 1 outside its interval.
+    return Interval(share, max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half)))
+
+
+def effective_sample_size(interval: Interval, confidence: float = 0.95) -> float:
+    """Independent labels that a Wald interval of this width would take: z² θ (1 − θ) / u², u its half width.
+
+    Martinon et al., Tables 2 and 3 ("taille effective"). NaN where the interval has no width.
+    """
+    if interval.half_width <= 0:
+        return math.nan
+    spread = interval.estimate * (1 - interval.estimate)
+    return normal_quantile(confidence) ** 2 * spread / interval.half_width**2
+
+
+def _share(successes: float, n: int) -> float:
+    if n <= 0 or not 0 <= successes <= n:
+        raise ValueError(f"{successes} successes among {n} labels")
+    return successes / n

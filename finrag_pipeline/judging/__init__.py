@@ -1,0 +1,1 @@
+"""Judging answers: automatic metrics, judges, human labels, and what all of them say together."""

@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from pathlib import Path
+from typing import ClassVar
+
+import pyarrow as pa
+import pytest
+
+from finrag_pipeline.answering.extractive import answer_from_text
+from finrag_pipeline.answering.generation import Asked, generate
+from finrag_pipeline.answering.passages import Passage
+from finrag_pipeline.answering.rows import derivation_row, extractive_row, generated_row
+from finrag_pipeline.errors import BenchmarkError
+from finrag_pipeline.evaluation.answer_metrics import (
+    abstention_rates,
+    as_series,
+    citation_scores,
+    score_answers,
+)
+from finrag_pipeline.evaluation.recorded_answers import load_recorded_answers
+from finrag_pipeline.evaluation.summary import summarise
+from finrag_pipeline.schemas import ANSWERS, BENCHMARK_QUESTIONS, conform
+from finrag_pipeline.settings import AnswerSettings, EvaluationSettings
+from finrag_pipeline_tests.answering.derivations import abstention, capital_expenditure
+from finrag_pipeline_tests.language_models.server import ScriptedModel
+from finrag_pipeline_tests.recorded_data import DATA, needs_data, read_lines
+
+QUESTION = "What was Alder's FY2021 capital expenditure (in USD millions)?"
+PAGE = Passage("c1", "ALDER_2021_10K", 59, "Purchases of property (1,577) in millions 2021")
+
+
+def questions(**gold: str) -> pa.Table:
+    rows = [
+        {
+            "question_id": name,
+            "question": QUESTION,
+            "answer": answer,
+            "question_type": "metrics",
+            "company": "Alder",
+            "filing": f"ALDER_{name}",
+            "gold_pages": [0],
+            "evidence": [],
+            "status": "measured",
+        }
+        for name, answer in gold.items()
+    ]
+    return conform(pa.Table.from_pylist(rows, BENCHMARK_QUESTIONS), "benchmark_questions")
+
+
+def answer(question_id: str, text: str, **changes) -> dict:
+    row = dict.fromkeys(ANSWERS.names)
+    return row | {
+        "question_id": question_id,
+        "question": QUESTION,
+        "system": "prompt",
+        "retrieval": "dense",
+        "space": "corpus",
+        "repeat": 0,
+        "answer": text,
+        "retrieved": ["c1"],
+        "abstained": False,
+        "warnings": [],
+        **changes,
+    }  # fmt: skip
+
+
+def scores(rows: list[dict], gold: pa.Table) -> dict[tuple[str, str], float]:
+    table = score_answers(conform(pa.Table.from_pylist(rows, ANSWERS), "answers"), gold)
+    return {(row["question_id"], row["metric"]): row["value"] for row in table.to_pylist()}
+
+
+class TestScores:
+    def test_right_and_wrong_answers(self) -> None:
+        gold = questions(a="$1577.00", b="$1577.00", c="Data Center")
+        found = scores([answer("a", "$1,577 million"), answer("b", "It was 1577 in FY2021, so 12."), answer("c", "data center"), answer("x", "1577")], gold)  # fmt: skip
+        assert (found["a", "numeric_match"], found["a", "strict_match"]) == (1.0, 1.0)
+        assert (found["b", "numeric_match"], found["b", "numeric_match_first"]) == (1.0, 1.0)
+        assert found["c", "rouge_l"] == 1.0 and found["c", "numeric_match"] == 0.0
+        assert ("c", "strict_match") not in found and ("x", "rouge_l") not in found
+
+    def test_what_a_system_states_as_its_last_word_is_judged(self) -> None:
+        gold = questions(a="$1577.00")
+        text = "Rows: 1 2 3 4 5 6 7 1577 9"
+        assert scores([answer("a", text)], gold)["a", "strict_match"] == 0.0
+        assert scores([answer("a", text, final_answer="$1,577 million")], gold)["a", "strict_match"] == 1.0
+
+    def test_an_abstention_is_no_answer(self) -> None:
+        found = scores([answer("a", "Cannot be determined: 1577", abstained=True)], questions(a="$1577.00"))
+        assert (found["a", "abstained"], found["a", "strict_match"]) == (1.0, 0.0)
+
+    def test_citations(self) -> None:
+        cited = json.dumps([{"sources": ["c1"], "unknown": ["7"]}, {"sources": [], "unknown": []}])
+        assert citation_scores(cited, ["c1"]) == {"cited_sentences": 0.5, "citation_validity": 0.5}
+        assert citation_scores(json.dumps([{"sources": []}]), ["c1"]) == {"cited_sentences": 0.0}
+        assert citation_scores(None, ["c1"]) == {} == citation_scores("[]", [])
+
+    def test_rates_of_abstention(self) -> None:
+        rates = abstention_rates([False, True, False, False], [True, True])
+        assert (rates.answerable, rates.unanswerable) == (0.25, 1.0)
+        assert (rates.answerable_count, rates.unanswerable_count) == (4, 2)
+        assert abstention_rates([], []).unanswerable == 0.0
+
+    def test_a_series_averages_repeats_and_can_be_summarised(self) -> None:
+        gold = questions(a="$1577.00", b="$1577.00")
+        rows = [
+            answer("a", "1577"),
+            answer("a", "12", repeat=1),
+            answer("b", "1577"),
+            answer("b", "1577", repeat=1),
+        ]
+        table = as_series(score_answers(conform(pa.Table.from_pylist(rows, ANSWERS), "answers"), gold))
+        strict = {
+            row["question_id"]: row["value"] for row in table.to_pylist() if row["metric"] == "strict_match"
+        }
+        assert strict == {"a": 0.5, "b": 1.0}
+        means = summarise(table, gold, {}, EvaluationSettings(bootstrap_draws=100), 1).to_pylist()
+        (mean,) = (r for r in means if (r["slice"], r["metric"]) == ("all", "strict_match"))
+        assert (mean["system"], mean["space"], mean["mean"], mean["n"]) == (
+            "prompt on dense",
+            "corpus",
+            0.75,
+            2,
+        )
+
+
+class TestRows:
+    KEY: ClassVar = {"question_id": "a", "retrieval": "dense", "space": "corpus", "fold": 1}
+
+    def test_all_kinds_of_answers_are_rows_and_score(self) -> None:
+        model = ScriptedModel(lambda *_: "It was $1,577 million [1].")
+        (generated,) = generate(model, "prompt", [Asked(QUESTION, (PAGE,))], AnswerSettings())
+        quoted = answer_from_text(QUESTION, [PAGE])
+        rows = [
+            generated_row(generated, **self.KEY),
+            derivation_row(capital_expenditure(), ["p1"], **self.KEY),
+            derivation_row(abstention(), [], **self.KEY),
+            extractive_row(quoted, ["c1"], **self.KEY, seconds=0.1),
+        ]
+        table = conform(pa.Table.from_pylist(rows, ANSWERS), "answers")
+        assert table["system"].to_pylist() == ["prompt", "calculator", "calculator", "extractive"]
+        assert table["value"].to_pylist()[:3] == [1577e6, 1577e6, None]
+        assert table["abstained"].to_pylist() == [False, False, True, True]
+        found = score_answers(table, questions(a="$1577.00")).to_pylist()
+        strict = [row["value"] for row in found if row["metric"] == "strict_match"]
+        assert strict == [1.0, 1.0, 0.0, 0.0]
+        validity = [row["value"] for row in found if row["metric"] == "citation_validity"]
+        assert validity == [1.0, 1.0]
+        assert json.loads(table["derivation"][1].as_py())["inputs"][0]["page"] == 59
+
+
+class TestRecordedAnswers:
+    def write(self, folder: Path) -> None:
+        (folder / "gpt-4_oracle.jsonl").write_text(
+            json.dumps(
+                {"financebench_id": "a", "model_answer": "It was $1,577 million.", "label": "Correct Answer"}
+            )
+            + "\n\n"
+            + json.dumps({"financebench_id": "b", "model_answer": 12, "label": "Refusal"})
+            + "\n"
+            + json.dumps({"financebench_id": "z", "model_answer": "of another benchmark"})
+        )
+        line = json.dumps(
+            {"financebench_id": "a", "answer": "I'm sorry, I cannot answer.", "model": "Qwen/Q"}
+        )
+        (folder / "shared_mpnet__qwen.jsonl.gz").write_bytes(gzip.compress(line.encode()))
+
+    def test_files_become_systems(self, tmp_path: Path) -> None:
+        self.write(tmp_path)
+        rows = load_recorded_answers(tmp_path, {"a": QUESTION, "b": QUESTION}).to_pylist()
+        assert [(r["system"], r["space"], r["model"], r["human_label"], r["abstained"]) for r in rows] == [
+            ("recorded gpt-4_oracle", "pages", "gpt-4", "correct", False),
+            ("recorded gpt-4_oracle", "pages", "gpt-4", "refusal", False),
+            ("recorded shared_mpnet__qwen", "corpus", "Qwen/Q", None, True),
+        ]
+        assert (rows[0]["value"], rows[0]["unit"]) == (1577e6, "currency")
+
+    @pytest.mark.parametrize(
+        "text", ["{", "[1]", '{"financebench_id": "a"}', '{"financebench_id": "a", "answer": []}']
+    )
+    def test_a_damaged_line_is_named(self, tmp_path: Path, text: str) -> None:
+        (tmp_path / "x_oracle.jsonl").write_text(text)
+        with pytest.raises(BenchmarkError, match=r"x_oracle\.jsonl, line 1"):
+            load_recorded_answers(tmp_path, {"a": QUESTION})
+
+    def test_damaged_files_and_empty_folders(self, tmp_path: Path) -> None:
+        with pytest.raises(BenchmarkError, match="holds no recorded answers"):
+            load_recorded_answers(tmp_path, {})
+        (tmp_path / "x.jsonl.gz").write_bytes(b"no gzip")
+        with pytest.raises(BenchmarkError, match="cannot be read"):
+            load_recorded_answers(tmp_path, {})
+
+
+@needs_data("financebench_authors", "our_answer_per_question.csv")
+def test_rouge_of_recorded_answers_of_the_authors(tmp_path: Path) -> None:
+    """Two of the thirteen files, through the loader; numeric matches of all of them are tested with their forms."""
+    gold = read_lines("financebench", "financebench_open_source.jsonl")
+    asked = questions(**{row["financebench_id"]: row["answer"] for row in gold})
+    runs = ("shared_mpnet_char1024__qwen25-7b-8bit", "openbook_evidence_20260102__llama32-3b-8bit")
+    for run in runs:
+        name = f"{run}.jsonl.gz"
+        (tmp_path / name).symlink_to(DATA / "financebench_authors" / "answers" / name)
+    recorded = load_recorded_answers(tmp_path, {row["financebench_id"]: row["question"] for row in gold})
+    assert recorded.num_rows == 300
+    found = {
+        (row["system"].removeprefix("recorded "), row["question_id"], row["metric"]): row["value"]
+        for row in score_answers(recorded, asked).to_pylist()
+    }
+    with (DATA / "financebench_authors" / "our_answer_per_question.csv").open(encoding="utf-8") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["run"] in runs]
+    assert len(rows) == 300
+    for row in rows:
+        key = row["run"], row["financebench_id"]
+        assert found[*key, "rouge_l"] == pytest.approx(float(row["rougeL"]), abs=1e-4)
+        assert found[*key, "numeric_match"] == float(row["numeric_match"])
+
+
+@needs_data("financebench", "results")
+def test_the_sixteen_configurations_with_people_s_verdicts() -> None:
+    gold = read_lines("financebench", "financebench_open_source.jsonl")
+    recorded = load_recorded_answers(
+        DATA / "financebench" / "results", {row["financebench_id"]: row["question"] for row in gold}
+    )
+    assert recorded.num_rows == 2400 and len(set(recorded["system"].to_pylist())) == 16
+    labels = recorded["human_label"].to_pylist()
+    assert [labels.count(label) for label in ("correct", "incorrect", "refusal")] == [1135, 528, 737]

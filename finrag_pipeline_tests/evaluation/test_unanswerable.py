@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from finrag_pipeline.answering.quantities import years_in
+from finrag_pipeline.errors import BenchmarkError
+from finrag_pipeline.evaluation.unanswerable import (
+    KINDS,
+    IndexedCompany,
+    indexed_companies,
+    load_unanswerable,
+    unanswerable_questions,
+    write_unanswerable,
+)
+from finrag_pipeline.schemas import TABLES
+from finrag_pipeline.storage.lake import Lake
+
+ALDER = IndexedCompany(
+    "Alder Corp", frozenset({2015, 2016, 2017, 2020, 2021}), lambda words: "casino" in words
+)
+BIRCH = IndexedCompany("Birch & Co", frozenset({2021, 2022}), lambda words: False)
+
+
+def test_kinds_are_about_equally_many() -> None:
+    found = unanswerable_questions([ALDER, BIRCH], 30)
+    assert len(found) == 30 == len({one.question for one in found}) == len({one.question_id for one in found})
+    assert set(Counter(one.kind for one in found).values()) <= {9, 10, 11}
+
+
+def test_the_same_index_gives_the_same_questions() -> None:
+    first = unanswerable_questions([ALDER, BIRCH], 12)
+    assert first == unanswerable_questions([BIRCH, ALDER], 12)
+    assert first != unanswerable_questions([ALDER, BIRCH], 12, seed=18)
+
+
+def test_years_are_outside_of_what_is_shown() -> None:
+    companies = {one.name: one for one in (ALDER, BIRCH)}
+    found = [one for one in unanswerable_questions([ALDER, BIRCH], 60) if one.kind == "unknown_year"]
+    years = {year for one in found for year in years_in(one.question)}
+    assert found and not any(years_in(one.question) & companies[one.company].years for one in found)
+    assert min(years) < 2015 and max(years) > 2022 and years & {2018, 2019}, "before, after and in the gap"
+
+
+def test_names_of_the_index_are_not_invented() -> None:
+    taken = IndexedCompany("Quorvane Group", frozenset({2021}), lambda words: False)
+    found = [one.company for one in unanswerable_questions([taken], 90) if one.kind == "unknown_company"]
+    assert found and not any("Quorvane" in name for name in found)
+
+
+def test_items_that_a_page_names_are_left_out() -> None:
+    everything = IndexedCompany("Cedar", frozenset({2021}), lambda words: True)
+    found = unanswerable_questions([everything], 90)
+    assert {one.kind for one in found} == {"unknown_company", "unknown_year"}
+    casino = [one for one in unanswerable_questions([ALDER], 90) if "casino" in one.question]
+    assert not casino
+
+
+def test_an_empty_index_says_so() -> None:
+    with pytest.raises(BenchmarkError, match="no company with facts"):
+        unanswerable_questions([IndexedCompany("Alder", frozenset(), lambda words: False)])
+
+
+def test_a_file_comes_back(tmp_path: Path) -> None:
+    path = tmp_path / "questions.jsonl"
+    found = unanswerable_questions([ALDER, BIRCH], 7)
+    write_unanswerable(path, found)
+    assert load_unanswerable(path) == found
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"kind": "other"}, "kind is none of"), ({"question": None}, "question"), ({"why": 3}, "why")],
+)
+def test_a_bad_line_is_named(tmp_path: Path, change: dict, message: str) -> None:
+    row = {"question_id": "q", "question": "What?", "kind": KINDS[0], "company": "A", "why": "Because."}
+    path = tmp_path / "questions.jsonl"
+    path.write_text(json.dumps(row) + "\n" + json.dumps({**row, **change}))
+    with pytest.raises(BenchmarkError, match=rf"questions\.jsonl, line 2: .*{message}"):
+        load_unanswerable(path)
+
+
+def _blank(table: str, **values) -> pa.Table:
+    """A row of a table, with a value of the right type where one must be."""
+    empty = {"string": "", "int32": 0, "int64": 0, "double": 0.0, "float": 0.0, "bool": False}
+    row = {field.name: None if field.nullable else empty.get(str(field.type), []) for field in TABLES[table]}
+    return pa.Table.from_pylist([row | values], TABLES[table])
+
+
+def test_a_lake_says_what_it_holds(lake: Lake) -> None:
+    for filing, year, status in (("ALDER_2021_10K", 2021, "ok"), ("ALDER_2022_10K", 2022, "failed")):
+        keys = {"filing": filing}
+        row = {"filing": filing, "status": status, "company": "ALDER CORP", "fiscal_year": year}
+        lake.write("filings", _blank("filings", **row), "x", keys)
+    keys = {"filing": "ALDER_2021_10K"}
+    lake.write(
+        "filing_pages",
+        _blank("filing_pages", filing="ALDER_2021_10K", text="Aircraft\n Fuel rose."),
+        "x",
+        keys,
+    )
+    lake.write(
+        "statement_facts", _blank("statement_facts", filing="ALDER_2021_10K", fiscal_year=2019), "x", keys
+    )
+    (alder,) = indexed_companies(lake)
+    assert (alder.name, alder.years) == ("ALDER CORP", {2019, 2021})
+    assert alder.names(["aircraft fuel"]) and not alder.names(["casino"])
+    assert indexed_companies(lake, ["another"]) == []
