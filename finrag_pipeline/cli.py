@@ -29,6 +29,7 @@ from finrag_pipeline.commands.console import (
 from finrag_pipeline.commands.evaluation_cli import evaluate
 from finrag_pipeline.commands.filing_cli import facts, show
 from finrag_pipeline.commands.progress_bar import ProgressBar
+from finrag_pipeline.commands.question_cli import ask, search, systems
 from finrag_pipeline.commands.train import train
 from finrag_pipeline.errors import FinragError, UsageError
 from finrag_pipeline.serving.command import serve
@@ -134,50 +135,6 @@ def _finish(done: Any, as_json: bool, seconds: float) -> None:
         f"{done.source}: {done.filings} filings, {len(done.indexed)} indexed, {len(done.fresh)} fresh, "
         f"{len(done.failures)} failed, {seconds:.1f} s"
     )
-
-
-@app.command()
-def search(
-    question: Annotated[str, typer.Argument(help="The question.")],
-    system: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(
-            help="Retrieval system; see: finrag systems. Else finrag, or dense until it is trained."
-        ),
-    ] = None,
-    k: Annotated[int, typer.Option("-k", help="Results.")] = 5,
-    filing: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option(help="Only in this filing; may be repeated."),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Find the pages that answer a question."""
-    from finrag_pipeline.commands.search import Searcher
-
-    answer = Searcher(current_settings()).search(question, system, k, filing or [])
-    if as_json:
-        print_json(answer.as_json())
-        return
-    for result in answer.results:
-        out.print(
-            f"[bold]{result['rank']}. {plain(result['filing'])}[/bold], page {result['page_label']}"
-            f"  [dim]{result['score']:.4f}  {plain(result['why'])}[/dim]"
-        )
-        out.print(f"   {result['snippet']}", markup=False, soft_wrap=True)
-    out.print(f"[dim]{answer.system}, {answer.seconds:.2f} s[/dim]")
-
-
-@app.command()
-def systems(as_json: Json = False) -> None:
-    """List the retrieval systems, where they come from, and whether they can run here."""
-    from finrag_pipeline.commands.search import list_systems
-
-    rows = list_systems(current_settings())
-    if as_json:
-        print_json(rows)
-        return
-    print_rows("Retrieval systems", ["name", "space", "status", "source", "why"], rows)
 
 
 @app.command()
@@ -329,6 +286,9 @@ def clean() -> None:
     out.print(f"removed {len(leftovers)} files")
 
 
+app.command()(search)
+app.command()(ask)
+app.command()(systems)
 app.command()(evaluate)
 app.command()(show)
 app.command()(facts)

@@ -12,9 +12,11 @@ from finrag_pipeline.chunking.registry import get_chunking
 from finrag_pipeline.commands.run import require_filing
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import LakeError, UsageError
+from finrag_pipeline.resolver.resolver import Resolver
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.finance_tokens import finance_tokens
+from finrag_pipeline.retrieval.hits import Hit
 from finrag_pipeline.retrieval.needs import Needs
 from finrag_pipeline.retrieval.runner import rank
 from finrag_pipeline.retrieval.spaces import Space
@@ -54,6 +56,23 @@ class SearchAnswer:
         }
 
 
+@dataclass(frozen=True)
+class Found:
+    """A ranking, and where its texts are.
+
+    Attributes:
+        question: as it was searched for.
+        system: the system that ranked.
+        corpus: holds the texts of the hits.
+        hits: best first.
+    """
+
+    question: str
+    system: RetrievalSystem
+    corpus: Corpus
+    hits: list[Hit]
+
+
 class Searcher:
     """Searches every filing of the lake; indexes and weights are loaded once.
 
@@ -76,6 +95,11 @@ class Searcher:
     def default_system(self) -> str:
         """Finrag where a page ranker was trained, else the dense search."""
         return "finrag" if self._trained.page_ranker is not None else DEFAULT_SYSTEM
+
+    @property
+    def resolver(self) -> Resolver:
+        """Reads company, period and form out of a question."""
+        return self._tools.resolver
 
     def _corpus_of(self, system: RetrievalSystem) -> Corpus:
         settings = system.settings(self._settings)
@@ -107,6 +131,28 @@ class Searcher:
             ModelError: a model that the system needs cannot be had, or was not trained.
         """
         start = time.perf_counter()
+        found = self.find(question, system, k, filings)
+        results = [
+            {
+                "rank": place,
+                "filing": hit.filing,
+                "page": hit.page,
+                "page_label": str(hit.page + 1),
+                "chunk_id": hit.chunk_id,
+                "score": round(float(hit.score), 6),
+                "snippet": snippet(hit.passage or found.corpus.text(hit.chunk_id), found.question),
+                "why": hit.why,
+            }
+            for place, hit in enumerate(found.hits, start=1)
+        ]
+        return SearchAnswer(found.question, found.system.name, results, round(time.perf_counter() - start, 4))
+
+    def find(self, question: str, system: str | None, k: int, filings: Sequence[str] = ()) -> Found:
+        """The hits behind `search`, with the corpus that holds their texts.
+
+        Raises:
+            UsageError, LakeError, ModelError: as `search` does.
+        """
         question = question.strip()
         if not question:
             raise UsageError(
@@ -138,20 +184,7 @@ class Searcher:
             depth=k if chosen.page_stage == "page_ranker" else max(k, self._settings.retrieval.depth),
             trained=self._trained,
         )
-        results = [
-            {
-                "rank": place,
-                "filing": hit.filing,
-                "page": hit.page,
-                "page_label": str(hit.page + 1),
-                "chunk_id": hit.chunk_id,
-                "score": round(float(hit.score), 6),
-                "snippet": snippet(hit.passage or corpus.text(hit.chunk_id), question),
-                "why": hit.why,
-            }
-            for place, hit in enumerate(hits[:k], start=1)
-        ]
-        return SearchAnswer(question, chosen.name, results, round(time.perf_counter() - start, 4))
+        return Found(question, chosen, corpus, hits[:k])
 
 
 def snippet(text: str, question: str, length: int = SNIPPET_CHARACTERS) -> str:

@@ -14,6 +14,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from starlette.exceptions import HTTPException
 
 from finrag_pipeline.errors import FinragError
+from finrag_pipeline.serving.answer_models import Answer, AskQuery, AskRequest
 from finrag_pipeline.serving.docs_page import docs_page
 from finrag_pipeline.serving.gate import Gate
 from finrag_pipeline.serving.models import (
@@ -33,7 +34,8 @@ _log = logging.getLogger(__name__)
 
 DESCRIPTION = """\
 Finds the pages of financial filings that answer a question: filing, page, snippet, score and the reason.
-The answers are those of `finrag search --json`. Every error is `{"error", "remedy"}`.
+Answers questions with formula, inputs and the cell of every number. The answers are those of
+`finrag search --json` and `finrag ask --json`. Every error is `{"error", "remedy"}`.
 Pages are zero-based; `page_label` is what a reader would say."""
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
@@ -70,7 +72,7 @@ def create_app(service: SearchService, hosts: Collection[str] | None = None) -> 
 
     app = FastAPI(
         title="finrag",
-        summary="Search in financial filings.",
+        summary="Search in financial filings, and answers with proof.",
         description=DESCRIPTION,
         version=version("finrag_pipeline"),
         lifespan=lifespan,
@@ -101,6 +103,19 @@ def _add_answers(app: FastAPI, service: SearchService) -> None:
     async def search_by_link(asked: Annotated[SearchQuery, Query()]) -> dict[str, Any]:
         """The same with query parameters, for links; `filings` may be repeated."""
         return await find(asked)
+
+    async def prove(asked: AskRequest) -> dict[str, Any]:
+        return await service.ask(asked.question, asked.mode, asked.filings, asked.system)
+
+    @app.post("/ask", response_model=Answer, responses=_errors(404, 503), tags=["ask"])
+    async def ask(asked: AskRequest) -> dict[str, Any]:
+        """Answer a question with its proof: formula, steps, and the cell of every number."""
+        return await prove(asked)
+
+    @app.get("/ask", response_model=Answer, responses=_errors(404, 503), tags=["ask"])
+    async def ask_by_link(asked: Annotated[AskQuery, Query()]) -> dict[str, Any]:
+        """The same with query parameters, for links; `filings` may be repeated."""
+        return await prove(asked)
 
     @app.get("/systems", response_model=list[SystemRow], responses=_errors(503), tags=["search"])
     async def systems() -> list[dict[str, str]]:

@@ -14,10 +14,12 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
+from finrag_pipeline.answering.answer import AnswerMode
+from finrag_pipeline.commands.ask import Asker
 from finrag_pipeline.commands.results import list_filings
 from finrag_pipeline.commands.search import SearchAnswer, Searcher, list_systems
 from finrag_pipeline.errors import FinragError, UsageError
@@ -81,6 +83,7 @@ class Loaded:
         filings: what is searched.
         system: the system that answers when none is named.
         at: when it was loaded.
+        asker: answers with proof; made by the first question, in the thread of the searches.
     """
 
     searcher: Search
@@ -88,6 +91,7 @@ class Loaded:
     filings: frozenset[str]
     system: str
     at: datetime
+    asker: list[Asker] = field(default_factory=list)
 
 
 class SearchService:
@@ -245,8 +249,11 @@ class SearchService:
         self, loaded: Loaded, question: str, system: str | None, k: int, filings: Sequence[str]
     ) -> dict[str, Any]:
         self._require(loaded, system, filings)
+        return self._guarded(loaded, lambda: loaded.searcher.search(question, system, k, filings).as_json())
+
+    def _guarded(self, loaded: Loaded, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         try:
-            return loaded.searcher.search(question, system, k, filings).as_json()
+            return work()
         except FinragError:
             raise
         except Exception as error:
@@ -255,6 +262,31 @@ class SearchService:
             # Between two looks: what the searcher has in memory is no longer what the index holds.
             _log.warning("A search failed while the lake was changed: %r", error)
             raise BusyError("The lake is being changed.", "Ask again in a few seconds.") from error
+
+    async def ask(
+        self, question: str, mode: AnswerMode, filings: Sequence[str], system: str | None
+    ) -> dict[str, Any]:
+        """The answer of ``finrag ask --json``.
+
+        Raises:
+            NotFoundError, UsageError, BusyError, FinragError: as `search`.
+        """
+        loaded = self.loaded()
+        return await self._run(self._searches, lambda: self._ask(loaded, question, mode, filings, system))
+
+    def _ask(
+        self, loaded: Loaded, question: str, mode: AnswerMode, filings: Sequence[str], system: str | None
+    ) -> dict[str, Any]:
+        self._require(loaded, system, filings)
+
+        def work() -> dict[str, Any]:
+            if not loaded.asker:
+                searcher = loaded.searcher
+                found = searcher if isinstance(searcher, Searcher) else None
+                loaded.asker.append(Asker(self._settings, found))
+            return loaded.asker[0].ask(question, mode, filings, system).as_json()
+
+        return self._guarded(loaded, work)
 
     def _require(self, loaded: Loaded, system: str | None, filings: Sequence[str]) -> None:
         if system is not None:

@@ -1,0 +1,104 @@
+"""``finrag ask``: an answer with its proof."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from finrag_pipeline.answering.answer import Answer, AnswerMode, answer_question, answer_with_model
+from finrag_pipeline.answering.calculator import Calculator, check_question
+from finrag_pipeline.answering.passages import passages_of
+from finrag_pipeline.commands.search import Searcher
+from finrag_pipeline.errors import ModelError
+from finrag_pipeline.language_models.load import language_model_problem, load_language_model
+from finrag_pipeline.language_models.protocol import LanguageModel
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.lake import Lake
+
+PASSAGES = 10
+"""Pages that retrieval passes on."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer and what it took.
+
+    Attributes:
+        answer: with its proof.
+        system: the retrieval system.
+        seconds: from question to answer.
+    """
+
+    answer: Answer
+    system: str
+    seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        """The documented contract: see docs/answers.md."""
+        return self.answer.as_json() | {"system": self.system, "seconds": self.seconds}
+
+
+class Asker:
+    """Answers questions over every filing of the lake; indexes, facts and models are loaded once.
+
+    Args:
+        settings: settings of the lake.
+        searcher: finds pages; one of its own when None.
+    """
+
+    def __init__(self, settings: Settings, searcher: Searcher | None = None) -> None:
+        self._settings = settings
+        self._lake = Lake(settings.lake)
+        self.searcher = searcher or Searcher(settings)
+        self._calculator = Calculator(self._lake, self.searcher.resolver)
+        self._model: LanguageModel | None = None
+
+    def ask(
+        self,
+        question: str,
+        mode: AnswerMode = "calculator",
+        filings: Sequence[str] = (),
+        system: str | None = None,
+    ) -> Reply:
+        """Answer a question.
+
+        Args:
+            question: the question.
+            mode: ``calculator``, or how a language model is asked.
+            filings: use these filings only; those that the question means when empty.
+            system: retrieval system; the default one when None.
+
+        Raises:
+            UsageError: empty or endless question, unknown system or filing.
+            LakeError: an index is missing.
+            ModelError: a model that was asked for cannot be had or gives no answer.
+        """
+        start = time.perf_counter()
+        question = check_question(question)
+        model = self._language_model() if mode != "calculator" else None
+        found = self.searcher.find(question, system, PASSAGES, filings)
+        texts = {hit.chunk_id: found.corpus.text(hit.chunk_id) for hit in found.hits}
+        encoder = found.corpus.encoder
+        answer = answer_question(
+            question,
+            self._calculator,
+            passages_of(found.hits, texts),
+            encoder.embed_short,
+            list(filings) or None,
+        )
+        if mode != "calculator" and model is not None:
+            answer = answer_with_model(model, mode, answer, self._settings.answers)
+            if answer.generated is not None and answer.generated.error and not answer.generated.answer:
+                raise ModelError(answer.generated.error, "Ask without a language model: --mode calculator.")
+        return Reply(answer, found.system.name, round(time.perf_counter() - start, 4))
+
+    def _language_model(self) -> LanguageModel:
+        if self._model is None:
+            settings = self._settings.language_model
+            self._model = load_language_model(settings, self._lake)
+            if self._model is None:
+                problem = language_model_problem(settings) or "No language model is set up."
+                raise ModelError(problem, "Set one up (docs/answers.md), or ask with --mode calculator.")
+        return self._model

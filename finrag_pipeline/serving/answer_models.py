@@ -1,0 +1,120 @@
+"""What ``/ask`` takes and gives, as the OpenAPI page shows it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from finrag_pipeline.answering.calculator import MOST_QUESTION_CHARACTERS
+from finrag_pipeline.serving.models import MAX_FILINGS, FilingName
+
+_QUESTION = "What was the capital expenditure of Acme in FY2022 in USD million?"
+
+
+class AskRequest(BaseModel):
+    """A question to answer."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, json_schema_extra={"examples": [{"question": _QUESTION}]}
+    )
+
+    question: str = Field(
+        description="The question, in words; it may define its own formula.",
+        min_length=1,
+        max_length=MOST_QUESTION_CHARACTERS,
+        pattern=r"\S",
+        examples=[_QUESTION],
+    )
+    mode: Literal["calculator", "prompt", "cot", "grounded"] = Field(
+        "calculator",
+        description="calculator needs no language model; prompt and cot ask one; grounded asks one and holds "
+        "it to the calculator's facts.",
+    )
+    filings: list[FilingName] = Field(
+        default_factory=list,
+        description="Use these filings only; those that the question means when empty. See /filings.",
+        max_length=MAX_FILINGS,
+        examples=[["ACME_2022_10K"]],
+    )
+    system: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
+        None,
+        description="Retrieval system, see /systems; finrag when null, or dense until finrag is trained.",
+        examples=["finrag"],
+    )
+
+
+class AskQuery(AskRequest):
+    """The same as query parameters."""
+
+    model_config = ConfigDict(extra="forbid", strict=False)
+
+
+class _Part(BaseModel):
+    # What commands add to their JSON in time is passed on.
+    model_config = ConfigDict(extra="allow")
+
+
+class AnswerInput(_Part):
+    """A number that a calculation read from a filing."""
+
+    line: str = Field(description="What it is, for people.")
+    concept: str | None = Field(None, description="Line item as us-gaap names it.")
+    label: str = Field(description="Label as printed.")
+    period: str = Field(description="Period as the question names it.")
+    filing: str = Field(description="Identifier of the filing.")
+    page: int = Field(description="Zero-based page.", ge=0)
+    page_label: str = Field(description="The page as a reader would say it: page + 1.")
+    printed: str = Field(description="The cell as printed.")
+    scale: float = Field(description="Full units per printed unit.")
+    value: float = Field(description="The number used, in full units.")
+    box: list[float] | None = Field(None, description="The cell's box in points: x0, y0, x1, y1.")
+
+
+class Citation(_Part):
+    """A page, or a cell of it, that the answer rests on."""
+
+    filing: str = Field(description="Identifier of the filing.")
+    page: int = Field(description="Zero-based page.", ge=0)
+    page_label: str = Field(description="The page as a reader would say it.")
+    fact_id: str | None = Field(None, description="The cell, where it is one.")
+
+
+class Quote(_Part):
+    """A sentence of a filing."""
+
+    text: str = Field(description="As printed, line breaks folded.")
+    filing: str = Field(description="Identifier of the filing.")
+    page: int = Field(description="Zero-based page.", ge=0)
+    page_label: str = Field(description="The page as a reader would say it.")
+
+
+class Alternative(_Part):
+    """Another reading: another convention, another period, or a cell that contradicts an input."""
+
+    what: str = Field(description="What is shown.")
+    answer: str = Field(description="Its value, for people.")
+    why: str = Field(description="Why it is shown.")
+
+
+class Answer(_Part):
+    """An answer with its proof; the same as `finrag ask --json` prints."""
+
+    question: str = Field(description="As asked.")
+    mode: str = Field(description="How it was made.")
+    answer: str = Field(description="For people; says what is missing where it cannot be determined.")
+    value: float | None = Field(None, description="In `unit`, rounded as asked.")
+    unit: str | None = Field(None, description="Unit of the value.", examples=["USD million"])
+    formula: str | None = Field(None, description="Formula, in names of lines.")
+    steps: list[str] = Field(description="How the value comes about.")
+    inputs: list[AnswerInput] = Field(description="Cells that were read.")
+    citations: list[Citation] = Field(description="Pages and cells that the answer rests on.")
+    alternatives: list[Alternative] = Field(description="Other readings.")
+    quotes: list[Quote] = Field(description="Sentences quoted.")
+    abstained: bool = Field(description="Nothing is answered: the filings do not hold it.")
+    kind: str | None = Field(None, description="Kind of abstention.")
+    why: str | None = Field(None, description="Reason of an abstention.")
+    looked_for: list[str] = Field(description="What was looked for where it abstains.")
+    warnings: list[str] = Field(description="What is odd about a language model's answer.")
+    system: str = Field(description="The retrieval system.")
+    seconds: float = Field(description="From question to answer.", ge=0)
