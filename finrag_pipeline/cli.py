@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from finrag_pipeline.commands.answers import answers
 from finrag_pipeline.commands.console import (
     Json,
     current_settings,
@@ -289,6 +290,7 @@ def clean() -> None:
 app.command()(search)
 app.command()(ask)
 app.command()(systems)
+app.command()(answers)
 app.command()(evaluate)
 app.command()(show)
 app.command()(facts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -126,3 +127,21 @@ def test_the_command_line_and_the_service_say_the_same(root: Path, capex: dict[s
     assert (refused.status_code, missing.status_code, silent.status_code) == (422, 404, 503)
     people = finrag(root, "ask", asked(capex))
     assert people.code == 0 and capex["printed"] in people.out
+
+
+def test_the_benchmark_is_answered_and_scored(root: Path, tmp_path: Path) -> None:
+    shutil.copytree(root, tmp_path / "lake", symlinks=True)
+    done = finrag(tmp_path / "lake", "answers", "--systems", "calculator", "--json")
+    assert done.code == 0, done.err
+    means = {
+        (row["space"], row["metric"]): row["mean"]
+        for row in done.json()
+        if row["system"] == "calculator" and row["slice_value"] == "metrics-generated"
+    }
+    # Asked for what its own statements print, the calculator answers, in every space.
+    for space in ("corpus", "filing", "pages"):
+        assert means[space, "strict_match"] >= 0.8 and means[space, "citation_validity"] == 1.0
+    again = finrag(tmp_path / "lake", "answers", "--systems", "calculator", "--json")
+    assert again.json() == done.json()
+    refused = finrag(tmp_path / "lake", "answers", "--systems", "oracle", "--json")
+    assert refused.code == 1 and "no answering system" in refused.error()["error"]

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from finrag_pipeline.answering.calculator import Calculator
+from finrag_pipeline.answering.runs import run_answers
+from finrag_pipeline.answering.systems import get_answer_system
 from finrag_pipeline.chunking.registry import get_chunking
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import BenchmarkError
+from finrag_pipeline.evaluation.answer_metrics import as_series, score_answers
 from finrag_pipeline.evaluation.questions import load_questions
 from finrag_pipeline.evaluation.retrieval_metrics import find_gold_chunks, score_runs
 from finrag_pipeline.evaluation.summary import summarise
@@ -29,7 +33,9 @@ from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.trained_models import trained_models
 
 MEASURED = (("doc_rec", 5), ("page_rec", 5), ("page_rec", 10), ("hit", 5), ("mrr", 0))
-"""Metrics shown, with their cut-offs."""
+"""Metrics of pages shown, with their cut-offs."""
+ANSWER_METRICS = ("numeric_match", "strict_match", "rouge_l", "citation_validity", "abstained")
+"""Metrics of answers shown."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,9 @@ class Evaluation:
         not_run: why systems were not run, by name.
         metrics: ``{system, slice, slice_value, metric, k, mean, low, high, n}`` each.
         per_question: ``{system, question_id, page_rec_5, doc_rec_5, pages}`` each.
+        answer_metrics: of the calculator's answers on the pages of each system, in the fields of ``metrics``.
+        answers: ``{system, question_id, answer, gold, numeric_match, strict_match, abstained}`` each;
+            ``strict_match`` is null where the gold answer is no figure.
         seconds: time it took.
     """
 
@@ -52,6 +61,8 @@ class Evaluation:
     not_run: dict[str, str]
     metrics: list[dict[str, Any]]
     per_question: list[dict[str, Any]]
+    answer_metrics: list[dict[str, Any]]
+    answers: list[dict[str, Any]]
     seconds: float
 
     def as_json(self) -> dict[str, Any]:
@@ -96,6 +107,8 @@ def evaluate(
     tools = Toolbox(lake, names, settings)
     scores: list[pa.Table] = []
     runs: list[pa.Table] = []
+    answered: list[pa.Table] = []
+    calculator = Calculator(lake, tools.resolver)
     not_run: dict[str, str] = {}
     learned_from: dict[str, list[str]] = {}
     for number, system in enumerate(chosen):
@@ -119,18 +132,32 @@ def evaluate(
             score_runs(ranked, questions, texts, gold, expected=[(system.name, Space.CORPUS.value)])
         )
         runs.append(ranked)
+        answered.append(_answers(system.name, ranked, questions, corpus, calculator, settings))
     if progress:
         progress("", len(chosen), len(chosen))
     metrics: list[dict[str, Any]] = []
     per_question: list[dict[str, Any]] = []
+    answer_metrics: list[dict[str, Any]] = []
+    answers: list[dict[str, Any]] = []
     if scores:
         all_scores = pa.concat_tables(scores)
         sources = {row["filing"]: row["source"] for row in rows}
         table = summarise(all_scores, questions, sources, settings.evaluation, settings.seed)
-        kept = [row for row in table.to_pylist() if (row["metric"], row["k"]) in MEASURED]
-        wanted = ("system", "slice", "slice_value", "metric", "k", "mean", "low", "high", "n")
-        metrics = [{name: row[name] for name in wanted} for row in kept]
+        metrics = [_shown(row) for row in table.to_pylist() if (row["metric"], row["k"]) in MEASURED]
         per_question = _per_question(pa.concat_tables(runs), all_scores)
+        all_answers = pa.concat_tables(answered)
+        judged = score_answers(all_answers, questions)
+        # One row per answer and system: the systems differ in the pages that the calculator is given.
+        named = judged.drop_columns("system").append_column("system", judged["retrieval"])
+        series = summarise(
+            as_series(named.select(judged.column_names)),
+            questions,
+            sources,
+            settings.evaluation,
+            settings.seed,
+        )
+        answer_metrics = [_shown(row) for row in series.to_pylist() if row["metric"] in ANSWER_METRICS]
+        answers = _answers_shown(all_answers, judged, questions)
     return Evaluation(
         questions.num_rows,
         loaded.problems,
@@ -138,8 +165,48 @@ def evaluate(
         not_run,
         metrics,
         per_question,
+        answer_metrics,
+        answers,
         round(time.perf_counter() - start, 3),
     )
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    wanted = ("system", "slice", "slice_value", "metric", "k", "mean", "low", "high", "n")
+    return {name: row[name] for name in wanted}
+
+
+def _answers(
+    system: str,
+    ranked: pa.Table,
+    questions: pa.Table,
+    corpus: Corpus,
+    calculator: Calculator,
+    settings: Settings,
+) -> pa.Table:
+    answering = replace(get_answer_system("calculator"), retrieval=system)
+    rows = questions.select(["question_id", "question"]).to_pylist()
+    embed = corpus.encoder.embed_short
+    return run_answers(answering, ranked, rows, corpus.text, calculator, embed, None, settings)
+
+
+def _answers_shown(answers: pa.Table, scores: pa.Table, questions: pa.Table) -> list[dict[str, Any]]:
+    gold = dict(zip(questions["question_id"].to_pylist(), questions["answer"].to_pylist(), strict=True))
+    values = {
+        (row["retrieval"], row["question_id"], row["metric"]): row["value"] for row in scores.to_pylist()
+    }
+    return [
+        {
+            "system": row["retrieval"],
+            "question_id": row["question_id"],
+            "answer": row["answer"],
+            "gold": gold[row["question_id"]],
+            "numeric_match": values.get((row["retrieval"], row["question_id"], "numeric_match")),
+            "strict_match": values.get((row["retrieval"], row["question_id"], "strict_match")),
+            "abstained": row["abstained"],
+        }
+        for row in answers.to_pylist()
+    ]
 
 
 def _per_question(runs: pa.Table, scores: pa.Table) -> list[dict[str, Any]]:

@@ -40,7 +40,7 @@ def evaluate(
             "value": _interval_text(row),
             "n": str(row["n"]),
         }
-        for row in done.metrics
+        for row in [*done.metrics, *done.answer_metrics]
         if row["slice"] in ("all", "question_type", "doc_type")
     ]
     columns = ["system", "questions", "metric", "value", "n"]

@@ -68,7 +68,10 @@ class AnswerSweep:
             runs.fingerprint if runs else None,
             [fact.fingerprint if fact else None for fact in facts],
         ]
-        return fingerprint("answers", RUNS_VERSION, how, made_from, asked, model)
+        from finrag_pipeline.answering.calculator import CALCULATOR_VERSION
+
+        versions = (RUNS_VERSION, CALCULATOR_VERSION)
+        return fingerprint("answers", versions, how, made_from, asked, model)
 
     def answers(self, system: AnswerSystem, fold: str, number: int) -> pa.Table:
         """Rows of ``answers``."""

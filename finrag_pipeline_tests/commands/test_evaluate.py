@@ -20,7 +20,17 @@ from finrag_pipeline_tests.indexed_lake import IndexedLake
 from finrag_pipeline_tests.profiled_lake import COMPANIES, copied, shared_profiled_lake, train
 from finrag_pipeline_tests.shared_run import sample_lake
 
-KEYS = ["questions", "problems", "learned_from", "not_run", "metrics", "per_question", "seconds"]
+KEYS = [
+    "questions",
+    "problems",
+    "learned_from",
+    "not_run",
+    "metrics",
+    "per_question",
+    "answer_metrics",
+    "answers",
+    "seconds",
+]
 METRIC_KEYS = ["system", "slice", "slice_value", "metric", "k", "mean", "low", "high", "n"]
 
 
