@@ -136,7 +136,7 @@ def test_the_benchmark_is_answered_and_scored(root: Path, tmp_path: Path) -> Non
     means = {
         (row["space"], row["metric"]): row["mean"]
         for row in done.json()
-        if row["system"] == "calculator" and row["slice_value"] == "metrics-generated"
+        if row["system"] == "calculator on finrag" and row["slice_value"] == "metrics-generated"
     }
     # Asked for what its own statements print, the calculator answers, in every space.
     for space in ("corpus", "filing", "pages"):

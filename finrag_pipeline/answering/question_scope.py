@@ -15,7 +15,7 @@ _ADJUSTED = re.compile(
     r"\b(?:(?<!un)(?<!un-)adjusted(?! for)|non-?\s?gaap|organic(?:ally)?|constant[- "
     r"]currency|pro[- ]?forma|core (?:eps|earnings|operating|constant)|"
     r"like[- ]for[- ]like|same[- ]store|comparable (?:store )?sales|real (?:change|"
-    r"growth)|exclude\\w* the (?:impact|effect))\b",
+    r"growth)|exclud\w* the (?:impact|effect))\b",
     re.IGNORECASE,
 )
 _PART = re.compile(
@@ -25,6 +25,15 @@ _PART = re.compile(
     r"america\w*|latin america\w*|china)\b",
     re.IGNORECASE,
 )
+_OWN_MEASURE = re.compile(
+    r"\b(?:assets?|revenues?|sales|income|earnings|profits?|costs?|expenses?|cash|debt|premiums?)\s+"
+    r"(?:per|under)\s+(?!(?:the|its|their|our|his|an?|us|gaap|ifrs|ordinary|share|stock|diluted|basic|common|"
+    r"weighted|fiscal|annual|sec|form|fy|year|day|capital|finance|financing|operating|leases?)\b)"
+    r"(?P<of>[a-z]+(?: [a-z]+)?)",
+    re.IGNORECASE,
+)
+"""'revenue per available room', 'assets under management': measures of their own, not their first word."""
+
 _NO_CALCULATION = re.compile(
     r"\b(?:why|what (?:drove|caused|led|explains?)|what (?:are|were) (?:the )"
     r"?(?:main |key |primary |major |biggest |largest |top )"
@@ -33,10 +42,10 @@ _NO_CALCULATION = re.compile(
     r"|who (?:is|are|was|were|did|does)|describe|explain(?! why)|list (?:the|all)|"
     r"guidance|forecasts?|outlook|summari[sz]e|discuss"
     r"|among|which (?:type|segment|region|product|business|geograph\w*|countr\w*|"
-    r"customer|brand|debt securit\w*|of the)"
+    r"customer|brand|(?:\w+ )?securit(?:y|ies)|of the)"
     r"|(?:are|were|is|was) there (?:any )?(?!(?:an? )?(?:drop|change|increase|"
     r"decrease|growth|decline|rise|fall))"
-    r"|if\b.{0,80}\b(?:went|were to|had|liquidated))\b",
+    r"|if\b.{0,120}\b(?:would|could|were to|had))\b",
     re.IGNORECASE,
 )
 
@@ -88,7 +97,8 @@ def check_scope(ask: str) -> None:
     """Nothing, where a sentence may ask for a calculation over the lines of statements.
 
     Raises:
-        Abstention: it asks for an explanation or a list, for adjusted figures, or for a part of the company.
+        Abstention: it asks for an explanation or a list, for adjusted figures, for a part of the company, or
+            for a measure that statements do not show.
     """
     for pattern, why in (
         (_NO_CALCULATION, "the question asks for an explanation or a list"),
@@ -97,6 +107,12 @@ def check_scope(ask: str) -> None:
     ):
         if pattern.search(ask):
             raise Abstention(AbstentionKind.NOT_A_CALCULATION, why)
+    if found := _OWN_MEASURE.search(ask):
+        raise Abstention(
+            AbstentionKind.NO_LINE,
+            f"statements have no line '{found[0].lower()}'",
+            (found[0].lower(),),
+        )
 
 
 def split_sentences(text: str) -> list[str]:

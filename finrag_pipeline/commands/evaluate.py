@@ -49,7 +49,8 @@ class Evaluation:
         not_run: why systems were not run, by name.
         metrics: ``{system, slice, slice_value, metric, k, mean, low, high, n}`` each.
         per_question: ``{system, question_id, page_rec_5, doc_rec_5, pages}`` each.
-        answer_metrics: of the calculator's answers on the pages of each system, in the fields of ``metrics``.
+        answer_metrics: of the calculator's answers on the pages of each system (``calculator on finrag``), in
+            the fields of ``metrics``.
         answers: ``{system, question_id, answer, gold, numeric_match, strict_match, abstained}`` each;
             ``strict_match`` is null where the gold answer is no figure.
         seconds: time it took.
@@ -147,15 +148,7 @@ def evaluate(
         per_question = _per_question(pa.concat_tables(runs), all_scores)
         all_answers = pa.concat_tables(answered)
         judged = score_answers(all_answers, questions)
-        # One row per answer and system: the systems differ in the pages that the calculator is given.
-        named = judged.drop_columns("system").append_column("system", judged["retrieval"])
-        series = summarise(
-            as_series(named.select(judged.column_names)),
-            questions,
-            sources,
-            settings.evaluation,
-            settings.seed,
-        )
+        series = summarise(as_series(judged), questions, sources, settings.evaluation, settings.seed)
         answer_metrics = [_shown(row) for row in series.to_pylist() if row["metric"] in ANSWER_METRICS]
         answers = _answers_shown(all_answers, judged, questions)
     return Evaluation(

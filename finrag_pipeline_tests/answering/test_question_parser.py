@@ -193,6 +193,36 @@ def test_no_calculation(question: str) -> None:
     assert found.value.kind is AbstentionKind.NOT_A_CALCULATION
 
 
+@pytest.mark.parametrize(
+    ("question", "measure"),
+    [
+        ("What was Acme's revenue per available room in FY2022?", "revenue per available room"),
+        ("What were the assets under management of Acme in FY2022?", "assets under management"),
+        ("What was Acme's sales per employee in FY2022 in USD thousands?", "sales per employee"),
+    ],
+)
+def test_a_measure_of_its_own_is_not_the_line_it_begins_with(question: str, measure: str) -> None:
+    with pytest.raises(Abstention) as abstained:
+        parse_question(question)
+    assert abstained.value.kind == AbstentionKind.NO_LINE and measure in abstained.value.why
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What were Acme's earnings per share in FY2022?",
+        "What were Acme's earnings per diluted share in FY2022?",
+        "What was Acme's revenue per the income statement in FY2022?",
+        "What was Acme's debt under finance leases in FY2022?",
+    ],
+)
+def test_words_that_only_qualify_a_line_stay(question: str) -> None:
+    try:
+        parse_question(question)
+    except Abstention as abstained:
+        assert "no line" not in abstained.why, "that its line is unknown is another matter"
+
+
 def test_a_definition_that_cannot_be_read_is_named() -> None:
     with pytest.raises(Abstention, match="cannot be read") as found:
         parsed("What is the zog ratio in 2021? The zog ratio is defined as revenue / / 3.")
