@@ -142,7 +142,7 @@ def answer_question(
     derivation = calculator.answer(question, pages, filings, only_pages)
     text: ExtractiveAnswer | None = None
     if not derivation.abstained:
-        found = answer_from_text(question, passages, None, derivation)
+        found = answer_from_text(question, (), None, derivation)
         text = found if found.verdict is not None else None
     elif derivation.kind == AbstentionKind.NOT_A_CALCULATION:
         text = answer_from_text(question, passages, embed)

@@ -190,13 +190,13 @@ class Calculation:
 
     def _average(self, of: Expression, period: FiscalPeriod) -> Quantity:
         after = self._value(of, period)
-        mark = self.trace.mark()
+        mark = self._mark()
         try:
             before = self._value(of, period.shift(-1))
         except Abstention as missing:
             if missing.kind not in (AbstentionKind.NOT_REPORTED, AbstentionKind.UNKNOWN_PERIOD):
                 raise
-            self.trace.back(mark)
+            self._back(mark)
             self.trace.steps.append(
                 f"average {print_expression(of)}: {self._label(period.shift(-1))} is not in the "
                 f"filings, so that of"
@@ -207,29 +207,37 @@ class Calculation:
         return Quantity(total / 2, after.unit, f"({before.inner} + {after.inner}) / 2")
 
     def _optional(self, of: Expression, period: FiscalPeriod) -> Quantity:
-        mark = self.trace.mark()
+        mark = self._mark()
         try:
             return self._value(of, period)
         except Abstention as missing:
             if missing.kind != AbstentionKind.NOT_REPORTED:
                 raise
-            self.trace.back(mark)
+            self._back(mark)
             unit = NONE if isinstance(of, Number) else Unit(1, 0)
             return Quantity(Decimal(0), unit, "0")
 
     def _first(self, choices: tuple[Expression, ...], period: FiscalPeriod) -> Quantity:
         last: Abstention | None = None
         for choice in choices:
-            mark = self.trace.mark()
+            mark = self._mark()
             try:
                 return self._value(choice, period)
             except Abstention as missing:
                 if missing.kind != AbstentionKind.NOT_REPORTED:
                     raise
-                self.trace.back(mark)
+                self._back(mark)
                 last = last or missing
         assert last is not None
         raise last
+
+    def _mark(self) -> tuple[Any, frozenset[tuple[str, FiscalPeriod]]]:
+        return self.trace.mark(), frozenset(self._known)
+
+    def _back(self, mark: tuple[Any, frozenset[tuple[str, FiscalPeriod]]]) -> None:
+        """Forget a try: its steps and inputs, and the values found, or their next use would show no input."""
+        self.trace.back(mark[0])
+        self._known = {key: value for key, value in self._known.items() if key in mark[1]}
 
     # ------------------------------------------------------------------ names
 

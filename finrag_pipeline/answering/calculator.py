@@ -29,7 +29,7 @@ from finrag_pipeline.resolver.resolver import Resolution, Resolver
 from finrag_pipeline.resolver.tokens import plain
 from finrag_pipeline.storage.lake import Lake
 
-CALCULATOR_VERSION = "2"
+CALCULATOR_VERSION = "3"
 """Changes whenever a question may be answered differently."""
 
 MOST_QUESTION_CHARACTERS = 20_000

@@ -369,3 +369,19 @@ def test_the_concept_of_the_filing_asked_for_is_nearer() -> None:
         "Zoltek net income growth from FY2020 to FY2021, in percent"
     )
     assert {item.fact.filing for item in found.inputs} == {"ZOLTEK_2021_10K"} and found.answer == "40.6%"
+
+
+def test_what_a_failed_try_has_read_is_still_an_input_of_the_next() -> None:
+    """Operating income without its line: a first way fails on operating expenses, after reading gross profit."""
+    without = [row for row in ROWS if row[1] not in ("OperatingIncomeLoss", "ResearchAndDevelopmentExpense")]
+    selling: tuple[Any, ...] = (
+        INCOME,
+        "SellingGeneralAndAdministrativeExpense",
+        "Selling and administrative",
+        {2020: 260, 2021: 270},
+    )
+    name = "ZOLTEK_2021_10K"
+    found = calculator({name: annual(name, [*without, selling])}).answer("Zoltek FY2021 operating margin")
+    assert found.answer == "22.0%"
+    labels = {item.fact.label for item in found.inputs}
+    assert labels == {"Net sales", "Cost of goods sold", "Selling and administrative"}
