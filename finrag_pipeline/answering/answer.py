@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from finrag_pipeline.answering.abstention import AbstentionKind
 from finrag_pipeline.answering.calculator import Calculator
+from finrag_pipeline.answering.comparisons import asks_for_verdict
 from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.extractive import Embed, ExtractiveAnswer, answer_from_text
 from finrag_pipeline.answering.generation import Asked, Generated, generate
@@ -142,8 +143,9 @@ def answer_question(
     derivation = calculator.answer(question, pages, filings, only_pages)
     text: ExtractiveAnswer | None = None
     if not derivation.abstained:
-        found = answer_from_text(question, (), None, derivation)
-        text = found if found.verdict is not None else None
+        if asks_for_verdict(question):
+            found = answer_from_text(question, (), None, derivation)
+            text = found if found.verdict is not None else None
     elif derivation.kind == AbstentionKind.NOT_A_CALCULATION:
         text = answer_from_text(question, passages, embed)
     return Answer("calculator", derivation, text, None, tuple(passages))

@@ -43,6 +43,11 @@ class Comparison:
     sources: tuple[str, ...]
 
 
+def asks_for_verdict(question: str) -> bool:
+    """Whether a question has a word that `compare` has a verdict for; cheap."""
+    return any(words.search(question) for words in (_UP, _DOWN, _POSITIVE, _NEGATIVE, _MOST, _LEAST))
+
+
 def compare(question: str, derivation: Derivation) -> Comparison | None:
     """The verdict that a derivation's figures give; None where the question asks for none or they do not say.
 

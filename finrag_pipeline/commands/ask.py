@@ -7,13 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from finrag_pipeline.answering.abstention import AbstentionKind
 from finrag_pipeline.answering.answer import Answer, AnswerMode, answer_question, answer_with_model
 from finrag_pipeline.answering.calculator import Calculator, check_question
 from finrag_pipeline.answering.passages import passages_of
+from finrag_pipeline.commands.run import require_filing
 from finrag_pipeline.commands.search import Searcher
-from finrag_pipeline.errors import ModelError
+from finrag_pipeline.errors import LakeError, ModelError
 from finrag_pipeline.language_models.load import language_model_problem, load_language_model
 from finrag_pipeline.language_models.protocol import LanguageModel
+from finrag_pipeline.retrieval.chunk_index import searchable_filings
+from finrag_pipeline.retrieval.systems import get_system
+from finrag_pipeline.retrieval.toolbox import Toolbox
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 
@@ -27,12 +32,12 @@ class Reply:
 
     Attributes:
         answer: with its proof.
-        system: the retrieval system.
+        system: the retrieval system; None where nothing had to be searched for.
         seconds: from question to answer.
     """
 
     answer: Answer
-    system: str
+    system: str | None
     seconds: float
 
     def as_json(self) -> dict[str, Any]:
@@ -41,19 +46,33 @@ class Reply:
 
 
 class Asker:
-    """Answers questions over every filing of the lake; indexes, facts and models are loaded once.
+    """Answers questions over every filing of the lake; what is needed is loaded once.
 
     Args:
         settings: settings of the lake.
-        searcher: finds pages; one of its own when None.
+        searcher: finds pages; one of its own when None, made by the first question about text.
+
+    Raises:
+        LakeError: the lake holds nothing to search.
     """
 
     def __init__(self, settings: Settings, searcher: Searcher | None = None) -> None:
         self._settings = settings
         self._lake = Lake(settings.lake)
-        self.searcher = searcher or Searcher(settings)
-        self._calculator = Calculator(self._lake, self.searcher.resolver)
+        self._searcher = searcher
+        names = searchable_filings(self._lake)
+        if not names:
+            raise LakeError("The lake holds nothing to ask.", "Run 'finrag run', or 'finrag ingest FILE'.")
+        tools = None if searcher else Toolbox(self._lake, names, settings)
+        self._calculator = Calculator(self._lake, tools.resolver if tools else self.searcher.resolver)
         self._model: LanguageModel | None = None
+
+    @property
+    def searcher(self) -> Searcher:
+        """Finds pages."""
+        if self._searcher is None:
+            self._searcher = Searcher(self._settings)
+        return self._searcher
 
     def ask(
         self,
@@ -62,7 +81,7 @@ class Asker:
         filings: Sequence[str] = (),
         system: str | None = None,
     ) -> Reply:
-        """Answer a question.
+        """Answer a question. Pages are searched for where facts alone do not answer it.
 
         Args:
             question: the question.
@@ -78,6 +97,13 @@ class Asker:
         start = time.perf_counter()
         question = check_question(question)
         model = self._language_model() if mode != "calculator" else None
+        chosen = [require_filing(self._lake, filing) for filing in filings] or None
+        if system is not None:
+            get_system(system)
+        if mode == "calculator":
+            computed = answer_question(question, self._calculator, (), None, chosen)
+            if computed.derivation.kind != AbstentionKind.NOT_A_CALCULATION:
+                return Reply(computed, None, round(time.perf_counter() - start, 4))
         found = self.searcher.find(question, system, PASSAGES, filings)
         texts = {hit.chunk_id: found.corpus.text(hit.chunk_id) for hit in found.hits}
         encoder = found.corpus.encoder
@@ -86,7 +112,7 @@ class Asker:
             self._calculator,
             passages_of(found.hits, texts),
             encoder.embed_short,
-            list(filings) or None,
+            chosen,
         )
         if mode != "calculator" and model is not None:
             answer = answer_with_model(model, mode, answer, self._settings.answers)

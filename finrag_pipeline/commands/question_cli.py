@@ -64,7 +64,8 @@ def ask(
         print_json(reply.as_json())
         return
     out.print(reply.answer.as_text(), markup=False, soft_wrap=True, highlight=False)
-    out.print(f"[dim]{reply.answer.mode}, {reply.system}, {reply.seconds:.2f} s[/dim]")
+    made = ", ".join(part for part in (reply.answer.mode, reply.system) if part)
+    out.print(f"[dim]{made}, {reply.seconds:.2f} s[/dim]")
 
 
 def systems(as_json: Json = False) -> None:

@@ -116,5 +116,7 @@ class Answer(_Part):
     why: str | None = Field(None, description="Reason of an abstention.")
     looked_for: list[str] = Field(description="What was looked for where it abstains.")
     warnings: list[str] = Field(description="What is odd about a language model's answer.")
-    system: str = Field(description="The retrieval system.")
+    system: str | None = Field(
+        None, description="The retrieval system; null where nothing had to be searched for."
+    )
     seconds: float = Field(description="From question to answer.", ge=0)
