@@ -144,4 +144,4 @@ def test_the_benchmark_is_answered_and_scored(root: Path, tmp_path: Path) -> Non
     again = finrag(tmp_path / "lake", "answers", "--systems", "calculator", "--json")
     assert again.json() == done.json()
     refused = finrag(tmp_path / "lake", "answers", "--systems", "oracle", "--json")
-    assert refused.code == 1 and "no answering system" in refused.error()["error"]
+    assert refused.code == 2 and "no answering system" in refused.error()["error"]

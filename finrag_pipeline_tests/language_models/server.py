@@ -75,10 +75,11 @@ def endpoint(*replies: Reply) -> Iterator[Endpoint]:
                 served.headers.append({name.lower(): value for name, value in self.headers.items()})
                 served.paths.append(self.path)
             try:
-                if reply.hang:
-                    closing.wait(60)
-                    return
-                closing.wait(reply.linger)
+                closing.wait(60 if reply.hang else reply.linger)
+            finally:
+                with lock:  # before the reply: who has it may ask again at once
+                    running -= 1
+            if not reply.hang:
                 self.send_response(reply.status)
                 self.send_header("Content-Type", reply.content_type)
                 announced = len(reply.body) if reply.announced is None else reply.announced
@@ -89,9 +90,6 @@ def endpoint(*replies: Reply) -> Iterator[Endpoint]:
                 self.wfile.write(reply.body)
                 if reply.announced is not None:
                     self.close_connection = True
-            finally:
-                with lock:
-                    running -= 1
 
         def log_message(self, format: str, *args: Any) -> None:
             pass

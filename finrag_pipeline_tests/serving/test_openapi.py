@@ -47,6 +47,8 @@ class TestDescription:
         assert found == {
             ("/search", "post"),
             ("/search", "get"),
+            ("/ask", "post"),
+            ("/ask", "get"),
             ("/systems", "get"),
             ("/filings", "get"),
             ("/health", "get"),
