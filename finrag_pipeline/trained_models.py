@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.embedding.encoder import Encoder
+from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.page_ranker.library import PageLibrary
 from finrag_pipeline.page_ranker.model import load_model
 from finrag_pipeline.page_ranker.ranker import LearnedPageRanker
@@ -50,6 +51,18 @@ def trained_models(
         load_page_scorer(lake, settings, fold),
         load_page_ranker(lake, settings, fold, library),
     )
+
+
+def usable_models(lake: Lake, settings: Settings, fold: int, library: PageLibrary | None = None) -> Trained:
+    """`trained_models` of a fold, in which rankers that have seen its questions count as missing.
+
+    So it is after another benchmark, or a part of one, has made other folds: they must not be measured, and
+    must not keep the other systems from being measured either.
+    """
+    try:
+        return trained_models(lake, settings, fold, library)
+    except BenchmarkError:
+        return Trained(fold, alphas_without(lake, fold))
 
 
 def alphas_without(lake: Lake, fold: int | None) -> dict[str, float]:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.settings import EncoderSettings
@@ -39,23 +34,16 @@ def new_lake(config: pytest.Config, root: Path) -> Path:
     return root
 
 
-_sample: list[tuple[Path, Done]] = []
+@lru_cache(maxsize=1)
+def _run_sample(root: Path) -> Done:
+    return finrag(root, "run", "--json")
+
+
+_sample: list[Path] = []
 
 
 def sample_lake(config: pytest.Config, factory: pytest.TempPathFactory) -> tuple[Path, Done]:
-    """The lake after ``finrag run`` on the generated sample, and how that run ended; for reading only.
-
-    The run takes minutes: one process of a parallel session makes it, the others copy its lake.
-    """
+    """The lake after ``finrag run`` on the generated sample, and how that run ended; for reading only."""
     if not _sample:
-        base = factory.getbasetemp()
-        first = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "sample_run"
-        with FileLock(f"{first}.lock"):
-            if not (first / "done.json").exists():
-                done = finrag(new_lake(config, first / "lake"), "run", "--json")
-                (first / "done.json").write_text(json.dumps(asdict(done)))
-        own = factory.mktemp("sample_run") / "lake"
-        shutil.copytree(first / "lake", own, symlinks=True)
-        told = (first / "done.json").read_text().replace(str(first / "lake"), str(own))
-        _sample.append((own, Done(**json.loads(told))))
-    return _sample[0]
+        _sample.append(new_lake(config, factory.mktemp("sample_run") / "lake"))
+    return _sample[0], _run_sample(_sample[0])

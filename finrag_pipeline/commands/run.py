@@ -285,7 +285,7 @@ def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
     """What the results in the lake are and were made from; equal before and after when nothing changed."""
     from finrag_pipeline.orchestration.freshness import code_state
     from finrag_pipeline.orchestration.partitions import FOLD_COUNT
-    from finrag_pipeline.trained_models import ALPHA_SWEEP, trained_models
+    from finrag_pipeline.trained_models import ALPHA_SWEEP, usable_models
 
     assets = (
         *(chunking.table for chunking in CHUNKINGS.values()),
@@ -312,7 +312,7 @@ def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
     prepared = all(lake.info(asset) for asset in ("benchmark_questions", "folds"))
     # A model that can be had now, or was trained anew, is work to do.
     not_run = problems(lake, settings, systems) if prepared else {}
-    trained = [trained_models(lake, settings, fold).fingerprint for fold in range(FOLD_COUNT)]
+    trained = [usable_models(lake, settings, fold).fingerprint for fold in range(FOLD_COUNT)]
     tools = Toolbox(lake, (), settings)
     models = [
         used_by(get_system(name), lake, (), tools) for name in systems if prepared and name not in not_run

@@ -23,7 +23,7 @@ from finrag_pipeline.retrieval.systems import ALL_SYSTEMS
 from finrag_pipeline.retrieval.trained import Trained
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline.trained_models import alphas_without, page_library, trained_models
+from finrag_pipeline.trained_models import page_library, usable_models
 
 
 def benchmark_filings(store: Lake) -> tuple[str, ...]:
@@ -70,16 +70,9 @@ class Sweep:
         self.corpus: Callable[[RetrievalSystem], Corpus] = corpus_of
 
     def trained(self, fold: int) -> Trained:
-        """What was trained without the questions of ``fold``.
-
-        Rankers of other folds than the present ones, which have seen its questions, count as missing.
-        """
+        """What was trained without the questions of ``fold``."""
         if fold not in self._trained:
-            try:
-                found = trained_models(self.store, self.values, fold, self._library)
-            except BenchmarkError:
-                found = Trained(fold, alphas_without(self.store, fold))
-            self._trained[fold] = found
+            self._trained[fold] = usable_models(self.store, self.values, fold, self._library)
         return self._trained[fold]
 
     def problem(self, system: RetrievalSystem, fold: int | None = None) -> str | None:
