@@ -13,10 +13,11 @@ from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.extractive import Embed, ExtractiveAnswer, answer_from_text
 from finrag_pipeline.answering.generation import Asked, Generated, generate
 from finrag_pipeline.answering.passages import Passage
+from finrag_pipeline.answering.prompts import Mode
 from finrag_pipeline.language_models.protocol import LanguageModel
 from finrag_pipeline.settings import AnswerSettings
 
-AnswerMode = Literal["calculator", "prompt", "cot", "grounded"]
+AnswerMode = Literal["calculator"] | Mode
 """``calculator`` needs no language model: it computes, and quotes where nothing can be computed."""
 
 
@@ -139,8 +140,23 @@ def answer_question(
     Raises:
         UsageError: the question is empty, no text or too long.
     """
-    pages = list(dict.fromkeys((passage.filing, passage.page) for passage in passages))
-    derivation = calculator.answer(question, pages, filings, only_pages)
+    return explain(calculator.answer(question, pages_of(passages), filings, only_pages), passages, embed)
+
+
+def pages_of(passages: Sequence[Passage]) -> list[tuple[str, int]]:
+    """(filing, page) of the passages, once each, best first."""
+    return list(dict.fromkeys((passage.filing, passage.page) for passage in passages))
+
+
+def explain(derivation: Derivation, passages: Sequence[Passage] = (), embed: Embed | None = None) -> Answer:
+    """The answer that a derivation gives: its figure, its verdict, or quotes where nothing can be computed.
+
+    Args:
+        derivation: the calculator's.
+        passages: what retrieval found, best first; quoted from.
+        embed: vectors of the encoder for the choice of sentences; words alone decide when None.
+    """
+    question = derivation.question
     text: ExtractiveAnswer | None = None
     if not derivation.abstained:
         if asks_for_verdict(question):
@@ -152,21 +168,26 @@ def answer_question(
 
 
 def answer_with_model(
-    model: LanguageModel, mode: Literal["prompt", "cot", "grounded"], basis: Answer, settings: AnswerSettings
+    model: LanguageModel,
+    mode: Mode,
+    derivation: Derivation,
+    passages: Sequence[Passage],
+    settings: AnswerSettings,
 ) -> Answer:
     """The same question answered by a language model, ``grounded`` in the calculator's derivation.
 
     Args:
         model: is asked.
         mode: which prompt.
-        basis: `answer_question` of the question.
+        derivation: the calculator's, of the question.
+        passages: what retrieval found, best first.
         settings: budgets and temperature.
 
     Raises:
         ModelError: no answer is to be had; `grounded` falls back on the calculator instead.
     """
-    derivation = basis.derivation
-    asked = Asked(derivation.question, basis.passages, derivation if mode == "grounded" else None)
+    shown = tuple(passages)
+    asked = Asked(derivation.question, shown, derivation if mode == "grounded" else None)
     one = settings.model_copy(update={"repeats": 1})
     (generated,) = generate(model, mode, [asked], one)
-    return Answer(mode, derivation, None, generated, basis.passages)
+    return Answer(mode, derivation, None, generated, shown)

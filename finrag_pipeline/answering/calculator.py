@@ -24,15 +24,14 @@ from finrag_pipeline.answering.wording import (
     word_ratio,
     word_shares,
 )
-from finrag_pipeline.errors import UsageError
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
 from finrag_pipeline.resolver.tokens import plain
+from finrag_pipeline.retrieval.question_text import check_question
 from finrag_pipeline.storage.lake import Lake
 
 CALCULATOR_VERSION = "3"
 """Changes whenever a question may be answered differently."""
 
-MOST_QUESTION_CHARACTERS = 20_000
 PageHits = Sequence[tuple[str, int]]
 """(filing, zero-based page), best first."""
 
@@ -111,10 +110,10 @@ class Calculator:
             only_pages: use facts of ``pages`` alone.
 
         Raises:
-            UsageError: the question is empty, no text, or longer than `MOST_QUESTION_CHARACTERS`.
+            UsageError: the question is empty, no text, or too long.
         """
         start = time.perf_counter()
-        question = check_question(question)
+        question = check_question(question, "ask")
         try:
             found = self._answer(question, tuple(pages or ()), filings, only_pages)
         except Abstention as abstention:
@@ -305,26 +304,6 @@ def _with_named(answer: str, parsed: ParsedQuestion, others: Sequence[Mapping[st
     return "; ".join([main, *named] if parsed.also else [*named, main])
 
 
-def check_question(question: str) -> str:
-    """The question without white space around it.
-
-    Raises:
-        UsageError: it is empty, no text, or too long.
-    """
-    question = question.strip()
-    if not question:
-        raise UsageError("The question is empty.", 'Ask something: finrag ask "capital expenditure 2022".')
-    try:
-        question.encode()
-    except UnicodeEncodeError:
-        raise UsageError("The question is not valid text.", "Type it in UTF-8.") from None
-    if len(question) > MOST_QUESTION_CHARACTERS:
-        raise UsageError(
-            f"The question has {len(question):,} characters.", f"Shorten it to {MOST_QUESTION_CHARACTERS:,}."
-        )
-    return question
-
-
 def company_words(text: str, places: Iterable[int]) -> set[str]:
     """Words in lower case of the names that begin at ``places``: the capitalised words there, at most six."""
     words: set[str] = set()
@@ -357,4 +336,4 @@ def word(result: Quantity, parsed: ParsedQuestion, currency: str | None) -> Word
     return word_ratio(result.value, unit, directives.decimals)
 
 
-__all__ = ["CANNOT_BE_DETERMINED", "Calculator", "PageHits", "check_question", "word"]
+__all__ = ["CANNOT_BE_DETERMINED", "Calculator", "PageHits", "word"]

@@ -9,7 +9,8 @@ import typer
 
 from finrag_pipeline.answering.systems import get_answer_system
 from finrag_pipeline.commands.console import Json, current_settings, err, out, plain, print_json, print_rows
-from finrag_pipeline.errors import FinragError, LakeError
+from finrag_pipeline.commands.run import run_or_raise
+from finrag_pipeline.errors import LakeError
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 
@@ -46,11 +47,7 @@ def answer_benchmark(
     with open_materialiser(settings) as materialiser:
         for job, system in [*(("answer", name) for name in chosen), ("publish_answers", "")]:
             progress(system or "metrics")
-            ended = materialiser.run(job, tags=sweep_range(system) if system else None)
-            if not ended.success:
-                raise FinragError(
-                    ended.error or f"Job {job} failed.", "See the run in the Dagster UI (make ui)."
-                )
+            run_or_raise(materialiser, job, None, system, tags=sweep_range(system) if system else None)
     return list(lake.read("answer_metrics").to_pylist())
 
 

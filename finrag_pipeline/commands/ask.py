@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from finrag_pipeline.answering.abstention import AbstentionKind
-from finrag_pipeline.answering.answer import Answer, AnswerMode, answer_question, answer_with_model
-from finrag_pipeline.answering.calculator import Calculator, check_question
+from finrag_pipeline.answering.answer import Answer, AnswerMode, answer_with_model, explain, pages_of
+from finrag_pipeline.answering.calculator import Calculator
 from finrag_pipeline.answering.passages import passages_of
 from finrag_pipeline.commands.run import require_filing
 from finrag_pipeline.commands.search import Searcher
@@ -17,6 +17,7 @@ from finrag_pipeline.errors import LakeError, ModelError
 from finrag_pipeline.language_models.load import language_model_problem, load_language_model
 from finrag_pipeline.language_models.protocol import LanguageModel
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
+from finrag_pipeline.retrieval.question_text import check_question
 from finrag_pipeline.retrieval.systems import get_system
 from finrag_pipeline.retrieval.toolbox import Toolbox
 from finrag_pipeline.settings import Settings
@@ -95,27 +96,23 @@ class Asker:
             ModelError: a model that was asked for cannot be had or gives no answer.
         """
         start = time.perf_counter()
-        question = check_question(question)
+        question = check_question(question, "ask")
         model = self._language_model() if mode != "calculator" else None
         chosen = [require_filing(self._lake, filing) for filing in filings] or None
         if system is not None:
             get_system(system)
         if mode == "calculator":
-            computed = answer_question(question, self._calculator, (), None, chosen)
-            if computed.derivation.kind != AbstentionKind.NOT_A_CALCULATION:
-                return Reply(computed, None, round(time.perf_counter() - start, 4))
+            derivation = self._calculator.answer(question, filings=chosen)
+            if derivation.kind != AbstentionKind.NOT_A_CALCULATION:
+                return Reply(explain(derivation), None, round(time.perf_counter() - start, 4))
         found = self.searcher.find(question, system, PASSAGES, filings)
         texts = {hit.chunk_id: found.corpus.text(hit.chunk_id) for hit in found.hits}
-        encoder = found.corpus.encoder
-        answer = answer_question(
-            question,
-            self._calculator,
-            passages_of(found.hits, texts),
-            encoder.embed_short,
-            chosen,
-        )
-        if mode != "calculator" and model is not None:
-            answer = answer_with_model(model, mode, answer, self._settings.answers)
+        passages = passages_of(found.hits, texts)
+        if mode == "calculator" or model is None:
+            answer = explain(derivation, passages, found.corpus.encoder.embed_short)
+        else:
+            derivation = self._calculator.answer(question, pages_of(passages), chosen)
+            answer = answer_with_model(model, mode, derivation, passages, self._settings.answers)
             if answer.generated is not None and answer.generated.error and not answer.generated.answer:
                 raise ModelError(answer.generated.error, "Ask without a language model: --mode calculator.")
         return Reply(answer, found.system.name, round(time.perf_counter() - start, 4))

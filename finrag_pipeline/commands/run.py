@@ -76,7 +76,7 @@ def run(
     with open_materialiser(settings) as materialiser:
         index_filings(materialiser, lake, settings, accepted, outcome, progress)
         if folder.questions is None:
-            _run_or_raise(materialiser, "publish", progress, "warehouse", assets=["warehouse"])
+            run_or_raise(materialiser, "publish", progress, "warehouse", assets=["warehouse"])
         else:
             try:
                 measure(materialiser, lake, settings, chosen, outcome, progress)
@@ -106,7 +106,7 @@ def ingest(settings: Settings, files: Sequence[Path], progress: Progress) -> Run
     if accepted:
         with open_materialiser(settings) as materialiser:
             index_filings(materialiser, lake, settings, accepted.values(), outcome, progress)
-            _run_or_raise(materialiser, "publish", progress, "warehouse", assets=["warehouse"])
+            run_or_raise(materialiser, "publish", progress, "warehouse", assets=["warehouse"])
     return outcome
 
 
@@ -221,19 +221,19 @@ def measure(
     ):
         outcome.warnings += known.get("not_run", [])
         return
-    _run_or_raise(materialiser, "prepare_benchmark", progress, "prepare")
+    run_or_raise(materialiser, "prepare_benchmark", progress, "prepare")
     index_on_demand(materialiser, lake, settings, systems, outcome, progress)
     if any(get_system(name).page_stage == "page_ranker" for name in systems):
-        _run_or_raise(materialiser, "train_page_ranker", progress, "page_ranker", tags=trained_range())
+        run_or_raise(materialiser, "train_page_ranker", progress, "page_ranker", tags=trained_range())
     missing = problems(lake, settings, systems)
     not_run = [f"{system} was not run: {reason}" for system, reason in missing.items()]
     outcome.warnings += not_run
     runnable = [system for system in systems if system not in missing]
     for number, system in enumerate(runnable):
         progress("sweep", system, number, len(runnable))
-        _run_or_raise(materialiser, "sweep", None, system, tags=sweep_range(system))
+        run_or_raise(materialiser, "sweep", None, system, tags=sweep_range(system))
     progress("sweep", "", len(runnable), len(runnable))
-    _run_or_raise(materialiser, "publish", progress, "publish")
+    run_or_raise(materialiser, "publish", progress, "publish")
     lake.write_json(marker, {"state": _state(lake, settings, systems), "not_run": not_run})
 
 
@@ -321,9 +321,14 @@ def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
     return fingerprint(plain, record, published, made_with)
 
 
-def _run_or_raise(
+def run_or_raise(
     materialiser: Materialiser, job: str, progress: Progress | None, item: str, **options: Any
 ) -> None:
+    """Run a job, telling ``progress`` before and after.
+
+    Raises:
+        FinragError: it failed.
+    """
     if progress:
         progress(job, item, 0, 1)
     ended = materialiser.run(job, **options)

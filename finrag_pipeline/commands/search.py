@@ -18,6 +18,7 @@ from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.finance_tokens import finance_tokens
 from finrag_pipeline.retrieval.hits import Hit
 from finrag_pipeline.retrieval.needs import Needs
+from finrag_pipeline.retrieval.question_text import check_question
 from finrag_pipeline.retrieval.runner import rank
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import (
@@ -34,7 +35,6 @@ from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.trained_models import trained_models
 
 SNIPPET_CHARACTERS = 320
-MAX_QUESTION_CHARACTERS = 20_000
 
 
 @dataclass(frozen=True)
@@ -153,20 +153,7 @@ class Searcher:
         Raises:
             UsageError, LakeError, ModelError: as `search` does.
         """
-        question = question.strip()
-        if not question:
-            raise UsageError(
-                "The question is empty.", 'Ask something: finrag search "capital expenditure 2022".'
-            )
-        try:
-            question.encode()
-        except UnicodeEncodeError:
-            raise UsageError("The question is not valid text.", "Type it in UTF-8.") from None
-        if len(question) > MAX_QUESTION_CHARACTERS:
-            raise UsageError(
-                f"The question has {len(question):,} characters.",
-                f"Shorten it to {MAX_QUESTION_CHARACTERS:,}.",
-            )
+        question = check_question(question, "search")
         if k < 1:
             raise UsageError(f"k is {k}.", "Ask for at least one result.")
         chosen = get_system(system or self.default_system())

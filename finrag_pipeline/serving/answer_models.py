@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
 from pydantic import BaseModel, ConfigDict, Field
 
-from finrag_pipeline.answering.calculator import MOST_QUESTION_CHARACTERS
-from finrag_pipeline.serving.models import MAX_FILINGS, FilingName
+from finrag_pipeline.answering.answer import AnswerMode
+from finrag_pipeline.retrieval.question_text import MAX_QUESTION_CHARACTERS
+from finrag_pipeline.serving.models import MAX_FILINGS, AnswerPart, FilingName, SystemName
 
 _QUESTION = "What was the capital expenditure of Acme in FY2022 in USD million?"
 
@@ -22,11 +21,11 @@ class AskRequest(BaseModel):
     question: str = Field(
         description="The question, in words; it may define its own formula.",
         min_length=1,
-        max_length=MOST_QUESTION_CHARACTERS,
+        max_length=MAX_QUESTION_CHARACTERS,
         pattern=r"\S",
         examples=[_QUESTION],
     )
-    mode: Literal["calculator", "prompt", "cot", "grounded"] = Field(
+    mode: AnswerMode = Field(
         "calculator",
         description="calculator needs no language model; prompt and cot ask one; grounded asks one and holds "
         "it to the calculator's facts.",
@@ -37,11 +36,7 @@ class AskRequest(BaseModel):
         max_length=MAX_FILINGS,
         examples=[["ACME_2022_10K"]],
     )
-    system: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
-        None,
-        description="Retrieval system, see /systems; finrag when null, or dense until finrag is trained.",
-        examples=["finrag"],
-    )
+    system: SystemName = None
 
 
 class AskQuery(AskRequest):
@@ -50,12 +45,7 @@ class AskQuery(AskRequest):
     model_config = ConfigDict(extra="forbid", strict=False)
 
 
-class _Part(BaseModel):
-    # What commands add to their JSON in time is passed on.
-    model_config = ConfigDict(extra="allow")
-
-
-class AnswerInput(_Part):
+class AnswerInput(AnswerPart):
     """A number that a calculation read from a filing."""
 
     line: str = Field(description="What it is, for people.")
@@ -71,7 +61,7 @@ class AnswerInput(_Part):
     box: list[float] | None = Field(None, description="The cell's box in points: x0, y0, x1, y1.")
 
 
-class Citation(_Part):
+class Citation(AnswerPart):
     """A page, or a cell of it, that the answer rests on."""
 
     filing: str = Field(description="Identifier of the filing.")
@@ -80,7 +70,7 @@ class Citation(_Part):
     fact_id: str | None = Field(None, description="The cell, where it is one.")
 
 
-class Quote(_Part):
+class Quote(AnswerPart):
     """A sentence of a filing."""
 
     text: str = Field(description="As printed, line breaks folded.")
@@ -89,7 +79,7 @@ class Quote(_Part):
     page_label: str = Field(description="The page as a reader would say it.")
 
 
-class Alternative(_Part):
+class Alternative(AnswerPart):
     """Another reading: another convention, another period, or a cell that contradicts an input."""
 
     what: str = Field(description="What is shown.")
@@ -97,7 +87,7 @@ class Alternative(_Part):
     why: str = Field(description="Why it is shown.")
 
 
-class Answer(_Part):
+class Answer(AnswerPart):
     """An answer with its proof; the same as `finrag ask --json` prints."""
 
     question: str = Field(description="As asked.")

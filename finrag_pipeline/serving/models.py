@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from finrag_pipeline.commands.search import MAX_QUESTION_CHARACTERS
+from finrag_pipeline.retrieval.question_text import MAX_QUESTION_CHARACTERS
 
 MAX_RESULTS = 100
 MAX_FILINGS = 100
@@ -24,6 +24,13 @@ _EXAMPLE_RESULT: dict[str, Any] = {
 }
 
 FilingName = Annotated[str, Field(min_length=1, max_length=255)]
+SystemName = Annotated[
+    Annotated[str, Field(min_length=1, max_length=100)] | None,
+    Field(
+        description="Retrieval system, see /systems; finrag when null, or dense until finrag is trained.",
+        examples=["finrag"],
+    ),
+]
 
 
 class SearchRequest(BaseModel):
@@ -49,11 +56,7 @@ class SearchRequest(BaseModel):
         max_length=MAX_FILINGS,
         examples=[["ACME_2022_10K"]],
     )
-    system: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
-        None,
-        description="Retrieval system, see /systems; finrag when null, or dense until finrag is trained.",
-        examples=["finrag"],
-    )
+    system: SystemName = None
 
 
 class SearchQuery(SearchRequest):
@@ -62,12 +65,14 @@ class SearchQuery(SearchRequest):
     model_config = ConfigDict(extra="forbid", strict=False)
 
 
-class _Answer(BaseModel):
+class AnswerPart(BaseModel):
+    """A part of an answer."""
+
     # What commands add to their JSON in time is passed on.
     model_config = ConfigDict(extra="allow")
 
 
-class Result(_Answer):
+class Result(AnswerPart):
     """A passage that was found."""
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [_EXAMPLE_RESULT]})
@@ -82,7 +87,7 @@ class Result(_Answer):
     why: str = Field(description="Why it was ranked here.")
 
 
-class SearchAnswer(_Answer):
+class SearchAnswer(AnswerPart):
     """What was found, best first; the same as `finrag search --json` prints."""
 
     model_config = ConfigDict(
@@ -105,7 +110,7 @@ class SearchAnswer(_Answer):
     seconds: float = Field(description="Time of the search, without waiting for others.", ge=0)
 
 
-class SystemRow(_Answer):
+class SystemRow(AnswerPart):
     """A retrieval system in one search space."""
 
     name: str = Field(description="Identifier, for `system` of a search.", examples=["finrag"])
@@ -117,7 +122,7 @@ class SystemRow(_Answer):
     why: str = Field(description="What is missing, or what is particular about it.")
 
 
-class FilingRow(_Answer):
+class FilingRow(AnswerPart):
     """A filing of the lake."""
 
     filing: str = Field(description="Identifier, for `filings` of a search.", examples=["ACME_2022_10K"])
