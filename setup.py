@@ -53,9 +53,11 @@ EXTRAS = {
     # dagster-webserver 1.13 is the matching release of dagster's UI.
     "ui": ["dagster-webserver>=1.13.20,<1.14"],
     "dev": [
+        "axe-playwright-python>=0.1.4",  # accessibility of the report; ships axe-core
         "hypothesis>=6.100",
         "ir-measures>=0.4",
         "mypy>=1.15",
+        "playwright>=1.50",  # drives a Chromium that is installed; tests skip where there is none
         "psutil>=6",
         "pytest>=8.3",
         "pytest-timeout>=2.3",

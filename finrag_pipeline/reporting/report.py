@@ -31,6 +31,7 @@ from finrag_pipeline.reporting.inventory import (
     versions_grid,
 )
 from finrag_pipeline.reporting.plots import gap_plot, recall_curve
+from finrag_pipeline.reporting.site import TEMPLATES, render_page
 from finrag_pipeline.reporting.tables import (
     gap_grid,
     headline_grid,
@@ -45,7 +46,6 @@ from finrag_pipeline.schemas import conform
 REPORT_VERSION = "2"
 """Changes whenever the page may look different."""
 
-_TEMPLATES = Path(__file__).parent / "templates"
 _ASSETS = ("report.css", "report.js")
 _PLOTS = {"gap": gap_plot, "page-recall": recall_curve}
 
@@ -98,14 +98,15 @@ def write_report(data: ReportData, folder: Path) -> Path:
     names = ("system_metrics", "corpus_statistics", "filings", "benchmark_questions", "ledger")
     for attribute, name in zip(tables, names, strict=True):
         conform(getattr(data, attribute), name)
-    page = _render(data).encode("utf-8", "replace")  # paths in settings may hold bytes that are no text
+    html = render_page("report.html.jinja", "Overview", **_context(data))
+    page = html.encode("utf-8", "replace")  # paths in settings may hold bytes that are no text
     records = ",\n".join(json.dumps(row, ensure_ascii=False) for row in metrics_records(data.metrics))
 
     def write(target: Path) -> None:
         assets = target / "assets"
         assets.mkdir()
         for name in _ASSETS:
-            (assets / name).write_bytes((_TEMPLATES / name).read_bytes())
+            (assets / name).write_bytes((TEMPLATES / name).read_bytes())
         for name, plot in _PLOTS.items():
             for theme, dark in (("light", False), ("dark", True)):
                 (assets / f"{name}-{theme}.svg").write_bytes(plot(data.metrics, "svg", dark))
@@ -113,19 +114,6 @@ def write_report(data: ReportData, folder: Path) -> Path:
         (target / "index.html").write_bytes(page)
 
     return replace_folder(folder, write) / "index.html"
-
-
-def _render(data: ReportData) -> str:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("report.html.jinja").render(_context(data))
 
 
 def _context(data: ReportData) -> dict[str, Any]:
