@@ -38,7 +38,7 @@ def main() -> None:
     runs = runs.filter(pc.equal(runs["space"], Space.CORPUS.value))
     scores = contamination_scores(runs, questions, filing_identities(rows, covers), options.k)
     sources = {row["filing"]: row["source"] for row in rows}
-    table = summarise(scores, questions, sources, settings.evaluation, settings.seed)
+    table = summarise(scores, questions, sources, settings.evaluation)
     means = {
         (row["system"], row["metric"], row["slice_value"]): row
         for row in table.to_pylist()

@@ -29,8 +29,11 @@ from finrag_pipeline.commands.console import (
 )
 from finrag_pipeline.commands.evaluation_cli import evaluate
 from finrag_pipeline.commands.filing_cli import facts, show
+from finrag_pipeline.commands.judge import judge
+from finrag_pipeline.commands.labels import labels
 from finrag_pipeline.commands.progress_bar import ProgressBar
 from finrag_pipeline.commands.question_cli import ask, search, systems
+from finrag_pipeline.commands.report import report
 from finrag_pipeline.commands.train import train
 from finrag_pipeline.errors import FinragError, UsageError
 from finrag_pipeline.serving.command import serve
@@ -291,7 +294,10 @@ app.command()(search)
 app.command()(ask)
 app.command()(systems)
 app.command()(answers)
+app.command()(judge)
+app.add_typer(labels, name="labels")
 app.command()(evaluate)
+app.command()(report)
 app.command()(show)
 app.command()(facts)
 app.command()(train)

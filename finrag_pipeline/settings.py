@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from finrag_pipeline.errors import UsageError
@@ -110,6 +110,13 @@ class LanguageModelSettings(BaseModel):
     )
     max_concurrency: int = Field(4, ge=1, description="Requests to the endpoint at a time.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _an_address_means_an_endpoint(cls, values: Any) -> Any:
+        if isinstance(values, dict) and values.get("base_url") and "kind" not in values:
+            return {**values, "kind": "endpoint"}
+        return values
+
 
 class HydeSettings(BaseModel):
     """Hypothetical passages (HyDE): who writes them, and how."""
@@ -147,6 +154,32 @@ class AnswerSettings(BaseModel):
     repeats: int = Field(1, ge=1, description="Answers per question; more need a temperature above 0.")
     recorded: tuple[str, ...] = Field(
         (), description="Folders of recorded answers of other models, scored as rows of their own."
+    )
+
+
+class JudgeSettings(BaseModel):
+    """Judges of answers, and the labels of people that they are held against."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    models: dict[str, LanguageModelSettings] = Field(
+        default_factory=dict,
+        description="Language models that judge beside the baseline, by a name of your own: "
+        "FINRAG_JUDGE__MODELS__<NAME>__BASE_URL, __NAME, __KEY.",
+    )
+    language: Literal["en", "fr"] | None = Field(
+        None, description="Language of the prompts; None takes that of the question."
+    )
+    attempts: int = Field(3, ge=1, description="Replies before a verdict counts as missing.")
+    labelled: str | None = Field(
+        None, description="Folder of recorded answers with labels of people, for the calibration of judges."
+    )
+    sampled: tuple[str, ...] = Field(
+        (), description="Answering systems that people label; all that have answers when empty."
+    )
+    budget: int = Field(90, ge=3, description="Labels that people give per system and criterion, at most.")
+    simulation_draws: int = Field(
+        1000, ge=10, description="Simulated studies behind the sensitivity and the coverage of intervals."
     )
 
 
@@ -280,6 +313,7 @@ class Settings(BaseSettings):
     language_model: LanguageModelSettings = LanguageModelSettings()
     hyde: HydeSettings = HydeSettings()
     answers: AnswerSettings = AnswerSettings()
+    judge: JudgeSettings = JudgeSettings()
     reranker: RerankerSettings = RerankerSettings()
     splade: SpladeSettings = SpladeSettings()
     page_scorer: PageScorerSettings = PageScorerSettings()

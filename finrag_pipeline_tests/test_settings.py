@@ -86,3 +86,19 @@ def test_errors_keep_reason_and_remedy(kind: type[FinragError]) -> None:
     error = pickle.loads(pickle.dumps(kind("It is odd.", "Mend it.")))  # noqa: S301
     assert type(error) is kind
     assert (error.reason, error.remedy, str(error)) == ("It is odd.", "Mend it.", "It is odd. Mend it.")
+
+
+def test_judges_are_named_one_by_one_and_an_address_means_an_endpoint(
+    environment: pytest.MonkeyPatch,
+) -> None:
+    environment.setenv("FINRAG_JUDGE__MODELS__QWEN__BASE_URL", "http://localhost:8000/v1")
+    environment.setenv("FINRAG_JUDGE__MODELS__QWEN__NAME", "Qwen2.5")
+    environment.setenv("FINRAG_JUDGE__MODELS__QWEN__KEY", "sk-secret")
+    environment.setenv("FINRAG_JUDGE__MODELS__HERE__KIND", "local")
+    environment.setenv("FINRAG_LANGUAGE_MODEL__BASE_URL", "http://localhost:8001/v1")
+    settings = get_settings()
+    assert settings.language_model.kind == "endpoint"
+    first, second = settings.judge.models["qwen"], settings.judge.models["here"]
+    assert (first.kind, first.name, second.kind) == ("endpoint", "Qwen2.5", "local")
+    assert first.key is not None and first.key.get_secret_value() == "sk-secret"
+    assert "sk-secret" not in f"{settings} {settings.model_dump(mode='json')}"

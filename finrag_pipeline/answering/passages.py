@@ -41,6 +41,12 @@ def page_source(filing: str, page: int) -> str:
     return f"{filing}#page={page}"
 
 
+def read_page_source(source: str) -> tuple[str, int] | None:
+    """Filing and zero-based page of a page's identifier; None for that of a chunk."""
+    filing, mark, page = source.rpartition("#page=")
+    return (filing, int(page)) if mark and page.isdecimal() else None
+
+
 def passages_of(hits: Sequence[Hit], texts: Mapping[str, str]) -> list[Passage]:
     """Passages of a ranking, best first; chunks without a text are left out.
 

@@ -143,12 +143,12 @@ def evaluate(
     if scores:
         all_scores = pa.concat_tables(scores)
         sources = {row["filing"]: row["source"] for row in rows}
-        table = summarise(all_scores, questions, sources, settings.evaluation, settings.seed)
+        table = summarise(all_scores, questions, sources, settings.evaluation)
         metrics = [_shown(row) for row in table.to_pylist() if (row["metric"], row["k"]) in MEASURED]
         per_question = _per_question(pa.concat_tables(runs), all_scores)
         all_answers = pa.concat_tables(answered)
         judged = score_answers(all_answers, questions)
-        series = summarise(as_series(judged), questions, sources, settings.evaluation, settings.seed)
+        series = summarise(as_series(judged), questions, sources, settings.evaluation)
         answer_metrics = [_shown(row) for row in series.to_pylist() if row["metric"] in ANSWER_METRICS]
         answers = _answers_shown(all_answers, judged, questions)
     return Evaluation(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,11 +14,11 @@ from finrag_pipeline.errors import LakeError, UsageError
 from finrag_pipeline.resolver.resolver import Resolver
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.corpus import Corpus
-from finrag_pipeline.retrieval.finance_tokens import finance_tokens
 from finrag_pipeline.retrieval.hits import Hit
 from finrag_pipeline.retrieval.needs import Needs
 from finrag_pipeline.retrieval.question_text import check_question
 from finrag_pipeline.retrieval.runner import rank
+from finrag_pipeline.retrieval.snippet import snippet
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import (
     ALIASES,
@@ -33,8 +32,6 @@ from finrag_pipeline.retrieval.trained import Trained
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.trained_models import trained_models
-
-SNIPPET_CHARACTERS = 320
 
 
 @dataclass(frozen=True)
@@ -172,25 +169,6 @@ class Searcher:
             trained=self._trained,
         )
         return Found(question, chosen, corpus, hits[:k])
-
-
-def snippet(text: str, question: str, length: int = SNIPPET_CHARACTERS) -> str:
-    """The part of ``text`` that holds most words of the question, on one line."""
-    flat = re.sub(r"\s+", " ", text).strip()
-    if len(flat) <= length:
-        return flat
-    wanted = {token for token in finance_tokens(question) if len(token) > 3}
-    lowered = flat.lower()
-    starts = range(0, len(flat) - length // 2, length // 4)
-    best = max(
-        starts, key=lambda start: (sum(word in lowered[start : start + length] for word in wanted), -start)
-    )
-    if best:
-        best = flat.find(" ", best) + 1
-    part = flat[best : best + length]
-    if best + length < len(flat):
-        part = f"{part.rsplit(' ', 1)[0]} …"
-    return f"… {part}" if best else part
 
 
 def list_systems(settings: Settings) -> list[dict[str, str]]:

@@ -17,17 +17,11 @@ from numpy.typing import NDArray
 from finrag_pipeline.evaluation.cluster_intervals import cluster_proportion, stratum_weights
 from finrag_pipeline.evaluation.ppi import ppi_mean, ppi_proportion
 from finrag_pipeline.evaluation.proportion_intervals import wald, wilson
+from finrag_pipeline.evaluation.score_coverage import SCORE_STUDIES, ScoreStudy, simulate_scores
+from finrag_pipeline.schemas import INTERVAL_COVERAGE
 
-COVERAGE = pa.schema(
-    [
-        pa.field("study", pa.string(), nullable=False),
-        pa.field("interval", pa.string(), nullable=False),
-        pa.field("coverage", pa.float64(), nullable=False),
-        pa.field("half_width", pa.float64(), nullable=False),
-        pa.field("draws", pa.int32(), nullable=False),
-    ]
-)
-"""One row per study and interval: share of the draws that hold the truth, and mean half width."""
+COVERAGE_VERSION = "2"
+"""Changes with the studies and the intervals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,42 +65,48 @@ STUDIES = (
 
 
 def interval_coverage(
-    studies: Sequence[Study] = STUDIES, *, draws: int = 1000, confidence: float = 0.95, seed: int = 17
+    studies: Sequence[Study] = STUDIES,
+    scores: Sequence[ScoreStudy] = SCORE_STUDIES,
+    *,
+    draws: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 17,
 ) -> pa.Table:
     """Coverage and mean half width of every interval in every study.
 
     Intervals: ``wald``, ``wilson`` (labels as if independent), ``clustered`` (over questions, weighted where
     there are strata), ``ppi_normal`` (as published) and ``ppi`` (:func:`ppi.ppi_proportion`, over questions
-    and weighted likewise). Those with a judge are left out where every answer is labelled.
+    and weighted likewise). Those with a judge are left out where every answer is labelled. Of mean scores:
+    ``clustered`` and ``bootstrap`` (:mod:`finrag_pipeline.evaluation.score_coverage`).
 
     Args:
-        studies: what is simulated.
+        studies: studies of labels and verdicts.
+        scores: studies of mean scores.
         draws: simulated studies of each.
         confidence: coverage aimed at.
         seed: of the simulation; a study's figures do not depend on the others.
 
     Returns:
-        Table as :data:`COVERAGE`.
+        Table as ``schemas.INTERVAL_COVERAGE``.
     """
-    rows = []
+    found: dict[str, dict[str, tuple[float, float]]] = {}
     for study in studies:
         rng = np.random.default_rng([seed, *study.name.encode()])
         held: dict[str, list[tuple[bool, float]]] = {}
         for _ in range(draws):
             for name, (low, high) in _one_draw(study, rng, confidence).items():
                 held.setdefault(name, []).append((low <= study.share <= high, (high - low) / 2))
-        for name, outcomes in held.items():
-            covered, widths = np.array(outcomes, dtype=np.float64).mean(axis=0)
-            rows.append(
-                {
-                    "study": study.name,
-                    "interval": name,
-                    "coverage": float(covered),
-                    "half_width": float(widths),
-                    "draws": draws,
-                }
-            )
-    return pa.Table.from_pylist(rows, schema=COVERAGE)
+        means = {name: np.array(outcomes, dtype=np.float64).mean(axis=0) for name, outcomes in held.items()}
+        found[study.name] = {name: (float(covered), float(width)) for name, (covered, width) in means.items()}
+    for one in scores:
+        rng = np.random.default_rng([seed, *one.name.encode()])
+        found[one.name] = simulate_scores(one, rng, draws, confidence)
+    rows = [
+        {"study": study, "interval": name, "coverage": covered, "half_width": width, "draws": draws}
+        for study, intervals in found.items()
+        for name, (covered, width) in intervals.items()
+    ]
+    return pa.Table.from_pylist(rows, schema=INTERVAL_COVERAGE)
 
 
 def _one_draw(study: Study, rng: np.random.Generator, confidence: float) -> dict[str, tuple[float, float]]:

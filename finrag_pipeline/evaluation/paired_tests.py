@@ -17,37 +17,10 @@ from numpy.typing import NDArray
 
 from finrag_pipeline.errors import LakeError, UsageError
 from finrag_pipeline.evaluation.cluster_intervals import cluster_codes
+from finrag_pipeline.schemas import SYSTEM_COMPARISONS
 
 POWER = 0.8
 """Chance of finding a difference of the size called detectable (Cohen, 1988)."""
-
-COMPARISONS = pa.schema(
-    [
-        pa.field("system", pa.string(), nullable=False),
-        pa.field("baseline", pa.string(), nullable=False),
-        pa.field("space", pa.string(), nullable=False),
-        pa.field("metric", pa.string(), nullable=False),
-        pa.field("k", pa.int32(), nullable=False),
-        pa.field("mean", pa.float64(), nullable=False),
-        pa.field("baseline_mean", pa.float64(), nullable=False),
-        pa.field("difference", pa.float64(), nullable=False),
-        pa.field("low", pa.float64()),
-        pa.field("high", pa.float64()),
-        pa.field("p_value", pa.float64()),
-        pa.field("p_holm", pa.float64()),
-        pa.field("detectable", pa.float64()),
-        pa.field("detectable_in_family", pa.float64()),
-        pa.field("better", pa.int32(), nullable=False),
-        pa.field("worse", pa.int32(), nullable=False),
-        pa.field("equal", pa.int32(), nullable=False),
-        pa.field("n", pa.int32(), nullable=False),
-        pa.field("documents", pa.int32(), nullable=False),
-    ]
-)
-"""One row per system beside the baseline. ``low`` and ``high`` bound the difference; ``p_holm`` is corrected
-for the number of systems; ``detectable`` is the least true difference found with a chance of 80 %, alone and
-at the first step of Holm's procedure; ``better``, ``worse`` and ``equal`` count questions. Ends, p-values and
-detectable differences are null with fewer than two documents."""
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -113,7 +86,7 @@ def compare_systems(
         seed: of the resampling.
 
     Returns:
-        Table as :data:`COMPARISONS`.
+        Table as ``schemas.SYSTEM_COMPARISONS``.
 
     Raises:
         UsageError: the baseline or a system is not scored on this metric in this space.
@@ -157,9 +130,10 @@ def compare_systems(
     for row, corrected in zip(rows, holm([row["p_value"] for row in rows]), strict=True):
         row["p_holm"] = corrected
     arrays = [
-        pa.array([row[field.name] for row in rows], field.type, from_pandas=True) for field in COMPARISONS
+        pa.array([row[field.name] for row in rows], field.type, from_pandas=True)
+        for field in SYSTEM_COMPARISONS
     ]
-    return pa.table(arrays, schema=COMPARISONS)
+    return pa.table(arrays, schema=SYSTEM_COMPARISONS)
 
 
 def _paired(

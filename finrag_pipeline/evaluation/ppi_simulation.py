@@ -15,22 +15,10 @@ from finrag_pipeline.evaluation.effective_sample_size import (
 )
 from finrag_pipeline.evaluation.ppi import power_tuning
 from finrag_pipeline.evaluation.proportion_intervals import normal_quantile
+from finrag_pipeline.schemas import JUDGE_SENSITIVITY
 
-SENSITIVITY = pa.schema(
-    [
-        pa.field("agreement", pa.float64(), nullable=False),
-        pa.field("half_width", pa.float64(), nullable=False),
-        pa.field("half_width_low", pa.float64(), nullable=False),
-        pa.field("half_width_high", pa.float64(), nullable=False),
-        pa.field("effective_n", pa.float64(), nullable=False),
-        pa.field("lam", pa.float64(), nullable=False),
-        pa.field("coverage", pa.float64(), nullable=False),
-        pa.field("expected_half_width", pa.float64(), nullable=False),
-        pa.field("expected_effective_n", pa.float64(), nullable=False),
-    ]
-)
-"""One row per agreement: mean half width with its 2.5 % and 97.5 % quantiles over the draws, the effective
-sample size of that width, mean λ, coverage, and what the closed form says."""
+SENSITIVITY_VERSION = "1"
+"""Changes with the simulation."""
 
 
 def sensitivity_to_agreement(
@@ -58,7 +46,7 @@ def sensitivity_to_agreement(
         seed: of the simulation.
 
     Returns:
-        Table as :data:`SENSITIVITY`, in the order of ``agreements``.
+        Table as ``schemas.JUDGE_SENSITIVITY``, in the order of ``agreements``.
 
     Raises:
         ValueError: no judge of this mean agrees so often.
@@ -89,7 +77,7 @@ def sensitivity_to_agreement(
                 "expected_effective_n": expected_effective_n(rho, n, unlabelled),
             }
         )
-    return pa.Table.from_pylist(rows, schema=SENSITIVITY)
+    return pa.Table.from_pylist(rows, schema=JUDGE_SENSITIVITY)
 
 
 def _binary_ppi(

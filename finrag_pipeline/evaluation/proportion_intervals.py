@@ -6,6 +6,9 @@ import math
 from dataclasses import dataclass
 from statistics import NormalDist
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -64,12 +67,21 @@ def wilson_from_effective(estimate: float, effective_n: float, quantile: float) 
         quantile: two-sided quantile; Student's t where the variance rests on few clusters.
     """
     share = min(1.0, max(0.0, estimate))
+    low, high = wilson_ends(np.array([share]), np.array([effective_n]), quantile)
+    return Interval(share, float(low[0]), float(high[0]))
+
+
+def wilson_ends(
+    estimate: NDArray[np.float64], effective_n: NDArray[np.float64], quantile: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Ends of Wilson's interval of estimates in [0, 1], elementwise; see :func:`wilson_from_effective`."""
     square = quantile * quantile
-    centre = (share + square / (2 * effective_n)) / (1 + square / effective_n)
-    spread = math.sqrt(share * (1 - share) / effective_n + square / (4 * effective_n**2))
+    centre = (estimate + square / (2 * effective_n)) / (1 + square / effective_n)
+    spread = np.sqrt(estimate * (1 - estimate) / effective_n + square / (4 * effective_n**2))
     half = quantile / (1 + square / effective_n) * spread
     # Rounding must not put an estimate of 0 or 1 outside its interval.
-    return Interval(share, max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half)))
+    low, high = np.minimum(estimate, centre - half), np.maximum(estimate, centre + half)
+    return np.maximum(0.0, low), np.minimum(1.0, high)
 
 
 def effective_sample_size(interval: Interval, confidence: float = 0.95) -> float:

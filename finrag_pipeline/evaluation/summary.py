@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Mapping
@@ -14,11 +13,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.evaluation.intervals import cluster_bootstrap
+from finrag_pipeline.evaluation.cluster_intervals import cluster_means
 from finrag_pipeline.schemas import SYSTEM_METRICS, conform
 from finrag_pipeline.settings import EvaluationSettings
 
-SUMMARY_VERSION = "1"
+SUMMARY_VERSION = "2"
 """Changes whenever a mean or an interval may change."""
 
 SLICES = ("all", "question_type", "doc_type", "company", "source")
@@ -33,19 +32,18 @@ def summarise(
     questions: pa.Table,
     sources: Mapping[str, str],
     settings: EvaluationSettings,
-    seed: int,
 ) -> pa.Table:
-    """Mean and document-cluster bootstrap interval of every series on every slice.
+    """Mean and interval over documents of every series on every slice.
 
-    All series of a slice value share its resamples, and the resamples of a slice value depend on nothing but
-    ``seed`` and its name: a system added or a slice left out changes no other interval.
+    Intervals are those of :func:`finrag_pipeline.evaluation.cluster_intervals.cluster_means`. A percentile
+    bootstrap of documents is too narrow near 0 and 1 and with few documents
+    (:mod:`finrag_pipeline.evaluation.score_coverage`).
 
     Args:
         scores: table as ``schemas.RETRIEVAL_SCORES`` or of the same columns.
         questions: table as ``schemas.BENCHMARK_QUESTIONS``; only measured questions count.
         sources: ``pdf`` or ``page_text`` by filing.
-        settings: draws and confidence.
-        seed: seed of the resampling.
+        settings: confidence.
 
     Returns:
         Table as ``schemas.SYSTEM_METRICS``, ordered by slice and slice value, then as the series first appear
@@ -53,6 +51,7 @@ def summarise(
 
     Raises:
         LakeError: a question is scored twice in one series.
+        ValueError: a score is outside [0, 1].
     """
     measured = questions.filter(pc.equal(questions["status"], "measured"))
     ids = measured["question_id"].to_pylist()
@@ -61,7 +60,7 @@ def summarise(
     columns: dict[str, list] = {name: [] for name in SYSTEM_METRICS.names}
     for name, value, rows in _slices(measured, sources):
         present = ~np.isnan(values[rows])
-        # Series over the same questions (normally all) are resampled in one go.
+        # Series over the same questions (normally all) are done in one go.
         patterns, group_of = np.unique(present, axis=1, return_inverse=True)
         results: dict[int, tuple[float, float, float, int, int]] = {}
         for group in range(patterns.shape[1]):
@@ -70,13 +69,7 @@ def summarise(
                 continue
             members = np.flatnonzero(group_of.reshape(-1) == group)
             clusters = filings[kept].tolist()
-            ends = cluster_bootstrap(
-                values[np.ix_(kept, members)],
-                clusters,
-                settings.bootstrap_draws,
-                settings.confidence,
-                _slice_seed(seed, name, value),
-            )
+            ends = cluster_means(values[np.ix_(kept, members)], clusters, settings.confidence)
             for member, mean, low, high in zip(members, *ends, strict=True):
                 results[int(member)] = (mean, low, high, len(kept), len(set(clusters)))
         for position, result in sorted(results.items()):
@@ -138,8 +131,3 @@ def _slices(measured: pa.Table, sources: Mapping[str, str]) -> list[tuple[str, s
             members[value].append(row)
         slices += [(name, value, np.array(rows, dtype=np.intp)) for value, rows in sorted(members.items())]
     return slices
-
-
-def _slice_seed(seed: int, name: str, value: str) -> int:
-    digest = hashlib.blake2b(f"{seed}\x1f{name}\x1f{value}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "little")

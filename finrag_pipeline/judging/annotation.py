@@ -19,6 +19,7 @@ from finrag_pipeline.errors import UsageError
 from finrag_pipeline.judging.items import Answer
 from finrag_pipeline.judging.prompts import guidelines
 from finrag_pipeline.judging.verdicts import Criterion
+from finrag_pipeline.schemas import HUMAN_LABELS
 
 COLUMNS = ("item_id", "theme", "question", "answer", "sentence", "sources")
 ANNOTATORS = ("label_1", "comment_1", "label_2", "comment_2", "label_3", "comment_3")
@@ -26,19 +27,6 @@ _WIDTHS = (12, 12, 40, 60, 50, 90, 9, 24, 9, 24, 9, 24)
 _LONGEST_CELL = 32_000
 _CUT = " […]"
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-
-HUMAN_LABELS = pa.schema(
-    [
-        pa.field("item_id", pa.string(), nullable=False),
-        pa.field("label_1", pa.int32()),
-        pa.field("label_2", pa.int32()),
-        pa.field("label_3", pa.int32()),
-        pa.field("label", pa.int32()),
-        pa.field("state", pa.string(), nullable=False),
-    ]
-)
-"""One row per item. ``label`` is the final one, null while ``state`` is not ``agreed`` or ``decided``: it is
-``empty``, ``one`` (the second annotator is missing) or ``open`` (two disagree and nobody has decided)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +124,7 @@ def read_labels(path: Path, known: Iterable[str]) -> pa.Table:
         known: identifiers of the items that were to be labelled.
 
     Returns:
-        Table as :data:`HUMAN_LABELS`, in the order of the file.
+        Table as ``schemas.HUMAN_LABELS``, in the order of the file.
 
     Raises:
         UsageError: the file cannot be read or lacks a column, an item is unknown or there twice, or a label
@@ -150,20 +138,39 @@ def read_labels(path: Path, known: Iterable[str]) -> pa.Table:
         if not item:
             continue
         if item not in wanted or item in seen:
-            reason = "is there twice" if item in seen else "was not to be labelled"
-            raise UsageError(f"Row {number} of {path.name}: item '{item}' {reason}.", "Mend the row.")
+            twice = item in seen
+            reason = "is there twice" if twice else "is on no sheet, or its answer was written anew"
+            remedy = "Remove one of the rows." if twice else "Remove the row, or label the newest sheet."
+            raise UsageError(f"Row {number} of {path.name}: item '{item}' {reason}.", remedy)
         seen.add(item)
         labels = [_label(row[f"label_{who}"], number, path) for who in (1, 2, 3)]
         final, state = adjudicate(*labels)
         rows.append(
-            {"item_id": item, "label": final, "state": state}
+            {"item_id": item, "label": final, "state": state, "sheet": path.name}
             | {f"label_{who}": label for who, label in enumerate(labels, start=1)}
         )
     return pa.Table.from_pylist(rows, schema=HUMAN_LABELS)
 
 
+def sheet_items(path: Path) -> list[str] | None:
+    """Identifiers of the items of a sheet in its order; None when it cannot be read."""
+    try:
+        return [str(row["item_id"]).strip() for row in _records(path) if row["item_id"]]
+    except UsageError:
+        return None
+
+
+def labelled_rows(path: Path) -> int | None:
+    """Rows of a sheet with a label in them; None when it cannot be read."""
+    try:
+        names = [f"label_{who}" for who in (1, 2, 3)]
+        return sum(any(row.get(name) not in (None, "") for name in names) for row in _records(path))
+    except UsageError:
+        return None
+
+
 def adjudicate(first: int | None, second: int | None, third: int | None) -> tuple[int | None, str]:
-    """The final label and how it came about; see :data:`HUMAN_LABELS`."""
+    """The final label and how it came about; see ``schemas.HUMAN_LABELS``."""
     if third is not None:
         return third, "decided"
     if first is None and second is None:

@@ -17,52 +17,23 @@ import pyarrow as pa
 from finrag_pipeline.evaluation.cluster_intervals import cluster_proportion
 from finrag_pipeline.judging.items import Answer
 from finrag_pipeline.judging.languages import language_of
+from finrag_pipeline.schemas import ANSWER_RATES, AUTOMATIC_SCORES
+
+AUTOMATIC_VERSION = "1"
+"""Changes whenever a value may change."""
 
 METRICS = ("correct_language", "response", "functional_citation")
-
-AUTOMATIC_SCORES = pa.schema(
-    [
-        pa.field("answer_id", pa.string(), nullable=False),
-        pa.field("question_id", pa.string(), nullable=False),
-        pa.field("theme", pa.string(), nullable=False),
-        pa.field("difficulty", pa.string(), nullable=False),
-        pa.field("sentence", pa.int32()),
-        pa.field("metric", pa.string(), nullable=False),
-        pa.field("value", pa.int32(), nullable=False),
-    ]
-)
-"""One row per answer or sentence and metric; ``sentence`` counts from 0 and is null for answers."""
-
-RATES = pa.schema(
-    [
-        pa.field("metric", pa.string(), nullable=False),
-        pa.field("theme", pa.string(), nullable=False),
-        pa.field("difficulty", pa.string(), nullable=False),
-        pa.field("rate", pa.float64(), nullable=False),
-        pa.field("low", pa.float64(), nullable=False),
-        pa.field("high", pa.float64(), nullable=False),
-        pa.field("n", pa.int32(), nullable=False),
-        pa.field("questions", pa.int32(), nullable=False),
-        pa.field("effective_n", pa.float64(), nullable=False),
-    ]
-)
-"""Rates with intervals over questions; ``all`` stands for every theme or difficulty."""
 
 
 def automatic_scores(answers: Iterable[Answer]) -> pa.Table:
     """Every metric of every answer and sentence.
 
     Returns:
-        Table as :data:`AUTOMATIC_SCORES`.
+        Table as ``schemas.AUTOMATIC_SCORES``.
     """
     rows: list[dict[str, Any]] = []
     for answer in answers:
-        key: dict[str, Any] = {
-            "answer_id": answer.answer_id,
-            "question_id": answer.question_id,
-            "theme": answer.theme,
-            "difficulty": answer.difficulty,
-        }
+        key = answer.key() | {"difficulty": answer.difficulty}
         spoken = language_of(answer.text)
         if spoken is not None:
             rows.append(
@@ -81,22 +52,23 @@ def automatic_scores(answers: Iterable[Answer]) -> pa.Table:
 
 
 def rates(scores: pa.Table, confidence: float = 0.95) -> pa.Table:
-    """Rates by metric, theme and difficulty, and over all of them (Figure 3).
+    """Rates of every system by metric, theme and difficulty, and over all of them (Figure 3).
 
     Args:
-        scores: table as :data:`AUTOMATIC_SCORES`.
+        scores: table as ``schemas.AUTOMATIC_SCORES``.
         confidence: coverage of the intervals, which resist answers to one question agreeing.
 
     Returns:
-        Table as :data:`RATES`, in the order of :data:`METRICS`, then of themes and difficulties.
+        Table as ``schemas.ANSWER_RATES``, by system and space, in the order of :data:`METRICS`, then of
+        themes and difficulties.
     """
-    groups: dict[tuple[str, str, str], tuple[list[int], list[str]]] = defaultdict(lambda: ([], []))
-    names = ("metric", "theme", "difficulty", "value", "question_id")
-    for metric, theme, difficulty, value, question in zip(
+    groups: dict[tuple[str, ...], tuple[list[int], list[str]]] = defaultdict(lambda: ([], []))
+    names = ("system", "space", "metric", "theme", "difficulty", "value", "question_id")
+    for system, space, metric, theme, difficulty, value, question in zip(
         *(scores[name].to_pylist() for name in names), strict=True
     ):
         for slice_of in {(theme, difficulty), (theme, "all"), ("all", difficulty), ("all", "all")}:
-            values, questions = groups[metric, *slice_of]
+            values, questions = groups[system, space, metric, *slice_of]
             values.append(value)
             questions.append(question)
     rows = []
@@ -104,7 +76,7 @@ def rates(scores: pa.Table, confidence: float = 0.95) -> pa.Table:
         values, questions = groups[group]
         found = cluster_proportion(values, questions, confidence=confidence)
         rows.append(
-            dict(zip(("metric", "theme", "difficulty"), group, strict=True))
+            dict(zip(names[:5], group, strict=True))
             | {
                 "rate": found.estimate,
                 "low": found.low,
@@ -114,10 +86,10 @@ def rates(scores: pa.Table, confidence: float = 0.95) -> pa.Table:
                 "effective_n": found.effective_n,
             }
         )
-    return pa.Table.from_pylist(rows, schema=RATES)
+    return pa.Table.from_pylist(rows, schema=ANSWER_RATES)
 
 
-def _order(group: tuple[str, str, str]) -> tuple[int, bool, str, bool, str]:
+def _order(group: tuple[str, ...]) -> tuple[object, ...]:
     """All themes and difficulties come first."""
-    metric, theme, difficulty = group
-    return METRICS.index(metric), theme != "all", theme, difficulty != "all", difficulty
+    system, space, metric, theme, difficulty = group
+    return system, space, METRICS.index(metric), theme != "all", theme, difficulty != "all", difficulty

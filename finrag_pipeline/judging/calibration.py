@@ -19,33 +19,13 @@ from finrag_pipeline.evaluation.agreement import Agreement, agreement
 from finrag_pipeline.judging.items import Answer
 from finrag_pipeline.judging.judges import Judge
 from finrag_pipeline.judging.verdicts import REFUSAL, Verdict
+from finrag_pipeline.schemas import JUDGE_CALIBRATION
+
+CALIBRATION_VERSION = "1"
+"""Changes with what is compared."""
 
 HUMAN_LABELS = {"incorrect": 0, "correct": 1, "refusal": REFUSAL}
 """Published labels (``schemas.ANSWERS``, ``human_label``) as labels of ``correctness``."""
-
-CALIBRATION = pa.schema(
-    [
-        pa.field("judge", pa.string(), nullable=False),
-        pa.field("criterion", pa.string(), nullable=False),
-        pa.field("labels", pa.string(), nullable=False),
-        pa.field("group", pa.string(), nullable=False),
-        pa.field("n", pa.int32(), nullable=False),
-        pa.field("missing", pa.int32(), nullable=False),
-        pa.field("observed", pa.float64(), nullable=False),
-        pa.field("observed_low", pa.float64()),
-        pa.field("observed_high", pa.float64()),
-        pa.field("chance", pa.float64(), nullable=False),
-        pa.field("kappa", pa.float64()),
-        pa.field("kappa_low", pa.float64()),
-        pa.field("kappa_high", pa.float64()),
-        pa.field("human_rate", pa.float64(), nullable=False),
-        pa.field("judge_rate", pa.float64(), nullable=False),
-    ]
-)
-"""One row per judge, criterion, set of labels and group of answers, ``all`` first. The labels are ``three``
-(correct, incorrect, refusal) or ``two`` (correct or not). ``n`` are answers with both labels, ``missing``
-those without a verdict; intervals are bootstraps of questions; rates are the share of correct answers by
-either."""
 
 
 def calibrate(
@@ -70,7 +50,7 @@ def calibrate(
         seed: of the bootstrap.
 
     Returns:
-        Table as :data:`CALIBRATION`.
+        Table as ``schemas.JUDGE_CALIBRATION``.
 
     Raises:
         LakeError: there is no verdict at all, or ``correctness`` is asked for without gold answers.
@@ -90,7 +70,7 @@ def calibrate(
             if criterion == "veracity" and name == "three":
                 continue  # it knows no refusals
             rows += _rows(judge.name, criterion, name, answers, labels, verdicts, groups, seed)
-    return pa.Table.from_pylist(rows, schema=CALIBRATION)
+    return pa.Table.from_pylist(rows, schema=JUDGE_CALIBRATION)
 
 
 def supported(answer: Answer, verdicts: Sequence[Verdict]) -> Verdict:
@@ -104,7 +84,8 @@ def supported(answer: Answer, verdicts: Sequence[Verdict]) -> Verdict:
     if 0 in labels:
         return Verdict(0, "A sentence is not supported.")
     if not labels or None in labels:
-        return Verdict(None, problem="a sentence has no verdict")
+        failed = any(one.failed for one in verdicts)
+        return Verdict(None, problem="a sentence has no verdict", failed=failed)
     return Verdict(1, "All sentences are supported.")
 
 
@@ -148,6 +129,7 @@ def _rows(
                 "group": group,
                 "n": found.n,
                 "missing": len(places) - len(known),
+                "failed": sum(verdicts[place].failed for place in places),
                 "human_rate": sum(one == 1 for one in human) / len(human),
                 "judge_rate": sum(one == 1 for one in judged) / len(judged),
                 **agreement_columns(found),

@@ -17,23 +17,11 @@ import pyarrow as pa
 from finrag_pipeline.answering.final_answer import declines
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.filings.sentences import sentences
+from finrag_pipeline.schemas import ANSWER_SENTENCES
+from finrag_pipeline.storage.fingerprints import fingerprint
 
-ANSWER_SENTENCES = pa.schema(
-    [
-        *(
-            pa.field(name, pa.string(), nullable=False)
-            for name in ("answer_id", "question_id", "theme", "difficulty")
-        ),
-        pa.field("sentence", pa.int32(), nullable=False),
-        pa.field("text", pa.string(), nullable=False),
-        *(
-            pa.field(name, pa.list_(pa.string()), nullable=False)
-            for name in ("cited", "not_retrieved", "held_against")
-        ),
-    ]
-)
-"""One row per sentence, counted from 0: what it cites, what of that was not retrieved, and the sources that a
-judge holds it against."""
+ITEMS_VERSION = "1"
+"""Changes with how answers are split, or with what a sentence is held against."""
 
 _MARKER = re.compile(r"\[\^([^\s^\]]+)\^\]")
 _BEHIND_THE_STOP = re.compile(r"([.!?…])((?:\s*\[\^[^\s^\]]+\^\])+)")
@@ -75,6 +63,9 @@ class Answer:
         theme: for slices, for example the type of question.
         difficulty: for slices.
         language: ISO 639-1 code of the question.
+        system: what answered, and on which retrieval.
+        space: search space of the retrieval.
+        repeat: which of several answers to the same request, from 0.
     """
 
     answer_id: str
@@ -87,6 +78,14 @@ class Answer:
     theme: str = "all"
     difficulty: str = "all"
     language: str = "en"
+    system: str = ""
+    space: str = "corpus"
+    repeat: int = 0
+
+    def key(self) -> dict[str, Any]:
+        """Columns that say whose answer it is, in every table of judged answers."""
+        names = ("answer_id", "system", "space", "question_id", "repeat", "theme")
+        return {name: getattr(self, name) for name in names}
 
     def sources_of(self, sentence: int) -> dict[str, str]:
         """What a sentence is held against: the sources that it cites and that were retrieved.
@@ -126,6 +125,9 @@ def read_marked(text: str) -> tuple[str, tuple[CitingSentence, ...]]:
 def answer_from_row(row: Mapping[str, Any], texts: Mapping[str, str], **more: str) -> Answer:
     """The answer of a row of ``schemas.ANSWERS``.
 
+    Its identifier ends with a hash of its words and citations: a verdict or a label of an answer that was
+    written anew since never counts for the new one.
+
     Args:
         row: the row.
         texts: text of chunks and pages by identifier; those not among them are left out.
@@ -134,9 +136,8 @@ def answer_from_row(row: Mapping[str, Any], texts: Mapping[str, str], **more: st
     Raises:
         LakeError: the citations of the row cannot be read.
     """
-    key = "/".join(
-        str(row[name] or "-") for name in ("question_id", "system", "retrieval", "space", "repeat")
-    )
+    names = ("question_id", "system", "retrieval", "space", "repeat")
+    key = "/".join(str("-" if row[name] is None else row[name]) for name in names)
     try:
         cited = json.loads(row["citations"]) if row["citations"] else []
         found = tuple(CitingSentence(one["text"], (*one["sources"], *one["unknown"])) for one in cited)
@@ -147,13 +148,16 @@ def answer_from_row(row: Mapping[str, Any], texts: Mapping[str, str], **more: st
     if not found:
         found = tuple(CitingSentence(one, ()) for one in sentences(row["answer"]))
     return Answer(
-        answer_id=key,
+        answer_id=f"{key}/{fingerprint(row['question'], row['answer'], row['citations'])[:8]}",
         question_id=row["question_id"],
         question=row["question"],
         text=row["answer"],
         sentences=found,
         sources={name: texts[name] for name in row["retrieved"] or () if name in texts},
         abstains=bool(row["abstained"]),
+        system=f"{row['system']} on {row['retrieval']}" if row["retrieval"] else row["system"],
+        space=row["space"] or "corpus",
+        repeat=row["repeat"],
         **more,
     )
 
@@ -162,13 +166,11 @@ def sentence_rows(answers: Iterable[Answer]) -> pa.Table:
     """The answers by sentence, the grain of veracity and of functional citations.
 
     Returns:
-        Table as :data:`ANSWER_SENTENCES`.
+        Table as ``schemas.ANSWER_SENTENCES``.
     """
     rows = [
         {
-            "answer_id": answer.answer_id,
-            "question_id": answer.question_id,
-            "theme": answer.theme,
+            **answer.key(),
             "difficulty": answer.difficulty,
             "sentence": place,
             "text": sentence.text,

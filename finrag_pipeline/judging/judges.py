@@ -16,9 +16,10 @@ from finrag_pipeline.judging.prompts import (
     retry_messages,
     veracity_messages,
 )
-from finrag_pipeline.judging.verdicts import VERDICTS, Criterion, Verdict, read_reply
+from finrag_pipeline.judging.verdicts import Criterion, Verdict, read_reply
 from finrag_pipeline.language_models.parallel import Request, complete_all
 from finrag_pipeline.language_models.protocol import LanguageModel, Message
+from finrag_pipeline.schemas import VERDICTS
 from finrag_pipeline.storage.fingerprints import fingerprint
 
 JUDGES_VERSION = "1"
@@ -73,20 +74,27 @@ class LanguageModelJudge:
         workers: requests at a time.
         attempts: replies at most for each request.
         language: language of the prompts; that of the question by default.
+        name: name for people; that of the model by default.
     """
 
     def __init__(
-        self, model: LanguageModel, workers: int = 4, attempts: int = ATTEMPTS, language: str | None = None
+        self,
+        model: LanguageModel,
+        workers: int = 4,
+        attempts: int = ATTEMPTS,
+        language: str | None = None,
+        name: str | None = None,
     ) -> None:
         self._model = model
         self._workers = workers
         self._attempts = attempts
         self._language = language
+        self._name = name or model.name
 
     @property
     def name(self) -> str:
-        """Name of the model, and the language of the prompts where it is fixed."""
-        return f"{self._model.name} ({self._language})" if self._language else self._model.name
+        """Its name, and the language of the prompts where it is fixed."""
+        return f"{self._name} ({self._language})" if self._language else self._name
 
     @property
     def fingerprint(self) -> str:
@@ -153,7 +161,7 @@ class LanguageModelJudge:
             ):
                 _, count, language = asked[place]
                 if isinstance(reply, ModelError):
-                    found[place] = [Verdict(None, None, attempt, reply.reason)] * count
+                    found[place] = [Verdict(None, None, attempt, reply.reason, failed=True)] * count
                     continue
                 read = read_reply(reply.text, criterion, count)
                 if isinstance(read, str):
@@ -186,7 +194,7 @@ def judge_answers(
         references: gold answer by answer, for ``correctness``.
 
     Returns:
-        Table as ``verdicts.VERDICTS``.
+        Table as ``schemas.VERDICTS``.
 
     Raises:
         LakeError: an answer comes twice.
@@ -200,14 +208,13 @@ def judge_answers(
                 "judge": judge.name,
                 "criterion": criterion,
                 "language": answer.language,
-                "answer_id": answer.answer_id,
-                "question_id": answer.question_id,
-                "theme": answer.theme,
+                **answer.key(),
                 "sentence": sentence,
                 "label": verdict.label,
                 "reasoning": verdict.reasoning,
                 "attempts": verdict.attempts,
                 "problem": verdict.problem,
+                "failed": verdict.failed,
             }
         )
 

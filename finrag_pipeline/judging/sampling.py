@@ -11,19 +11,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-PER_CLUSTER = 3
+from finrag_pipeline.schemas.judging import SAMPLE
 
-SAMPLE = pa.schema(
-    [
-        pa.field("item_id", pa.string(), nullable=False),
-        pa.field("theme", pa.string(), nullable=False),
-        pa.field("stratum", pa.string(), nullable=False),
-        pa.field("sampled", pa.bool_(), nullable=False),
-        pa.field("weight", pa.float64()),
-    ]
-)
-"""Every item with its stratum (theme and cluster). ``weight`` is how many items a sampled one stands for, the
-size of its stratum over the labels in it; null for the others."""
+PER_CLUSTER = 3
 
 
 def stratified_sample(
@@ -49,7 +39,7 @@ def stratified_sample(
         seed: of K-Means and of the draw; neither depends on the order of the items.
 
     Returns:
-        Table as :data:`SAMPLE`, in the order of ``item_ids``.
+        Table as ``schemas.judging.SAMPLE``, in the order of ``item_ids``.
 
     Raises:
         ValueError: lengths disagree, an item comes twice, or the budget does not pay for a cluster per theme.

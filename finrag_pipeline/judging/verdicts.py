@@ -7,7 +7,6 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 Criterion = Literal["relevance", "veracity", "correctness"]
@@ -15,24 +14,6 @@ CRITERIA: tuple[Criterion, ...] = ("relevance", "veracity", "correctness")
 
 REFUSAL = 2
 """Label of ``correctness`` for an answer that declines; 1 is correct and 0 incorrect."""
-
-VERDICTS = pa.schema(
-    [
-        pa.field("judge", pa.string(), nullable=False),
-        pa.field("criterion", pa.string(), nullable=False),
-        pa.field("language", pa.string(), nullable=False),
-        pa.field("answer_id", pa.string(), nullable=False),
-        pa.field("question_id", pa.string(), nullable=False),
-        pa.field("theme", pa.string(), nullable=False),
-        pa.field("sentence", pa.int32()),
-        pa.field("label", pa.int32()),
-        pa.field("reasoning", pa.string()),
-        pa.field("attempts", pa.int32(), nullable=False),
-        pa.field("problem", pa.string()),
-    ]
-)
-"""One row per judge, criterion and answer, or sentence of it (from 0). ``label`` is null where there is no
-verdict, and ``problem`` says why; a missing verdict is never a score."""
 
 _FENCE = re.compile(r"\A```(?:json)?\s*\n(?P<body>.*)\n```\Z", re.DOTALL)
 
@@ -46,12 +27,14 @@ class Verdict:
         reasoning: why.
         attempts: replies that were asked for.
         problem: why there is no label.
+        failed: the request failed, so that it is worth asking again.
     """
 
     label: int | None
     reasoning: str | None = None
     attempts: int = 1
     problem: str | None = None
+    failed: bool = False
 
 
 class _Strict(BaseModel):

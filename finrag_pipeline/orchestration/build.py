@@ -4,6 +4,7 @@ Only top-level assembly belongs here. Concept: https://docs.dagster.io/guides/bu
 """
 
 from datetime import timedelta
+from typing import Any
 
 import dagster as dg
 
@@ -12,11 +13,15 @@ from finrag_pipeline.orchestration.assets import (
     answering,
     benchmark,
     chunking,
+    comparisons,
     indexing,
     ingestion,
+    judging,
+    labels,
     ranking,
     reporting,
     retrieval,
+    retrieval_gap,
     scoring,
     tables,
     tuning,
@@ -37,9 +42,16 @@ ASSET_MODULES = (
     retrieval,
     answering,
     reporting,
+    retrieval_gap,
+    judging,
+    labels,
+    comparisons,
 )
 FRESH_ASSETS = {"chunk_index", "system_metrics"}
 """Assets whose age matters: they fail their freshness policy after two nights without a run."""
+
+
+_SECRETS: dict[str, Any] = {"language_model": {"key"}, "judge": {"models": {"__all__": {"key"}}}}
 
 
 def build_definitions(settings: Settings | None = None) -> dg.Definitions:
@@ -62,6 +74,8 @@ def build_definitions(settings: Settings | None = None) -> dg.Definitions:
             jobs.sweep_job,
             jobs.answer_job,
             jobs.publish_answers_job,
+            jobs.judge_job,
+            jobs.publish_judgements_job,
             jobs.publish_job,
             jobs.compact_lake_job,
         ],
@@ -79,10 +93,8 @@ def build_definitions(settings: Settings | None = None) -> dg.Definitions:
             schedules.nightly_compaction,
         ],
         resources={
-            # Values are shown with every run; the key of the language model comes from the environment.
-            "settings": SettingsResource(
-                values=settings.model_dump(mode="json", exclude={"language_model": {"key"}})
-            ),
+            # Values are shown with every run; the keys of language models come from the environment.
+            "settings": SettingsResource(values=settings.model_dump(mode="json", exclude=_SECRETS)),
             "lake": LakeResource(root=settings.lake),
             "engine": EngineResource(workers=settings.workers, timeout=settings.page_timeout),
         },

@@ -27,7 +27,20 @@ ON_DEMAND = ("parent_child_chunks", "parent_child_index")
 BENCHMARK = ("benchmark_questions", "folds", "corpus_statistics")
 SWEEP = ("retrieval_runs", "retrieval_scores")
 ANSWERS = ("answers", "answer_scores")
-PUBLISH = ("system_metrics", "warehouse", "report")
+JUDGE = ("answer_sentences", "automatic_scores", "verdicts")
+JUDGEMENTS = (
+    "recorded_verdicts",
+    "answer_rates",
+    "judge_calibration",
+    "label_sample",
+    "human_labels",
+    "judged_estimates",
+    "judge_agreement",
+    "system_comparisons",
+    "judge_sensitivity",
+    "interval_coverage",
+)
+PUBLISH = ("system_metrics", "retrieval_gap", "gap_counts", "warehouse", "report")
 
 CORPUS_CHECKS = dg.AssetSelection.checks(
     *(value for value in vars(corpus_checks).values() if isinstance(value, dg.AssetChecksDefinition))
@@ -98,6 +111,24 @@ publish_answers_job = dg.define_asset_job(
     selection=dg.AssetSelection.assets("recorded_answers", "answer_metrics"),
     executor_def=dg.in_process_executor,
     description="Recorded answers of other models, and means with intervals of all answers.",
+)
+
+judge_job = dg.define_asset_job(
+    "judge",
+    selection=dg.AssetSelection.assets(*JUDGE),
+    executor_def=dg.in_process_executor,
+    description="Sentences, automatic metrics and verdicts on the answers of one system; they must have been "
+    "made.",
+    tags={"dagster/max_runtime": "14400"},
+)
+
+publish_judgements_job = dg.define_asset_job(
+    "publish_judgements",
+    selection=dg.AssetSelection.assets(*JUDGEMENTS),
+    executor_def=dg.in_process_executor,
+    description="Rates, calibration of the judges, sheets and labels of people, estimates of both, tests "
+    "between systems, and simulations.",
+    tags={"dagster/max_runtime": "14400"},
 )
 
 publish_job = dg.define_asset_job(

@@ -217,6 +217,12 @@ def _merged(steps: list[Step]) -> list[dg.AssetCheckResult]:
             check_name=name,
             passed=all(check.passed for _, check in found),
             severity=next((check.severity for _, check in found if not check.passed), found[0][1].severity),
+            description="\n".join(
+                dict.fromkeys(
+                    check.description for _, check in found if check.description and not check.passed
+                )
+            )
+            or None,
             metadata={"failed": ", ".join(key for key, check in found if not check.passed) or "none"},
         )
         for name, found in by_name.items()

@@ -91,7 +91,7 @@ def read_candidates(
     of_filing: list[str] = []
     of_page: list[np.ndarray] = []
     blocks: list[np.ndarray] = []
-    needs = read_needs(question, _company_words(resolution))
+    needs = read_needs(question, company_words(resolution))
     vector = encode([question])[0]
     for place, found in enumerate(ranked):
         pages = library.pages(found.filing)
@@ -117,6 +117,6 @@ def read_candidates(
     )
 
 
-def _company_words(resolution: Resolution) -> frozenset[str]:
+def company_words(resolution: Resolution) -> frozenset[str]:
     """Terms of the names by which the question calls its companies; they stand on every page."""
     return frozenset(term for name in resolution.companies for term in terms(name))

@@ -14,13 +14,14 @@ from finrag_pipeline.page_ranker.needs import QuestionNeeds
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.trained import PageHit
 
-_STATEMENTS = {
+STATEMENT_NAMES = {
     "income_statement": "income statement",
     "comprehensive_income": "statement of comprehensive income",
     "financial_position": "balance sheet",
     "cash_flows": "cash flow statement",
     "equity": "statement of equity",
 }
+"""Kinds of statements as people call them."""
 _MOST_CONCEPTS = 4
 LIKELY = 0.5
 """Score from which on the resolver calls a filing likely."""
@@ -148,7 +149,7 @@ def page_reasons(needs: QuestionNeeds, pages: FilingPages, page: int) -> list[st
         page: zero-based.
     """
     found: list[str] = []
-    for kind, name in _STATEMENTS.items():
+    for kind, name in STATEMENT_NAMES.items():
         if pages.primary[kind][page] > 0:
             found.append(name + (" (asked for)" if kind in needs.statements() else ""))
     asked = needs.concepts()

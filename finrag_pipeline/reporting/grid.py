@@ -38,6 +38,7 @@ class Cell:
         sort: key for sorting in a browser; the text when None.
         estimate: draws the interval as a bar.
         notes: remarks, one line each.
+        link: path that the text leads to, from the page the grid stands on.
     """
 
     text: str = ""
@@ -46,6 +47,7 @@ class Cell:
     sort: float | str | None = None
     estimate: Estimate | None = None
     notes: tuple[Note, ...] = ()
+    link: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,11 +73,13 @@ class Row:
         cells: as many as there are columns; the first names the row.
         group: rows of another group than the one above are set off by a line.
         system: system that the row is about, for filtering in a browser.
+        data: further names and values to filter by.
     """
 
     cells: tuple[Cell, ...]
     group: str = ""
     system: str = ""
+    data: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,16 @@ def estimate_cell(estimate: Estimate | None, bar: bool = False) -> Cell:
 def number_cell(value: int) -> Cell:
     """Cell of a count."""
     return Cell(f"{value:,}", sort=float(value))
+
+
+def share_cell(value: float | None) -> Cell:
+    """Cell of a share in [0, 1] that has no interval of its own; a dash where there is none."""
+    return Cell("–", sort=-1.0) if value is None else Cell(f"{value:.3f}", sort=value)
+
+
+def signed(value: float) -> str:
+    """A difference with its sign, such as ``−0.117``."""
+    return f"{value:+.3f}".replace("-", "−")
 
 
 def system_cell(system: str) -> Cell:

@@ -17,47 +17,29 @@ _OUTCOME_NAMES = {"cache_hit": "Cache hit"}
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 
 
-def filings_grid(filings: pa.Table) -> Grid:
-    """Every filing with its identity and what is wrong with it; failed ones first.
-
-    Args:
-        filings: table as ``schemas.FILINGS``.
-    """
-    records = sorted(filings.to_pylist(), key=lambda row: (row["status"] == "ok", row["filing"].casefold()))
-    columns = (
-        Column("Filing"),
-        Column("Status"),
-        Column("Company"),
-        Column("Form"),
-        Column("Period"),
-        Column("Pages", "number"),
-        Column("Remarks", "prose"),
-    )
-    rows = tuple(Row(_filing_cells(record), record["status"]) for record in records)
-    return Grid("filings", "Filings of the corpus", columns, rows, "The lake holds no filing.")
-
-
-def _filing_cells(record: Mapping[str, Any]) -> tuple[Cell, ...]:
+def identity_cells(record: Mapping[str, Any]) -> tuple[Cell, ...]:
+    """Filing, status, company, form and period of a row of ``schemas.FILINGS``."""
     failed = record["status"] != "ok"
-    notes = (
-        [Note("failure", record["reason"] or "No reason was given.", record["remedy"] or "")]
-        if failed
-        else []
-    )
-    notes += [Note("conflict", text) for text in record["conflicts"] or ()]
-    notes += [Note("warning", text) for text in record["warnings"] or ()]
     name = record["file_name"]
     other_name = name if name.rsplit(".", 1)[0] != record["filing"] else ""
-    status = "Failed" if failed else "Conflict" if record["conflicts"] else "Warning" if notes else "OK"
+    odd = "Conflict" if record["conflicts"] else "Warning" if record["warnings"] else "OK"
     return (
         Cell(record["filing"], other_name),
-        Cell(status, SOURCE_NAMES.get(record["source"], record["source"])),
+        Cell("Failed" if failed else odd, SOURCE_NAMES.get(record["source"], record["source"])),
         _stated_or_declared(record["company"], record["declared_company"]),
         _stated_or_declared(record["form"], record["declared_form"]),
         _period(record),
-        number_cell(record["pages"]),
-        Cell(notes=tuple(notes), sort=float(len(notes))),
     )
+
+
+def remarks(record: Mapping[str, Any]) -> tuple[Note, ...]:
+    """What is wrong with a filing: why it failed and the remedy, conflicts, warnings."""
+    notes = []
+    if record["status"] != "ok":
+        notes.append(Note("failure", record["reason"] or "No reason was given.", record["remedy"] or ""))
+    notes += [Note("conflict", text) for text in record["conflicts"] or ()]
+    notes += [Note("warning", text) for text in record["warnings"] or ()]
+    return tuple(notes)
 
 
 def _stated_or_declared(stated: str | None, declared: str | None) -> Cell:

@@ -7,76 +7,26 @@ refer to nothing outside their folder. The folder is replaced as a whole.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
-
-from finrag_pipeline.evaluation.published import CUTOFF
 from finrag_pipeline.evaluation.summary import metrics_records
-from finrag_pipeline.reporting.ablations import ablation_grid
-from finrag_pipeline.reporting.estimates import SLICE_NAMES, MetricIndex, system_title
+from finrag_pipeline.reporting.explorer import question_links, write_explorer
+from finrag_pipeline.reporting.explorer_data import ExplorerData
+from finrag_pipeline.reporting.filing_pages import filing_links, filing_site
 from finrag_pipeline.reporting.folder import replace_folder
-from finrag_pipeline.reporting.headline import headline
-from finrag_pipeline.reporting.inventory import (
-    excluded_grid,
-    failures_grid,
-    filing_counts,
-    filings_grid,
-    ledger_grid,
-    settings_grid,
-    versions_grid,
-)
-from finrag_pipeline.reporting.plots import gap_plot, recall_curve
+from finrag_pipeline.reporting.method_page import method_context
+from finrag_pipeline.reporting.overview import overview_context, overview_plots
+from finrag_pipeline.reporting.report_data import ModelUsed, ReportData
 from finrag_pipeline.reporting.site import TEMPLATES, render_page
-from finrag_pipeline.reporting.tables import (
-    gap_grid,
-    headline_grid,
-    published_grid,
-    published_notes,
-    published_sources,
-    slice_grid,
-    statistics_grid,
-)
 from finrag_pipeline.schemas import conform
 
-REPORT_VERSION = "2"
-"""Changes whenever the page may look different."""
+__all__ = ["REPORT_VERSION", "ModelUsed", "ReportData", "write_report"]
+
+REPORT_VERSION = "3"
+"""Changes whenever the pages may look different."""
 
 _ASSETS = ("report.css", "report.js")
-_PLOTS = {"gap": gap_plot, "page-recall": recall_curve}
-
-
-@dataclass(frozen=True)
-class ReportData:
-    """Everything a report shows.
-
-    Attributes:
-        benchmark: name of the benchmark.
-        metrics: table as ``schemas.SYSTEM_METRICS``; may be empty.
-        statistics: table as ``schemas.CORPUS_STATISTICS``.
-        filings: table as ``schemas.FILINGS``, of the benchmark's corpus.
-        questions: table as ``schemas.BENCHMARK_QUESTIONS``.
-        ledger: table as ``schemas.LEDGER``.
-        settings: settings of the run, nested by group.
-        versions: version by component.
-        command: command that makes the run again.
-        made: when; now by default.
-    """
-
-    benchmark: str
-    metrics: pa.Table
-    statistics: pa.Table
-    filings: pa.Table
-    questions: pa.Table
-    ledger: pa.Table
-    settings: Mapping[str, Any]
-    versions: Mapping[str, str]
-    command: str
-    made: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
 def write_report(data: ReportData, folder: Path) -> Path:
@@ -84,8 +34,9 @@ def write_report(data: ReportData, folder: Path) -> Path:
 
     Args:
         data: what to show.
-        folder: folder of the report. Below it: ``index.html``, ``assets/`` and ``metrics.json``, the means of
-            all slices, spaces and cut-offs in the form of ``finrag metrics --json``.
+        folder: folder of the report. Below it: ``index.html`` and the other pages, ``assets/``, and
+            ``metrics.json``, the means of all slices, spaces and cut-offs in the form of ``finrag metrics
+            --json``.
 
     Returns:
         Path of ``index.html``.
@@ -98,59 +49,33 @@ def write_report(data: ReportData, folder: Path) -> Path:
     names = ("system_metrics", "corpus_statistics", "filings", "benchmark_questions", "ledger")
     for attribute, name in zip(tables, names, strict=True):
         conform(getattr(data, attribute), name)
-    html = render_page("report.html.jinja", "Overview", **_context(data))
-    page = html.encode("utf-8", "replace")  # paths in settings may hold bytes that are no text
     records = ",\n".join(json.dumps(row, ensure_ascii=False) for row in metrics_records(data.metrics))
+
+    explorer = data.explorer or ExplorerData()
+    links = question_links(explorer)
 
     def write(target: Path) -> None:
         assets = target / "assets"
         assets.mkdir()
         for name in _ASSETS:
             (assets / name).write_bytes((TEMPLATES / name).read_bytes())
-        for name, plot in _PLOTS.items():
+        for name, plot in overview_plots(data).items():
             for theme, dark in (("light", False), ("dark", True)):
-                (assets / f"{name}-{theme}.svg").write_bytes(plot(data.metrics, "svg", dark))
+                (assets / f"{name}-{theme}.svg").write_bytes(plot(dark))
         (target / "metrics.json").write_text(f"[\n{records}\n]\n", encoding="utf-8")
-        (target / "index.html").write_bytes(page)
+        write_explorer(explorer, target, data.images, filing_links(data))
+        for path, html in _pages(data, links):
+            page = target / path
+            page.parent.mkdir(exist_ok=True)
+            # Paths in settings may hold bytes that are no text.
+            page.write_bytes(html.encode("utf-8", "replace"))
 
     return replace_folder(folder, write) / "index.html"
 
 
-def _context(data: ReportData) -> dict[str, Any]:
-    index = MetricIndex(data.metrics)
-    status = data.questions["status"].to_pylist()
-    readable = data.filings["status"].to_pylist().count("ok")
-    confidence = data.settings.get("evaluation", {}).get("confidence", 0.95)
-    return {
-        "data": data,
-        "k": CUTOFF,
-        "made": f"{data.made.day} {data.made:%B %Y, %H:%M} {data.made.tzname() or ''}".strip(),
-        "confidence": f"{100 * float(confidence):g} %",
-        "filings": {
-            "total": data.filings.num_rows,
-            "readable": readable,
-            "pages": sum(pages or 0 for pages in data.filings["pages"].to_pylist()),
-            **filing_counts(data.filings),
-        },
-        "measured": status.count("measured"),
-        "excluded": len(status) - status.count("measured"),
-        "systems": [(system, system_title(system)) for system in index.systems],
-        "headline": headline(index),
-        "metrics": headline_grid(index) if not index or CUTOFF in index.cutoffs("page_rec") else None,
-        "published": published_grid(index),
-        "published_notes": published_notes(index),
-        "published_sources": published_sources(),
-        "gap": gap_grid(index),
-        "ablations": ablation_grid(index),
-        "slices": [
-            (SLICE_NAMES[name], slice_grid(index, name))
-            for name in ("question_type", "doc_type", "source", "company")
-        ],
-        "statistics": statistics_grid(data.statistics),
-        "filings_grid": filings_grid(data.filings),
-        "excluded_grid": excluded_grid(data.questions),
-        "settings_grid": settings_grid(data.settings),
-        "versions_grid": versions_grid(data.versions),
-        "ledger_grid": ledger_grid(data.ledger),
-        "failures_grid": failures_grid(data.ledger),
-    }
+def _pages(data: ReportData, links: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Path below the folder and HTML of the overview, the filings and the method."""
+    overview = overview_context(data, links)
+    yield "index.html", render_page("report.html.jinja", "Overview", **overview)
+    yield from filing_site(data, links)
+    yield "method.html", render_page("method.html.jinja", "Method", **method_context(data))

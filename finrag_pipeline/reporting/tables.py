@@ -39,6 +39,7 @@ from finrag_pipeline.reporting.grid import (
     estimate_cell,
     grid_markdown,
     number_cell,
+    signed,
     system_cell,
 )
 from finrag_pipeline.retrieval.spaces import Space
@@ -122,7 +123,7 @@ def headline_grid(index: MetricIndex, slice: str = "all", k: int = 5) -> Grid:
                     *map(estimate_cell, estimates),
                     number_cell(n),
                 )
-                rows.append(Row(cells, f"{value}/{space}", system))
+                rows.append(Row(cells, f"{value}/{space}", system, (("space", space),)))
     columns = (
         *([Column(SLICE_NAMES[slice])] if sliced else []),
         Column("System"),
@@ -159,9 +160,7 @@ def published_grid(index: MetricIndex) -> Grid:
             if comparable:
                 difference = ours.mean - reference.value if ours and reference else None
                 cells.append(
-                    Cell("–", sort=0.0)
-                    if difference is None
-                    else Cell(f"{difference:+.3f}".replace("-", "−"), sort=difference)
+                    Cell("–", sort=0.0) if difference is None else Cell(signed(difference), sort=difference)
                 )
             rows.append(Row(tuple(cells), f"{space}/{system}", system))
     columns = [
@@ -227,7 +226,7 @@ def gap_grid(index: MetricIndex, k: int = CUTOFF) -> Grid:
                 *map(estimate_cell, estimates),
                 Cell("–", sort=0.0)
                 if gain is None or page is None
-                else Cell(f"{gain:+.3f}".replace("-", "−"), f"n = {page.n}", sort=gain),
+                else Cell(signed(gain), f"n = {page.n}", sort=gain),
             )
             rows.append(Row(cells, system, system))
     columns = (

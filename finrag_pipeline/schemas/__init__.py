@@ -12,7 +12,20 @@ from finrag_pipeline.errors import LakeError
 from finrag_pipeline.schemas.answers import ANSWER_SCORES, ANSWERS
 from finrag_pipeline.schemas.columns import column as _column
 from finrag_pipeline.schemas.columns import struct as _struct
+from finrag_pipeline.schemas.comparisons import INTERVAL_COVERAGE, JUDGE_SENSITIVITY, SYSTEM_COMPARISONS
+from finrag_pipeline.schemas.judging import (
+    ANSWER_RATES,
+    ANSWER_SENTENCES,
+    AUTOMATIC_SCORES,
+    HUMAN_LABELS,
+    JUDGE_AGREEMENT,
+    JUDGE_CALIBRATION,
+    JUDGED_ESTIMATES,
+    LABEL_SAMPLE,
+    VERDICTS,
+)
 from finrag_pipeline.schemas.pages import PAGE_PROFILES, PAGE_RANKER, PAGE_SCORER, PAGE_SENTENCES
+from finrag_pipeline.schemas.retrieval_gap import GAP_COUNTS, RETRIEVAL_GAP
 
 WORD = _struct(
     **dict.fromkeys(("x0", "y0", "x1", "y1"), pa.float32()),
@@ -280,7 +293,21 @@ TABLES: dict[str, pa.Schema] = {
     "answers": ANSWERS,
     "answer_scores": ANSWER_SCORES,
     "answer_metrics": SYSTEM_METRICS,
+    "answer_sentences": ANSWER_SENTENCES,
+    "automatic_scores": AUTOMATIC_SCORES,
+    "answer_rates": ANSWER_RATES,
+    "verdicts": VERDICTS,
+    "judge_calibration": JUDGE_CALIBRATION,
+    "label_sample": LABEL_SAMPLE,
+    "human_labels": HUMAN_LABELS,
+    "judged_estimates": JUDGED_ESTIMATES,
+    "judge_agreement": JUDGE_AGREEMENT,
+    "system_comparisons": SYSTEM_COMPARISONS,
+    "judge_sensitivity": JUDGE_SENSITIVITY,
+    "interval_coverage": INTERVAL_COVERAGE,
     "system_metrics": SYSTEM_METRICS,
+    "retrieval_gap": RETRIEVAL_GAP,
+    "gap_counts": GAP_COUNTS,
     "corpus_statistics": CORPUS_STATISTICS,
     "ledger": LEDGER,
 }

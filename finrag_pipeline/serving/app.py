@@ -28,6 +28,7 @@ from finrag_pipeline.serving.models import (
     SystemRow,
 )
 from finrag_pipeline.serving.problems import problem, status_of
+from finrag_pipeline.serving.report_files import add_report
 from finrag_pipeline.serving.service import SearchService
 
 _log = logging.getLogger(__name__)
@@ -87,6 +88,7 @@ def create_app(service: SearchService, hosts: Collection[str] | None = None) -> 
     _add_answers(app, service)
     _add_states(app, service)
     _add_page(app)
+    add_report(app, service.lake)
     return app
 
 

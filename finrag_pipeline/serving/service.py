@@ -113,7 +113,7 @@ class SearchService:
     ) -> None:
         self.limits = limits or Limits()
         self._settings = settings
-        self._lake = Lake(settings.lake)
+        self.lake = Lake(settings.lake)
         self._load = load
         self._tell = tell
         self._loaded: Loaded | None = None
@@ -166,7 +166,7 @@ class SearchService:
     def _look(self) -> str | None:
         """State of the lake; None when it cannot be told, as while files come and go."""
         try:
-            return lake_state(self._lake)
+            return lake_state(self.lake)
         except OSError:
             return None
         except Exception:
@@ -189,7 +189,7 @@ class SearchService:
             try:
                 searcher = self._load(self._settings)
                 searcher.search(_WARM_UP, None, 1)
-                filings = frozenset(searchable_filings(self._lake))
+                filings = frozenset(searchable_filings(self.lake))
                 loaded = Loaded(searcher, state, filings, searcher.default_system(), datetime.now(UTC))
             except FinragError as error:
                 self._cannot_load(error)
@@ -320,7 +320,7 @@ class SearchService:
             BusyError: it took too long.
             FinragError: the lake is damaged.
         """
-        return await self._run(self._lists, lambda: list_filings(self._lake, failed))
+        return await self._run(self._lists, lambda: list_filings(self.lake, failed))
 
     async def _run(self, pool: ThreadPoolExecutor, work: Callable[[], _T]) -> _T:
         """Run ``work`` in ``pool``, within the limits."""

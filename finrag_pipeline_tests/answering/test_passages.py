@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finrag_pipeline.answering.passages import Passage, passages_of, select_passages
+from finrag_pipeline.answering.passages import (
+    Passage,
+    page_source,
+    passages_of,
+    read_page_source,
+    select_passages,
+)
 from finrag_pipeline.retrieval.hits import Hit
 
 
@@ -66,3 +72,10 @@ def test_budgets_hold(texts: list[tuple[str, str]], count: int, characters: int)
     assert len(found) <= count and sum(len(one.text) for one in found) <= characters
     for one in found:
         assert texts[one.page][0].startswith(one.text)
+
+
+def test_the_identifier_of_a_page_can_be_read_again():
+    for filing in ("ALDER_2021_10K", "A#page=3_memo"):
+        assert read_page_source(page_source(filing, 12)) == (filing, 12)
+    assert read_page_source("ALDER_2021_10K/p12/c0") is None
+    assert read_page_source("ALDER_2021_10K#page=x") is None

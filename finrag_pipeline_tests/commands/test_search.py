@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from finrag_pipeline import cli
-from finrag_pipeline.commands.search import SNIPPET_CHARACTERS, Searcher, list_systems, snippet
+from finrag_pipeline.commands.search import Searcher, list_systems
 from finrag_pipeline.errors import FinragError, LakeError, ModelError, UsageError
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index
+from finrag_pipeline.retrieval.snippet import SNIPPET_CHARACTERS, snippet
 from finrag_pipeline.retrieval.systems import ALIASES, ALL_SYSTEMS
 from finrag_pipeline.retrieval.trained import Trained
 from finrag_pipeline.settings import EncoderSettings, Settings, get_settings

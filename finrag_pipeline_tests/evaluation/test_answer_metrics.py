@@ -116,7 +116,7 @@ class TestScores:
             row["question_id"]: row["value"] for row in table.to_pylist() if row["metric"] == "strict_match"
         }
         assert strict == {"a": 0.5, "b": 1.0}
-        means = summarise(table, gold, {}, EvaluationSettings(bootstrap_draws=100), 1).to_pylist()
+        means = summarise(table, gold, {}, EvaluationSettings()).to_pylist()
         (mean,) = (r for r in means if (r["slice"], r["metric"]) == ("all", "strict_match"))
         assert (mean["system"], mean["space"], mean["mean"], mean["n"]) == (
             "prompt on dense",

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from finrag_pipeline.evaluation.cluster_intervals import (
+    cluster_means,
     cluster_proportion,
     effective_clusters,
     stratum_weights,
@@ -90,3 +91,63 @@ def test_always_an_interval_around_the_estimate(rows):
 def test_no_sample(values, clusters, weights):
     with pytest.raises(ValueError):
         cluster_proportion(values, clusters, weights)
+
+
+FILINGS = ["a", "a", "a", "b", "b", "c", "d", "e", "f", "g"]
+
+
+class TestMeansOfScores:
+    def test_zeros_and_ones_have_the_interval_of_a_proportion(self):
+        values = np.random.default_rng(2).integers(0, 2, (10, 6)).astype(float)
+        mean, low, high = cluster_means(values, FILINGS, 0.9)
+        for column in range(6):
+            one = cluster_proportion(values[:, column], FILINGS, confidence=0.9)
+            assert (mean[column], low[column], high[column]) == pytest.approx(
+                (one.estimate, one.low, one.high)
+            )
+
+    def test_scores_between_vary_less_than_zeros_and_ones_of_their_mean(self):
+        rng = np.random.default_rng(3)
+        hits = np.repeat([0.0, 1.0], 20)
+        overlaps = 0.5 + rng.uniform(-0.1, 0.1, 40)
+        overlaps += 0.5 - overlaps.mean()
+        mean, low, high = cluster_means(np.stack([hits, overlaps], 1), list(range(40)), 0.95)
+        assert mean == pytest.approx([0.5, 0.5])
+        assert high[0] - low[0] > 4 * (high[1] - low[1])
+        # Student's interval of the mean of 40 such scores, within a tenth.
+        student = 2.02 * overlaps.std(ddof=1) / np.sqrt(40)
+        assert (high[1] - low[1]) / 2 == pytest.approx(student, rel=0.1)
+
+    def test_questions_of_a_filing_that_agree_are_worth_one(self):
+        rng = np.random.default_rng(4)
+        filings = rng.random(30)
+        once = cluster_means(filings[:, None], list(range(30)), 0.95)
+        often = cluster_means(np.repeat(filings, 5)[:, None], np.repeat(np.arange(30), 5).tolist(), 0.95)
+        assert often[2] - often[1] == pytest.approx(once[2] - once[1], rel=0.1)
+
+    def test_no_failure_seen_is_no_certainty(self):
+        mean, low, high = cluster_means(np.ones((84, 1)), list(range(84)), 0.95)
+        assert mean[0] == high[0] == 1.0
+        assert 0.93 < low[0] < 0.97
+
+    def test_one_filing_has_no_interval_and_none_no_mean(self):
+        mean, low, high = cluster_means(np.array([[0.2], [0.4]]), ["a", "a"], 0.95)
+        assert mean[0] == pytest.approx(0.3)
+        assert np.isnan([low[0], high[0]]).all()
+        assert all(np.isnan(part).all() for part in cluster_means(np.empty((0, 2)), [], 0.95))
+        assert all(len(part) == 0 for part in cluster_means(np.empty((2, 0)), ["a", "b"], 0.95))
+
+    @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 5)), min_size=2, max_size=30))
+    def test_always_an_interval_around_the_mean(self, rows):
+        values, filings = np.array([row[0] for row in rows])[:, None], [row[1] for row in rows]
+        mean, low, high = (float(part[0]) for part in cluster_means(values, filings, 0.95))
+        assert mean == pytest.approx(values.mean())
+        assert len(set(filings)) == 1 or 0 <= low <= mean <= high <= 1
+
+    def test_rounding_is_forgiven_and_nothing_else(self):
+        assert cluster_means(np.array([[1 + 1e-12], [0.0]]), ["a", "b"], 0.95)[2][0] <= 1
+        for wrong in (1.1, -0.1, np.nan):
+            with pytest.raises(ValueError, match="between 0 and 1"):
+                cluster_means(np.array([[wrong], [0.0]]), ["a", "b"], 0.95)
+        with pytest.raises(ValueError, match="do not fit"):
+            cluster_means(np.ones((3, 1)), ["a", "b"], 0.95)

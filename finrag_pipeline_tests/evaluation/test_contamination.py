@@ -93,9 +93,10 @@ class TestRuns:
         table = contamination_scores(
             runs_table(run_rows("dense", "corpus", "q1", [("c1", "B_2020", 0)])), self.QUESTIONS, IDENTITIES
         )
-        means = summarise(table, self.QUESTIONS, {}, EvaluationSettings(), 17).to_pylist()
+        means = summarise(table, self.QUESTIONS, {}, EvaluationSettings()).to_pylist()
         (found,) = [row for row in means if row["slice"] == "all" and row["metric"] == "wrong_company"]
-        assert (found["mean"], found["low"], found["high"], found["n"]) == (0.5, 0.0, 1.0, 2)
+        assert (found["mean"], found["n"]) == (0.5, 2)
+        assert 0 < found["low"] < 0.05 and 0.95 < found["high"] < 1, "two filings show little"
 
 
 class TestIdentities:

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from finrag_pipeline.evaluation.interval_coverage import COVERAGE, STUDIES, Study, interval_coverage
+from finrag_pipeline.evaluation.interval_coverage import STUDIES, Study, interval_coverage
+from finrag_pipeline.schemas import INTERVAL_COVERAGE
 
 # 800 draws leave an error of about 0.008 (one standard deviation) on a coverage of 0.94.
 DRAWS = 800
@@ -11,8 +12,8 @@ SLACK = 0.018
 
 @pytest.fixture(scope="module")
 def coverage() -> dict[str, dict[str, float]]:
-    table = interval_coverage(STUDIES, draws=DRAWS)
-    assert table.schema == COVERAGE
+    table = interval_coverage(STUDIES, (), draws=DRAWS)
+    assert table.schema == INTERVAL_COVERAGE
     found: dict[str, dict[str, float]] = {}
     for row in table.to_pylist():
         found.setdefault(row["study"], {})[row["interval"]] = row["coverage"]
@@ -37,5 +38,5 @@ def test_wald_and_the_published_interval_do_not(coverage):
 
 def test_a_study_does_not_depend_on_the_others():
     one, other = Study("a", 30, 1, 10, 0.8), Study("b", 30, 2, 10, 0.8, 0.3)
-    both = interval_coverage([other, one], draws=20).to_pylist()
-    assert interval_coverage([one], draws=20).to_pylist() == [row for row in both if row["study"] == "a"]
+    both = interval_coverage([other, one], (), draws=20).to_pylist()
+    assert interval_coverage([one], (), draws=20).to_pylist() == [row for row in both if row["study"] == "a"]

@@ -7,11 +7,11 @@ import pytest
 
 from finrag_pipeline.errors import LakeError, UsageError
 from finrag_pipeline.evaluation.paired_tests import (
-    COMPARISONS,
     compare_systems,
     detectable_difference,
     holm,
 )
+from finrag_pipeline.schemas import SYSTEM_COMPARISONS
 from finrag_pipeline_tests.evaluation.builders import question_row, questions_table, scores_table
 
 
@@ -68,7 +68,7 @@ def test_a_clear_difference_and_none():
     base = rng.integers(0, 2, 60).astype(float)
     better = np.where(rng.random(60) < 0.7, 1.0, base)
     table = compare({"dense": base, "better": better, "same": base.copy()})
-    assert table.schema == COMPARISONS
+    assert table.schema == SYSTEM_COMPARISONS
     rows = {row["system"]: row for row in table.to_pylist()}
     assert list(rows) == ["better", "same"]
     better_row = rows["better"]

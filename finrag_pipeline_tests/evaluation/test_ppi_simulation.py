@@ -12,12 +12,13 @@ from finrag_pipeline.evaluation.effective_sample_size import (
     required_agreement,
 )
 from finrag_pipeline.evaluation.ppi import ppi_mean
-from finrag_pipeline.evaluation.ppi_simulation import SENSITIVITY, _binary_ppi, sensitivity_to_agreement
+from finrag_pipeline.evaluation.ppi_simulation import _binary_ppi, sensitivity_to_agreement
+from finrag_pipeline.schemas import JUDGE_SENSITIVITY
 
 
 def test_seven_percent_becomes_four_at_an_agreement_of_93_to_94_percent():
     table = sensitivity_to_agreement([0.68, 0.93, 0.94], draws=2000)
-    assert table.schema == SENSITIVITY
+    assert table.schema == JUDGE_SENSITIVITY
     width, size = table["half_width"].to_pylist(), table["effective_n"].to_pylist()
     assert round(width[0], 2) == 0.07
     assert width[1] > 0.04 > width[2], "the paper's 93 % is between the two"

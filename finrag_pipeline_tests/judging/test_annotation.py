@@ -11,13 +11,13 @@ from finrag_pipeline.errors import UsageError
 from finrag_pipeline.judging.annotation import (
     ANNOTATORS,
     COLUMNS,
-    HUMAN_LABELS,
     adjudicate,
     items_of,
     read_labels,
     write_csv,
     write_xlsx,
 )
+from finrag_pipeline.schemas import HUMAN_LABELS
 from finrag_pipeline_tests.judging.builders import SOURCES, answer
 
 ANSWER = answer("q1/0", ("Revenue was $1,577 million.", ("s1",)), ("=HYPERLINK(1) été", ("s2",)), theme="HR")
@@ -100,7 +100,7 @@ def test_a_sheet_that_was_spoilt(tmp_path):
     with pytest.raises(UsageError, match="the label '2'"):
         read_labels(filled(path, {IDS[0]: ("2",)}), IDS)
     write_csv(ITEMS, path)
-    with pytest.raises(UsageError, match="'q1/0#1' was not to be labelled"):
+    with pytest.raises(UsageError, match="'q1/0#1' is on no sheet"):
         read_labels(path, IDS[:1])
     write_csv([*ITEMS, ITEMS[0]], path)
     with pytest.raises(UsageError, match="is there twice"):

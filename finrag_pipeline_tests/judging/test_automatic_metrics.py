@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from finrag_pipeline.judging.automatic_metrics import AUTOMATIC_SCORES, RATES, automatic_scores, rates
+from finrag_pipeline.judging.automatic_metrics import automatic_scores, rates
 from finrag_pipeline.judging.items import Answer, plainly_abstains, read_marked, split_sources
 from finrag_pipeline.judging.languages import language_of
+from finrag_pipeline.schemas import ANSWER_RATES, AUTOMATIC_SCORES
 from finrag_pipeline_tests.judging.builders import answer
 from finrag_pipeline_tests.recorded_data import needs_data, read_lines
 
@@ -62,7 +63,7 @@ def test_rates_by_theme_and_difficulty():
         for k in range(3)
     ]
     table = rates(automatic_scores(answers))
-    assert table.schema == RATES
+    assert table.schema == ANSWER_RATES
     rows = {(r["metric"], r["theme"], r["difficulty"]): r for r in table.to_pylist()}
     assert rows["functional_citation", "all", "all"]["rate"] == pytest.approx(9 / 12)
     assert rows["functional_citation", "HR", "all"]["rate"] == pytest.approx(0.5)

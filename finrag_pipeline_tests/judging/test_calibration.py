@@ -8,7 +8,6 @@ import pytest
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.judging.baseline import BaselineJudge
 from finrag_pipeline.judging.calibration import (
-    CALIBRATION,
     HUMAN_LABELS,
     calibrate,
     published_rows,
@@ -16,6 +15,7 @@ from finrag_pipeline.judging.calibration import (
 )
 from finrag_pipeline.judging.judges import LanguageModelJudge
 from finrag_pipeline.judging.verdicts import Verdict
+from finrag_pipeline.schemas import JUDGE_CALIBRATION
 from finrag_pipeline_tests.judging.builders import answer, reply
 from finrag_pipeline_tests.language_models.server import ScriptedModel
 from finrag_pipeline_tests.recorded_data import DATA, needs_data, read_lines
@@ -40,7 +40,7 @@ def test_worked_by_hand():
         references=["x"] * 6,
         criteria=["correctness"],
     )
-    assert table.schema == CALIBRATION
+    assert table.schema == JUDGE_CALIBRATION
     three, two = table.to_pylist()
     assert (three["labels"], three["n"], three["missing"]) == ("three", 5, 1)
     # People 1 1 0 0 2, judge 1 0 0 0 2: 4 of 5 equal; chance (2·1 + 2·3 + 1·1) / 25.
@@ -77,6 +77,8 @@ def test_support_of_an_answer():
     assert supported(ANSWERS[0], [missing, none]).label == 0
     assert supported(ANSWERS[0], [one, missing]).label is None
     assert supported(answer("q/0", abstains=True), []).label == 0
+    assert supported(ANSWERS[0], [one, Verdict(None, failed=True)]).failed
+    assert not supported(ANSWERS[0], [one, missing]).failed
 
 
 def test_only_labelled_rows_are_published_labels():

@@ -8,12 +8,10 @@ import pytest
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.ppi import ppi_mean
-from finrag_pipeline.judging.annotation import HUMAN_LABELS, items_of, read_labels, write_csv
+from finrag_pipeline.judging.annotation import items_of, read_labels, write_csv
 from finrag_pipeline.judging.automatic_metrics import automatic_scores, rates
 from finrag_pipeline.judging.baseline import BaselineJudge
 from finrag_pipeline.judging.estimates import (
-    ESTIMATES,
-    JUDGE_AGREEMENT,
     METHODS,
     judge_agreement,
     judged_estimates,
@@ -21,7 +19,7 @@ from finrag_pipeline.judging.estimates import (
 )
 from finrag_pipeline.judging.judges import LanguageModelJudge, judge_answers
 from finrag_pipeline.judging.sampling import stratified_sample
-from finrag_pipeline.judging.verdicts import VERDICTS
+from finrag_pipeline.schemas import HUMAN_LABELS, JUDGE_AGREEMENT, JUDGED_ESTIMATES, VERDICTS
 from finrag_pipeline_tests.judging.builders import answer, reply
 from finrag_pipeline_tests.judging.test_annotation import filled
 from finrag_pipeline_tests.language_models.server import ScriptedModel
@@ -34,6 +32,9 @@ def verdict_rows(judge: str, labels: list[int | None], themes: str = "") -> list
             "criterion": "relevance",
             "language": "en",
             "answer_id": f"a{i}",
+            "system": "s",
+            "repeat": 0,
+            "space": "corpus",
             "question_id": f"q{i // 4}",
             "theme": (themes or "t" * len(labels))[i],
             "sentence": None,
@@ -41,13 +42,17 @@ def verdict_rows(judge: str, labels: list[int | None], themes: str = "") -> list
             "reasoning": None,
             "attempts": 1,
             "problem": None,
+            "failed": False,
         }
         for i, label in enumerate(labels)
     ]
 
 
 def labels_table(labels: dict[str, int | None]) -> pa.Table:
-    rows = [{"item_id": item, "label": label, "state": "agreed"} for item, label in labels.items()]
+    rows = [
+        {"item_id": item, "label": label, "state": "agreed", "sheet": "s.csv"}
+        for item, label in labels.items()
+    ]
     return pa.Table.from_pylist(rows, schema=HUMAN_LABELS)
 
 
@@ -61,7 +66,7 @@ def test_the_methods_side_by_side():
     )
     labels = labels_table({f"a{i}": int(truth[i]) for i in range(0, 200, 3)})
     table = judged_estimates(verdicts, labels)
-    assert table.schema == ESTIMATES
+    assert table.schema == JUDGED_ESTIMATES
     rows = {(r["judge"], r["theme"], r["method"]): r for r in table.to_pylist()}
     assert {method for *_, method in rows} == set(METHODS)
     normal = rows["good", "all", "ppi_normal"]
@@ -89,16 +94,63 @@ def test_missing_verdicts_are_no_scores():
 
 def test_weights_and_themes():
     verdicts = pa.Table.from_pylist(verdict_rows("j", [1, 1, 1, 1, 0, 0], "xxxxyy"), schema=VERDICTS)
-    sample = pa.table({"item_id": ["a0", "a4"], "weight": [4.0, 2.0]})
+    sample = pa.table(
+        {
+            "item_id": [f"a{i}" for i in range(6)],
+            "stratum": [*("x/0",) * 4, *("y/0",) * 2],
+            "criterion": ["relevance"] * 6,
+        }
+    )
     table = judged_estimates(verdicts, labels_table({"a0": 1, "a4": 0}), sample)
     rows = {(r["theme"], r["method"]): r for r in table.to_pylist()}
     assert rows["all", "human"]["estimate"] == pytest.approx(4 / 6)
     assert rows["all", "human_wald"]["estimate"] == pytest.approx(1 / 2)
     assert rows["x", "human"]["estimate"] == 1
     with pytest.raises(LakeError, match="was not sampled"):
-        judged_estimates(verdicts, labels_table({"a1": 1}), sample)
+        judged_estimates(verdicts, labels_table({"zz": 1}), sample)
     with pytest.raises(LakeError, match="No label"):
         judged_estimates(verdicts, labels_table({"zz": 1}))
+
+
+def test_an_unfinished_sheet_is_weighted_by_the_labels_that_there_are():
+    verdicts = pa.Table.from_pylist(verdict_rows("j", [1, 1, 1, 1, 0, 0]), schema=VERDICTS)
+    strata = ["x", "x", "x", "x", "y", "y"]
+    sample = pa.table(
+        {"item_id": [f"a{i}" for i in range(6)], "stratum": strata, "criterion": ["relevance"] * 6}
+    )
+    labels = labels_table({"a0": 1, "a1": 0, "a2": None, "a4": 1})
+    (human,) = [
+        row
+        for row in judged_estimates(verdicts, labels, sample).to_pylist()
+        if (row["theme"], row["method"]) == ("all", "human")
+    ]
+    # Two labels stand for two items of x each, one for both of y.
+    assert human["estimate"] == pytest.approx((2 + 2) / 6)
+
+
+def test_labels_count_for_their_criterion_alone():
+    rows = [
+        row | {"criterion": criterion, "label": label}
+        for criterion, label in (("relevance", 1), ("correctness", 0))
+        for row in verdict_rows("j", [1, 1, 1])
+    ]
+    verdicts = pa.Table.from_pylist(rows, schema=VERDICTS)
+    sample = pa.table({"item_id": ["a0", "a1"], "stratum": ["x", "x"], "criterion": ["relevance"] * 2})
+    table = judged_estimates(verdicts, labels_table({"a0": 1, "a1": 1}), sample)
+    methods = {(row["criterion"], row["method"]) for row in table.to_pylist()}
+    assert ("relevance", "ppi") in methods
+    assert {method for criterion, method in methods if criterion == "correctness"} == {"judge"}
+    agreed = judge_agreement(verdicts, labels_table({"a0": 1}), sample).to_pylist()
+    assert {row["criterion"] for row in agreed} == {"relevance"}
+
+
+def test_without_labels_the_judge_stands_alone_for_each_system():
+    rows = verdict_rows("j", [1, 0, 1, 1])
+    rows = [row | {"system": "ab"[place % 2]} for place, row in enumerate(rows)]
+    table = judged_estimates(pa.Table.from_pylist(rows, schema=VERDICTS), labels_table({}))
+    found = {(row["system"], row["theme"]): row["estimate"] for row in table.to_pylist()}
+    assert found["a", "all"] == 1 and found["b", "all"] == pytest.approx(0.5)
+    assert {row["method"] for row in table.to_pylist()} == {"judge"}
 
 
 def test_the_protocol_from_answers_to_intervals(tmp_path):
@@ -145,6 +197,7 @@ def test_the_protocol_from_answers_to_intervals(tmp_path):
     people = {item.item_id: ("0", "0") if "$9 million" in item.sentence else ("1", "1") for item in chosen}
     labels = read_labels(filled(path, people), drawn)
     veracity = verdicts.filter(pa.compute.equal(verdicts["criterion"], "veracity"))
+    sample = sample.append_column("criterion", pa.array(["veracity"] * sample.num_rows))
     table = judged_estimates(veracity, labels, sample)
     rows = {(r["judge"], r["method"]): r for r in table.to_pylist() if r["theme"] == "all"}
     truth = np.mean(["$9 million" not in item.sentence for item in items])

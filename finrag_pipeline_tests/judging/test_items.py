@@ -6,7 +6,6 @@ import pytest
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.judging.items import (
-    ANSWER_SENTENCES,
     abstains,
     answer_from_row,
     plainly_abstains,
@@ -15,6 +14,7 @@ from finrag_pipeline.judging.items import (
     split_sources,
     unique_answers,
 )
+from finrag_pipeline.schemas import ANSWER_SENTENCES
 from finrag_pipeline_tests.judging.builders import SOURCES, answer
 
 
@@ -73,7 +73,11 @@ def row(**changes):
 
 def test_a_row_of_the_lake():
     found = answer_from_row(row(), {"c1": "text one"}, theme="metrics")
-    assert found.answer_id == "q1/grounded/dense/corpus/3"
+    assert found.answer_id.startswith("q1/grounded/dense/corpus/3/")
+    assert (found.system, found.space, found.repeat) == ("grounded on dense", "corpus", 3)
+    assert answer_from_row(row(), {}).answer_id == found.answer_id
+    other = answer_from_row(row(answer="It was 6."), {})
+    assert other.answer_id != found.answer_id, "a verdict of the old answer must not count for the new one"
     assert [one.cited for one in found.sentences] == [("c1", "9"), ()]
     assert (dict(found.sources), found.theme) == ({"c1": "text one"}, "metrics")
     plain = answer_from_row(row(citations=None, retrieved=None), {})

@@ -7,9 +7,9 @@ import pytest
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.judging.judges import ATTEMPTS, LanguageModelJudge, judge_answers
-from finrag_pipeline.judging.verdicts import VERDICTS
 from finrag_pipeline.language_models.cache import CachedLanguageModel
 from finrag_pipeline.language_models.load import load_language_model
+from finrag_pipeline.schemas import VERDICTS
 from finrag_pipeline.settings import LanguageModelSettings
 from finrag_pipeline_tests.judging.builders import answer, reply
 from finrag_pipeline_tests.language_models.server import ScriptedModel, endpoint, said

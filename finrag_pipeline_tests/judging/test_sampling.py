@@ -5,7 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from finrag_pipeline.judging.sampling import SAMPLE, stratified_sample
+from finrag_pipeline.judging.sampling import stratified_sample
+from finrag_pipeline.schemas.judging import SAMPLE
 
 
 def population(counts=(60, 30, 10)):

@@ -50,7 +50,7 @@ class Endpoint:
     """Where it is, and what it was asked."""
 
     base_url: str
-    replies: list[Reply]
+    replies: list[Reply | Callable[[dict[str, Any]], Reply]]
     requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
@@ -58,8 +58,11 @@ class Endpoint:
 
 
 @contextmanager
-def endpoint(*replies: Reply) -> Iterator[Endpoint]:
-    """An endpoint that gives ``replies`` one after the other, and the last one from then on."""
+def endpoint(*replies: Reply | Callable[[dict[str, Any]], Reply]) -> Iterator[Endpoint]:
+    """An endpoint that gives ``replies`` one after the other, and the last one from then on.
+
+    A reply may be a function of the request.
+    """
     closing, lock = threading.Event(), threading.Lock()
     running = 0
 
@@ -70,8 +73,9 @@ def endpoint(*replies: Reply) -> Iterator[Endpoint]:
             with lock:
                 running += 1
                 served.most_at_once = max(served.most_at_once, running)
-                reply = served.replies[min(len(served.requests), len(served.replies) - 1)]
+                chosen = served.replies[min(len(served.requests), len(served.replies) - 1)]
                 served.requests.append(json.loads(body))
+                reply = chosen if isinstance(chosen, Reply) else chosen(served.requests[-1])
                 served.headers.append({name.lower(): value for name, value in self.headers.items()})
                 served.paths.append(self.path)
             try:

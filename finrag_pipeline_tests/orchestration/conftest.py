@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import pyarrow as pa
 import pytest
 
 from finrag_pipeline.commands.instance import dagster_home
+from finrag_pipeline.evaluation.benchmark_registry import register_benchmark
 from finrag_pipeline.filings.intake import accept
 from finrag_pipeline.orchestration.build import build_definitions
 from finrag_pipeline.orchestration.jobs import PER_FILING
-from finrag_pipeline.orchestration.partitions import filings_partitions
+from finrag_pipeline.orchestration.partitions import FOLD_COUNT, filings_partitions
+from finrag_pipeline.orchestration.resources.settings import get_corpus
+from finrag_pipeline.retrieval.systems import get_system
+from finrag_pipeline.schemas import TABLES
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline_tests.indexed_lake import IndexedLake
 from finrag_pipeline_tests.shared_run import new_lake
 
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -92,6 +99,16 @@ def failure_text(result: dg.ExecuteInProcessResult) -> str:
     return description or data.error.to_string()
 
 
+EMPTY = {"string": "", "int32": 0, "int64": 0, "double": 0.0, "float": 0.0, "bool": False}
+
+
+def rows(table: str, *values: dict) -> pa.Table:
+    """Rows of a table, with a value of the right type where one must be."""
+    schema = TABLES[table]
+    blank = {field.name: None if field.nullable else EMPTY.get(str(field.type), []) for field in schema}
+    return pa.Table.from_pylist([blank | one for one in values], schema)
+
+
 @pytest.fixture
 def pipeline(
     tmp_path: Path, pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
@@ -110,3 +127,53 @@ def inbox(pipeline: Pipeline) -> Path:
     folder = pipeline.lake.local_path("inbox")
     folder.mkdir(exist_ok=True)
     return folder
+
+
+@pytest.fixture
+def answering(indexed: IndexedLake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pipeline]:
+    """A lake with a benchmark whose rankings of `finrag` are made up: every question, the first chunks there are."""
+    root = tmp_path / "lake"
+    shutil.copytree(indexed.lake.root, root)
+    settings = indexed.settings.model_copy(update={"lake": str(root)})
+    lake, names = Lake(settings.lake), indexed.filings
+    for name in names:
+        keys = {"filing": name}
+        lake.write(
+            "filings",
+            rows("filings", {"filing": name, "status": "ok", "company": name.split("_")[0]}),
+            "x",
+            keys,
+        )
+        lake.write("statement_facts", rows("statement_facts"), "x", keys)
+    (tmp_path / "questions.jsonl").write_text("{}")
+    register_benchmark(lake, "small", names, tmp_path / "questions.jsonl", None)
+    asked = [
+        {**question, "answer": "5", "question_type": "t", "company": "Alder", "status": "measured"}
+        for question in indexed.questions
+    ]
+    lake.write("benchmark_questions", rows("benchmark_questions", *asked), "q")
+    folds = [{**question, "fold": n % FOLD_COUNT} for n, question in enumerate(asked)]
+    lake.write(
+        "folds", rows("folds", *({k: f[k] for k in ("question_id", "filing", "fold")} for f in folds)), "f"
+    )
+    chunks = (
+        get_corpus(settings, lake, tuple(sorted(names)), get_system("finrag")).chunks.slice(0, 4).to_pylist()
+    )
+    for fold in range(FOLD_COUNT):
+        ranked = [
+            {"system": "finrag", "space": space, "question_id": question["question_id"], "rank": rank,
+             **{k: chunk[k] for k in ("chunk_id", "filing", "page")}}
+            for space in ("corpus", "filing", "pages")
+            for question in folds if question["fold"] == fold
+            for rank, chunk in enumerate(chunks, start=1)
+        ]  # fmt: skip
+        lake.write(
+            "retrieval_runs",
+            rows("retrieval_runs", *ranked),
+            "r",
+            {"system": "finrag", "fold": f"fold_{fold}"},
+        )
+    monkeypatch.setenv("FINRAG_LAKE", str(root))
+    monkeypatch.setenv("DAGSTER_HOME", str(root / "dagster_home"))
+    with dg.DagsterInstance.from_config(str(dagster_home(settings))) as instance:
+        yield Pipeline(settings, instance)

@@ -10,7 +10,7 @@ from finrag_pipeline.answering.systems import RUNS_VERSION, get_answer_system
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.answer_metrics import ANSWER_METRICS_VERSION, as_series, score_answers
 from finrag_pipeline.evaluation.recorded_answers import load_recorded_answers, recorded_fingerprint
-from finrag_pipeline.evaluation.summary import summarise
+from finrag_pipeline.evaluation.summary import SUMMARY_VERSION, summarise
 from finrag_pipeline.orchestration.answer_sweep import AnswerSweep
 from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions, folds
 from finrag_pipeline.orchestration.assets.retrieval import ONE_SYSTEM_PER_RUN, retrieval_runs, split_key
@@ -180,7 +180,7 @@ def answer_metrics(
     infos = [store.info("answer_scores", keys) for keys in store.partitions("answer_scores")]
     wanted = fingerprint(
         "answer_metrics",
-        ANSWER_METRICS_VERSION,
+        (ANSWER_METRICS_VERSION, SUMMARY_VERSION),
         [info.fingerprint for info in infos if info],
         [questions[name].to_pylist() for name in ("question_id", "question_type", "doc_type", "company")],
         sources,
@@ -190,7 +190,7 @@ def answer_metrics(
 
     def make() -> pa.Table:
         series = as_series(store.read_all("answer_scores"))
-        return summarise(series, questions, sources, values.evaluation, values.seed)
+        return summarise(series, questions, sources, values.evaluation)
 
     step = part_step(store, "answer_metrics", "", None, wanted, make, context.run.run_id)
     return result([step])

@@ -1,7 +1,8 @@
 """Reporting: metrics with intervals, corpus statistics, the warehouse and the report."""
 
 import sys
-from importlib.metadata import version
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import dagster as dg
@@ -10,23 +11,45 @@ import pyarrow as pa
 from finrag_pipeline.evaluation.benchmark_registry import get_benchmark
 from finrag_pipeline.evaluation.corpus_statistics import corpus_statistics as describe_corpus
 from finrag_pipeline.evaluation.summary import SUMMARY_VERSION, summarise
+from finrag_pipeline.orchestration.assets.answering import answer_metrics
 from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions
 from finrag_pipeline.orchestration.assets.chunking import contextual_chunks, filing_chunks
 from finrag_pipeline.orchestration.assets.ingestion import filings
 from finrag_pipeline.orchestration.assets.retrieval import retrieval_scores
 from finrag_pipeline.orchestration.assets.tables import statement_facts
+from finrag_pipeline.orchestration.assets.tuning import hybrid_alpha_sweep
 from finrag_pipeline.orchestration.automation import on_corpus_change
 from finrag_pipeline.orchestration.corpora import benchmark_filings, drop_stale_results
 from finrag_pipeline.orchestration.metadata import picture
 from finrag_pipeline.orchestration.pools import WAREHOUSE
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
 from finrag_pipeline.orchestration.steps import Step, column_schema, fresh_or_made, part_step, result
+from finrag_pipeline.reporting.explorer import EXPLORER_VERSION
+from finrag_pipeline.reporting.explorer_data import EXPLORER_TABLES, collect_explorer
+from finrag_pipeline.reporting.hardware import describe_hardware
+from finrag_pipeline.reporting.lake_tables import lake_fingerprints, lake_tables
+from finrag_pipeline.reporting.models_used import models_used
+from finrag_pipeline.reporting.page_images import PICTURES_VERSION, PageImages
 from finrag_pipeline.reporting.plots import gap_plot, recall_curve
 from finrag_pipeline.reporting.report import REPORT_VERSION, ReportData, write_report
 from finrag_pipeline.reporting.tables import metrics_markdown, statistics_markdown
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.warehouse import build_warehouse
+
+GAP_COUNTS = dg.AssetKey("gap_counts")  # by name: its module needs the metrics of this one
+JUDGED = tuple(
+    dg.AssetKey(name)
+    for name in (
+        "answer_rates",
+        "judge_calibration",
+        "judged_estimates",
+        "system_comparisons",
+        "judge_sensitivity",
+        "interval_coverage",
+    )
+)
+"""What is said of judged answers and of differences, which other modules make."""
 
 
 def _fingerprints(store: Lake, asset: str) -> list[str]:
@@ -65,9 +88,7 @@ def system_metrics(
     )
 
     def make() -> pa.Table:
-        return summarise(
-            store.read_all("retrieval_scores"), questions, sources, values.evaluation, values.seed
-        )
+        return summarise(store.read_all("retrieval_scores"), questions, sources, values.evaluation)
 
     step = part_step(store, "system_metrics", "", None, wanted, make, context.run.run_id)
     metrics = store.read("system_metrics")
@@ -133,6 +154,7 @@ def corpus_statistics(
         dg.AssetDep(statement_facts, partition_mapping=dg.AllPartitionMapping()),
         system_metrics,
         corpus_statistics,
+        GAP_COUNTS,
     ],
     automation_condition=on_corpus_change(),
     group_name="reporting",
@@ -154,6 +176,8 @@ def warehouse(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.Mater
         "contextual_chunks",
         "retrieval_scores",
         "system_metrics",
+        "retrieval_gap",
+        "gap_counts",
         "corpus_statistics",
     )
     wanted = fingerprint("warehouse", [_fingerprints(store, asset) for asset in assets])
@@ -168,7 +192,14 @@ def warehouse(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.Mater
 
 
 @dg.asset(
-    deps=[system_metrics, corpus_statistics],
+    deps=[
+        system_metrics,
+        corpus_statistics,
+        GAP_COUNTS,
+        answer_metrics,
+        hybrid_alpha_sweep,
+        *JUDGED,
+    ],
     automation_condition=on_corpus_change(),
     group_name="reporting",
     kinds={"python", "html"},
@@ -178,25 +209,23 @@ def warehouse(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.Mater
 def report(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> dg.MaterializeResult:
-    """The static report: metrics with intervals, the gap between levels, slices, filings, failures."""
+    """The static report: results with intervals, tests, answers, the gap, every filing, and the method."""
     store, values = lake.open(), settings.get()
     benchmark = get_benchmark(store)
     folder = store.local_path("report")
     index = folder / "index.html"
-    data = ReportData(
-        benchmark=benchmark.name,
-        metrics=store.read_all("system_metrics"),
-        statistics=store.read_all("corpus_statistics"),
-        filings=store.read_all("filings", only={"filing": benchmark.filings}),
-        questions=store.read("benchmark_questions"),
-        ledger=store.ledger(),
-        settings=values.model_dump(mode="json", exclude={"lake"}),
-        versions=_versions(),
-        command="finrag run",
-    )
+    metrics = store.read_all("system_metrics")
+    shown = values.model_dump(mode="json", exclude={"lake"})
     inputs = ("filings", "benchmark_questions", "system_metrics", "corpus_statistics")
     wanted = fingerprint(
-        "report", REPORT_VERSION, [_fingerprints(store, asset) for asset in inputs], data.settings
+        "report",
+        REPORT_VERSION,
+        [_fingerprints(store, asset) for asset in inputs],
+        lake_fingerprints(store, benchmark.filings),
+        EXPLORER_VERSION,
+        PICTURES_VERSION,
+        [_fingerprints(store, asset) for asset in EXPLORER_TABLES],
+        shown,
     )
 
     def find() -> int | None:
@@ -204,6 +233,22 @@ def report(
         return 1 if entry and entry["fingerprint"] == wanted and index.is_file() else None
 
     def make() -> int:
+        data = ReportData(
+            benchmark=benchmark.name,
+            metrics=metrics,
+            statistics=store.read_all("corpus_statistics"),
+            filings=store.read_all("filings", only={"filing": benchmark.filings}),
+            questions=store.read("benchmark_questions"),
+            ledger=store.ledger(),
+            settings=shown,
+            versions=_versions(),
+            command="finrag run",
+            tables=lake_tables(store, benchmark.filings),
+            models=models_used(store, values),
+            hardware=describe_hardware(),
+            explorer=collect_explorer(store, values, benchmark.filings),
+            images=PageImages(store),
+        )
         write_report(data, folder)
         return 1
 
@@ -212,8 +257,8 @@ def report(
         [step],
         path=dg.MetadataValue.path(str(index)),
         open=dg.MetadataValue.url(Path(index).resolve().as_uri()),
-        table=dg.MetadataValue.md(metrics_markdown(data.metrics)),
-        gap=picture(gap_plot(data.metrics, "png"), "Where the evidence is lost: document, page, chunk"),
+        table=dg.MetadataValue.md(metrics_markdown(metrics)),
+        gap=picture(gap_plot(metrics, "png"), "Where the evidence is lost: document, page, chunk"),
     )
 
 
@@ -222,10 +267,22 @@ def _versions() -> dict[str, str]:
         "finrag_pipeline",
         "dagster",
         "duckdb",
+        "jinja2",
         "lancedb",
+        "lightgbm",
+        "matplotlib",
+        "numpy",
+        "pyarrow",
         "pymupdf",
-        "sentence-transformers",
-        "sacrebleu",
         "rouge-score",
+        "sacrebleu",
+        "scikit-learn",
+        "sentence-transformers",
+        "torch",
+        "transformers",
     )
-    return {"python": sys.version.split()[0], **{name: version(name) for name in names}}
+    found = {"python": sys.version.split()[0]}
+    for name in names:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found

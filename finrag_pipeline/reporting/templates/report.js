@@ -46,13 +46,15 @@ function makeFilterable(form) {
   const section = document.getElementById(form.dataset.filters);
   const rows = [...section.querySelectorAll("table[data-filterable] tbody tr")];
   if (rows.length === 0) return;
+  // A select is named after the data attribute that it looks at.
+  const selects = [...form.querySelectorAll("select")];
   const apply = () => {
     const text = form.elements.text.value.trim().toLowerCase();
-    const system = form.elements.system?.value ?? "";
+    const chosen = selects.filter((select) => select.value !== "");
     let shown = 0;
     for (const row of rows) {
       row.hidden =
-        (system !== "" && row.dataset.system !== system) ||
+        chosen.some((select) => row.dataset[select.name] !== select.value) ||
         (text !== "" && !row.textContent.toLowerCase().includes(text));
       if (!row.hidden) shown += 1;
     }

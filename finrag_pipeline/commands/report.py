@@ -1,0 +1,39 @@
+"""``finrag report``: write the report from what the lake holds."""
+
+from __future__ import annotations
+
+from finrag_pipeline.commands.console import Json, current_settings, out, print_json
+from finrag_pipeline.commands.run import run_or_raise
+from finrag_pipeline.errors import LakeError
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.lake import Lake
+
+
+def rewrite_report(settings: Settings) -> str:
+    """Write the report of the active benchmark; nothing else is run, and a fresh report stays as it is.
+
+    Returns:
+        Path of its first page.
+
+    Raises:
+        LakeError: the lake holds no benchmark, or is not local.
+        FinragError: the run failed.
+    """
+    from finrag_pipeline.commands.instance import open_materialiser
+
+    lake = Lake(settings.lake)
+    path = str(lake.local_path("report", "index.html"))
+    if lake.info("benchmark_questions") is None:
+        raise LakeError("The lake holds no benchmark to report on.", "Run 'finrag run' first.")
+    with open_materialiser(settings) as materialiser:
+        run_or_raise(materialiser, "publish", None, "report", assets=["report"])
+    return path
+
+
+def report(as_json: Json = False) -> None:
+    """Write the report from what the lake holds, run nothing else, and print its path."""
+    path = rewrite_report(current_settings())
+    if as_json:
+        print_json({"report": path})
+    else:
+        out.print(path, markup=False, soft_wrap=True)

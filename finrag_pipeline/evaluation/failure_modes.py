@@ -1,0 +1,211 @@
+"""Failure modes that the papers name, each as a rule over what is in the lake.
+
+They are measurements and read the gold labels. A question can have several; none of them says that the mode
+is the only cause. "Passages" are the first k chunks of a ranking, or what an answering system was given.
+
+Where the filing or a gold page is missing from the passages:
+
+* ``wrong_company``: before the first passage of the gold filing (anywhere, if there is none) stands one of
+  another company.
+* ``wrong_year``: there stands one of a filing of the right company for another fiscal year. Filings without
+  a known fiscal year are not called wrong.
+* ``lexical_gap``: every missing gold page has at most half of the question's content words, and at most three
+  quarters of what the pages of the passages have of them on average. Content words are stemmed, without stop
+  words, words with digits and the name of the company, which all pages of a company share alike.
+* ``unannotated_page``: a passage stands on another page of the gold filing that says what a missing one does:
+  it prints all the numbers that carry the answer, in the same scale; or, where there are none, it repeats
+  0.8 of the evidence's words, of its numbers, and of its wording
+  (:mod:`finrag_pipeline.evaluation.evidence`).
+* ``multi_statement_gap``: of several gold pages some are among the passages, and some are not.
+
+Where an answer was given and is wrong:
+
+* ``scale_error``: the gold answer is a number, and the answered one is it times or over 100, 10³, 10⁶ or 10⁹,
+  up to rounding, at most 3 %; signs are not looked at, nor are numbers of one digit.
+* ``invented_number``: the answer's number stands in no passage, nor in the question, nor among the inputs,
+  steps and result of a recorded calculation (:mod:`finrag_pipeline.answering.support`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from finrag_pipeline.answering.final_answer import final_answer
+from finrag_pipeline.answering.passages import Passage
+from finrag_pipeline.answering.quantities import Quantity
+from finrag_pipeline.answering.support import Sources
+from finrag_pipeline.evaluation.contamination import FilingIdentity
+from finrag_pipeline.evaluation.evidence import GoldPage, page_words, significant_digits
+from finrag_pipeline.evaluation.numeric_match import STRICT_RELATIVE, TOLERANCE, gold_number
+from finrag_pipeline.page_ranker.terms import terms
+
+RETRIEVAL_LABELS = ("wrong_company", "wrong_year", "lexical_gap", "unannotated_page", "multi_statement_gap")
+ANSWER_LABELS = ("scale_error", "invented_number")
+LABELS = (*RETRIEVAL_LABELS, *ANSWER_LABELS)
+"""Every failure mode, in the order in which they are told."""
+
+SCALES = (1e2, 1e3, 1e6, 1e9)
+"""Factors between a number and the same number in another unit: per cent, thousands, millions, billions."""
+
+FEW_WORDS = 0.5
+"""Share of the question's content words up to which a page has few of them."""
+
+FEWER = 0.75
+"""Share of what the pages found have of them up to which it has clearly fewer."""
+
+
+class Finding(NamedTuple):
+    """A failure mode: its label, why, and the page that shows it."""
+
+    label: str
+    why: str
+    filing: str | None = None
+    page: int | None = None
+
+
+def retrieval_failures(
+    question: Mapping[str, Any],
+    passages: Sequence[Passage],
+    gold: Sequence[GoldPage],
+    identities: Mapping[str, FilingIdentity],
+    page_texts: Mapping[tuple[str, int], str],
+) -> list[Finding]:
+    """Failure modes of a retrieval that lacks the gold filing or one of its gold pages; else none.
+
+    Args:
+        question: row of ``benchmark_questions``.
+        passages: best first.
+        gold: all gold pages of the question.
+        identities: company and fiscal year of every filing of the passages.
+        page_texts: text by filing and zero-based page.
+    """
+    seen = {(one.filing, one.page) for one in passages}
+    missing = [one for one in gold if (one.filing, one.page) not in seen]
+    if not missing:
+        return []
+    found = [
+        *_outranked(question["filing"], passages, identities),
+        *_lexical_gap(question, passages, missing, page_texts),
+        *_unannotated(passages, gold, missing, page_texts),
+    ]
+    if len(missing) < len(gold):
+        pages = ", ".join(str(one.page + 1) for one in missing)
+        place = missing[0].filing, missing[0].page
+        why = f"of {len(gold)} gold pages {len(gold) - len(missing)} found, without page {pages}"
+        found.append(Finding("multi_statement_gap", why, *place))
+    return found
+
+
+def _outranked(
+    gold: str, passages: Sequence[Passage], identities: Mapping[str, FilingIdentity]
+) -> list[Finding]:
+    """Passages of another company or year in front of the first one of the gold filing."""
+    right = identities[gold]
+    found: dict[str, Finding] = {}
+    for one in passages:
+        if one.filing == gold:
+            break
+        other = identities[one.filing]
+        if other.company != right.company:
+            why = f"{one.place}, is another company's"
+            found.setdefault("wrong_company", Finding("wrong_company", why, one.filing, one.page))
+        elif None not in (other.fiscal_year, right.fiscal_year) and other.fiscal_year != right.fiscal_year:
+            why = f"{one.place}, is of fiscal year {other.fiscal_year}, not {right.fiscal_year}"
+            found.setdefault("wrong_year", Finding("wrong_year", why, one.filing, one.page))
+    return [found[label] for label in RETRIEVAL_LABELS if label in found]
+
+
+def content_words(question: Mapping[str, Any]) -> frozenset[str]:
+    """Content words of a question: stemmed, without stop words, words with digits, and the company's name."""
+    name = set(terms(question["company"]))
+    words = (word for word in terms(question["question"]) if word.isalpha())
+    return frozenset(word for word in words if word not in name)
+
+
+def _lexical_gap(
+    question: Mapping[str, Any],
+    passages: Sequence[Passage],
+    missing: Sequence[GoldPage],
+    page_texts: Mapping[tuple[str, int], str],
+) -> list[Finding]:
+    words = content_words(question)
+    pages = dict.fromkeys((one.filing, one.page) for one in passages)
+    if not words or not pages:
+        return []
+
+    def share(text: str) -> float:
+        return len(words & page_words(text).keys()) / len(words)
+
+    best = max(missing, key=lambda one: share(one.text))
+    highest, usual = share(best.text), fmean(share(page_texts.get(place, "")) for place in pages)
+    if highest > FEW_WORDS or highest > FEWER * usual or not usual:
+        return []
+    why = f"gold page {best.page + 1} has {highest:.0%} of the question's words, those found {usual:.0%}"
+    return [Finding("lexical_gap", why, best.filing, best.page)]
+
+
+def _unannotated(
+    passages: Sequence[Passage],
+    gold: Sequence[GoldPage],
+    missing: Sequence[GoldPage],
+    page_texts: Mapping[tuple[str, int], str],
+) -> list[Finding]:
+    annotated = {(one.filing, one.page) for one in gold}
+    for one in passages:
+        place = one.filing, one.page
+        if place in annotated or one.filing != missing[0].filing:
+            continue
+        for lost in missing:
+            if lost.repeated_by(page_texts.get(place, "")):
+                why = f"{one.place}, also holds what gold page {lost.page + 1} says"
+                return [Finding("unannotated_page", why, *place)]
+    return []
+
+
+def answer_failures(
+    question: Mapping[str, Any], answer: Mapping[str, Any], passages: Iterable[Passage]
+) -> list[Finding]:
+    """Failure modes of a wrong answer.
+
+    Args:
+        question: row of ``benchmark_questions``.
+        answer: row of ``answers``; neither right nor an abstention.
+        passages: what it was given.
+    """
+    quantity = final_answer(answer["final_answer"] or answer["answer"]).quantity
+    if quantity is None:
+        return []
+    found = []
+    if off := _scale_error(quantity, question):
+        found.append(off)
+    derivation = json.loads(answer["derivation"]) if answer["derivation"] else {}
+    inputs = derivation.get("inputs") or []
+    amounts = [one["value"] for one in inputs if one.get("value") is not None]
+    told = [str(derivation.get("answer") or ""), *map(str, derivation.get("steps") or ())]
+    shown = [f"{one.place} {one.text}" for one in passages]
+    if Sources(question["question"], shown, amounts, told).unsupported(quantity.text):
+        found.append(Finding("invented_number", f"'{quantity.text}' stands in nothing it was given"))
+    return found
+
+
+def _scale_error(quantity: Quantity, question: Mapping[str, Any]) -> Finding | None:
+    wanted = gold_number(question["answer"], question["question"])
+    if wanted is None or not wanted.value or quantity.year:
+        return None
+    if significant_digits(quantity.printed) < 2 or {wanted.unit, quantity.unit} == {"currency", "percent"}:
+        return None  # one digit is right by chance, and no unit turns money into per cent
+    # A bare amount of money is in the unit that the question asks for.
+    bare = wanted.unit == "currency" and quantity.scale is None
+    times = abs((quantity.printed * wanted.scale if bare else quantity.value) / wanted.value)
+    rounding = max(wanted.half_unit / abs(wanted.value), quantity.half_unit / abs(quantity.value))
+    near = min(max(STRICT_RELATIVE, rounding), TOLERANCE)
+    for scale in SCALES[:1] if wanted.unit == "percent" else SCALES:  # per cent have no thousands
+        for factor in (scale, 1 / scale):
+            if abs(times / factor - 1) <= near:
+                size = f"{scale:,.0f} times" if factor > 1 else f"1/{scale:,.0f} of"
+                why = f"'{quantity.text}' is {size} the gold answer '{question['answer']}'"
+                return Finding("scale_error", why)
+    return None

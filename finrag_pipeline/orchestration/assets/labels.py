@@ -1,0 +1,242 @@
+"""Labels of people: what they label, the sheets out and in, and what they and the judges say together."""
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finrag_pipeline.answering.systems import ANSWER_SYSTEMS, get_answer_system
+from finrag_pipeline.judging.estimates import ESTIMATES_VERSION
+from finrag_pipeline.judging.estimates import judge_agreement as measure_agreement
+from finrag_pipeline.judging.estimates import judged_estimates as estimate
+from finrag_pipeline.judging.items import ITEMS_VERSION, Answer
+from finrag_pipeline.judging.label_sheets import (
+    CRITERIA,
+    FILLED,
+    FOLDER,
+    SHEETS_VERSION,
+    draw_sample,
+    filled_fingerprint,
+    filled_sheets,
+    read_sheets,
+    sampled_items,
+    write_sheets,
+)
+from finrag_pipeline.judging.lake_answers import read_answers
+from finrag_pipeline.orchestration.assets.answering import answers
+from finrag_pipeline.orchestration.assets.benchmark import OWNERS
+from finrag_pipeline.orchestration.assets.judging import recorded_verdicts, verdicts
+from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
+from finrag_pipeline.orchestration.steps import check, column_schema, part_step, result
+from finrag_pipeline.reporting.judging_tables import estimates_markdown
+from finrag_pipeline.retrieval.spaces import Space
+from finrag_pipeline.schemas import LABEL_SAMPLE
+from finrag_pipeline.settings import JudgeSettings
+from finrag_pipeline.storage.fingerprints import fingerprint
+from finrag_pipeline.storage.lake import Lake
+
+PROBLEMS = (FOLDER, "problems.json")
+"""What is wrong with filled sheets, by name of the sheet."""
+
+
+def _sampled_parts(store: Lake, settings: JudgeSettings) -> list[dict[str, str]]:
+    """Parts of ``answers`` whose systems people label."""
+    names = {get_answer_system(name).name for name in settings.sampled} or set(ANSWER_SYSTEMS)
+    return [keys for keys in store.partitions("answers") if keys["system"] in names]
+
+
+def _sampled_answers(store: Lake, parts: list[dict[str, str]]) -> dict[str, list[Answer]]:
+    """Answers over the whole corpus by system; those that were never written are left out."""
+    found: dict[str, list[Answer]] = {}
+    questions = store.read("benchmark_questions")
+    for keys in parts:
+        rows = store.read("answers", keys)
+        rows = rows.filter(pc.equal(rows["space"], Space.CORPUS.value))
+        for one in read_answers(store, rows, questions):
+            if one.text.strip():
+                found.setdefault(one.system, []).append(one)
+    return found
+
+
+@dg.asset(
+    deps=[dg.AssetDep(answers, partition_mapping=dg.AllPartitionMapping())],
+    group_name="judging",
+    kinds={"python", "parquet", "excel"},
+    owners=OWNERS,
+    code_version=SHEETS_VERSION,
+    metadata=column_schema("label_sample"),
+    check_specs=[
+        dg.AssetCheckSpec(
+            "within_budget",
+            asset="label_sample",
+            blocking=True,
+            description="No sheet asks for more labels than the budget, and every type of question is on it.",
+        )
+    ],
+)
+def label_sample(
+    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
+) -> dg.MaterializeResult:
+    """Stratified samples of answers and sentences over the corpus, and the sheets to label them on."""
+    store, values = lake.open(), settings.get()
+    parts = _sampled_parts(store, values.judge)
+    infos = [store.info("answers", keys) for keys in parts]
+    encoder = get_encoder(values, store)
+    made_from = [info.fingerprint for info in infos if info]
+    wanted = fingerprint(
+        "label_sample", SHEETS_VERSION, ITEMS_VERSION, made_from, encoder.fingerprint, values.judge.budget,
+        values.seed,
+    )  # fmt: skip
+    asked = _sampled_answers(store, parts)
+
+    def make() -> pa.Table:
+        drawn = [
+            draw_sample(found, criterion, encoder.embed_short, values.judge.budget, values.seed)
+            for found in asked.values()
+            for criterion in CRITERIA
+        ]
+        return pa.concat_tables([LABEL_SAMPLE.empty_table(), *drawn])
+
+    step = part_step(store, "label_sample", "", None, wanted, make, context.run.run_id)
+    sample = store.read("label_sample")
+    sheets = write_sheets(
+        store.local_path(FOLDER),
+        sample,
+        [one for found in asked.values() for one in found],
+        values.judge.language or "en",
+    )
+    counts: dict[tuple[str, str], int] = {}
+    themes: dict[tuple[str, str, str], bool] = {}
+    for row in sample.to_pylist():
+        key = (row["system"], row["criterion"])
+        counts[key] = counts.get(key, 0) + row["sampled"]
+        themes[*key, row["theme"]] = themes.get((*key, row["theme"]), False) or row["sampled"]
+    fits = all(count <= values.judge.budget for count in counts.values()) and all(themes.values())
+    step.checks = [check("within_budget", fits, largest=max(counts.values(), default=0))]
+    return result(
+        [step],
+        labels=sum(counts.values()),
+        sheets=dg.MetadataValue.md("\n".join(f"- `{FOLDER}/{path.name}`" for path in sheets) or "none"),
+    )
+
+
+@dg.asset(
+    deps=[label_sample],
+    group_name="judging",
+    kinds={"python", "parquet", "excel"},
+    owners=OWNERS,
+    code_version=SHEETS_VERSION,
+    metadata=column_schema("human_labels"),
+    check_specs=[
+        dg.AssetCheckSpec(
+            "sheets_readable",
+            asset="human_labels",
+            description="Every filled sheet can be read; a bad one is left out, and the others count.",
+        ),
+        dg.AssetCheckSpec(
+            "nothing_open", asset="human_labels", description="No two annotators wait for a third to decide."
+        ),
+    ],
+)
+def human_labels(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult:
+    """Labels of people from the sheets in ``labels/filled/`` of the lake."""
+    store = lake.open()
+    folder = store.local_path(FOLDER)
+    known = sampled_items(store.read("label_sample"))
+    wanted = fingerprint("human_labels", SHEETS_VERSION, filled_fingerprint(folder), sorted(known))
+
+    def make() -> pa.Table:
+        table, problems = read_sheets(filled_sheets(folder), known)
+        store.write_json(store.path(*PROBLEMS), problems)
+        return table
+
+    step = part_step(store, "human_labels", "", None, wanted, make, context.run.run_id)
+    problems = store.read_json(store.path(*PROBLEMS)) or {}
+    for name, problem in problems.items():
+        context.log.error(f"{FOLDER}/{FILLED}/{name}: {problem}")
+    states = store.read("human_labels")["state"].to_pylist()
+    step.checks = [
+        check("sheets_readable", not problems, description="\n".join(problems.values()) or None),
+        check("nothing_open", "open" not in states, warn=True, open=states.count("open")),
+    ]
+    return result(
+        [step], sheets=len(filled_sheets(folder)), final=states.count("agreed") + states.count("decided")
+    )
+
+
+_BOTH: list[dg.AssetDep | dg.AssetsDefinition] = [
+    dg.AssetDep(verdicts, partition_mapping=dg.AllPartitionMapping()),
+    recorded_verdicts,
+    human_labels,
+    label_sample,
+]
+
+
+@dg.asset(
+    deps=_BOTH,
+    group_name="judging",
+    kinds={"python", "parquet"},
+    owners=OWNERS,
+    code_version=ESTIMATES_VERSION,
+    metadata=column_schema("judged_estimates"),
+    check_specs=[
+        dg.AssetCheckSpec(
+            "estimates_lie_in_their_intervals",
+            asset="judged_estimates",
+            blocking=True,
+            description="0 ≤ low ≤ estimate ≤ high ≤ 1, but for the intervals of the literature.",
+        )
+    ],
+)
+def judged_estimates(
+    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
+) -> dg.MaterializeResult:
+    """Shares of relevant, true and correct answers by people, by each judge, and by both together (PPI)."""
+    store, values = lake.open(), settings.get()
+    confidence = values.evaluation.confidence
+    wanted = fingerprint("judged_estimates", ESTIMATES_VERSION, _state(store), confidence)
+
+    def make() -> pa.Table:
+        return estimate(
+            store.read_all("verdicts"), store.read("human_labels"), store.read("label_sample"), confidence
+        )
+
+    step = part_step(store, "judged_estimates", "", None, wanted, make, context.run.run_id)
+    rows = store.read("judged_estimates").to_pylist()
+    # Those of the literature leave [0, 1]: that is why others stand beside them.
+    broken = [
+        row
+        for row in rows
+        if row["method"] in ("human", "judge", "ppi")
+        and not -1e-9 <= row["low"] - 1e-9 <= row["estimate"] <= row["high"] + 1e-9 <= 1 + 2e-9
+    ]
+    step.checks = [check("estimates_lie_in_their_intervals", not broken, broken=len(broken))]
+    return result([step], table=dg.MetadataValue.md(estimates_markdown(rows)))
+
+
+@dg.asset(
+    deps=_BOTH,
+    group_name="judging",
+    kinds={"python", "parquet"},
+    owners=OWNERS,
+    code_version=ESTIMATES_VERSION,
+    metadata=column_schema("judge_agreement"),
+)
+def judge_agreement(
+    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
+) -> dg.MaterializeResult:
+    """Agreement of each judge with people on the labelled items: observed, by chance, Cohen's κ."""
+    store, values = lake.open(), settings.get()
+    wanted = fingerprint("judge_agreement", ESTIMATES_VERSION, _state(store), values.seed)
+
+    def make() -> pa.Table:
+        return measure_agreement(
+            store.read_all("verdicts"), store.read("human_labels"), store.read("label_sample"), values.seed
+        )
+
+    return result([part_step(store, "judge_agreement", "", None, wanted, make, context.run.run_id)])
+
+
+def _state(store: Lake) -> list[str]:
+    tables = ("verdicts", "human_labels", "label_sample")
+    infos = [store.info(table, keys) for table in tables for keys in store.partitions(table)]
+    return [info.fingerprint for info in infos if info]

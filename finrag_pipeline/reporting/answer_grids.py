@@ -1,0 +1,128 @@
+"""Answers: every answering system beside recorded answers of other models, whole and by type of question."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from finrag_pipeline.reporting.estimates import MetricIndex, slice_value_label, space_label
+from finrag_pipeline.reporting.grid import Cell, Column, Grid, Row, estimate_cell, number_cell
+
+ANSWER_SERIES = (
+    ("numeric_match", "Numeric match"),
+    ("strict_match", "Strict match"),
+    ("rouge_l", "ROUGE-L"),
+    ("abstained", "Abstained"),
+    ("citation_validity", "Citations valid"),
+)
+"""Metrics of answers that are shown, with their names for people."""
+
+RECORDED = "recorded "
+"""How names of recorded answers of other models begin."""
+
+NOTHING = "Nothing (closed book)"
+_SLICED = ANSWER_SERIES[:4]
+EMPTY = "No answers were scored; 'finrag answers' answers and scores every question of the benchmark."
+
+
+def answers_grid(index: MetricIndex, closed_book: Collection[str] = ()) -> Grid:
+    """Answering system × what it was given: metrics with intervals; this pipeline first, best first.
+
+    Args:
+        index: means as ``answer_metrics`` has them.
+        closed_book: recorded systems that were given nothing.
+    """
+    rows = []
+    for system, space in _ranked(index, closed_book):
+        estimates = [index.find(system, space, metric, 0) for metric, _ in ANSWER_SERIES]
+        sizes = [estimate.n for estimate in estimates if estimate]
+        strict = estimates[1]
+        cells = (
+            _system_cell(system),
+            Cell(_given(system, space, closed_book)),
+            *map(estimate_cell, estimates),
+            number_cell(max(sizes, default=0)),
+            number_cell(strict.n if strict else 0),
+        )
+        rows.append(Row(cells, _whose(system), data=_data(system, space, closed_book)))
+    columns = (
+        Column("System"),
+        Column("Given"),
+        *(Column(name, "number") for _, name in ANSWER_SERIES),
+        Column("n", "number"),
+        Column("n", "number", "strict"),
+    )
+    return Grid("answers", "Answers of every system", columns, tuple(rows), EMPTY)
+
+
+def answer_slices_grid(index: MetricIndex, closed_book: Collection[str] = ()) -> Grid:
+    """The same by type of question."""
+    rows = []
+    for value in index.values("question_type"):
+        for system, space in _ranked(index, closed_book, "question_type", value):
+            found = [index.find(system, space, metric, 0, "question_type", value) for metric, _ in _SLICED]
+            cells = (
+                Cell(slice_value_label("question_type", value)),
+                _system_cell(system),
+                Cell(_given(system, space, closed_book)),
+                *map(estimate_cell, found),
+                number_cell(max((estimate.n for estimate in found if estimate), default=0)),
+                number_cell(found[1].n if found[1] else 0),
+            )
+            data = (("type", value), *_data(system, space, closed_book))
+            rows.append(Row(cells, f"{value}/{_whose(system)}", data=data))
+    columns = (
+        Column("Question type"),
+        Column("System"),
+        Column("Given"),
+        *(Column(name, "number") for _, name in _SLICED),
+        Column("n", "number"),
+        Column("n", "number", "strict"),
+    )
+    return Grid("answer-slices", "Answers by type of question", columns, tuple(rows), EMPTY)
+
+
+def given_options(index: MetricIndex, closed_book: Collection[str]) -> list[tuple[str, str]]:
+    """What systems were given, as choices of a filter."""
+    found = {_given(*pair, closed_book) for pair in _pairs(index)}
+    order = [*map(space_label, index.spaces), NOTHING]
+    return [(label, label) for label in order if label in found]
+
+
+def _pairs(index: MetricIndex, slice: str = "all", value: str = "all") -> list[tuple[str, str]]:
+    return [
+        (system, space)
+        for system in index.systems
+        for space in index.spaces
+        if any(index.find(system, space, metric, 0, slice, value) for metric, _ in ANSWER_SERIES)
+    ]
+
+
+def _ranked(
+    index: MetricIndex, closed_book: Collection[str], slice: str = "all", value: str = "all"
+) -> list[tuple[str, str]]:
+    """Systems and spaces: this pipeline's first, then by numeric match."""
+
+    def key(pair: tuple[str, str]) -> tuple[bool, float]:
+        match = index.find(*pair, "numeric_match", 0, slice, value)
+        return (pair[0].startswith(RECORDED), -(match.mean if match else -1.0))
+
+    return sorted(_pairs(index, slice, value), key=key)
+
+
+def _whose(system: str) -> str:
+    return "recorded" if system.startswith(RECORDED) else "ours"
+
+
+def _given(system: str, space: str, closed_book: Collection[str]) -> str:
+    return NOTHING if system in closed_book else space_label(space)
+
+
+def _data(system: str, space: str, closed_book: Collection[str]) -> tuple[tuple[str, str], ...]:
+    return (("whose", _whose(system)), ("given", _given(system, space, closed_book)))
+
+
+def _system_cell(system: str) -> Cell:
+    if system.startswith(RECORDED):
+        return Cell(system.removeprefix(RECORDED), "recorded answers of another model")
+    name, on, retrieval = system.partition(" on ")
+    return Cell(name.replace("_", " ").capitalize(), f"on the passages of {retrieval}" if on else "")

@@ -1,0 +1,359 @@
+"""The question explorer of the report: a list that can be searched, and a page for each question.
+
+Without scripts everything is on the pages for one pair of systems. The script shows other pairs out of data
+that stand in the page as JSON, and keeps what was chosen in the address, so that a link can be shared.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from finrag_pipeline.evaluation.published import CUTOFF
+from finrag_pipeline.reporting.estimates import SOURCE_NAMES, space_label, system_title
+from finrag_pipeline.reporting.explorer_answer_views import (
+    CODES,
+    MARKS,
+    answer_cards,
+    cut,
+    given_to,
+    outcome_view,
+    recorded_rows,
+)
+from finrag_pipeline.reporting.explorer_answers import AnswerSeries, Outcome, outcomes
+from finrag_pipeline.reporting.explorer_compare import (
+    compare_payload,
+    default_pair,
+    default_space,
+    label_name,
+    level_name,
+    loss_of,
+    recall_of,
+    recall_text,
+    space_options,
+    system_options,
+)
+from finrag_pipeline.reporting.explorer_data import ExplorerData, ExplorerQuestion
+from finrag_pipeline.reporting.explorer_rankings import SHOWN, Place
+from finrag_pipeline.reporting.explorer_sheets import sheet_view
+from finrag_pipeline.reporting.file_names import page_names
+from finrag_pipeline.reporting.page_images import PageImages
+from finrag_pipeline.reporting.site import TEMPLATES, render_page
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+EXPLORER_VERSION = "1"
+"""Changes whenever its pages may look different."""
+
+LIST = "questions.html"
+FOLDER = "questions"
+PICTURES = "pages"
+ASSETS = ("explorer.css", "explorer.js")
+
+_TITLE = 110  # characters of a question in the title of its page
+_HEADING = 600
+_ROW = 360
+
+
+def question_links(data: ExplorerData) -> dict[str, str]:
+    """Path of the page of each question from the folder of the report, by identifier."""
+    names = page_names(question.question_id for question in data.questions)
+    return {question_id: f"{FOLDER}/{name}.html" for question_id, name in names.items()}
+
+
+def write_explorer(
+    data: ExplorerData,
+    target: Path,
+    images: PageImages | None = None,
+    filing_links: Mapping[str, str] | None = None,
+) -> int:
+    """Write ``questions.html``, a page per question below ``questions/``, and pictures below ``pages/``.
+
+    Args:
+        data: what to show; may hold no question at all.
+        target: folder of the report.
+        images: makes pictures of pages; pages are shown as text without.
+        filing_links: path of the page of a filing from the folder of the report; filings without one are not
+            linked.
+
+    Returns:
+        How many questions there are.
+
+    Raises:
+        LakeError: a picture cannot be kept in the lake.
+    """
+    links, filings = question_links(data), filing_links or {}
+    (target / "assets").mkdir(exist_ok=True)
+    for name in ASSETS:
+        (target / "assets" / name).write_bytes((TEMPLATES / name).read_bytes())
+    _write(target / LIST, render_page("questions.html.jinja", "Questions", **_list_context(data, links)))
+    if not data.questions:
+        return 0
+    (target / FOLDER).mkdir(exist_ok=True)
+    pictures = _write_pictures(data, target, images)
+    shared, pair = _shared_context(data), default_pair(data)
+    for number, question in enumerate(data.questions):
+        context = _question_context(data, number, pair, links, filings, pictures)
+        html = render_page("question.html.jinja", "Questions", "../", **shared, **context)
+        _write(target / links[question.question_id], html)
+    return len(data.questions)
+
+
+def _write(path: Path, html: str) -> None:
+    path.write_bytes(html.encode("utf-8", "replace"))
+
+
+def _write_pictures(data: ExplorerData, target: Path, images: PageImages | None) -> dict[Place, str]:
+    """Write the picture of every page that is shown; its path from the report, or why there is none.
+
+    A path begins with ``pages/``; anything else is a sentence.
+    """
+    if images is None:
+        return {}
+    wanted: dict[str, list[int]] = defaultdict(list)
+    for place, content in data.pages.items():
+        if content.problem is None:
+            wanted[place[0]].append(place[1])
+    names = page_names(sorted(wanted))
+    found: dict[Place, str] = {}
+    (target / PICTURES).mkdir(exist_ok=True)
+    for filing, pages in sorted(wanted.items()):
+        for page, picture in images.get(filing, pages).items():
+            if isinstance(picture, str):
+                found[filing, page] = picture
+                continue
+            path = f"{PICTURES}/{names[filing]}_p{page + 1}.webp"
+            (target / path).write_bytes(picture)
+            found[filing, page] = path
+    return found
+
+
+# -- the list --------------------------------------------------------------------------------------
+
+
+def _default_series(data: ExplorerData) -> AnswerSeries | None:
+    return data.series[0] if data.series else None
+
+
+def _list_context(data: ExplorerData, links: Mapping[str, str]) -> dict[str, Any]:
+    left, right = default_pair(data)
+    space, series = default_space(data), _default_series(data)
+    told = [outcomes(question.answers) for question in data.questions]
+    rows = [
+        _list_row(question, links[question.question_id], left, right, space, series, found)
+        for question, found in zip(data.questions, told, strict=True)
+    ]
+    losses = [loss for question in data.questions for loss in question.losses]
+    levels = dict.fromkeys(loss.level for loss in losses)
+    labels = dict.fromkeys(label for loss in losses for label in loss.labels)
+    return {
+        "k": CUTOFF,
+        "rows": rows,
+        "left": left,
+        "right": right,
+        "space": space,
+        "systems": system_options(data),
+        "spaces": space_options(data),
+        "series": [(one.key, one.title, given_to(one), one.recorded) for one in data.series],
+        "answered_by": series.key if series else "",
+        "choices": {
+            "type": _distinct(rows, "type"),
+            "form": _distinct(rows, "form"),
+            "company": _distinct(rows, "company"),
+            "source": [(name, SOURCE_NAMES.get(name, name)) for name, _ in _distinct(rows, "source")],
+            "level": [(name, level_name(name)) for name in levels],
+            "label": [(name, label_name(name)) for name in labels],
+            "outcome": [(CODES[one], one.value) for one in Outcome] if data.series else [],
+        },
+        "payload": embedded(
+            {
+                "recall": {
+                    space: {
+                        system: [recall_of(question, space, system) for question in data.questions]
+                        for system in data.systems
+                    }
+                    for space in data.spaces
+                },
+                "outcomes": {
+                    one.key: "".join(CODES[found[one]] if one in found else "." for found in told)
+                    for one in data.series
+                },
+                "words": {CODES[one]: [MARKS[one], one.value] for one in Outcome},
+                "retrieval": {one.key: [one.system, one.retrieval, one.space] for one in data.series},
+                "losses": [
+                    [
+                        [loss.retrieval, loss.answering, loss.space, loss.level, list(loss.labels)]
+                        for loss in question.losses
+                    ]
+                    for question in data.questions
+                ],
+                "levels": {name: level_name(name) for name in levels},
+                "labels": {name: label_name(name) for name in labels},
+            }
+        ),
+    }
+
+
+def _distinct(rows: Sequence[Mapping[str, Any]], name: str) -> list[tuple[str, str]]:
+    return [(value, value) for value in sorted({row[name] for row in rows if row[name]}, key=str.casefold)]
+
+
+def _list_row(
+    question: ExplorerQuestion,
+    link: str,
+    left: str | None,
+    right: str | None,
+    space: str,
+    series: AnswerSeries | None,
+    found: Mapping[AnswerSeries, Outcome],
+) -> dict[str, Any]:
+    row = question.row
+    recalls = [recall_of(question, space, system) for system in (left, right)]
+    answering = series.system if series and (series.retrieval, series.space) == (left, space) else None
+    loss = loss_of(question, left, space, answering)
+    return {
+        "id": question.question_id,
+        "link": link,
+        "question": cut(row["question"], _ROW),
+        "filing": row["filing"],
+        "company": row["company"] or "",
+        "type": row["question_type"] or "",
+        "form": row["doc_type"] or "",
+        "source": question.source or "",
+        "excluded": row["problem"] if row["status"] != "measured" else None,
+        "recalls": [(recall_text(value), recall_mark(value), value) for value in recalls],
+        "outcome": outcome_view(found[series]) if series and series in found else None,
+        "level": level_name(loss.level) if loss else "",
+        "labels": [label_name(label) for label in loss.labels] if loss else [],
+        "why": loss.why if loss else "",
+    }
+
+
+def recall_mark(value: float | None) -> str:
+    """All, some or none of the gold pages, as a sign."""
+    if value is None:
+        return ""
+    return "●" if value >= 1 else "◐" if value > 0 else "○"
+
+
+# -- a question ------------------------------------------------------------------------------------
+
+
+def _shared_context(data: ExplorerData) -> dict[str, Any]:
+    titles = {name: system_title(name) for name in data.systems}
+    return {
+        "k": CUTOFF,
+        "depth": SHOWN,
+        "systems": system_options(data),
+        "spaces": space_options(data),
+        "titles": titles,
+        "titles_json": embedded({"titles": titles, "k": CUTOFF}),
+    }
+
+
+def _question_context(
+    data: ExplorerData,
+    number: int,
+    pair: Sequence[str | None],
+    links: Mapping[str, str],
+    filing_links: Mapping[str, str],
+    pictures: Mapping[Place, str],
+) -> dict[str, Any]:
+    question = data.questions[number]
+    row = question.row
+    anchors = {shown.place: f"page-{place}" for place, shown in enumerate(question.shown, start=1)}
+    space = default_space(data)
+    left, right = _pair(data, question, space, pair)
+
+    payload = compare_payload(question, anchors)
+
+    def neighbour(place: int) -> dict[str, str] | None:
+        if not 0 <= place < len(data.questions):
+            return None
+        other = data.questions[place]
+        link = links[other.question_id].removeprefix(f"{FOLDER}/")
+        return {"link": link, "question": cut(other.row["question"], _TITLE)}
+
+    return {
+        "number": number + 1,
+        "total": len(data.questions),
+        "previous": neighbour(number - 1),
+        "next": neighbour(number + 1),
+        "row": row,
+        "title": cut(row["question"], _TITLE),
+        "heading": cut(row["question"], _HEADING),
+        "whole": row["question"] if len(row["question"]) > _HEADING else None,
+        "source": SOURCE_NAMES.get(question.source or "", "Not in the lake"),
+        "gold_pages": [
+            (page + 1, anchors.get((row["filing"], page))) for page in sorted(row["gold_pages"] or ())
+        ],
+        "filing_link": filing_links.get(row["filing"]),
+        "answer": cut(row["answer"]),
+        "justification": cut(row["justification"] or ""),
+        "evidence": [
+            (one["filing"], one["page"] + 1, anchors.get((one["filing"], one["page"])), _tight(one["text"]))
+            for one in row["evidence"] or ()
+        ],
+        "losses": _loss_rows(question, left, right),
+        "cards": answer_cards(question.answers),
+        "recorded": recorded_rows(question.answers),
+        "anchors": anchors,
+        "left": left,
+        "right": right,
+        "space": space,
+        "payload": payload,
+        "ranked": embedded(payload),
+        "sheets": [
+            sheet_view(shown, data.pages[shown.place], pictures.get(shown.place), anchors[shown.place])
+            for shown in question.shown
+        ],
+        "filing_links": filing_links,
+    }
+
+
+def _pair(
+    data: ExplorerData, question: ExplorerQuestion, space: str, default: Sequence[str | None]
+) -> tuple[str | None, str | None]:
+    """The default pair, with others in the place of systems that did not rank this question."""
+    known = [system for system in data.systems if (space, system) in question.rankings]
+    wanted = [system for system in default if system in known]
+    found = list(dict.fromkeys([*wanted, *known]))
+    return (found[0] if found else None), (found[1] if len(found) > 1 else None)
+
+
+def embedded(value: Any) -> Markup:
+    """A value as JSON that may stand inside a script element, whatever its texts hold."""
+    from jinja2.utils import htmlsafe_json_dumps
+
+    dumps = partial(json.dumps, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return htmlsafe_json_dumps(value, dumps=dumps)
+
+
+def _tight(passage: str) -> str:
+    """A passage without blank lines: copied tables have one after each cell."""
+    return cut("\n".join(line.strip() for line in passage.splitlines() if line.strip()))
+
+
+def _loss_rows(question: ExplorerQuestion, left: str | None, right: str | None) -> list[dict[str, Any]]:
+    """What the analysis of the retrieval gap says: the compared systems first, then others."""
+    order = {left: 0, right: 1}
+    rows = [
+        {
+            "system": f"{loss.answering} on {loss.retrieval}" if loss.answering else loss.retrieval,
+            "space": space_label(loss.space),
+            "level": level_name(loss.level),
+            "lost": loss.level != "none",
+            "labels": [label_name(label) for label in loss.labels],
+            "why": cut(loss.why, 600),
+            "place": loss.place,
+            "first": loss.retrieval in order,
+            "order": (order.get(loss.retrieval, 2), loss.answering is not None),
+        }
+        for loss in question.losses
+    ]
+    return sorted(rows, key=lambda row: row["order"])

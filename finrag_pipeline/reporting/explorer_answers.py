@@ -1,0 +1,266 @@
+"""Answers as the question explorer shows them: whether they are right and who says so, with their proof."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finrag_pipeline.answering.passages import read_page_source
+from finrag_pipeline.errors import LakeError
+from finrag_pipeline.judging.items import answer_from_row
+from finrag_pipeline.judging.verdicts import REFUSAL
+from finrag_pipeline.storage.lake import Lake
+
+METRIC_LABELS = {
+    "strict_match": "Strict match of the number",
+    "numeric_match": "Numeric match",
+    "rouge_l": "ROUGE-L",
+    "citation_validity": "Citations that were retrieved",
+    "cited_sentences": "Sentences with a citation",
+}
+"""Metrics of answers that are shown, in their order."""
+
+_RECORDED = "recorded "
+_CHUNK_SOURCE = re.compile(r"(?P<filing>.+)/p(?P<page>\d+)/[^/]+")
+_KEY = ("system", "retrieval", "space")
+
+
+class Outcome(StrEnum):
+    """What became of an answer."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    DECLINED = "declined"
+    FAILED = "failed"
+    UNKNOWN = "not judged"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSeries:
+    """Answers that were made in one way.
+
+    Attributes:
+        system: what answered.
+        retrieval: system whose chunks it was given; None for none.
+        space: search space of that retrieval; None where nothing was given.
+    """
+
+    system: str
+    retrieval: str | None
+    space: str | None
+
+    @property
+    def key(self) -> str:
+        """Identifier in a link."""
+        return "/".join(part or "-" for part in (self.system, self.retrieval, self.space))
+
+    @property
+    def recorded(self) -> bool:
+        """Whether others made the answers."""
+        return self.system.startswith(_RECORDED)
+
+    @property
+    def title(self) -> str:
+        """Name for people, without the space."""
+        name = self.system.removeprefix(_RECORDED)
+        return f"{name} on {self.retrieval}" if self.retrieval else name
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeVerdict:
+    """What a judge says of an answer, or of one of its sentences.
+
+    Attributes:
+        judge: who.
+        criterion: relevance, veracity or correctness.
+        sentence: from 0; None for the whole answer.
+        label: 1 good, 0 not, `REFUSAL` for a declined answer; None where there is no verdict.
+        reasoning: why, or what kept the judge from a verdict.
+    """
+
+    judge: str
+    criterion: str
+    sentence: int | None
+    label: int | None
+    reasoning: str | None
+
+
+@dataclass(frozen=True)
+class ExplorerAnswer:
+    """One answer.
+
+    Attributes:
+        series: how it was made.
+        repeat: which of several answers to the same request, from 0.
+        text: as written.
+        outcome: whether it is right.
+        judged_by: who or what says so; empty where nobody does.
+        scores: name and value of each metric, in the order of `METRIC_LABELS`.
+        verdicts: of judges.
+        derivation: as `Derivation.as_json` stored it; None where nothing was calculated.
+        sentences: ``{text, sources, supported}`` of each sentence with its citations.
+        cited: filing and zero-based page of everything it cites, once each.
+        why: why it abstained, failed or fell back.
+        warnings: what is odd about it.
+        model: language model that wrote it.
+        inputs: of the derivation, with filing and page.
+    """
+
+    series: AnswerSeries
+    repeat: int
+    text: str
+    outcome: Outcome
+    judged_by: str = ""
+    scores: tuple[tuple[str, float], ...] = ()
+    verdicts: tuple[JudgeVerdict, ...] = ()
+    derivation: Mapping[str, Any] | None = None
+    sentences: tuple[Mapping[str, Any], ...] = ()
+    cited: tuple[tuple[str, int], ...] = ()
+    why: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    model: str | None = None
+    inputs: tuple[Mapping[str, Any], ...] = field(default=())
+
+
+def read_answers(lake: Lake, question_ids: Sequence[str]) -> dict[str, list[ExplorerAnswer]]:
+    """Answers of the lake to these questions, with scores and verdicts as far as there are any.
+
+    Args:
+        lake: may hold ``answers``, ``answer_scores`` and ``verdicts``.
+        question_ids: identifiers.
+
+    Returns:
+        By question; those of this pipeline before recorded ones, each in the order of the table.
+    """
+    wanted = pa.array(sorted(set(question_ids)), pa.string())
+    scores: dict[tuple[Any, ...], dict[str, float]] = defaultdict(dict)
+    for row in _rows(lake, "answer_scores", wanted):
+        scores[_key(row)][row["metric"]] = row["value"]
+    verdicts: dict[str, list[JudgeVerdict]] = defaultdict(list)
+    for row in _rows(lake, "verdicts", wanted):
+        verdicts[row["answer_id"]].append(_verdict(row))
+    found: dict[str, list[ExplorerAnswer]] = defaultdict(list)
+    for row in _rows(lake, "answers", wanted):
+        judged = verdicts.get(_answer_id(row) or "", []) if verdicts else []
+        answer = _answer(row, scores.get(_key(row), {}), judged)
+        found[row["question_id"]].append(answer)
+    for answers in found.values():
+        answers.sort(key=lambda answer: answer.series.recorded)
+    return found
+
+
+def outcomes(answers: Sequence[ExplorerAnswer]) -> dict[AnswerSeries, Outcome]:
+    """What became of each series on a question: what most of its repeats came to."""
+    counted: dict[AnswerSeries, Counter[Outcome]] = defaultdict(Counter)
+    for answer in answers:
+        counted[answer.series][answer.outcome] += 1
+    return {series: counts.most_common(1)[0][0] for series, counts in counted.items()}
+
+
+def _rows(lake: Lake, table: str, wanted: pa.Array) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for keys in lake.partitions(table):
+        part = lake.read(table, keys)
+        if "question_id" in part.column_names:
+            rows += part.filter(pc.is_in(part["question_id"], wanted)).to_pylist()
+    return rows
+
+
+def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (row["question_id"], *(row[name] for name in _KEY), row["repeat"])
+
+
+def _answer_id(row: Mapping[str, Any]) -> str | None:
+    try:
+        return answer_from_row(row, {}).answer_id
+    except LakeError:  # its citations cannot be read: no judge has seen it
+        return None
+
+
+def _verdict(row: Mapping[str, Any]) -> JudgeVerdict:
+    return JudgeVerdict(
+        str(row.get("judge") or "judge"),
+        str(row.get("criterion") or ""),
+        row.get("sentence"),
+        row.get("label"),
+        row.get("reasoning") or row.get("problem"),
+    )
+
+
+def _answer(
+    row: Mapping[str, Any], scores: Mapping[str, float], verdicts: Sequence[JudgeVerdict]
+) -> ExplorerAnswer:
+    derivation = _json(row["derivation"], dict)
+    sentences = tuple(one for one in _json(row["citations"], list) or [] if isinstance(one, dict))
+    inputs = tuple(
+        one
+        for one in (derivation or {}).get("inputs") or []
+        if isinstance(one, dict) and isinstance(one.get("page"), int) and isinstance(one.get("filing"), str)
+    )
+    cited = [(one["filing"], one["page"]) for one in inputs]
+    cited += [
+        place for one in sentences for source in one.get("sources") or [] if (place := place_of(str(source)))
+    ]
+    outcome, judged_by = _outcome(row, scores, verdicts)
+    why = (row["error"], row["why"], row["fallback"])
+    return ExplorerAnswer(
+        AnswerSeries(*(row[name] for name in _KEY)),
+        row["repeat"],
+        row["answer"],
+        outcome,
+        judged_by,
+        tuple((label, scores[name]) for name, label in METRIC_LABELS.items() if name in scores),
+        tuple(verdicts),
+        derivation if derivation and not derivation.get("abstained") else None,
+        sentences,
+        tuple(dict.fromkeys(cited)),
+        tuple(text for text in why if text),
+        tuple(row["warnings"] or ()),
+        row["model"],
+        inputs,
+    )
+
+
+def place_of(source: str) -> tuple[str, int] | None:
+    """Filing and page of a cited page or chunk; None for an identifier that names neither."""
+    if page := read_page_source(source):
+        return page
+    found = _CHUNK_SOURCE.fullmatch(source)
+    return (found["filing"], int(found["page"])) if found else None
+
+
+def _outcome(
+    row: Mapping[str, Any], scores: Mapping[str, float], verdicts: Sequence[JudgeVerdict]
+) -> tuple[Outcome, str]:
+    """People decide, then the exact comparison with a gold number, then a judge of correctness."""
+    if row["error"] and not row["answer"]:
+        return Outcome.FAILED, ""
+    if row["human_label"]:
+        told = {"correct": Outcome.RIGHT, "incorrect": Outcome.WRONG, "refusal": Outcome.DECLINED}
+        return told.get(row["human_label"], Outcome.UNKNOWN), "people"
+    if row["abstained"]:
+        return Outcome.DECLINED, ""
+    if "strict_match" in scores:
+        return (Outcome.RIGHT if scores["strict_match"] >= 1 else Outcome.WRONG), "comparison of the numbers"
+    for verdict in verdicts:
+        if verdict.criterion == "correctness" and verdict.sentence is None and verdict.label is not None:
+            of_label = {1: Outcome.RIGHT, 0: Outcome.WRONG, REFUSAL: Outcome.DECLINED}
+            return of_label.get(verdict.label, Outcome.UNKNOWN), f"judge {verdict.judge}"
+    return Outcome.UNKNOWN, ""
+
+
+def _json(text: str | None, kind: type) -> Any:
+    """What a JSON column holds, or None where it is damaged or of another kind."""
+    try:
+        value = json.loads(text) if text else None
+    except ValueError:
+        return None
+    return value if isinstance(value, kind) else None

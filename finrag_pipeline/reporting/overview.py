@@ -1,0 +1,189 @@
+"""The first page of the report: what was measured, how sure that is, and where evidence is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finrag_pipeline.evaluation.published import CUTOFF
+from finrag_pipeline.reporting.ablations import ablation_grid
+from finrag_pipeline.reporting.alpha_plot import alpha_plot
+from finrag_pipeline.reporting.answer_grids import answer_slices_grid, answers_grid, given_options
+from finrag_pipeline.reporting.comparison_grid import comparison_choices, comparison_grid, family_sizes
+from finrag_pipeline.reporting.estimates import SLICE_NAMES, MetricIndex, space_label, system_title
+from finrag_pipeline.reporting.gap_section import gap_context, gap_section_plots
+from finrag_pipeline.reporting.grid import Cell, Column, Grid, Row, number_cell
+from finrag_pipeline.reporting.headline import headline
+from finrag_pipeline.reporting.inventory import excluded_grid, filing_counts
+from finrag_pipeline.reporting.judging_section import judging_context, judging_plots
+from finrag_pipeline.reporting.learning_grids import (
+    features_grid,
+    pages_grid,
+    training_curves,
+    training_grid,
+)
+from finrag_pipeline.reporting.plots import gap_plot, recall_curve
+from finrag_pipeline.reporting.report_data import Plot, ReportData
+from finrag_pipeline.reporting.tables import (
+    gap_grid,
+    headline_grid,
+    published_grid,
+    published_notes,
+    published_sources,
+    slice_grid,
+    statistics_grid,
+)
+from finrag_pipeline.reporting.training_plot import training_plot
+from finrag_pipeline.retrieval.alpha import alpha_means, pick_alphas
+
+SECTIONS = {
+    "results": "Results",
+    "comparisons": "Which differences hold",
+    "papers": "Beside the papers",
+    "answers": "Answers",
+    "judging": "How answers are judged",
+    "gap": "Where evidence is lost",
+    "slices": "By kind of question",
+    "parts": "What each part adds",
+    "corpus": "Corpus",
+}
+"""Sections of the page with their titles, in order."""
+
+
+def overview_context(data: ReportData, question_links: Mapping[str, str]) -> dict[str, Any]:
+    """What ``report.html.jinja`` shows.
+
+    Args:
+        data: what to show.
+        question_links: path of the page of a question, by identifier.
+    """
+    index = MetricIndex(data.metrics)
+    status = data.questions["status"].to_pylist()
+    readable = data.filings["status"].to_pylist().count("ok")
+    return {
+        "data": data,
+        "sections": SECTIONS,
+        "plots": set(overview_plots(data)),
+        "k": CUTOFF,
+        "made": f"{data.made.day} {data.made:%B %Y, %H:%M} {data.made.tzname() or ''}".strip(),
+        "confidence": data.confidence_text,
+        "filings": {
+            "total": data.filings.num_rows,
+            "readable": readable,
+            "pages": sum(pages or 0 for pages in data.filings["pages"].to_pylist()),
+            **filing_counts(data.filings),
+        },
+        "measured": status.count("measured"),
+        "excluded": len(status) - status.count("measured"),
+        "failed_steps": data.ledger["outcome"].to_pylist().count("failed"),
+        "systems": [(system, system_title(system)) for system in index.systems],
+        "spaces": [(space, space_label(space)) for space in index.spaces],
+        "headline": headline(index),
+        "metrics": headline_grid(index) if not index or CUTOFF in index.cutoffs("page_rec") else None,
+        "published": published_grid(index),
+        "published_notes": published_notes(index),
+        "published_sources": published_sources(),
+        "gap": gap_grid(index),
+        "ablations": ablation_grid(index),
+        "slices": [
+            (SLICE_NAMES[name], slice_grid(index, name))
+            for name in ("question_type", "doc_type", "source", "company")
+        ],
+        "statistics": statistics_grid(data.statistics),
+        "excluded_grid": excluded_grid(data.questions),
+        "pages_ablation": pages_grid(index),
+        "trainings": training_grid(data.table("page_scorer"), data.table("folds")),
+        "features": features_grid(data.table("page_ranker")),
+        "detectors": detector_grid(data.table("table_counts")),
+        **_comparisons(data),
+        **_answers(data),
+        **judging_context(data),
+        **gap_context(data, question_links),
+    }
+
+
+def _comparisons(data: ReportData) -> dict[str, Any]:
+    table = data.table("system_comparisons")
+    return {
+        "comparisons": comparison_grid(table),
+        "comparison_choices": comparison_choices(table),
+        "families": family_sizes(table),
+    }
+
+
+def _answers(data: ReportData) -> dict[str, Any]:
+    table, closed = data.table("answer_metrics"), data.table("closed_book")
+    index = MetricIndex(table) if table is not None else MetricIndex(data.metrics.slice(0, 0))
+    closed_book = frozenset(closed["system"].to_pylist()) if closed is not None else frozenset()
+    types = [(value, value) for value in index.values("question_type")]
+    return {
+        "answers": answers_grid(index, closed_book),
+        "answer_slices": answer_slices_grid(index, closed_book),
+        "answer_choices": [
+            ("System", "whose", "All", [("ours", "This pipeline"), ("recorded", "Recorded answers")]),
+            ("Given", "given", "Anything", given_options(index, closed_book)),
+        ],
+        "answer_types": [("Question type", "type", "All", types)],
+    }
+
+
+def overview_plots(data: ReportData) -> dict[str, Plot]:
+    """The plots for which there is data, by the name of their files."""
+    plots: dict[str, Plot] = {}
+    if MetricIndex(data.metrics).systems:
+        plots["gap"] = partial(gap_plot, data.metrics, "svg")
+        plots["page-recall"] = partial(recall_curve, data.metrics, "svg")
+    sweep = data.table("hybrid_alpha_sweep")
+    if sweep is not None:
+        plots["alpha"] = partial(
+            alpha_plot, alpha_means(sweep), _chosen_alphas(sweep, data.table("folds")), "svg"
+        )
+    for policy, curves in training_curves(data.table("page_scorer")).items():
+        if policy in ("document", "company"):
+            plots[f"training-{policy}"] = partial(training_plot, curves, "svg")
+    return {**plots, **gap_section_plots(data), **judging_plots(data)}
+
+
+def _chosen_alphas(sweep: pa.Table, folds: pa.Table | None) -> dict[str, list[float]]:
+    """Weights by search space, one per fold, each chosen without the questions of its fold."""
+    chosen: dict[str, list[float]] = {}
+    if folds is None:
+        return chosen
+    for fold in sorted(set(folds["fold"].to_pylist())):
+        others = folds.filter(pc.not_equal(folds["fold"], fold))["question_id"].to_pylist()
+        for space, alpha in pick_alphas(sweep, others).items():
+            chosen.setdefault(space, []).append(alpha)
+    return chosen
+
+
+def detector_grid(counts: pa.Table | None) -> Grid:
+    """What each table detector found on the filings that it read.
+
+    Args:
+        counts: as `reporting.lake_tables.TABLE_COUNTS`; None for none.
+    """
+    rows = []
+    if counts is not None:
+        sums = [("filing", "count")] + [(name, "sum") for name in ("pages", "tables", "numbers", "unread")]
+        for row in counts.group_by("detector", use_threads=False).aggregate(sums).to_pylist():
+            cells = (
+                Cell(row["detector"]),
+                number_cell(row["filing_count"]),
+                *(number_cell(row[f"{name}_sum"]) for name in ("pages", "tables", "numbers", "unread")),
+            )
+            rows.append(Row(cells))
+    columns = (
+        Column("Detector"),
+        Column("Filings", "number"),
+        Column("Pages with a table", "number"),
+        Column("Tables", "number"),
+        Column("Numbers read", "number"),
+        Column("Cells without a value", "number", "dates, dashes, words"),
+    )
+    return Grid(
+        "detectors", "Tables by detector", columns, tuple(rows), "No page was searched for tables yet."
+    )

@@ -1,0 +1,85 @@
+"""The report of the lake as static files below ``/report/``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse, Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from finrag_pipeline.errors import LakeError
+from finrag_pipeline.serving.problems import NotFoundError
+from finrag_pipeline.storage.lake import Lake
+
+PATH = "/report"
+
+# The pages hold texts of filings and of models: only files of the report itself may run or be loaded.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+_REMEDY = "Make one: finrag report. It is there after 'finrag run' as well."
+
+
+def add_report(app: FastAPI, lake: Lake) -> None:
+    """Serve the report of a lake; requests without one are answered with what to do."""
+    try:
+        folder: Path | None = lake.local_path("report")
+    except LakeError:  # the report of a remote lake is made and read elsewhere
+        folder = None
+
+    @app.get(PATH, include_in_schema=False)
+    async def to_folder() -> RedirectResponse:
+        return RedirectResponse(f"{PATH}/")
+
+    app.mount(PATH, ReportFiles(folder), "report")
+
+
+class ReportFiles(StaticFiles):
+    """Files of a folder that may appear, be replaced as a whole, or be gone, at any time.
+
+    Links and paths that lead out of the folder are not followed. Browsers keep files but ask each time
+    whether they are still the newest: a new report has the same names.
+
+    Args:
+        folder: of the report; None where there can be none.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        super().__init__(directory=folder or os.devnull, html=True, check_dir=False)
+        self._folder = folder
+
+    async def check_config(self) -> None:
+        """Nothing: whether the folder is there is looked at with every request."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """The file at ``path``.
+
+        Raises:
+            NotFoundError: there is no report, or no such file in it.
+        """
+        if self._folder is None or not (self._folder / "index.html").is_file():
+            raise NotFoundError("There is no report yet.", _REMEDY)
+        if any(part.startswith(".") for part in path.split("/") if part not in ("", ".")):
+            raise _missing(path)
+        try:
+            response = await super().get_response(path, scope)
+        except HTTPException as error:
+            if error.status_code != 404:
+                raise
+            raise _missing(path) from error
+        response.headers["Cache-Control"] = "no-cache"
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        if response.headers.get("content-type", "").startswith("text/html"):
+            response.headers["Content-Security-Policy"] = _POLICY
+        return response
+
+
+def _missing(path: str) -> NotFoundError:
+    return NotFoundError(
+        f"The report has no file '{path}'.", "Begin at /report/, or make it anew: finrag report."
+    )

@@ -1,0 +1,142 @@
+"""The list of the filings and the page of one: identity, statements, checks, questions, pages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from finrag_pipeline.reporting.filing_pages import (
+    FilingView,
+    checks_grid,
+    filing_context,
+    filing_links,
+    filing_site,
+    filing_views,
+    identity_grid,
+    page_lines,
+)
+from finrag_pipeline_tests.reporting.builders import failed_row, filing_row, filings_table, report_data
+from finrag_pipeline_tests.reporting.html_tree import Element, body_rows, parse
+from finrag_pipeline_tests.reporting.lake_builders import FILING, balance_sheet, fact, full_data, profile
+
+
+def words(element: Element) -> str:
+    return " ".join(element.text.split())
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, Element]:
+    return {path: parse(html) for path, html in filing_site(full_data(), {"q0": "questions/q0.html"})}
+
+
+@pytest.fixture(scope="module")
+def views() -> dict[str, FilingView]:
+    return {view.record["filing"]: view for view in filing_views(full_data())}
+
+
+def test_every_filing_has_a_page_and_a_line(pages: dict[str, Element]) -> None:
+    rows = body_rows(pages["filings.html"].by_id("table-filings"))
+    links = [cells[0].all("a")[0].attributes["href"] for cells in rows]
+    assert len(links) == len(set(links)) == 83
+    assert {*links, "filings.html"} == set(pages)
+
+
+def test_the_list_counts_what_was_found(pages: dict[str, Element]) -> None:
+    rows = {
+        words(c[0]): [words(cell) for cell in c]
+        for c in body_rows(pages["filings.html"].by_id("table-filings"))
+    }
+    assert rows[FILING][5:11] == ["101", "41", "10", "Financial position", "6 of 6", "150"]
+    # The total of assets of the first year does not agree with its sources.
+    assert rows["EXAMPLE_1941_10K"][9] == "5 of 6"
+    assert rows["BROKEN"][5:11] == ["0", "0", "0", "–", "–", "1"]
+
+
+def test_rows_can_be_filtered_by_form_and_state(pages: dict[str, Element]) -> None:
+    table = pages["filings.html"].by_id("table-filings")
+    rows = {words(row.all("th")[0]): row.attributes for row in table.all("tbody")[0].all("tr")}
+    assert (rows["BROKEN"]["data-state"], rows["BROKEN"]["data-form"]) == ("failed", "10-K")
+    assert rows["EXAMPLE_1943_10K"]["data-state"] == "remarks"
+    assert rows["EXAMPLE_1940_10K"]["data-state"] == "clean"
+    (form,) = pages["filings.html"].all("form")
+    assert {select.attributes["name"] for select in form.all("select")} == {"form", "state"}
+
+
+def test_a_filing_shows_its_statement_with_the_page(pages: dict[str, Element]) -> None:
+    document = pages[f"filings/{FILING}.html"]
+    (table,) = [e for e in document.all("table") if "statement" in str(e.attributes.get("class"))]
+    assert words(table.all("caption")[0]) == "Financial position, page 41 USD, full units"
+    assert table.all("caption")[0].all("a")[0].attributes["href"] == "#page-41"
+    assert document.by_id("page-41").tag == "tr"
+    heads = [words(th) for th in table.all("thead")[0].all("th")]
+    assert heads == ["Line", "2022-12-31", "2021-12-31"]
+    rows = [[words(cell) for cell in cells] for cells in body_rows(table)]
+    assert rows[0] == ["Current assets", "", ""]
+    assert rows[2] == ["Total assets Assets", "100,000,000", "100,000,000"]
+
+
+def test_failed_checks_come_first(views: dict[str, FilingView]) -> None:
+    view = views["EXAMPLE_1941_10K"]
+    assert view.check_counts() == (5, 6)
+    first = checks_grid(view.checks).rows[0].cells
+    assert (first[0].text, first[4].text, first[6].text) == ("Balance", "7,000,000", "Failed")
+    assert first[6].notes
+
+
+def test_what_cannot_be_applied_is_no_check(views: dict[str, FilingView]) -> None:
+    assert all(row.cells[6].text == "Passed" for row in checks_grid(views[FILING].checks).rows)
+    assert checks_grid([]).rows == ()
+
+
+def test_questions_are_linked_where_they_have_a_page(pages: dict[str, Element]) -> None:
+    asked = pages[f"filings/{FILING}.html"].by_id("questions")
+    links = [a.attributes["href"] for a in asked.all("a") if "questions/" in str(a.attributes["href"])]
+    assert links == ["../questions/q0.html"]
+    assert len(asked.all("li")) == 150
+    assert "not measured: gold filing 'BROKEN' could not be read" in words(pages["filings/BROKEN.html"])
+
+
+def test_a_filing_that_could_not_be_read_says_why_and_what_to_do(pages: dict[str, Element]) -> None:
+    text = words(pages["filings/BROKEN.html"])
+    assert "Failure BROKEN.pdf is encrypted. Remove its password and ingest it again." in text
+    assert "No primary statement was found." in text and "No check could be applied." in text
+
+
+def test_identity_stands_beside_what_was_declared() -> None:
+    record = filing_row("X", company="Example Holdings, Inc.", fiscal_quarter=2, sector="Energy")
+    rows = {row.cells[0].text: (row.cells[1].text, row.cells[2].text) for row in identity_grid(record).rows}
+    assert rows["Company"] == ("Example Holdings, Inc.", "Example")
+    assert rows["Fiscal quarter"] == ("2", "–")
+    assert rows["Sector"] == ("–", "Energy")
+    assert rows["Last day of the period"] == ("2022-12-31", "–")
+
+
+def test_running_titles_do_not_name_pages() -> None:
+    lines = page_lines([profile(page) for page in range(12)])
+    assert [line.heading for line in lines] == [f"Heading of page {page}" for page in range(12)]
+    (line,) = page_lines([profile(3, note="NOTE 1", sections=["mdna", "other"], headings=["x" * 500])])
+    assert (line.heading, line.sections) == ("NOTE 1", "Management's discussion")
+    (line,) = page_lines([profile(3, headings=["x" * 500])])
+    assert len(line.heading) <= 90
+
+
+def test_a_page_holds_the_statements_whatever_their_number(views: dict[str, FilingView]) -> None:
+    primary = balance_sheet()
+    notes = [fact(row, 1, f"Line {row}", 1e6, scope="note", page=60 + row // 100) for row in range(3000)]
+    view = replace(views[FILING], facts=[*primary, *notes])
+    context = filing_context(view, {})
+    assert [table.facts for table in context["primary"]] == [10]
+    shown = sum(table.facts for table in context["secondary"])
+    assert shown + context["hidden"] == 3000 and 1000 < shown < 3000
+
+
+def test_names_of_files_are_safe(tmp_path: Path) -> None:
+    hostile = ["../escape", "a/b", "Example", "EXAMPLE", "年報"]
+    data = report_data(filings=filings_table(*map(filing_row, hostile), failed_row("x" * 250, "r", "m")))
+    links = filing_links(data)
+    assert len({link.casefold() for link in links.values()}) == 6
+    for link in links.values():
+        assert (tmp_path / link).resolve().parent == (tmp_path / "filings").resolve()
+        assert link.isascii() and len(link) < 100
