@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from finrag_pipeline.reporting.estimates import metric_label, space_label
-from finrag_pipeline.reporting.plots import (
-    _MARKERS,
+from finrag_pipeline.reporting.plot_style import (
     DARK,
     LIGHT,
+    MARKERS,
     Format,
-    _end_labels,
-    _figure,
-    _message,
-    _render,
-    _style,
+    empty_figure,
+    label_ends,
+    render,
+    single_axes,
 )
 
 CUTOFF = 5
@@ -42,15 +41,13 @@ def alpha_plot(
     """
     theme = DARK if dark else LIGHT
     if not any(means.values()):
-        return _render(_message(theme), fmt)
-    figure = _figure(theme, (8.0, 4.4))
-    axes = figure.subplots()
-    _style(axes, theme)
+        return render(empty_figure(theme), fmt)
+    figure, axes = single_axes(theme, (8.0, 4.4))
     ends = []
     for position, (space, values) in enumerate(means.items()):
         colour = theme.spaces[position % len(theme.spaces)]
         alphas, recalls = list(values), list(values.values())
-        marker = _MARKERS[position % len(_MARKERS)]
+        marker = MARKERS[position % len(MARKERS)]
         axes.plot(alphas, recalls, color=colour, marker=marker, markersize=4.5, linewidth=2)
         for alpha in sorted(set(chosen.get(space, ()))):
             if alpha in values:
@@ -68,5 +65,5 @@ def alpha_plot(
     axes.set_ylim(0, 1.04)
     axes.set_xlabel("α, weight of the dense score (ringed: chosen without a fold)", color=theme.muted)
     axes.set_ylabel(metric_label("page_rec", CUTOFF), color=theme.muted)
-    _end_labels(axes, ends, 1.04)
-    return _render(figure, fmt)
+    label_ends(axes, ends, 1.04)
+    return render(figure, fmt)

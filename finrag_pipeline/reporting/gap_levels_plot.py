@@ -6,15 +6,14 @@ import pyarrow as pa
 
 from finrag_pipeline.evaluation.retrieval_gap import LEVELS
 from finrag_pipeline.reporting.gap_levels import LEVEL_NAMES, GapIndex, pair_title
-from finrag_pipeline.reporting.plots import (
+from finrag_pipeline.reporting.plot_style import (
     DARK,
     LIGHT,
     Format,
-    _figure,
-    _message,
-    _render,
-    _shortened,
-    _style,
+    empty_figure,
+    render,
+    shortened,
+    single_axes,
 )
 
 # Okabe & Ito (2008); from the widest level to the narrowest, what is kept in a neutral tone. Hatches tell
@@ -46,10 +45,8 @@ def gap_levels_plot(
     index = GapIndex(counts, space)
     systems = index.systems()
     if not systems:
-        return _render(_message(theme), fmt)
-    figure = _figure(theme, (9.0, 1.3 + 0.34 * len(systems)))
-    axes = figure.subplots()
-    _style(axes, theme)
+        return render(empty_figure(theme), fmt)
+    figure, axes = single_axes(theme, (9.0, 1.3 + 0.34 * len(systems)))
     axes.grid(axis="y", visible=False)
     axes.grid(axis="x", color=theme.grid, linewidth=0.8)
     # Answers stand a little apart from the retrievals.
@@ -82,7 +79,7 @@ def gap_levels_plot(
                     bbox={"boxstyle": "round,pad=0.15", "facecolor": colour, "edgecolor": "none"},
                 )
         left = [start + width for start, width in zip(left, widths, strict=True)]
-    axes.set_yticks(heights, [_shortened(pair_title(system), 44) for system in systems])
+    axes.set_yticks(heights, [shortened(pair_title(system), 44) for system in systems])
     for label in axes.get_yticklabels():
         label.set_parse_math(False)
         label.set_color(theme.ink)
@@ -93,4 +90,4 @@ def gap_levels_plot(
     legend = figure.legend(loc="outside upper left", ncols=5, frameon=False, fontsize=9, handlelength=1.6)
     for text in legend.get_texts():
         text.set_color(theme.ink)
-    return _render(figure, fmt)
+    return render(figure, fmt)

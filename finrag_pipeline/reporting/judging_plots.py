@@ -6,15 +6,14 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from finrag_pipeline.reporting.plots import (
-    _MARKERS,
+from finrag_pipeline.reporting.plot_style import (
     DARK,
     LIGHT,
+    MARKERS,
     Format,
-    _figure,
-    _message,
-    _render,
-    _style,
+    empty_figure,
+    render,
+    single_axes,
 )
 
 INTERVALS = {
@@ -44,10 +43,8 @@ def sensitivity_plot(rows: Sequence[Mapping[str, Any]], fmt: Format = "svg", dar
     """
     theme = DARK if dark else LIGHT
     if not rows:
-        return _render(_message(theme), fmt)
-    figure = _figure(theme, (8.0, 4.4))
-    axes = figure.subplots()
-    _style(axes, theme)
+        return render(empty_figure(theme), fmt)
+    figure, axes = single_axes(theme, (8.0, 4.4))
     first, second = theme.systems[0], theme.systems[1]
     agreements = [100 * row["agreement"] for row in rows]
     axes.fill_between(
@@ -62,7 +59,7 @@ def sensitivity_plot(rows: Sequence[Mapping[str, Any]], fmt: Format = "svg", dar
         agreements,
         [100 * row["half_width"] for row in rows],
         color=first,
-        marker=_MARKERS[0],
+        marker=MARKERS[0],
         markersize=4,
         linewidth=2,
         label="simulated: mean and 95 % of the studies",
@@ -79,7 +76,7 @@ def sensitivity_plot(rows: Sequence[Mapping[str, Any]], fmt: Format = "svg", dar
     axes.set_xlabel("Agreement of people and judge, %", color=theme.muted)
     axes.set_ylabel("Half width of the interval, points", color=theme.muted)
     axes.legend(frameon=False, labelcolor=theme.ink, fontsize=9, loc="lower left")
-    return _render(figure, fmt)
+    return render(figure, fmt)
 
 
 def coverage_plot(
@@ -101,12 +98,10 @@ def coverage_plot(
     """
     theme = DARK if dark else LIGHT
     if not rows:
-        return _render(_message(theme), fmt)
+        return render(empty_figure(theme), fmt)
     studies = list(dict.fromkeys(row["study"] for row in rows))
     place = {study: len(studies) - number for number, study in enumerate(studies)}
-    figure = _figure(theme, (8.0, 1.9 + 0.52 * len(studies)))
-    axes = figure.subplots()
-    _style(axes, theme)
+    figure, axes = single_axes(theme, (8.0, 1.9 + 0.52 * len(studies)))
     axes.grid(axis="y", visible=False)
     axes.grid(axis="x", color=theme.grid, linewidth=0.8)
     axes.axvline(100 * confidence, color=theme.muted, linewidth=1.2, linestyle=(0, (5, 2)))
@@ -117,7 +112,7 @@ def coverage_plot(
             # Side by side: points of intervals that cover alike would hide one another.
             [place[row["study"]] + 0.12 * (2.5 - number) for row in mine],
             color=theme.systems[number % len(theme.systems)],
-            marker=_MARKERS[number % len(_MARKERS)],
+            marker=MARKERS[number % len(MARKERS)],
             s=34,
             label=title,
             zorder=3,
@@ -136,4 +131,4 @@ def coverage_plot(
         labelcolor=theme.ink,
         fontsize=9,
     )
-    return _render(figure, fmt)
+    return render(figure, fmt)

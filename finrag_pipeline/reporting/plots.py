@@ -1,21 +1,11 @@
-"""Plots of a run, as SVG or PNG, for light and dark surroundings.
-
-Matplotlib is used through its objects only: no pyplot, no window, no state shared between calls. Colours are
-those of Okabe & Ito (2008), which readers with colour-vision deficiencies tell apart, lightened for dark
-backgrounds; markers and dashes differ as well.
-"""
+"""Plots of retrieval: where evidence is lost, and page recall over the number of passages."""
 
 from __future__ import annotations
 
-import io
-import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from finrag_pipeline.errors import UsageError
 from finrag_pipeline.evaluation.published import CUTOFF
 from finrag_pipeline.reporting.estimates import (
     Estimate,
@@ -24,58 +14,28 @@ from finrag_pipeline.reporting.estimates import (
     space_label,
     system_title,
 )
+from finrag_pipeline.reporting.plot_style import (
+    DARK,
+    DASHES,
+    LIGHT,
+    MARKERS,
+    Format,
+    Theme,
+    empty_figure,
+    label_ends,
+    new_figure,
+    render,
+    single_axes,
+    style_axes,
+    title_axes,
+)
 from finrag_pipeline.retrieval.spaces import Space
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-Format = Literal["svg", "png"]
 
 LEVELS = (("doc_rec", "Filing"), ("page_rec", "Pages"), ("max_rouge_l", "Passage"))
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-_DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.8)), (0, (5, 1.5, 1.5, 1.5)))
 _PANELS_PER_ROW = 3
-_DOTS_PER_INCH = 160
-
-
-@dataclass(frozen=True)
-class Theme:
-    """Colours of a plot.
-
-    Attributes:
-        surface: background.
-        ink: text.
-        muted: axes and secondary text.
-        grid: grid lines.
-        spaces: colour of each search space, from the widest to the narrowest.
-        systems: colours of systems, in turn.
-    """
-
-    surface: str
-    ink: str
-    muted: str
-    grid: str
-    spaces: tuple[str, ...]
-    systems: tuple[str, ...]
-
-
-LIGHT = Theme(
-    "#ffffff",
-    "#1b2127",
-    "#5b6670",
-    "#e3e7ea",
-    ("#0072b2", "#c77700", "#00795a"),
-    ("#0072b2", "#d55e00", "#00795a", "#a64d79", "#8a6d00", "#3b8ec2", "#1b2127"),
-)
-DARK = Theme(
-    "#161b20",
-    "#e8ecef",
-    "#9aa6b0",
-    "#2b333a",
-    ("#56b4e9", "#f0a830", "#35c59b"),
-    ("#56b4e9", "#ff8a4f", "#35c59b", "#e79bc4", "#e6cf4a", "#9fd4f5", "#e8ecef"),
-)
 
 
 def gap_plot(metrics: pa.Table, fmt: Format = "svg", dark: bool = False) -> bytes:
@@ -99,10 +59,10 @@ def gap_plot(metrics: pa.Table, fmt: Format = "svg", dark: bool = False) -> byte
     theme = DARK if dark else LIGHT
     systems = [s for s in index.systems if any(_gap_estimates(index, s, space) for space in index.spaces)]
     if not systems:
-        return _render(_message(theme), fmt)
+        return render(empty_figure(theme), fmt)
     columns = min(len(systems), _PANELS_PER_ROW)
     rows = -(-len(systems) // columns)
-    figure = _figure(theme, (max(3.5 * columns, 5.2), 3.5 * rows + 0.45))
+    figure = new_figure(theme, (max(3.5 * columns, 5.2), 3.5 * rows + 0.45))
     panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     for axes, system in zip(panels, systems, strict=False):
         _gap_panel(axes, theme, index, system)
@@ -129,7 +89,7 @@ def gap_plot(metrics: pa.Table, fmt: Format = "svg", dark: bool = False) -> byte
     )
     for text in legend.get_texts():
         text.set_color(theme.ink)
-    return _render(figure, fmt)
+    return render(figure, fmt)
 
 
 def recall_curve(metrics: pa.Table, fmt: Format = "svg", dark: bool = False) -> bytes:
@@ -159,10 +119,8 @@ def recall_curve(metrics: pa.Table, fmt: Format = "svg", dark: bool = False) -> 
     }
     curves = {system: points for system, points in curves.items() if points}
     if not curves:
-        return _render(_message(theme), fmt)
-    figure = _figure(theme, (9.0, 4.6 + 0.16 * max(len(curves) - 10, 0)))
-    axes = figure.subplots()
-    _style(axes, theme)
+        return render(empty_figure(theme), fmt)
+    figure, axes = single_axes(theme, (9.0, 4.6 + 0.16 * max(len(curves) - 10, 0)))
     ends = []
     for position, (system, points) in enumerate(curves.items()):
         colour = theme.systems[position % len(theme.systems)]
@@ -171,8 +129,8 @@ def recall_curve(metrics: pa.Table, fmt: Format = "svg", dark: bool = False) -> 
             ks,
             [estimate.mean for _, estimate in points],
             color=colour,
-            marker=_MARKERS[position % len(_MARKERS)],
-            linestyle=_DASHES[position // len(theme.systems) % len(_DASHES)],
+            marker=MARKERS[position % len(MARKERS)],
+            linestyle=DASHES[position // len(theme.systems) % len(DASHES)],
             markersize=5.5,
             linewidth=2,
         )
@@ -191,8 +149,8 @@ def recall_curve(metrics: pa.Table, fmt: Format = "svg", dark: bool = False) -> 
     highest = max(e.mean if e.high is None else e.high for points in curves.values() for _, e in points)
     top = min(1.02, max(0.1, highest * 1.08))
     axes.set_ylim(0, top)
-    _end_labels(axes, ends, top)
-    return _render(figure, fmt)
+    label_ends(axes, ends, top)
+    return render(figure, fmt)
 
 
 def _gap_estimates(index: MetricIndex, system: str, space: str) -> list[tuple[int, Estimate]]:
@@ -204,8 +162,8 @@ def _gap_estimates(index: MetricIndex, system: str, space: str) -> list[tuple[in
 def _gap_panel(axes: Axes, theme: Theme, index: MetricIndex, system: str) -> None:
     from matplotlib.patheffects import withStroke
 
-    _style(axes, theme)
-    _title(axes, system_title(system), theme)
+    style_axes(axes, theme)
+    title_axes(axes, system_title(system), theme)
     # The narrowest space is drawn first, so that the whole corpus lies on top.
     order = list(enumerate(index.spaces))[::-1]
     lines: dict[str, dict[int, float]] = {}
@@ -223,8 +181,8 @@ def _gap_panel(axes: Axes, theme: Theme, index: MetricIndex, system: str) -> Non
             xs,
             [estimate.mean for _, estimate in points],
             color=colour,
-            marker=_MARKERS[position % len(_MARKERS)],
-            linestyle=_DASHES[position % len(_DASHES)],
+            marker=MARKERS[position % len(MARKERS)],
+            linestyle=DASHES[position % len(DASHES)],
             linewidth=2,
             markersize=6,
             label=space_label(space),
@@ -266,88 +224,3 @@ def _gap_panel(axes: Axes, theme: Theme, index: MetricIndex, system: str) -> Non
     )
     axes.tick_params(axis="x", labelsize=8.5)
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1.0])
-
-
-def _end_labels(axes: Axes, ends: Sequence[tuple[float, str, str]], top: float) -> None:
-    """Name each curve at its right end, moved apart where names would overlap."""
-    ordered = sorted(ends)
-    gap = min(top * 0.052, top / len(ordered))
-    heights: list[float] = []
-    for value, _, _ in ordered:
-        heights.append(max(value, heights[-1] + gap) if heights else value)
-    ceiling = top
-    for position in range(len(heights) - 1, -1, -1):
-        heights[position] = min(heights[position], ceiling)
-        ceiling = heights[position] - gap
-    for (value, title, colour), y in zip(ordered, heights, strict=True):
-        axes.annotate(
-            f"{_shortened(title, 34)}  {value:.2f}",
-            xy=(1.0, value),
-            xycoords=("axes fraction", "data"),
-            xytext=(1.015, y),
-            textcoords=("axes fraction", "data"),
-            va="center",
-            fontsize=9.5,
-            color=colour,
-            parse_math=False,
-            annotation_clip=False,
-        )
-
-
-def _figure(theme: Theme, size: tuple[float, float]) -> Figure:
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=size, facecolor=theme.surface, layout="constrained", dpi=_DOTS_PER_INCH)
-
-
-def _message(theme: Theme) -> Figure:
-    figure = _figure(theme, (6.0, 1.2))
-    figure.text(
-        0.5, 0.5, "No system has been measured yet", ha="center", va="center", color=theme.muted, fontsize=11
-    )
-    return figure
-
-
-def _style(axes: Axes, theme: Theme) -> None:
-    axes.set_facecolor(theme.surface)
-    axes.grid(axis="y", color=theme.grid, linewidth=0.8)
-    axes.set_axisbelow(True)
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
-    axes.spines["bottom"].set_color(theme.muted)
-    axes.tick_params(colors=theme.muted, labelcolor=theme.muted, labelsize=9, length=0, pad=5)
-
-
-def _title(axes: Axes, title: str, theme: Theme) -> None:
-    lines = textwrap.wrap(_shortened(title, 60), 30) or [" "]
-    axes.set_title(
-        "\n".join(lines), color=theme.ink, fontsize=11, fontweight="bold", loc="left", pad=8, parse_math=False
-    )
-
-
-def _shortened(text: str, width: int) -> str:
-    # SVG is XML, which has no control characters.
-    text = "".join(character if character.isprintable() else "\ufffd" for character in text)
-    return text if len(text) <= width else text[: width - 1].rstrip() + "…"
-
-
-def _render(figure: Figure, fmt: Format) -> bytes:
-    from matplotlib import rc_context
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    if fmt not in ("svg", "png"):
-        raise UsageError(f"There is no plot format '{fmt}'.", "Choose svg or png.")
-    canvas = FigureCanvasAgg(figure)
-    # Without a date and with a fixed salt for identifiers, the same figures give the same bytes.
-    metadata = {"Date": None} if fmt == "svg" else {"Software": None}
-    stream = io.BytesIO()
-    with rc_context({"svg.hashsalt": "finrag_pipeline", "svg.fonttype": "path"}):
-        canvas.print_figure(
-            stream,
-            format=fmt,
-            facecolor=figure.get_facecolor(),
-            bbox_inches="tight",
-            pad_inches=0.12,
-            metadata=metadata,
-        )
-    return stream.getvalue()

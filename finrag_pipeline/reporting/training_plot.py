@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from finrag_pipeline.reporting.plots import (
-    _MARKERS,
+from finrag_pipeline.reporting.plot_style import (
     DARK,
     LIGHT,
+    MARKERS,
     Format,
-    _end_labels,
-    _figure,
-    _message,
-    _render,
-    _style,
+    empty_figure,
+    label_ends,
+    new_figure,
+    render,
+    style_axes,
 )
 
 
@@ -37,13 +37,13 @@ def training_plot(
     """
     theme = DARK if dark else LIGHT
     if not any(curves.values()):
-        return _render(_message(theme), fmt)
-    figure = _figure(theme, (8.0, 6.4))
+        return render(empty_figure(theme), fmt)
+    figure = new_figure(theme, (8.0, 6.4))
     losses, recalls = figure.subplots(2, 1, sharex=True)
     ends = []
     for position, (name, epochs) in enumerate(curves.items()):
         colour = theme.systems[position % len(theme.systems)]
-        style = {"color": colour, "marker": _MARKERS[position % len(_MARKERS)], "markersize": 4.5}
+        style = {"color": colour, "marker": MARKERS[position % len(MARKERS)], "markersize": 4.5}
         for axes, value in ((losses, "loss"), (recalls, "page_rec")):
             known = [(row["epoch"], row[value]) for row in epochs if row[value] is not None]
             axes.plot([epoch for epoch, _ in known], [y for _, y in known], linewidth=2, **style)
@@ -56,11 +56,11 @@ def training_plot(
         if any(row["page_rec"] is not None for row in epochs):
             ends.append((last, name, colour))
     for axes, label in ((losses, "Loss"), (recalls, "PageRec@5, validation")):
-        _style(axes, theme)
+        style_axes(axes, theme)
         axes.set_ylabel(label, color=theme.muted)
     losses.set_ylim(bottom=0)
     recalls.set_ylim(-0.02, 1.04)
     recalls.set_xlabel("Epoch (ringed: kept)", color=theme.muted)
     if ends:
-        _end_labels(recalls, ends, 1.04)
-    return _render(figure, fmt)
+        label_ends(recalls, ends, 1.04)
+    return render(figure, fmt)
