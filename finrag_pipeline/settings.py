@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
@@ -155,6 +155,12 @@ class AnswerSettings(BaseModel):
     recorded: tuple[str, ...] = Field(
         (), description="Folders of recorded answers of other models, scored as rows of their own."
     )
+
+    @model_validator(mode="after")
+    def _repeats_differ(self) -> Self:
+        if self.repeats > 1 and self.temperature == 0:
+            raise ValueError("repeats would all be the same answer at temperature 0; raise the temperature")
+        return self
 
 
 class JudgeSettings(BaseModel):

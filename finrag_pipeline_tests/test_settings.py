@@ -67,6 +67,15 @@ def test_a_wrong_variable_is_named(environment: pytest.MonkeyPatch, name: str, v
     assert caught.value.remedy
 
 
+def test_repeats_need_a_temperature(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("FINRAG_ANSWERS__REPEATS", "20")
+    with pytest.raises(UsageError, match="temperature"):
+        get_settings()
+    environment.setenv("FINRAG_ANSWERS__TEMPERATURE", "0.7")
+    get_settings.cache_clear()
+    assert get_settings().answers.repeats == 20
+
+
 def test_a_group_given_as_one_value_is_refused(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("FINRAG_ENCODER", "BAAI/bge-m3")
     with pytest.raises(UsageError, match="encoder"):

@@ -22,7 +22,7 @@ QUESTIONS = [
     {"question_id": "q3", "question": "bad"},
 ]
 TEXTS = {f"c{n}": f"Line {n} says that the company makes adhesives of kind {n}." for n in range(1, 30)}
-SETTINGS = Settings(answers=AnswerSettings(repeats=2))
+SETTINGS = Settings(answers=AnswerSettings(repeats=2, temperature=0.7))
 
 
 class ScriptedCalculator:
