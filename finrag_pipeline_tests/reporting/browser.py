@@ -13,9 +13,12 @@ import pytest
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """One headless Chromium for all tests."""
+    """One headless Chromium for the tests of a file.
+
+    Not for all: while it lives an event loop runs in this process, and nothing else can start one.
+    """
     playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     path = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if path is None:
