@@ -213,8 +213,8 @@ class SpladeSettings(BaseModel):
     batch_size: int = Field(8, ge=1, description="Texts per forward pass.")
 
 
-class PageScorerSettings(BaseModel):
-    """The learned page scorer and its training; the defaults are those of the paper."""
+class TrainingSettings(BaseModel):
+    """Training on pairs of question and gold page; the defaults are those of the paper's page scorer."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -230,15 +230,12 @@ class PageScorerSettings(BaseModel):
     max_characters: int = Field(2000, ge=1, description="Where pages are cut (M in the paper).")
     max_tokens: int = Field(512, ge=8, description="Longest input, as far as the base has positions.")
     epochs: int = Field(15, ge=1, description="Epochs at most.")
-    batch_size: int = Field(16, ge=2, description="Pairs per step; the others of a batch are negatives.")
-    mini_batch_size: int | None = Field(
-        None, ge=1, description="Texts per forward pass: gradients are cached, so that large batches fit."
-    )
+    batch_size: int = Field(16, ge=2, description="Pairs of question and gold page per step.")
     learning_rate: float = Field(2e-5, gt=0, description="Highest learning rate.")
     warmup: float = Field(0.1, ge=0, lt=1, description="Share of the steps in which the rate rises.")
     negatives: tuple[Literal["filing", "statement", "neighbour"], ...] = Field(
         ("filing", "statement", "neighbour"),
-        description="Hard negatives of each pair beside those of the batch (the paper has none): a page of "
+        description="Hard negatives of each pair (the paper has only those of the batch): a page of "
         "the same filing, the same statement in another year's filing, the page before or after.",
     )
     validation_share: float = Field(
@@ -261,9 +258,55 @@ class PageScorerSettings(BaseModel):
         None, description="Folder with finqa, tatqa and lofin: their clean rows are learned from first."
     )
     pretraining_epochs: int = Field(2, ge=1, description="Epochs of the pre-training.")
+    derived: int | None = Field(
+        None,
+        ge=1,
+        description="Questions derived from each filing that is neither tested nor validated on; they are "
+        "learned from before the benchmark's. None for none.",
+    )
+    derived_epochs: int = Field(1, ge=1, description="Epochs of the pre-training on derived questions.")
     checkpoint_seconds: float = Field(
         120.0, ge=0, description="Least time between two checkpoints; a killed training resumes at the last."
     )
+
+
+class PageScorerSettings(TrainingSettings):
+    """The learned page scorer and its training."""
+
+    mini_batch_size: int | None = Field(
+        None, ge=1, description="Texts per forward pass: gradients are cached, so that large batches fit."
+    )
+
+
+class RerankerTrainingSettings(TrainingSettings):
+    """The cross-encoder that is trained here, and how it orders the first pages of ``finrag`` anew."""
+
+    text: Literal["cut", "windows"] = Field(
+        "windows", description="As for the page scorer: the first characters of a page, or all of it."
+    )
+    max_tokens: int = Field(256, ge=8, description="Longest question and text together.")
+    windows: int = Field(
+        2, ge=1, description="Windows of a page that are read: those that share most words with the question."
+    )
+    question_tokens: int = Field(
+        64, ge=1, description="Tokens of max_tokens that windows leave to the question; half at most."
+    )
+    epochs: int = Field(5, ge=1, description="Epochs at most.")
+    negatives: tuple[Literal["filing", "statement", "neighbour"], ...] = Field(
+        ("filing", "statement", "neighbour"), min_length=1, description="Pages that are to score low."
+    )
+    validation_pages: int = Field(
+        20, ge=1, description="Pages of its filing, best by BM25, that a validation question is asked of."
+    )
+    patience: int = Field(2, ge=1, description="Epochs without a better page recall before it stops.")
+    pretraining_rows: int | None = Field(
+        None, ge=2, description="Clean rows that are learned from, drawn by the seed; all when None."
+    )
+    pages: int = Field(20, ge=1, description="First pages that are ordered anew (N in the papers).")
+    fusion_k: int = Field(
+        1, ge=0, description="Constant of the reciprocal rank fusion with the order of the page ranker."
+    )
+    prediction_batch_size: int = Field(16, ge=1, description="Pairs per forward pass of a search.")
 
 
 class RetrievalSettings(BaseModel):
@@ -323,6 +366,7 @@ class Settings(BaseSettings):
     reranker: RerankerSettings = RerankerSettings()
     splade: SpladeSettings = SpladeSettings()
     page_scorer: PageScorerSettings = PageScorerSettings()
+    reranker_training: RerankerTrainingSettings = RerankerTrainingSettings()
 
 
 @lru_cache(maxsize=1)

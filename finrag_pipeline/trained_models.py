@@ -6,6 +6,7 @@ production models.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -19,8 +20,8 @@ from finrag_pipeline.page_ranker.ranker import LearnedPageRanker
 from finrag_pipeline.page_ranker.training import model_folder
 from finrag_pipeline.page_scorer.model import load_card
 from finrag_pipeline.page_scorer.ranking import PageScorerRanker
-from finrag_pipeline.page_scorer.recipe import REMEDY as SCORER_REMEDY
-from finrag_pipeline.page_scorer.recipe import scorer_folder
+from finrag_pipeline.page_scorer.recipe import remedy, scorer_folder
+from finrag_pipeline.reranker_training.ranking import RerankedPages, TrainedReranker
 from finrag_pipeline.retrieval.alpha import pick_alphas
 from finrag_pipeline.retrieval.leaks import check_no_leak
 from finrag_pipeline.retrieval.trained import PageRanker, Trained
@@ -30,6 +31,7 @@ from finrag_pipeline.storage.lake import Lake
 ALPHA_SWEEP = "hybrid_alpha_sweep"
 PAGE_RANKER = "page_ranker"
 PAGE_SCORER = "page_scorer"
+RERANKER = "reranker"
 
 
 def trained_models(
@@ -45,11 +47,13 @@ def trained_models(
         fold: whose questions were left out.
         library: pages that the rankers of several folds share; one of its own when None.
     """
+    page_ranker = load_page_ranker(lake, settings, fold, library)
     return Trained(
         fold,
         alphas_without(lake, fold),
         load_page_scorer(lake, settings, fold),
-        load_page_ranker(lake, settings, fold, library),
+        page_ranker,
+        load_page_reranker(lake, settings, fold, page_ranker),
     )
 
 
@@ -59,10 +63,21 @@ def usable_models(lake: Lake, settings: Settings, fold: int, library: PageLibrar
     So it is after another benchmark, or a part of one, has made other folds: they must not be measured, and
     must not keep the other systems from being measured either.
     """
+    page_ranker = _unless_leaked(lambda: load_page_ranker(lake, settings, fold, library))
+    return Trained(
+        fold,
+        alphas_without(lake, fold),
+        _unless_leaked(lambda: load_page_scorer(lake, settings, fold)),
+        page_ranker,
+        _unless_leaked(lambda: load_page_reranker(lake, settings, fold, page_ranker)),
+    )
+
+
+def _unless_leaked(load: Callable[[], PageRanker | None]) -> PageRanker | None:
     try:
-        return trained_models(lake, settings, fold, library)
+        return load()
     except BenchmarkError:
-        return Trained(fold, alphas_without(lake, fold))
+        return None
 
 
 def alphas_without(lake: Lake, fold: int | None) -> dict[str, float]:
@@ -89,18 +104,56 @@ def load_page_scorer(lake: Lake, settings: Settings, fold: int | None) -> PageRa
         BenchmarkError: it was trained on questions or filings that ``fold`` tests.
         LakeError: its files are damaged.
     """
-    keys = {"fold": "production" if fold is None else f"fold_{fold}"}
-    if lake.info(PAGE_SCORER, keys) is None:
+    found = _fine_tuned(lake, PAGE_SCORER, fold)
+    return PageScorerRanker(lake, settings, *found) if found else None
+
+
+def load_reranker(lake: Lake, settings: Settings, fold: int | None) -> TrainedReranker | None:
+    """The cross-encoder trained without ``fold``; None when the lake holds none.
+
+    Raises:
+        BenchmarkError: it was trained on questions or filings that ``fold`` tests.
+        LakeError: its files are damaged.
+    """
+    found = _fine_tuned(lake, RERANKER, fold)
+    return TrainedReranker(lake, settings, *found) if found else None
+
+
+def load_page_reranker(
+    lake: Lake, settings: Settings, fold: int | None, page_ranker: PageRanker | None
+) -> PageRanker | None:
+    """``page_ranker`` with its first pages ordered anew by the cross-encoder of the same fold.
+
+    None where either is missing.
+
+    Raises:
+        BenchmarkError: the cross-encoder was trained on questions or filings that ``fold`` tests.
+        LakeError: its files are damaged.
+    """
+    if page_ranker is None:
         return None
-    curves: pa.Table = lake.read(PAGE_SCORER, keys, ["policy", "model"])
+    reranker = load_reranker(lake, settings, fold)
+    if reranker is None:
+        return None
+    training = settings.reranker_training
+    return RerankedPages(page_ranker, reranker, training.pages, training.fusion_k)
+
+
+def _fine_tuned(lake: Lake, kind: str, fold: int | None) -> tuple[tuple[str, ...], dict[str, Any]] | None:
+    """Folder and card of the model of a kind for a fold, by document; None when the lake holds none."""
+    keys = {"fold": "production" if fold is None else f"fold_{fold}"}
+    if lake.info(kind, keys) is None:
+        return None
+    curves: pa.Table = lake.read(kind, keys, ["policy", "model"])
     names = curves.filter(pc.equal(curves["policy"], "document"))["model"].to_pylist()
-    card = load_card(lake, scorer_folder(names[0])) if names else None
+    folder = scorer_folder(names[0], kind) if names else ()
+    card = load_card(lake, folder) if folder else None
     if card is None:
         return None
     if tested := _tested(lake, fold):
-        what = f"The page scorer of fold {fold}"
-        check_no_leak(card["question_ids"], card["filings"], tested, what, SCORER_REMEDY)
-    return PageScorerRanker(lake, settings, scorer_folder(names[0]), card)
+        what = f"The {kind.replace('_', ' ')} of fold {fold}"
+        check_no_leak(card["question_ids"], card["filings"], tested, what, remedy(kind))
+    return folder, card
 
 
 def load_page_ranker(

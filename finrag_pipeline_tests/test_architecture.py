@@ -36,6 +36,7 @@ ROOMS = (
     "chunking",
     "retrieval",
     "page_scorer",
+    "reranker_training",
     "page_ranker",
     "answering",
     "evaluation",

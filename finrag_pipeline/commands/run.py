@@ -223,7 +223,7 @@ def measure(
         return
     run_or_raise(materialiser, "prepare_benchmark", progress, "prepare")
     index_on_demand(materialiser, lake, settings, systems, outcome, progress)
-    if any(get_system(name).page_stage == "page_ranker" for name in systems):
+    if any(get_system(name).shows_pages() for name in systems):
         run_or_raise(materialiser, "train_page_ranker", progress, "page_ranker", tags=trained_range())
     missing = problems(lake, settings, systems)
     not_run = [f"{system} was not run: {reason}" for system, reason in missing.items()]

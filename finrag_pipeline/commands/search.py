@@ -165,7 +165,7 @@ class Searcher:
             corpus,
             tuple(filings) or None,
             # The order of its pages does not depend on how many are shown; that of fused rankings does.
-            depth=k if chosen.page_stage == "page_ranker" else max(k, self._settings.retrieval.depth),
+            depth=k if chosen.shows_pages() else max(k, self._settings.retrieval.depth),
             trained=self._trained,
         )
         return Found(question, chosen, corpus, hits[:k])

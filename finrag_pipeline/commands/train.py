@@ -12,16 +12,22 @@ from finrag_pipeline.errors import FinragError, UsageError
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 
+Model = Literal["page_scorer", "reranker"]
 COLUMNS = ["fold", "policy", "best_epoch", "validation_page_rec", "tested_page_rec"]
+_SHOWN = {
+    "page_scorer": ("Page scorers", "page_scorer"),
+    "reranker": ("Rerankers, among the candidates of a filing", "finrag_rerank"),
+}
 
 
-def train_page_scorer(
-    settings: Settings, folds: Sequence[str] | None, progress: Callable[[str], object]
+def train_models(
+    settings: Settings, model: Model, folds: Sequence[str] | None, progress: Callable[[str], object]
 ) -> list[dict[str, Any]]:
-    """Train the page scorers of folds on the active benchmark; what is fresh is not trained again.
+    """Train the models of folds on the active benchmark; what is fresh is not trained again.
 
     Args:
         settings: of the training.
+        model: what to train.
         folds: ``fold_0`` … and ``production``; all when None.
         progress: told which fold is next.
 
@@ -43,14 +49,14 @@ def train_page_scorer(
     with open_materialiser(settings) as materialiser:
         for fold in chosen:
             progress(fold)
-            ended = materialiser.run("train_page_scorer", partition=fold)
+            ended = materialiser.run(f"train_{model}", partition=fold)
             if not ended.success:
                 raise FinragError(
                     ended.error or "The training failed.", "See the run in the Dagster UI (make ui)."
                 )
-            if lake.info("page_scorer", {"fold": fold}) is None:
+            if lake.info(model, {"fold": fold}) is None:
                 continue  # nothing to learn from outside this fold
-            for row in lake.read("page_scorer", {"fold": fold}).to_pylist():
+            for row in lake.read(model, {"fold": fold}).to_pylist():
                 if row["chosen"]:
                     values = (fold, row["policy"], row["epoch"], row["page_rec"], row["tested_page_rec"])
                     rows.append(dict(zip(COLUMNS, values, strict=True)))
@@ -58,7 +64,7 @@ def train_page_scorer(
 
 
 def train(
-    model: Annotated[Literal["page_scorer"], typer.Argument(help="What to train.")],
+    model: Annotated[Model, typer.Argument(help="What to train.")],
     folds: Annotated[
         Optional[list[str]],  # noqa: UP045 - Typer reads this at run time
         typer.Option(help="Only this fold (fold_0 …, production); may be repeated."),
@@ -67,14 +73,19 @@ def train(
 ) -> None:
     """Train a model on the active benchmark, for each fold without its questions, and one for searching.
 
-    A killed training goes on where it was. Hours without a GPU; the settings are FINRAG_PAGE_SCORER__….
+    A killed training goes on where it was. Hours without a GPU; the settings are FINRAG_PAGE_SCORER__… and
+    FINRAG_RERANKER_TRAINING__….
     """
-    rows = train_page_scorer(
-        current_settings(), folds, lambda fold: None if as_json else err.print(plain(f"training {fold} …"))
+    rows = train_models(
+        current_settings(),
+        model,
+        folds,
+        lambda fold: None if as_json else err.print(plain(f"training {fold} …")),
     )
     if as_json:
         print_json(rows)
         return
     shown = [{k: f"{v:.3f}" if isinstance(v, float) else v for k, v in row.items()} for row in rows]
-    print_rows("Page scorers: PageRec@5", COLUMNS, shown)
-    out.print("[dim]Next: finrag run --systems page_scorer[/dim]")
+    title, system = _SHOWN[model]
+    print_rows(f"{title}: PageRec@5", COLUMNS, shown)
+    out.print(f"[dim]Next: finrag run --systems {system}[/dim]")

@@ -71,6 +71,7 @@ def build_definitions(settings: Settings | None = None) -> dg.Definitions:
             jobs.prepare_benchmark_job,
             jobs.train_page_ranker_job,
             jobs.train_page_scorer_job,
+            jobs.train_reranker_job,
             jobs.sweep_job,
             jobs.answer_job,
             jobs.publish_answers_job,

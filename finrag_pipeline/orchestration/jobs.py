@@ -88,6 +88,15 @@ train_page_scorer_job = dg.define_asset_job(
     tags={"dagster/max_runtime": "86400"},
 )
 
+train_reranker_job = dg.define_asset_job(
+    "train_reranker",
+    selection=dg.AssetSelection.assets("reranker"),
+    executor_def=dg.in_process_executor,
+    description="The cross-encoders of the folds, each without its questions, and that for searching; "
+    "not part of 'finrag run', because it takes hours without a GPU.",
+    tags={"dagster/max_runtime": "86400"},
+)
+
 sweep_job = dg.define_asset_job(
     "sweep",
     selection=dg.AssetSelection.assets(*SWEEP),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from finrag_pipeline.embedding.model_files import encoder_fingerprint, model_folder
 from finrag_pipeline.errors import LakeError, ModelError
-from finrag_pipeline.settings import EncoderSettings, Settings
+from finrag_pipeline.settings import EncoderSettings, Settings, TrainingSettings
 from finrag_pipeline.storage.fingerprints import file_sha256
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.torch_models import (
@@ -21,35 +21,41 @@ from finrag_pipeline.storage.torch_models import (
 )
 
 if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
+    from sentence_transformers import CrossEncoder, SentenceTransformer
 
 CARD = "card.json"
 WEIGHTS = "model.safetensors"
 
 
-def base_encoder(settings: Settings) -> EncoderSettings:
-    """The model that training starts from, as the settings of an encoder."""
-    scorer = settings.page_scorer
-    if scorer.base is None:
+def base_encoder(settings: Settings, training: TrainingSettings | None = None) -> EncoderSettings:
+    """The model that ``training`` starts from, as the settings of an encoder.
+
+    Args:
+        settings: of the run.
+        training: those of ``settings`` that a model is trained by; the page scorer's when None.
+    """
+    training = training or settings.page_scorer
+    if training.base is None:
         return settings.encoder
-    return settings.encoder.model_copy(update={"name": scorer.base, "revision": scorer.revision})
+    return settings.encoder.model_copy(update={"name": training.base, "revision": training.revision})
 
 
-def base_length(settings: Settings) -> int:
-    """Tokens of a text that a model trained from the base reads, special tokens included.
+def base_length(settings: Settings, training: TrainingSettings | None = None) -> int:
+    """Tokens of an input that a model trained from the base reads, special tokens included.
 
     Raises:
         ModelError: the base is not to be had.
     """
-    base = base_encoder(settings)
+    training = training or settings.page_scorer
+    base = base_encoder(settings, training)
     config = read_config(model_folder(base.name, base.revision))
-    return usable_length(config, settings.page_scorer.max_tokens)
+    return usable_length(config, training.max_tokens)
 
 
-def base_fingerprint(settings: Settings) -> str:
+def base_fingerprint(settings: Settings, training: TrainingSettings | None = None) -> str:
     """Weights and tokenizer of the base."""
     # Training reads the weights themselves, whatever arithmetic the encoder runs at.
-    return encoder_fingerprint(base_encoder(settings).model_copy(update={"precision": "fp32"}))
+    return encoder_fingerprint(base_encoder(settings, training).model_copy(update={"precision": "fp32"}))
 
 
 def load_model(folder: Path, length: int) -> SentenceTransformer:
@@ -82,7 +88,7 @@ def load_model(folder: Path, length: int) -> SentenceTransformer:
 
 
 def save_scorer(
-    model: SentenceTransformer, lake: Lake, folder: tuple[str, ...], card: dict[str, Any]
+    model: SentenceTransformer | CrossEncoder, lake: Lake, folder: tuple[str, ...], card: dict[str, Any]
 ) -> None:
     """Keep a trained model in the lake as safetensors with a card; the card is written last.
 
@@ -117,17 +123,15 @@ def load_card(lake: Lake, folder: tuple[str, ...]) -> dict[str, Any] | None:
     raw = lake.read_bytes(lake.path(*folder, CARD))
     if raw is None:
         return None
-    where = "/".join(folder)
+    where, remedy = "/".join(folder), f"Materialise {folder[1].removesuffix('_pretraining')} again."
     try:
         card = json.loads(raw)
         files = card["files"]
     except (ValueError, KeyError, TypeError) as error:
-        raise LakeError(
-            f"The card of {where} is damaged: {error}.", "Materialise page_scorer again."
-        ) from error
+        raise LakeError(f"The card of {where} is damaged: {error}.", remedy) from error
     missing = [name for name in files if not lake.fs.exists(lake.path(*folder, *name.split("/")))]
     if missing:
-        raise LakeError(f"{where} lacks {missing[0]}.", "Materialise page_scorer again.")
+        raise LakeError(f"{where} lacks {missing[0]}.", remedy)
     return dict(card)
 
 
@@ -135,7 +139,7 @@ def local_folder(lake: Lake, folder: tuple[str, ...], card: dict[str, Any]) -> P
     """Folder of this machine with the files of a trained model; a copy where the lake is elsewhere."""
     if lake.is_local:
         return lake.local_path(*folder)
-    copy = Path.home() / ".cache" / "finrag" / "page_scorer" / str(card["weights_sha256"])
+    copy = Path.home() / ".cache" / "finrag" / folder[1] / str(card["weights_sha256"])
     for name in card["files"]:
         target = copy / name
         if not target.is_file():

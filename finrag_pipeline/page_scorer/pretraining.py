@@ -8,6 +8,7 @@ from finrag_pipeline.embedding.model_files import model_folder
 from finrag_pipeline.page_scorer import SCORER_VERSION
 from finrag_pipeline.page_scorer.cards import deciding, training_card
 from finrag_pipeline.page_scorer.clean_rows import CleanRows, clean_pairs, read_clean_rows
+from finrag_pipeline.page_scorer.loop import Checkpoints, Progress
 from finrag_pipeline.page_scorer.model import (
     base_encoder,
     base_fingerprint,
@@ -17,9 +18,9 @@ from finrag_pipeline.page_scorer.model import (
     local_folder,
     save_scorer,
 )
-from finrag_pipeline.page_scorer.pairs import Pair, split_inner
+from finrag_pipeline.page_scorer.pairs import Pair, Question, split_inner
 from finrag_pipeline.page_scorer.texts import PageTexts, Pieces
-from finrag_pipeline.page_scorer.training import Checkpoints, Progress, fit
+from finrag_pipeline.page_scorer.training import fit, loss_name
 from finrag_pipeline.page_scorer.validation import Validation
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import file_sha256, fingerprint
@@ -37,8 +38,6 @@ def pretrained_folder(name: str) -> tuple[str, ...]:
 def pretraining_fingerprint(settings: Settings) -> str:
     """What the pre-trained model is made from: base, files of the clean rows, settings and seed."""
     scorer = settings.page_scorer
-    folder = Path(scorer.pretraining or "")
-    files = sorted(path for name in ("finqa", "tatqa", "lofin") for path in (folder / name).glob("*.jsonl*"))
     return fingerprint(
         "page_scorer_pretraining",
         SCORER_VERSION,
@@ -46,9 +45,15 @@ def pretraining_fingerprint(settings: Settings) -> str:
         base_length(settings),
         deciding(scorer),
         scorer.pretraining_epochs,
-        [(path.name, file_sha256(path)) for path in files],
+        clean_files(Path(scorer.pretraining or "")),
         settings.seed,
     )
+
+
+def clean_files(folder: Path) -> list[tuple[str, str]]:
+    """Name and SHA-256 of the files with clean rows below ``folder``."""
+    files = sorted(path for name in ("finqa", "tatqa", "lofin") for path in (folder / name).glob("*.jsonl*"))
+    return [(path.name, file_sha256(path)) for path in files]
 
 
 def pretrained_start(lake: Lake, settings: Settings, progress: Progress | None = None) -> Path:
@@ -73,7 +78,8 @@ def pretrained_start(lake: Lake, settings: Settings, progress: Progress | None =
         checkpoints = Checkpoints(lake, name, scorer.checkpoint_seconds)
         epochs = scorer.pretraining_epochs
         done = fit(model, pairs, validation, scorer, settings.seed, epochs, checkpoints, progress)
-        told = training_card(settings, name, pairs, done, str(model.device.type))
+        device = str(model.device.type)
+        told = training_card(settings, scorer, SCORER_VERSION, loss_name(scorer), name, pairs, done, device)
         save_scorer(
             model, lake, folder, {**told, "skipped": dict(clean.skipped), "questions": len(clean.rows)}
         )
@@ -94,7 +100,23 @@ def split_clean(
         negatives: hard negatives of each pair.
         seed: of the split.
     """
-    share = min(0.1, VALIDATION_QUESTIONS / len(clean.rows))
+    learned, questions, pages = split_rows(clean, texts, negatives, seed, VALIDATION_QUESTIONS)
+    return learned, Validation(questions, pages) if questions else None
+
+
+def split_rows(
+    clean: CleanRows, texts: PageTexts, negatives: int, seed: int, validating: int
+) -> tuple[list[Pair], list[Question], dict[str, list[Pieces]]]:
+    """Pairs to learn from; questions of other filings; and the pages of those filings.
+
+    Args:
+        clean: what was read.
+        texts: cuts pages.
+        negatives: hard negatives of each pair.
+        seed: of the split.
+        validating: questions of other filings, about, and a tenth of all at most.
+    """
+    share = min(0.1, validating / len(clean.rows))
     rows = [{"filing": row.filing} for row in clean.rows]
     held = {str(row["filing"]) for row in split_inner(rows, share, seed)[1]}
     of_filing: dict[str, list[str]] = {}
@@ -103,7 +125,7 @@ def split_clean(
     pages: dict[str, list[Pieces]] = {
         filing: [texts.pieces(clean.pages[page]) for page in of_filing[filing]] for filing in sorted(held)
     }
-    questions = [
+    questions: list[Question] = [
         {
             "question": row.question,
             "filing": row.filing,
@@ -112,5 +134,4 @@ def split_clean(
         for row in clean.rows
         if row.filing in held
     ]
-    learned = clean_pairs(clean.without(held), texts, negatives, seed)
-    return learned, Validation(questions, pages) if questions else None
+    return clean_pairs(clean.without(held), texts, negatives, seed), questions, pages

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from finrag_pipeline.errors import BenchmarkError, LakeError
 from finrag_pipeline.page_scorer import SCORER_VERSION
 from finrag_pipeline.page_scorer.cards import deciding, training_card
+from finrag_pipeline.page_scorer.derived_pretraining import DerivedPretraining
+from finrag_pipeline.page_scorer.loop import Checkpoints, Progress
 from finrag_pipeline.page_scorer.model import (
     base_encoder,
     base_fingerprint,
@@ -17,27 +19,31 @@ from finrag_pipeline.page_scorer.model import (
     load_model,
     save_scorer,
 )
-from finrag_pipeline.page_scorer.pairs import Neighbourhood, Question, benchmark_pairs, split_inner
+from finrag_pipeline.page_scorer.pairs import Neighbourhood, Pair, Question, benchmark_pairs, split_inner
 from finrag_pipeline.page_scorer.pretraining import pretrained_start, pretraining_fingerprint
-from finrag_pipeline.page_scorer.texts import PageTexts, Pieces, pages_fingerprint
-from finrag_pipeline.page_scorer.training import Checkpoints, Progress, fit
-from finrag_pipeline.page_scorer.validation import Validation, sampled
+from finrag_pipeline.page_scorer.texts import PageTexts, pages_fingerprint
+from finrag_pipeline.page_scorer.training import fit, loss_name
+from finrag_pipeline.page_scorer.validation import Validation, pages_to_search
 from finrag_pipeline.retrieval.leaks import check_no_leak
-from finrag_pipeline.settings import Settings
+from finrag_pipeline.settings import Settings, TrainingSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 
 Policy = Literal["document", "company"]
-REMEDY = "Materialise folds, then page_scorer, again."
 
 
-def scorer_folder(name: str) -> tuple[str, ...]:
-    """Folder in the lake of the page scorer with this fingerprint."""
-    return ("models", "page_scorer", name)
+def remedy(kind: str) -> str:
+    """What people can do when a model of this kind has seen what it is measured on."""
+    return f"Materialise folds, then {kind}, again."
+
+
+def scorer_folder(name: str, kind: str = "page_scorer") -> tuple[str, ...]:
+    """Folder in the lake of the trained model with this fingerprint."""
+    return ("models", kind, name)
 
 
 class Recipe:
-    """One page scorer: known before anything is computed.
+    """One page scorer, or another model of that kind: known before anything is computed.
 
     Args:
         lake: holds pages, profiles and the models.
@@ -47,6 +53,10 @@ class Recipe:
         filings: filings of the corpus, where hard negatives may come from.
         policy: what the inner validation keeps apart, as the folds do.
     """
+
+    kind: ClassVar[str] = "page_scorer"
+    """Asset, and folder below ``models``."""
+    version: ClassVar[str] = SCORER_VERSION
 
     def __init__(
         self,
@@ -65,15 +75,48 @@ class Recipe:
         hidden = {row["filing"] for row in tested}
         self._filings = sorted(set(filings) - hidden)
 
+    @property
+    def _training(self) -> TrainingSettings:
+        return self._settings.page_scorer
+
+    def _pretraining(self) -> str:
+        return pretraining_fingerprint(self._settings)
+
+    @property
+    def _window(self) -> int:
+        """Tokens of a text of a page, special tokens included."""
+        return base_length(self._settings, self._training)
+
     @cached_property
     def _texts(self) -> PageTexts:
-        return PageTexts(
-            self._lake, self._settings.page_scorer, base_encoder(self._settings), base_length(self._settings)
+        base = base_encoder(self._settings, self._training)
+        return PageTexts(self._lake, self._training, base, self._window)
+
+    @cached_property
+    def _split(self) -> tuple[list[Question], list[Question]]:
+        """Questions to learn from, and those of the inner validation."""
+        by = "filing" if self._policy == "document" else "company"
+        return split_inner(self._learned, self._training.validation_share, self._settings.seed, by)
+
+    @cached_property
+    def _derived(self) -> DerivedPretraining | None:
+        """Pre-training on derived questions; None without."""
+        if self._settings.page_scorer.derived is None:
+            return None
+        return DerivedPretraining(
+            self._lake,
+            self._settings,
+            self._texts,
+            self._filings,
+            {str(row["filing"]) for row in self._split[1]},
+            self._tested,
+            [str(row["question"]) for row in (*self._learned, *self._tested)],
+            self._policy == "company",
         )
 
     @cached_property
     def fingerprint(self) -> str:
-        """What the page scorer is made from: base, questions, pages, settings and seed."""
+        """What the model is made from: base, questions, pages, settings and seed."""
         asked = [
             (
                 row["question_id"],
@@ -85,35 +128,36 @@ class Recipe:
             for row in self._learned
         ]
         profiles = [self._lake.info("page_profiles", {"filing": filing}) for filing in self._filings]
-        scorer = self._settings.page_scorer
+        training = self._training
         return fingerprint(
-            "page_scorer",
-            SCORER_VERSION,
-            base_fingerprint(self._settings),
-            base_length(self._settings),
-            deciding(scorer),
-            pretraining_fingerprint(self._settings) if scorer.pretraining else None,
+            self.kind,
+            self.version,
+            base_fingerprint(self._settings, training),
+            base_length(self._settings, training),
+            deciding(training),
+            self._pretraining() if training.pretraining else None,
             asked,
             self._policy,
             pages_fingerprint(self._lake, self._filings),
             [part.fingerprint if part else None for part in profiles],
             self._settings.seed,
+            *([self._derived.fingerprint] if self._derived else []),
         )
 
     @property
     def folder(self) -> tuple[str, ...]:
-        """Folder in the lake of the page scorer."""
-        return scorer_folder(self.fingerprint)
+        """Folder in the lake of the model."""
+        return scorer_folder(self.fingerprint, self.kind)
 
     def kept(self) -> dict[str, Any] | None:
-        """Card of the page scorer; None where the lake does not hold it undamaged."""
+        """Card of the model; None where the lake does not hold it undamaged."""
         try:
             return load_card(self._lake, self.folder)
         except LakeError:
             return None
 
     def trained(self, what: str, progress: Progress | None = None) -> dict[str, Any]:
-        """Card of the page scorer; it is trained where the lake does not hold it.
+        """Card of the model; it is trained where the lake does not hold it.
 
         Args:
             what: the model, for people.
@@ -132,46 +176,65 @@ class Recipe:
         return card
 
     def _check(self, ids: Sequence[str], filings: Sequence[str], what: str) -> None:
-        check_no_leak(ids, filings, self._tested, what, REMEDY)
+        check_no_leak(ids, filings, self._tested, what, remedy(self.kind))
         if self._policy == "company":
             companies = {str(row["company"]) for row in self._learned}
             if shared := sorted(companies & {str(row["company"]) for row in self._tested}):
                 raise BenchmarkError(
-                    f"{what} was trained on companies it is measured on: {shared[:3]}.", REMEDY
+                    f"{what} was trained on companies it is measured on: {shared[:3]}.", remedy(self.kind)
                 )
 
-    def _validation_pages(self, validating: Sequence[Question]) -> dict[str, list[Pieces]]:
-        gold: dict[str, set[int]] = {}
-        for row in validating:
-            gold.setdefault(str(row["filing"]), set()).update(row["gold_pages"])
-        count, seed = self._settings.page_scorer.validation_pages, self._settings.seed
-        return {
-            filing: sampled(self._texts.pages(filing), gold[filing], count, seed) for filing in sorted(gold)
-        }
-
     def _train(self, what: str, progress: Progress | None) -> None:
-        scorer, seed = self._settings.page_scorer, self._settings.seed
-        by = "filing" if self._policy == "document" else "company"
-        training, validating = split_inner(self._learned, scorer.validation_share, seed, by)
+        training = self._training
+        learned, validating = self._split
         held = {str(row["filing"]) for row in validating}
         around = Neighbourhood(self._lake, self._texts, set(self._filings) - held)
-        pairs = benchmark_pairs(training, self._texts, scorer.negatives, around)
+        pairs = benchmark_pairs(learned, self._texts, training.negatives, around)
         ids = [str(row["question_id"]) for row in self._learned]
         seen = sorted(held.union(*(pair.seen for pair in pairs)))
         # Before anything is spent on it; negatives and validation questions count as well.
         self._check(ids, seen, what)
-        validation = Validation(validating, self._validation_pages(validating)) if validating else None
-        start = pretrained_start(self._lake, self._settings, progress)
-        model = load_model(start, base_length(self._settings))
-        checkpoints = Checkpoints(self._lake, self.fingerprint, scorer.checkpoint_seconds)
-        done = fit(model, pairs, validation, scorer, seed, scorer.epochs, checkpoints, progress)
+        checkpoints = Checkpoints(self._lake, self.fingerprint, training.checkpoint_seconds, self.kind)
+        model, told = self._fitted(pairs, validating, checkpoints, what, progress)
         card = {
-            **training_card(self._settings, self.fingerprint, pairs, done, str(model.device.type)),
+            **told,
             "policy": self._policy,
-            "pretrained": start.name if scorer.pretraining else None,
             "question_ids": ids,
-            "filings": seen,
+            "filings": sorted({*seen, *told.get("filings", ())}),
             "validation_question_ids": [str(row["question_id"]) for row in validating],
         }
         save_scorer(model, self._lake, self.folder, card)
         checkpoints.clear()
+
+    def _fitted(
+        self,
+        pairs: list[Pair],
+        validating: Sequence[Question],
+        checkpoints: Checkpoints,
+        what: str,
+        progress: Progress | None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """The trained model, and where it comes from; ``filings`` are those it saw before the benchmark's."""
+        scorer, settings = self._settings.page_scorer, self._settings
+        pages = pages_to_search(validating, self._texts, scorer.validation_pages, settings.seed)
+        validation = Validation(validating, pages) if validating else None
+        start = pretrained_start(self._lake, settings, progress)
+        pretrained = start.name if scorer.pretraining else None
+        derived: dict[str, Any] = {}
+        if self._derived:
+            start, told = self._derived.trained(start, what, progress)
+            names = ("made_from", "questions", "kinds")
+            derived = {"derived": {name: told[name] for name in names}, "filings": told["filings"]}
+        model = load_model(start, base_length(settings))
+        done = fit(model, pairs, validation, scorer, settings.seed, scorer.epochs, checkpoints, progress)
+        card = training_card(
+            settings,
+            scorer,
+            self.version,
+            loss_name(scorer),
+            self.fingerprint,
+            pairs,
+            done,
+            str(model.device.type),
+        )
+        return model, {**card, "pretrained": pretrained, **derived}

@@ -9,7 +9,7 @@ import numpy as np
 from finrag_pipeline.embedding.encoder import SPECIAL_TOKENS
 from finrag_pipeline.embedding.tokens import token_counter
 from finrag_pipeline.embedding.windows import split_windows
-from finrag_pipeline.settings import EncoderSettings, PageScorerSettings
+from finrag_pipeline.settings import EncoderSettings, TrainingSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 
@@ -31,7 +31,7 @@ class PageTexts:
     """
 
     def __init__(
-        self, lake: Lake, settings: PageScorerSettings, base: EncoderSettings, max_tokens: int
+        self, lake: Lake, settings: TrainingSettings, base: EncoderSettings, max_tokens: int
     ) -> None:
         self._lake = lake
         self._settings = settings
@@ -73,17 +73,20 @@ def flatten(pages: Sequence[Pieces]) -> tuple[list[str], np.ndarray]:
     return texts, owners
 
 
-def page_scores(similarities: np.ndarray, owners: np.ndarray, pages: int) -> np.ndarray:
+def page_scores(
+    similarities: np.ndarray, owners: np.ndarray, pages: int, unseen: float = UNSEEN
+) -> np.ndarray:
     """Score of each page: that of its best piece.
 
     Args:
         similarities: of a question with each piece; shape (pieces,).
         owners: position of the page of each piece; shape (pieces,).
         pages: number of pages.
+        unseen: score of pages without a piece.
 
     Returns:
-        Shape (pages,); `UNSEEN` for pages without a piece.
+        Shape (pages,), float32.
     """
-    scores = np.full(pages, UNSEEN, np.float32)
+    scores = np.full(pages, unseen, np.float32)
     np.maximum.at(scores, owners, similarities)
     return scores

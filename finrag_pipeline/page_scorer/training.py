@@ -1,137 +1,31 @@
-"""Training a bi-encoder by Multiple Negatives Ranking loss, with a memory of its best epoch.
+"""Training a bi-encoder by Multiple Negatives Ranking loss.
 
-Henderson et al. (2017), as sentence-transformers implements it. The loop is our own, because it must go on
-after a kill exactly where it was, stop by page recall and truly return to the best epoch; it takes AdamW, a
-linear rate with warm-up and gradient clipping, the defaults of the library's trainer.
+Henderson et al. (2017), as sentence-transformers implements it.
 """
 
 from __future__ import annotations
 
-import io
-import time
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from finrag_pipeline.errors import ModelError
 from finrag_pipeline.page_scorer.batches import epoch_batches
+from finrag_pipeline.page_scorer.loop import Checkpoints, Progress, Run, Training, bf16_on_gpu, run_epochs
 from finrag_pipeline.page_scorer.pairs import Pair
 from finrag_pipeline.page_scorer.validation import Recall, Validation
 from finrag_pipeline.settings import PageScorerSettings
-from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
-    import torch
     from sentence_transformers import SentenceTransformer
-
-CLIP = 1.0
-"""Largest norm of the gradient."""
 
 EMBED_BATCH = 64
 """Texts per forward pass where nothing is learned."""
 
-Progress = Callable[[int, int], object]
-"""Told how many of how many steps are done."""
 
-
-@dataclass(frozen=True)
-class Epoch:
-    """What an epoch came to.
-
-    Attributes:
-        epoch: from 1; 0 is the model before its training.
-        loss: mean over the steps; None for epoch 0.
-        page_rec: PageRec@5 on the validation questions; None without any.
-        mrr: their mean reciprocal rank.
-    """
-
-    epoch: int
-    loss: float | None
-    page_rec: float | None
-    mrr: float | None
-
-    @property
-    def recall(self) -> Recall:
-        """Page recall and reciprocal rank together."""
-        return Recall(self.page_rec or 0.0, self.mrr or 0.0)
-
-
-@dataclass
-class State:
-    """Where a training stands; everything that must be kept to go on with it."""
-
-    epoch: int = 1
-    step: int = 0
-    losses: list[float] = field(default_factory=list)
-    curve: list[Epoch] = field(default_factory=list)
-    best_epoch: int = 0
-    best_weights: dict[str, torch.Tensor] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Training:
-    """How a training ended; the model holds the weights of its best epoch.
-
-    Attributes:
-        curve: every epoch, the model before the training first.
-        best_epoch: epoch whose weights were kept.
-        steps: updates of the weights that were made.
-    """
-
-    curve: tuple[Epoch, ...]
-    best_epoch: int
-    steps: int
-
-
-class Checkpoints:
-    """The state of a training in the lake.
-
-    Args:
-        lake: the lake.
-        name: of the training; another one, another state.
-        seconds: least time between two.
-    """
-
-    def __init__(self, lake: Lake, name: str, seconds: float) -> None:
-        self._lake = lake
-        self._path = lake.path("checkpoints", "page_scorer", f"{name}.pt")
-        self._seconds = seconds
-        self._last = time.monotonic()
-
-    def due(self) -> bool:
-        """Whether it is time for the next."""
-        return time.monotonic() - self._last >= self._seconds
-
-    def write(self, state: dict[str, Any]) -> None:
-        """Keep a state in place of the one before; a kill leaves one of them whole."""
-        import torch
-
-        sink = io.BytesIO()
-        torch.save(state, sink)
-        self._lake.write_bytes(self._path, sink.getvalue())
-        self._last = time.monotonic()
-
-    def read(self) -> dict[str, Any] | None:
-        """The last state; None when there is none or it is damaged."""
-        import torch
-
-        data = self._lake.read_bytes(self._path)
-        if data is None:
-            return None
-        try:
-            # Tensors and plain values only: nothing in the file is executed.
-            found = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
-        except Exception:  # whatever a broken archive makes of it: the training begins anew
-            return None
-        return found if isinstance(found, dict) else None
-
-    def clear(self) -> None:
-        """Forget the state of a training that has ended."""
-        if self._lake.fs.exists(self._path):
-            self._lake.fs.rm(self._path)
+def loss_name(settings: PageScorerSettings) -> str:
+    """Name of the loss, for cards."""
+    return ("cached " if settings.mini_batch_size else "") + "multiple negatives ranking"
 
 
 def fit(
@@ -144,10 +38,7 @@ def fit(
     checkpoints: Checkpoints | None = None,
     progress: Progress | None = None,
 ) -> Training:
-    """Train ``model`` in place; it ends with the weights of its best epoch.
-
-    The best epoch is that of the highest page recall on the validation questions; the model before its
-    training counts too. Without validation questions all epochs are run and the last one is kept.
+    """Train ``model`` in place; it ends with the weights of its best epoch (`run_epochs`).
 
     Args:
         model: to be trained, on its device; bf16 arithmetic where that is a GPU.
@@ -162,132 +53,50 @@ def fit(
     Raises:
         ModelError: there is nothing to learn from, or the loss is no number any more.
     """
-    import torch
-
     schedule = (
         [epoch_batches(pairs, settings.batch_size, seed, n + 1) for n in range(epochs)] if pairs else []
     )
-    total = sum(map(len, schedule))
-    if not total:
-        raise ModelError(
-            "There is no pair of question and page to learn from.", "Check the benchmark's questions."
-        )
-    devices = [model.device] if model.device.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices):
-        torch.manual_seed(seed)
-        run = _Run(model, settings, total)
-        state = run.resume(checkpoints.read() if checkpoints else None)
-        if not state.curve:
-            run.measure(state, validation, None)
-        while state.epoch <= epochs and not run.has_stopped(state, validation):
-            model.train()
-            batches = schedule[state.epoch - 1]
-            for batch in batches[state.step :]:
-                state.losses.append(run.learn(batch))
-                state.step += 1
-                if progress:
-                    progress(sum(map(len, schedule[: state.epoch - 1])) + state.step, total)
-                if checkpoints and checkpoints.due():
-                    checkpoints.write(run.kept(state))
-            run.measure(state, validation, float(np.mean(state.losses)))
-            state.epoch, state.step, state.losses = state.epoch + 1, 0, []
-            if checkpoints and checkpoints.due():
-                checkpoints.write(run.kept(state))
-    model.load_state_dict(state.best_weights)
-    model.eval()
-    steps = sum(map(len, schedule[: state.epoch - 1]))
-    return Training(tuple(state.curve), state.best_epoch, steps)
+
+    def start(total: int) -> _Run:
+        return _Run(model, settings, total, validation)
+
+    return run_epochs(start, schedule, model.device, seed, checkpoints, progress)
 
 
-class _Run:
-    """Model, loss, optimiser and rate of one training."""
+class _Run(Run[list[list[str]]]):
+    """A bi-encoder learns to tell the gold page of a question from the other texts of the batch."""
 
-    def __init__(self, model: SentenceTransformer, settings: PageScorerSettings, total: int) -> None:
-        import torch
-        from transformers import get_linear_schedule_with_warmup
+    def __init__(
+        self,
+        model: SentenceTransformer,
+        settings: PageScorerSettings,
+        total: int,
+        validation: Validation | None,
+    ) -> None:
+        super().__init__(model, settings, total, "FINRAG_PAGE_SCORER__LEARNING_RATE")
+        self._cached = settings.mini_batch_size is not None
+        self._loss = _loss(model, settings)
+        self._validation = validation
 
-        self.model = model
-        self.settings = settings
-        self.loss = _loss(model, settings)
-        self.optimiser = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, weight_decay=0.0)
-        self.rate = get_linear_schedule_with_warmup(self.optimiser, round(total * settings.warmup), total)
-
-    def learn(self, batch: list[list[str]]) -> float:
-        """One update of the weights; the loss before it."""
+    def backward(self, batch: list[list[str]]) -> float:
+        """Loss of rows of question, positive and negatives."""
         import torch
 
         columns = [list(column) for column in zip(*batch, strict=True)]
-        features = [self._moved(self.model.preprocess(column)) for column in columns]
+        features = [self.moved(self.model.preprocess(column)) for column in columns]
         with bf16_on_gpu(self.model):
-            loss = self.loss(features, torch.empty(0))
-            if self.settings.mini_batch_size:
+            loss = self._loss(features, torch.empty(0))
+            if self._cached:
                 loss.backward()  # cached gradients: texts are embedded once more, in the same arithmetic
-        if not self.settings.mini_batch_size:
+        if not self._cached:
             loss.backward()
-        value = float(loss.detach())
-        if not np.isfinite(value):
-            raise ModelError("The loss is no number any more.", "Lower FINRAG_PAGE_SCORER__LEARNING_RATE.")
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), CLIP)
-        self.optimiser.step()
-        self.rate.step()
-        self.optimiser.zero_grad()
-        return value
+        return float(loss.detach())
 
-    def _moved(self, features: dict[str, Any]) -> dict[str, Any]:
-        return {
-            name: value.to(self.model.device) if hasattr(value, "to") else value
-            for name, value in features.items()
-        }
-
-    def measure(self, state: State, validation: Validation | None, loss: float | None) -> None:
-        """Note how good the model is now, and keep its weights when they are the best so far."""
-        number = 0 if loss is None else state.epoch
-        best = next((epoch for epoch in state.curve if epoch.epoch == state.best_epoch), None)
-        if validation is None:
-            now = Epoch(number, loss, None, None)
-        else:
-            found = validation.measure(lambda texts: embed_texts(self.model, texts))
-            now = Epoch(number, loss, found.page_rec, found.mrr)
-        state.curve.append(now)
-        if validation is None or best is None or now.recall.better_than(best.recall):
-            state.best_epoch = number
-            # Copies: the state dict itself changes with every step.
-            state.best_weights = {
-                name: tensor.detach().to("cpu", copy=True) for name, tensor in self.model.state_dict().items()
-            }
-
-    def has_stopped(self, state: State, validation: Validation | None) -> bool:
-        """Whether the last epochs brought nothing better."""
-        return validation is not None and state.epoch - 1 - state.best_epoch >= self.settings.patience
-
-    def kept(self, state: State) -> dict[str, Any]:
-        """All that is needed to go on, as tensors and plain values."""
-        import torch
-
-        cuda = self.model.device.type == "cuda"
-        return {
-            "state": {**vars(state), "curve": [asdict(epoch) for epoch in state.curve]},
-            "weights": self.model.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "rate": self.rate.state_dict(),
-            "random": torch.get_rng_state(),
-            "random_gpu": torch.cuda.get_rng_state(self.model.device) if cuda else None,
-        }
-
-    def resume(self, kept: dict[str, Any] | None) -> State:
-        """Go back to a kept state; to the beginning when there is none."""
-        import torch
-
-        if kept is None:
-            return State()
-        self.model.load_state_dict(kept["weights"])
-        self.optimiser.load_state_dict(kept["optimiser"])
-        self.rate.load_state_dict(kept["rate"])
-        torch.set_rng_state(kept["random"])
-        if kept["random_gpu"] is not None and self.model.device.type == "cuda":
-            torch.cuda.set_rng_state(kept["random_gpu"], self.model.device)
-        state = kept["state"]
-        return State(**{**state, "curve": [Epoch(**epoch) for epoch in state["curve"]]})
+    def validated(self) -> Recall | None:
+        """Page recall among all pages of the validation filings."""
+        if self._validation is None:
+            return None
+        return self._validation.measure(lambda texts: embed_texts(self.model, texts))
 
 
 def _loss(model: SentenceTransformer, settings: PageScorerSettings) -> Any:
@@ -299,15 +108,6 @@ def _loss(model: SentenceTransformer, settings: PageScorerSettings) -> Any:
     if settings.mini_batch_size:
         return CachedMultipleNegativesRankingLoss(model, mini_batch_size=settings.mini_batch_size)
     return MultipleNegativesRankingLoss(model)
-
-
-def bf16_on_gpu(model: SentenceTransformer) -> AbstractContextManager[Any]:
-    """bf16 arithmetic for a model on a GPU; on a CPU everything stays as it is."""
-    import torch
-
-    if model.device.type == "cuda":
-        return torch.autocast("cuda", dtype=torch.bfloat16)
-    return nullcontext()
 
 
 def embed_texts(model: SentenceTransformer, texts: Iterable[str]) -> np.ndarray:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from finrag_pipeline.page_scorer.pairs import Place, Question
-from finrag_pipeline.page_scorer.texts import Pieces, flatten, page_scores
+from finrag_pipeline.page_scorer.texts import PageTexts, Pieces, flatten, page_scores
 
 CUTOFF = 5
 """Pages that page recall looks at."""
@@ -57,6 +57,23 @@ def sampled(pages: Sequence[Pieces], gold: Collection[int], count: int | None, s
     order = np.random.default_rng(seed).permutation(len(pages)).tolist()
     kept = set(sorted(order, key=lambda page: page not in gold)[: max(count, len(gold))])
     return [pieces if page in kept else () for page, pieces in enumerate(pages)]
+
+
+def pages_to_search(
+    questions: Sequence[Question], texts: PageTexts, count: int | None, seed: int
+) -> dict[str, list[Pieces]]:
+    """Pages of the filings of validation questions, by filing.
+
+    Args:
+        questions: rows of ``benchmark_questions``.
+        texts: pages.
+        count: pages of each filing, as in `sampled`.
+        seed: of the draw.
+    """
+    gold: dict[str, set[int]] = {}
+    for row in questions:
+        gold.setdefault(str(row["filing"]), set()).update(row["gold_pages"])
+    return {filing: sampled(texts.pages(filing), gold[filing], count, seed) for filing in sorted(gold)}
 
 
 class Validation:

@@ -10,7 +10,7 @@ from finrag_pipeline.reporting.report_data import ModelUsed
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 
-_TRAINED = {"page_ranker": "Page ranker", "page_scorer": "Page scorer"}
+_TRAINED = {"page_ranker": "Page ranker", "page_scorer": "Page scorer", "reranker": "Reranker"}
 
 
 def models_used(store: Lake, settings: Settings) -> tuple[ModelUsed, ...]:

@@ -77,7 +77,7 @@ class Needs:
             yield "passages", ""
         if system.filter == "statements":
             yield "facts", ""
-        if system.page_stage == "page_ranker":
+        if system.shows_pages():
             yield "profiles", ""
         if system.rerank is not None:
             yield "reranker", system.rerank
@@ -170,7 +170,7 @@ def used_by(system: RetrievalSystem, lake: Lake, filings: Sequence[str], tools: 
         from finrag_pipeline.retrieval.document_selection import SELECTION_VERSION
 
         used["selection"] = [tools.language_model.fingerprint, SELECTION_VERSION]
-    if system.filter is not None or system.page_stage == "page_ranker":
+    if system.filter is not None or system.shows_pages():
         from finrag_pipeline.resolver import RESOLVER_VERSION
 
         used["resolver"] = RESOLVER_VERSION
@@ -179,7 +179,7 @@ def used_by(system: RetrievalSystem, lake: Lake, filings: Sequence[str], tools: 
         used["statement_pages"] = STATEMENT_PAGES_VERSION
     if system.filter == "statements":
         tables = (*tables, "statement_facts")
-    if system.page_stage == "page_ranker":
+    if system.shows_pages():
         # Its features are made of these; the profiles stand for tables and facts.
         tables = (*tables, "page_profiles", "page_sentences", FIXED.table, CONTEXTUAL.table)
     if system.page_stage == "page_scorer":

@@ -75,7 +75,7 @@ def _rank(
         system.select_depth if system.select else 0,
     )
     weight = trained.alphas.get(_space(space).value) if system.fusion == "alpha" else None
-    if system.page_stage == "page_ranker" and ranker is not None:
+    if system.shows_pages() and ranker is not None:
         by_chunk = replace(system, collapse=None) if system.collapse == "page" else system
         hits = chunks_of_pages(
             ranker,

@@ -52,7 +52,8 @@ class RetrievalSystem:
             chunks.
         select_depth: chunks that are judged.
         page_stage: ``page_scorer`` ranks pages and searches inside the first ``pages`` of them;
-            ``page_ranker`` ranks pages and shows each by its best chunk, in the order of the pages.
+            ``page_ranker`` ranks pages and shows each by its best chunk, in the order of the pages;
+            ``page_reranker`` does so after a trained cross-encoder has ordered the first pages anew.
         pages: pages that are searched (P in the papers).
         encoder: name of the encoder; that of the settings when None.
         variant_of: system that this one is a variant of; decides nothing.
@@ -72,7 +73,7 @@ class RetrievalSystem:
     rerank_depth: int = 20
     select: Literal["language_model"] | None = None
     select_depth: int = 10
-    page_stage: Literal["page_scorer", "page_ranker"] | None = None
+    page_stage: Literal["page_scorer", "page_ranker", "page_reranker"] | None = None
     pages: int = 20
     encoder: str | None = None
     variant_of: str | None = None
@@ -80,6 +81,10 @@ class RetrievalSystem:
     def needs_encoder(self) -> bool:
         """Whether the system embeds the question, or a passage in its place."""
         return "dense" in self.first_stages
+
+    def shows_pages(self) -> bool:
+        """Whether the system ranks pages, each shown by its best chunk."""
+        return self.page_stage in ("page_ranker", "page_reranker")
 
     def needs_passages(self) -> bool:
         """Whether the system searches for hypothetical passages."""

@@ -121,6 +121,15 @@ SYSTEMS: dict[str, RetrievalSystem] = {
             _DENSE,
             page_stage="page_ranker",
         ),
+        RetrievalSystem(
+            "finrag_rerank",
+            "finrag, its first pages reranked",
+            Source(
+                "finrag_pipeline", "this project", "first pages ordered anew by a cross-encoder trained here"
+            ),
+            _DENSE,
+            page_stage="page_reranker",
+        ),
     )
 }
 

@@ -78,12 +78,14 @@ class Trained:
         alphas: weight of the dense score in ``hybrid_alpha`` by search space.
         page_scorer: the learned page scorer.
         page_ranker: the page ranker of ``finrag``.
+        page_reranker: the same with its first pages in the order of a trained cross-encoder as well.
     """
 
     fold: int | None = None
     alphas: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     page_scorer: PageRanker | None = None
     page_ranker: PageRanker | None = None
+    page_reranker: PageRanker | None = None
 
     def ranker(self, system: RetrievalSystem) -> PageRanker | None:
         """The page ranker that ``system`` asks for; None where it asks for none or none was trained."""
@@ -92,6 +94,8 @@ class Trained:
                 return self.page_scorer
             case "page_ranker":
                 return self.page_ranker
+            case "page_reranker":
+                return self.page_reranker
             case None:
                 return None
 
@@ -105,7 +109,10 @@ class Trained:
         """What ``system`` needs and was not trained, for people; None when nothing is missing."""
         if system.page_stage is not None and self.ranker(system) is None:
             which = "for searching" if self.fold is None else f"without the questions of fold {self.fold}"
-            return f"No {system.page_stage.replace('_', ' ')} was trained {which}."
+            missing = system.page_stage.replace("_", " ")
+            if system.page_stage == "page_reranker":  # without pages there is nothing to order anew
+                missing = "reranker" if self.page_ranker else "page ranker"
+            return f"No {missing} was trained {which}."
         if system.fusion == "alpha" and not self.alphas:
             return "The weight of the hybrid was not tuned: materialise hybrid_alpha_sweep."
         return None
@@ -123,7 +130,8 @@ class Trained:
     @property
     def fingerprint(self) -> str:
         """Everything that was trained."""
-        rankers = [ranker and ranker.fingerprint for ranker in (self.page_scorer, self.page_ranker)]
+        found = (self.page_scorer, self.page_ranker, self.page_reranker)
+        rankers = [ranker and ranker.fingerprint for ranker in found]
         return fingerprint("trained", dict(sorted(self.alphas.items())), rankers)
 
 

@@ -24,7 +24,7 @@ from finrag_pipeline.schemas.judging import (
     LABEL_SAMPLE,
     VERDICTS,
 )
-from finrag_pipeline.schemas.pages import PAGE_PROFILES, PAGE_RANKER, PAGE_SCORER, PAGE_SENTENCES
+from finrag_pipeline.schemas.pages import PAGE_PROFILES, PAGE_RANKER, PAGE_SCORER, PAGE_SENTENCES, RERANKER
 from finrag_pipeline.schemas.retrieval_gap import GAP_COUNTS, RETRIEVAL_GAP
 
 WORD = _struct(
@@ -285,6 +285,7 @@ TABLES: dict[str, pa.Schema] = {
     "page_sentences": PAGE_SENTENCES,
     "page_ranker": PAGE_RANKER,
     "page_scorer": PAGE_SCORER,
+    "reranker": RERANKER,
     "embeddings": EMBEDDINGS,
     "benchmark_questions": BENCHMARK_QUESTIONS,
     "folds": FOLDS,

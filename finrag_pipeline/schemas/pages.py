@@ -75,3 +75,23 @@ PAGE_SCORER = pa.schema(
         _column("tested_page_rec", pa.float64(), "PageRec@5 on the tested fold, chosen epoch only.", True),
     ]
 )
+
+RERANKER = pa.schema(
+    [
+        _column("policy", pa.string(), "document or company: what the folds keep apart."),
+        _column("model", pa.string(), "Folder of the trained model, below models/reranker."),
+        _column("epoch", pa.int32(), "Epoch from 1; 0 is the model before its training."),
+        _column("loss", pa.float64(), "Mean loss of the steps of the epoch; null for epoch 0.", True),
+        _column(
+            "page_rec", pa.float64(), "PageRec@5 among the candidates of the validation questions.", True
+        ),
+        _column("mrr", pa.float64(), "Mean reciprocal rank of their first gold page, in (0, 1].", True),
+        _column("chosen", pa.bool_(), "The epoch whose weights were kept."),
+        _column(
+            "tested_page_rec",
+            pa.float64(),
+            "PageRec@5 among the candidates of the tested fold's filings, chosen epoch only.",
+            True,
+        ),
+    ]
+)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from finrag_pipeline.chunking.registry import CHUNKINGS
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline.trained_models import ALPHA_SWEEP, PAGE_RANKER
+from finrag_pipeline.trained_models import ALPHA_SWEEP, PAGE_RANKER, RERANKER
 
 SEARCHED_TABLES = (
     "filings",
@@ -18,6 +18,7 @@ SEARCHED_TABLES = (
     "statement_facts",
     "page_scorer",
     PAGE_RANKER,
+    RERANKER,
     ALPHA_SWEEP,
 )
 """Tables whose parts decide what a search finds."""

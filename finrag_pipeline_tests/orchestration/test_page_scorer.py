@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 from finrag_pipeline.commands.instance import dagster_home
-from finrag_pipeline.commands.train import train_page_scorer
+from finrag_pipeline.commands.train import train_models
 from finrag_pipeline.errors import BenchmarkError, UsageError
 from finrag_pipeline.evaluation.benchmark_registry import register_benchmark
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT, trained_partitions
@@ -138,11 +138,11 @@ def test_the_command_trains_single_folds(trained: tuple[Pipeline, dg.ExecuteInPr
     pipeline, _ = trained
     told: list[str] = []
     fold = f"fold_{fold_with_questions(pipeline)}"
-    rows = train_page_scorer(pipeline.settings, [fold, fold], told.append)
+    rows = train_models(pipeline.settings, "page_scorer", [fold, fold], told.append)
     assert told == [fold] and [row["policy"] for row in rows] == ["document", "company"]
     assert all(0 <= row["tested_page_rec"] <= 1 for row in rows if row["tested_page_rec"] is not None)
     with pytest.raises(UsageError, match="no fold 'fold_9'"):
-        train_page_scorer(pipeline.settings, ["fold_9"], told.append)
+        train_models(pipeline.settings, "page_scorer", ["fold_9"], told.append)
 
 
 def test_other_folds_are_a_leak(trained: tuple[Pipeline, dg.ExecuteInProcessResult]) -> None:

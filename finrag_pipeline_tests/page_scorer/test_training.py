@@ -10,9 +10,10 @@ import pytest
 
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.page_scorer import training
+from finrag_pipeline.page_scorer.loop import Checkpoints, Training
 from finrag_pipeline.page_scorer.pairs import Neighbourhood, Pair, benchmark_pairs
 from finrag_pipeline.page_scorer.texts import PageTexts, Pieces
-from finrag_pipeline.page_scorer.training import Checkpoints, Training, embed_texts, fit
+from finrag_pipeline.page_scorer.training import embed_texts, fit
 from finrag_pipeline.page_scorer.validation import Recall, Validation, recall, sampled
 from finrag_pipeline.settings import EncoderSettings, PageScorerSettings
 from finrag_pipeline.storage.lake import Lake

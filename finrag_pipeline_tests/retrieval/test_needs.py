@@ -118,6 +118,6 @@ class TestUsedBy:
         assert {name for name in before if after[name] != before[name]} == {"statement_aware"}
         tools.lake.write("page_profiles", PAGE_PROFILES.empty_table(), "new profiles", {"filing": "a"})
         before, after = after, self._used(tools)
-        assert {name for name in before if after[name] != before[name]} == {"finrag"}
+        assert {name for name in before if after[name] != before[name]} == {"finrag", "finrag_rerank"}
         tools.lake.write("statement_facts", facts, "facts of another filing", {"filing": "b"})
         assert self._used(tools) == after

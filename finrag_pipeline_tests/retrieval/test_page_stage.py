@@ -52,7 +52,7 @@ class TestPageScorer:
         hits = rank(SYSTEMS["page_scorer"], QUESTION, corpus, trained=Trained(page_scorer=FixedPages([])))
         assert ids(hits) == ids(rank(SYSTEMS["dense"], QUESTION, corpus))
 
-    @pytest.mark.parametrize("name", ["page_scorer", "finrag"])
+    @pytest.mark.parametrize("name", ["page_scorer", "finrag", "finrag_rerank"])
     def test_untrained_it_is_not_run(self, corpus: Corpus, indexed: IndexedLake, name: str) -> None:
         with pytest.raises(ModelError, match="was trained for searching"):
             rank(SYSTEMS[name], QUESTION, corpus)
@@ -73,6 +73,14 @@ class TestFinrag:
         assert ids(hits) == [best[place] for place in pages]
         assert [hit.why for hit in hits] == [f"page rank {n}" for n in range(1, 7)]
         assert [hit.score for hit in hits] == [1 / n for n in range(1, 7)]
+
+    def test_reranked_it_shows_the_pages_of_the_reranker(self, corpus: Corpus, indexed: IndexedLake) -> None:
+        pages = [(indexed.filings[n % 4], page) for n, page in enumerate([3, 1, 4])]
+        trained = Trained(page_ranker=FixedPages(pages), page_reranker=FixedPages(pages[::-1]))
+        hits = rank(SYSTEMS["finrag_rerank"], QUESTION, corpus, trained=trained)
+        assert [(hit.filing, hit.page) for hit in hits] == pages[::-1]
+        plain = rank(SYSTEMS["finrag"], QUESTION, corpus, trained=trained)
+        assert sorted(ids(hits)) == sorted(ids(plain)), "each page by the same chunk"
 
     def test_the_ranker_is_given_the_vector_of_the_question_and_of_nothing_else(
         self, indexed: IndexedLake

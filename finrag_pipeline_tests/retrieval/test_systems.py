@@ -23,7 +23,7 @@ def test_the_registry() -> None:
     assert list(SYSTEMS) == [
         "bm25", "splade", "dense", "hybrid_rrf", "hybrid_alpha", "parent_child", "query_expansion", "hyde",
         "multi_hyde", "dense_rerank", "multi_hyde_rerank", "page_scorer", "filtered_dense", "statement_aware",
-        "document_selection", "finrag",
+        "document_selection", "finrag", "finrag_rerank",
     ]  # fmt: skip
     assert DEFAULT_SYSTEM in SYSTEMS
     for name, system in ALL_SYSTEMS.items():

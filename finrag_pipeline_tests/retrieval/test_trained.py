@@ -7,13 +7,14 @@ from finrag_pipeline.retrieval.trained import UNTRAINED, Trained
 from finrag_pipeline_tests.retrieval.stand_ins import FixedPages
 
 SCORER, RANKER = FixedPages([], "scorer 1"), FixedPages([], "ranker 1")
-LEARNS = {"hybrid_alpha", "page_scorer", "page_scorer_p5", "page_scorer_p10", "finrag"}
+RERANKER = FixedPages([], "reranker 1")
+LEARNS = {"hybrid_alpha", "page_scorer", "page_scorer_p5", "page_scorer_p10", "finrag", "finrag_rerank"}
 
 
 def test_what_learns_nothing_needs_no_training() -> None:
     found = {name for name, system in ALL_SYSTEMS.items() if UNTRAINED.problem(system) is not None}
     assert found == LEARNS
-    everything = Trained(2, {"corpus": 0.5}, SCORER, RANKER)
+    everything = Trained(2, {"corpus": 0.5}, SCORER, RANKER, RERANKER)
     assert not any(everything.problem(system) for system in ALL_SYSTEMS.values())
 
 
@@ -23,16 +24,20 @@ def test_a_missing_model_is_named_with_its_fold() -> None:
     assert (
         Trained(page_scorer=SCORER).problem(SYSTEMS["finrag"]) == "No page ranker was trained for searching."
     )
+    row = SYSTEMS["finrag_rerank"]
+    assert Trained().problem(row) == "No page ranker was trained for searching."
+    assert Trained(page_ranker=RANKER).problem(row) == "No reranker was trained for searching."
 
 
 @pytest.mark.parametrize("name", sorted(LEARNS))
 def test_a_run_depends_on_the_models_it_uses_and_on_no_other(name: str) -> None:
     system = ALL_SYSTEMS[name]
-    plain = Trained(0, {"corpus": 0.5}, SCORER, RANKER)
+    plain = Trained(0, {"corpus": 0.5}, SCORER, RANKER, RERANKER)
     changed = {
-        "alphas": Trained(0, {"corpus": 0.55}, SCORER, RANKER),
-        "page_scorer": Trained(0, {"corpus": 0.5}, FixedPages([], "scorer 2"), RANKER),
-        "page_ranker": Trained(0, {"corpus": 0.5}, SCORER, FixedPages([], "ranker 2")),
+        "alphas": Trained(0, {"corpus": 0.55}, SCORER, RANKER, RERANKER),
+        "page_scorer": Trained(0, {"corpus": 0.5}, FixedPages([], "scorer 2"), RANKER, RERANKER),
+        "page_ranker": Trained(0, {"corpus": 0.5}, SCORER, FixedPages([], "ranker 2"), RERANKER),
+        "page_reranker": Trained(0, {"corpus": 0.5}, SCORER, RANKER, FixedPages([], "reranker 2")),
     }
     uses = "alphas" if system.fusion == "alpha" else system.page_stage
     for part, other in changed.items():

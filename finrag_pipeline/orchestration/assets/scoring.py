@@ -1,6 +1,6 @@
-"""Page scoring: the learned page scorers of the folds, and the one for searching."""
+"""Page scoring: the page scorers and the rerankers learned for the folds, and those for searching."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -27,11 +27,20 @@ from finrag_pipeline.page_scorer import SCORER_VERSION
 from finrag_pipeline.page_scorer.ranking import PageScorerRanker
 from finrag_pipeline.page_scorer.recipe import Policy, Recipe
 from finrag_pipeline.page_scorer.texts import pages_fingerprint
+from finrag_pipeline.page_scorer.validation import Recall
 from finrag_pipeline.reporting.training_plot import training_plot
-from finrag_pipeline.schemas import PAGE_SCORER
-from finrag_pipeline.settings import Settings
+from finrag_pipeline.reranker_training import RERANKER_TRAINING_VERSION
+from finrag_pipeline.reranker_training.ranking import TrainedReranker
+from finrag_pipeline.reranker_training.recipe import RerankerRecipe
+from finrag_pipeline.schemas import TABLES
+from finrag_pipeline.settings import Settings, TrainingSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
+
+_Questions = Sequence[Mapping[str, Any]]
+"""Rows of ``benchmark_questions``."""
+_Tested = Callable[[Recipe, dict[str, Any], _Questions, Sequence[str]], Recall | None]
+"""Page recall of the model of a recipe and its card on questions, over a corpus."""
 
 
 @dg.asset(
@@ -65,13 +74,69 @@ def page_scorer(
     Trained once per fold and policy of folds; a run that was killed goes on where it was. Where no question
     is left to learn from, nothing is materialised.
     """
-    store, values = lake.open(), settings.get()
+    values = settings.get()
+
+    def tested(recipe: Recipe, card: dict[str, Any], rows: _Questions, names: Sequence[str]) -> Recall | None:
+        return PageScorerRanker(lake.open(), values, recipe.folder, card).recall(rows, names)
+
+    yield from _trained(context, values, lake.open(), values.page_scorer, Recipe, tested)
+
+
+@dg.asset(
+    deps=[
+        dg.AssetDep(page_profiles, partition_mapping=dg.AllPartitionMapping()),
+        benchmark_questions,
+        folds,
+    ],
+    partitions_def=trained_partitions,
+    backfill_policy=dg.BackfillPolicy.single_run(),
+    group_name="training",
+    kinds={"python", "pytorch"},
+    owners=OWNERS,
+    code_version=RERANKER_TRAINING_VERSION,
+    output_required=False,  # without questions outside a fold there is nothing to learn from
+    metadata=column_schema("reranker"),
+    check_specs=[
+        dg.AssetCheckSpec(
+            "no_leak",
+            asset="reranker",
+            blocking=True,
+            description="Neither a question nor a gold filing of the fold was trained or validated on.",
+        )
+    ],
+)
+def reranker(
+    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
+) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+    """The cross-encoder of a fold, trained on the pairs of the page scorer; ``production`` learns from all.
+
+    Trained once per fold and policy of folds; a run that was killed goes on where it was. Where no question
+    is left to learn from, nothing is materialised.
+    """
+    values = settings.get()
+
+    def tested(recipe: Recipe, card: dict[str, Any], rows: _Questions, names: Sequence[str]) -> Recall | None:
+        return TrainedReranker(lake.open(), values, recipe.folder, card).recall(rows)
+
+    yield from _trained(context, values, lake.open(), values.reranker_training, RerankerRecipe, tested)
+
+
+def _trained(
+    context: dg.AssetExecutionContext,
+    values: Settings,
+    store: Lake,
+    training: TrainingSettings,
+    kind: type[Recipe],
+    measured: _Tested,
+) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+    """Train the models of one kind for the folds of the run, by each policy of folds."""
+    asset, version = kind.kind, kind.version
+    name = asset.replace("_", " ")
     names = benchmark_filings(store)
     questions = store.read("benchmark_questions")
     questions = questions.filter(pc.equal(questions["status"], "measured"))
     rows = questions.to_pylist()
-    policies = values.page_scorer.policies
-    fold_of = {policy: _folds(store, values, questions, policy) for policy in policies}
+    fold_of = {policy: _folds(store, values, questions, policy) for policy in training.policies}
 
     def work(key: str) -> Step:
         left_out = None if key == PRODUCTION else fold_number(key)
@@ -82,33 +147,30 @@ def page_scorer(
             tested[policy] = [row for row in rows if fold[row["question_id"]] == left_out]
             if not learned:
                 problem = "There is no question outside the fold to learn from."
-                return skipped_step(store, "page_scorer", key, problem, context.run.run_id)
-            recipes[policy] = Recipe(store, values, learned, tested[policy], names, policy)
+                return skipped_step(store, asset, key, problem, context.run.run_id)
+            recipes[policy] = kind(store, values, learned, tested[policy], names, policy)
         made_from = [recipe.fingerprint for recipe in recipes.values()]
-        wanted = fingerprint("page_scorer", SCORER_VERSION, made_from, pages_fingerprint(store, names))
+        wanted = fingerprint(asset, version, made_from, pages_fingerprint(store, names))
         partition = {"fold": key}
         if not all(recipe.kept() for recipe in recipes.values()):
-            store.remove("page_scorer", partition)  # a model is gone or damaged
+            store.remove(asset, partition)  # a model is gone or damaged
 
         def make() -> pa.Table:
             found = []
             for policy, recipe in recipes.items():
-                what = f"The page scorer of {key} by {policy}"
-                told = _Log(context, what)
-                card = recipe.trained(what, told)
-                ranker = PageScorerRanker(store, values, recipe.folder, card)
-                found += _rows(policy, recipe, card, ranker.recall(tested[policy], names))
-            return pa.Table.from_pylist(found, PAGE_SCORER)
+                what = f"The {name} of {key} by {policy}"
+                card = recipe.trained(what, _Log(context, what))
+                found += _rows(policy, recipe, card, measured(recipe, card, tested[policy], names))
+            return pa.Table.from_pylist(found, TABLES[asset])
 
-        step = part_step(store, "page_scorer", key, partition, wanted, make, context.run.run_id)
+        step = part_step(store, asset, key, partition, wanted, make, context.run.run_id)
         # Of what was found in the lake as well.
         cards = {
-            policy: recipe.trained(f"The page scorer of {key} by {policy}")
-            for policy, recipe in recipes.items()
+            policy: recipe.trained(f"The {name} of {key} by {policy}") for policy, recipe in recipes.items()
         }
         counts = ", ".join(f"{len(found)} by {policy}" for policy, found in tested.items())
         step.checks = [check("no_leak", True, tested=counts)]
-        step.metadata = _figures(store.read("page_scorer", partition).to_pylist(), cards)
+        step.metadata = _figures(store.read(asset, partition).to_pylist(), cards)
         for policy, card in cards.items():
             curve = [{**epoch, "chosen": epoch["epoch"] == card["best_epoch"]} for epoch in card["curve"]]
             step.metadata[f"curves_{policy}"] = picture(
@@ -141,7 +203,9 @@ def _folds(store: Lake, values: Settings, questions: pa.Table, policy: Policy) -
     return dict(zip(table["question_id"].to_pylist(), table["fold"].to_pylist(), strict=True))
 
 
-def _rows(policy: Policy, recipe: Recipe, card: dict[str, Any], tested: Any) -> list[dict[str, Any]]:
+def _rows(
+    policy: Policy, recipe: Recipe, card: dict[str, Any], tested: Recall | None
+) -> list[dict[str, Any]]:
     found = []
     for epoch in card["curve"]:
         chosen = epoch["epoch"] == card["best_epoch"]

@@ -1,0 +1,165 @@
+"""The asset reranker on a small benchmark, with a tiny encoder; and the sweep of the row that needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from finrag_pipeline.commands.instance import dagster_home
+from finrag_pipeline.commands.train import train_models
+from finrag_pipeline.errors import BenchmarkError
+from finrag_pipeline.evaluation.benchmark_registry import register_benchmark
+from finrag_pipeline.orchestration.corpora import Sweep
+from finrag_pipeline.orchestration.partitions import FOLD_COUNT, trained_partitions
+from finrag_pipeline.orchestration.schedules import sweep_range, trained_range
+from finrag_pipeline.page_scorer.recipe import scorer_folder
+from finrag_pipeline.retrieval.systems import SYSTEMS
+from finrag_pipeline.settings import ChunkSettings, EncoderSettings, RerankerTrainingSettings, Settings
+from finrag_pipeline.trained_models import load_reranker, usable_models
+from finrag_pipeline_tests import small_filings
+from finrag_pipeline_tests.orchestration.conftest import Pipeline, made
+from finrag_pipeline_tests.retrieval.stand_ins import FixedPages
+
+pytestmark = pytest.mark.slow
+
+TRAINING = RerankerTrainingSettings(batch_size=2, epochs=1, learning_rate=1e-3)
+
+
+@pytest.fixture(scope="module")
+def trained(
+    tmp_path_factory: pytest.TempPathFactory, tiny_encoder_settings: EncoderSettings
+) -> Iterator[tuple[Pipeline, dg.ExecuteInProcessResult]]:
+    """A lake of its own, with the page ranker that the reranker follows: models must not outlive a test."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    folder = tmp_path_factory.mktemp("reranker")
+    source = small_filings.small_benchmark(folder / "source")
+    settings = Settings(
+        lake=str(folder / "lake"),
+        encoder=tiny_encoder_settings,
+        chunks=ChunkSettings(tokens=64, overlap=16),
+        reranker_training=TRAINING,
+        workers=1,
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FINRAG_LAKE", settings.lake)
+        patch.setenv("DAGSTER_HOME", str(Path(settings.lake) / "dagster_home"))
+        with dg.DagsterInstance.from_config(str(dagster_home(settings))) as instance:
+            pipeline = Pipeline(settings, instance)
+            names = list(small_filings.COMPANIES)
+            for name in names:
+                assert pipeline.index(pipeline.accept(source / "pdfs" / f"{name}.pdf")).success
+            register_benchmark(pipeline.lake, "small", names, source / "questions.jsonl", None)
+            assert pipeline.run("prepare_benchmark").success
+            assert pipeline.run("train_page_ranker", tags=trained_range()).success
+            told = Sweep(settings, pipeline.lake).problem(SYSTEMS["finrag_rerank"], 0)
+            assert told == "No reranker was trained without the questions of fold 0."
+            assert Sweep(settings, pipeline.lake).problem(SYSTEMS["finrag"], 0) is None
+            yield pipeline, pipeline.run("train_reranker", tags=trained_range())
+    torch.set_num_threads(threads)
+
+
+def fold_with_questions(pipeline: Pipeline) -> int:
+    return int(pipeline.lake.read("folds")["fold"][0].as_py())
+
+
+def test_all_folds_are_trained_in_one_run(trained: tuple[Pipeline, dg.ExecuteInProcessResult]) -> None:
+    pipeline, result = trained
+    assert result.success
+    keys = trained_partitions.get_partition_keys()
+    assert [part["fold"] for part in pipeline.lake.partitions("reranker")] == sorted(keys)
+    (check,) = result.get_asset_check_evaluations()
+    assert check.passed and check.check_name == "no_leak"
+    rows = pipeline.lake.read_all("reranker").to_pylist()
+    assert all((row["loss"] is None) == (row["epoch"] == 0) for row in rows)
+    assert len([row for row in rows if row["chosen"]]) == len(keys)
+    measured = pipeline.lake.read("reranker", {"fold": f"fold_{fold_with_questions(pipeline)}"}).to_pylist()
+    assert [row["tested_page_rec"] is not None for row in measured] == [row["chosen"] for row in measured]
+    metadata: Any = {
+        event.materialization.partition: event.materialization.metadata
+        for event in result.get_asset_materialization_events()
+    }["production"]
+    assert metadata["curves_document"].value.startswith("![Loss and page recall, production by document]")
+
+
+def test_what_is_fresh_is_not_trained_again_and_what_is_gone_is(
+    trained: tuple[Pipeline, dg.ExecuteInProcessResult],
+) -> None:
+    pipeline, _ = trained
+    again = pipeline.run("train_reranker", partition_key="production")
+    assert again.success and made(again)["reranker"].metadata["cache"] == "hit"
+    name = pipeline.lake.read("reranker", {"fold": "production"})["model"][0].as_py()
+    pipeline.lake.fs.rm(pipeline.lake.path(*scorer_folder(name, "reranker")), recursive=True)
+    assert load_reranker(pipeline.lake, pipeline.settings, None) is None
+    again = pipeline.run("train_reranker", partition_key="production")
+    assert again.success and made(again)["reranker"].metadata["cache"] == "miss"
+    assert load_reranker(pipeline.lake, pipeline.settings, None) is not None
+
+
+def test_each_fold_is_reranked_by_the_model_that_has_not_seen_it(
+    trained: tuple[Pipeline, dg.ExecuteInProcessResult],
+) -> None:
+    pipeline, _ = trained
+    table = pipeline.lake.read("folds")
+    for fold in range(FOLD_COUNT):
+        tested = table.filter(pc.equal(table["fold"], fold)).to_pylist()
+        reranker = load_reranker(pipeline.lake, pipeline.settings, fold)
+        assert reranker is not None
+        assert not {row["question_id"] for row in tested} & set(reranker.card["question_ids"])
+        assert not {row["filing"] for row in tested} & set(reranker.card["filings"])
+
+
+def test_the_row_runs_and_keeps_the_pages_of_finrag(
+    trained: tuple[Pipeline, dg.ExecuteInProcessResult],
+) -> None:
+    pipeline, _ = trained
+    for name in ("finrag", "finrag_rerank"):
+        assert pipeline.run("sweep", tags=sweep_range(name)).success
+    runs = pipeline.lake.read_all("retrieval_runs", only={"system": ["finrag", "finrag_rerank"]})
+    found: dict[tuple[str, str], dict[str, list[tuple[str, int]]]] = {}
+    for row in runs.to_pylist():
+        ranking = found.setdefault((row["space"], row["question_id"]), {}).setdefault(row["system"], [])
+        ranking.append((row["filing"], row["page"]))
+    assert {space for space, _ in found} == {"corpus", "filing", "pages"}
+    assert all(set(both["finrag"]) == set(both["finrag_rerank"]) for both in found.values())
+    assert any(both["finrag"] != both["finrag_rerank"] for both in found.values())
+    assert pipeline.lake.fs.exists(pipeline.lake.path("rerank_scores")), "no pair is scored twice"
+
+
+def test_the_command_trains_single_folds(trained: tuple[Pipeline, dg.ExecuteInProcessResult]) -> None:
+    pipeline, _ = trained
+    told: list[str] = []
+    fold = f"fold_{fold_with_questions(pipeline)}"
+    rows = train_models(pipeline.settings, "reranker", [fold], told.append)
+    assert told == [fold] and [row["policy"] for row in rows] == ["document"]
+    assert all(0 <= row["tested_page_rec"] <= 1 for row in rows)
+
+
+def test_other_folds_are_a_leak(
+    trained: tuple[Pipeline, dg.ExecuteInProcessResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline, _ = trained
+    lake, fold = pipeline.lake, fold_with_questions(pipeline)
+    before, info = lake.read("folds"), lake.info("folds")
+    assert info is not None
+    moved = [(value + 1) % FOLD_COUNT for value in before["fold"].to_pylist()]
+    other = before.set_column(2, before.schema.field("fold"), pa.array(moved, pa.int32()))
+    try:
+        lake.write("folds", other, "other")
+        with pytest.raises(BenchmarkError, match="was trained on what it is measured on"):
+            load_reranker(lake, pipeline.settings, (fold + 1) % FOLD_COUNT)
+        # As after 'finrag run': the page ranker is trained again by itself, and the reranker is not.
+        fresh = FixedPages([])
+        monkeypatch.setattr("finrag_pipeline.trained_models.load_page_ranker", lambda *given: fresh)
+        found = usable_models(lake, pipeline.settings, (fold + 1) % FOLD_COUNT)
+        assert found.page_ranker is fresh and found.page_reranker is None
+    finally:
+        lake.write("folds", before, info.fingerprint)
