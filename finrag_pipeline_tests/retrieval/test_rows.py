@@ -216,7 +216,7 @@ class TestSelection:
 
 def _trained(indexed: IndexedLake) -> Trained:
     pages = FixedPages([(name, page) for page in range(5) for name in indexed.filings])
-    return Trained(None, {space.value: 0.4 for space in Space}, pages, pages)
+    return Trained(None, {space.value: 0.4 for space in Space}, pages, pages, pages)
 
 
 def _every_tool(indexed: IndexedLake) -> dict[str, Any]:
