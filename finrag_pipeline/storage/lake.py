@@ -223,6 +223,11 @@ class Lake:
                 found.append(dict(folder.split("=", 1) for folder in folders[:-1]))
         return sorted(found, key=lambda keys: sorted(keys.items()))
 
+    def fingerprints(self, *assets: str) -> list[str]:
+        """Fingerprints of all complete parts of ``assets``, asset by asset in the order of `partitions`."""
+        infos = [self.info(asset, keys) for asset in assets for keys in self.partitions(asset)]
+        return [info.fingerprint for info in infos if info]
+
     def read(
         self,
         asset: str,

@@ -177,11 +177,10 @@ def answer_metrics(
     rows = store.read_all("filings", ["filing", "source"]).to_pylist()
     sources = {row["filing"]: row["source"] for row in rows}
     questions = store.read("benchmark_questions")
-    infos = [store.info("answer_scores", keys) for keys in store.partitions("answer_scores")]
     wanted = fingerprint(
         "answer_metrics",
         (ANSWER_METRICS_VERSION, SUMMARY_VERSION),
-        [info.fingerprint for info in infos if info],
+        store.fingerprints("answer_scores"),
         [questions[name].to_pylist() for name in ("question_id", "question_type", "doc_type", "company")],
         sources,
         values.evaluation,

@@ -61,11 +61,10 @@ def system_comparisons(
     store, values = lake.open(), settings.get()
     questions = store.read("benchmark_questions")
     tables = ("retrieval_scores", "answer_scores")
-    infos = [store.info(table, keys) for table in tables for keys in store.partitions(table)]
     asked = [questions[name].to_pylist() for name in ("question_id", "filing", "status")]
     confidence = values.evaluation.confidence
     wanted = fingerprint(
-        "system_comparisons", FAMILIES_VERSION, [info.fingerprint for info in infos if info], asked,
+        "system_comparisons", FAMILIES_VERSION, store.fingerprints(*tables), asked,
         confidence, values.seed,
     )  # fmt: skip
 

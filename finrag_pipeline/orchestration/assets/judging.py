@@ -284,9 +284,8 @@ def answer_rates(
 ) -> dg.MaterializeResult:
     """Rates of the automatic metrics by system, type of question and kind of reasoning, over questions."""
     store, values = lake.open(), settings.get()
-    infos = [store.info("automatic_scores", keys) for keys in store.partitions("automatic_scores")]
     confidence = values.evaluation.confidence
-    made_from = [info.fingerprint for info in infos if info]
+    made_from = store.fingerprints("automatic_scores")
     wanted = fingerprint("answer_rates", AUTOMATIC_VERSION, made_from, confidence)
 
     def make() -> pa.Table:

@@ -237,6 +237,4 @@ def judge_agreement(
 
 
 def _state(store: Lake) -> list[str]:
-    tables = ("verdicts", "human_labels", "label_sample")
-    infos = [store.info(table, keys) for table in tables for keys in store.partitions(table)]
-    return [info.fingerprint for info in infos if info]
+    return store.fingerprints("verdicts", "human_labels", "label_sample")

@@ -34,7 +34,6 @@ from finrag_pipeline.reporting.plots import gap_plot, recall_curve
 from finrag_pipeline.reporting.report import REPORT_VERSION, ReportData, write_report
 from finrag_pipeline.reporting.tables import metrics_markdown, statistics_markdown
 from finrag_pipeline.storage.fingerprints import fingerprint
-from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.warehouse import build_warehouse
 
 GAP_COUNTS = dg.AssetKey("gap_counts")  # by name: its module needs the metrics of this one
@@ -50,11 +49,6 @@ JUDGED = tuple(
     )
 )
 """What is said of judged answers and of differences, which other modules make."""
-
-
-def _fingerprints(store: Lake, asset: str) -> list[str]:
-    infos = [store.info(asset, keys) for keys in store.partitions(asset)]
-    return [info.fingerprint for info in infos if info]
 
 
 @dg.asset(
@@ -79,7 +73,7 @@ def system_metrics(
     wanted = fingerprint(
         "system_metrics",
         SUMMARY_VERSION,
-        _fingerprints(store, "retrieval_scores"),
+        store.fingerprints("retrieval_scores"),
         # What the slices are made of; it does not enter the scores.
         [questions[name].to_pylist() for name in ("question_id", "question_type", "doc_type", "company")],
         [sources.get(filing) for filing in questions["filing"].to_pylist()],
@@ -180,7 +174,7 @@ def warehouse(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.Mater
         "gap_counts",
         "corpus_statistics",
     )
-    wanted = fingerprint("warehouse", [_fingerprints(store, asset) for asset in assets])
+    wanted = fingerprint("warehouse", [store.fingerprints(asset) for asset in assets])
 
     def make() -> int:
         rows.update(build_warehouse(store))
@@ -220,11 +214,11 @@ def report(
     wanted = fingerprint(
         "report",
         REPORT_VERSION,
-        [_fingerprints(store, asset) for asset in inputs],
+        [store.fingerprints(asset) for asset in inputs],
         lake_fingerprints(store, benchmark.filings),
         EXPLORER_VERSION,
         PICTURES_VERSION,
-        [_fingerprints(store, asset) for asset in EXPLORER_TABLES],
+        [store.fingerprints(asset) for asset in EXPLORER_TABLES],
         shown,
     )
 

@@ -39,9 +39,7 @@ def retrieval_gap(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.M
     store = lake.open()
     questions = store.read("benchmark_questions")
     tables = ("retrieval_runs", "answers", "answer_scores", "benchmark_questions", *READ)
-    parts = [store.info(table, keys) for table in tables for keys in store.partitions(table)]
-    made_from = [part.fingerprint for part in parts if part]
-    wanted = fingerprint("retrieval_gap", GAP_VERSION, BASELINE_VERSION, made_from)
+    wanted = fingerprint("retrieval_gap", GAP_VERSION, BASELINE_VERSION, store.fingerprints(*tables))
 
     def make() -> pa.Table:
         answers = store.read_all("answers")

@@ -43,29 +43,34 @@ _Tested = Callable[[Recipe, dict[str, Any], _Questions, Sequence[str]], Recall |
 """Page recall of the model of a recipe and its card on questions, over a corpus."""
 
 
-@dg.asset(
-    deps=[
-        dg.AssetDep(page_profiles, partition_mapping=dg.AllPartitionMapping()),
-        benchmark_questions,
-        folds,
-    ],
-    partitions_def=trained_partitions,
-    backfill_policy=dg.BackfillPolicy.single_run(),
-    group_name="training",
-    kinds={"python", "pytorch"},
-    owners=OWNERS,
-    code_version=SCORER_VERSION,
-    output_required=False,  # without questions outside a fold there is nothing to learn from
-    metadata=column_schema("page_scorer"),
-    check_specs=[
-        dg.AssetCheckSpec(
-            "no_leak",
-            asset="page_scorer",
-            blocking=True,
-            description="Neither a question nor a gold filing of the fold was trained or validated on.",
-        )
-    ],
-)
+def _learned(name: str, version: str) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
+    """Decorates the asset of a kind of model that is learned fold by fold, for `_trained`."""
+    return dg.asset(
+        deps=[
+            dg.AssetDep(page_profiles, partition_mapping=dg.AllPartitionMapping()),
+            benchmark_questions,
+            folds,
+        ],
+        partitions_def=trained_partitions,
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        group_name="training",
+        kinds={"python", "pytorch"},
+        owners=OWNERS,
+        code_version=version,
+        output_required=False,  # without questions outside a fold there is nothing to learn from
+        metadata=column_schema(name),
+        check_specs=[
+            dg.AssetCheckSpec(
+                "no_leak",
+                asset=name,
+                blocking=True,
+                description="Neither a question nor a gold filing of the fold was trained or validated on.",
+            )
+        ],
+    )
+
+
+@_learned("page_scorer", SCORER_VERSION)
 def page_scorer(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
@@ -82,29 +87,7 @@ def page_scorer(
     yield from _trained(context, values, lake.open(), values.page_scorer, Recipe, tested)
 
 
-@dg.asset(
-    deps=[
-        dg.AssetDep(page_profiles, partition_mapping=dg.AllPartitionMapping()),
-        benchmark_questions,
-        folds,
-    ],
-    partitions_def=trained_partitions,
-    backfill_policy=dg.BackfillPolicy.single_run(),
-    group_name="training",
-    kinds={"python", "pytorch"},
-    owners=OWNERS,
-    code_version=RERANKER_TRAINING_VERSION,
-    output_required=False,  # without questions outside a fold there is nothing to learn from
-    metadata=column_schema("reranker"),
-    check_specs=[
-        dg.AssetCheckSpec(
-            "no_leak",
-            asset="reranker",
-            blocking=True,
-            description="Neither a question nor a gold filing of the fold was trained or validated on.",
-        )
-    ],
-)
+@_learned("reranker", RERANKER_TRAINING_VERSION)
 def reranker(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
