@@ -257,6 +257,9 @@ class TrainingSettings(BaseModel):
     pretraining: str | None = Field(
         None, description="Folder with finqa, tatqa and lofin: their clean rows are learned from first."
     )
+    pretraining_rows: int | None = Field(
+        None, ge=2, description="Clean rows that are learned from, drawn by the seed; all when None."
+    )
     pretraining_epochs: int = Field(2, ge=1, description="Epochs of the pre-training.")
     derived: int | None = Field(
         None,
@@ -299,9 +302,6 @@ class RerankerTrainingSettings(TrainingSettings):
         20, ge=1, description="Pages of its filing, best by BM25, that a validation question is asked of."
     )
     patience: int = Field(2, ge=1, description="Epochs without a better page recall before it stops.")
-    pretraining_rows: int | None = Field(
-        None, ge=2, description="Clean rows that are learned from, drawn by the seed; all when None."
-    )
     pages: int = Field(20, ge=1, description="First pages that are ordered anew (N in the papers).")
     fusion_k: int = Field(
         1, ge=0, description="Constant of the reciprocal rank fusion with the order of the page ranker."

@@ -11,7 +11,7 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -130,8 +130,21 @@ def read_clean_rows(folder: Path) -> CleanRows:
     skipped["overlap"] += len(rows) - len(clean)
     if not clean:
         raise BenchmarkError(f"{folder} holds no clean rows.", "Give the folder above finqa, tatqa, lofin.")
-    filing_of = {row.page_id: row.filing for row in clean}
+    # Some questions of a page name its filing, and others do not.
+    filing_of = {row.page_id: row.page_id for row in clean}
+    filing_of.update({row.page_id: row.filing for row in clean if row.filing != row.page_id})
+    clean = [replace(row, filing=filing_of[row.page_id]) for row in clean]
     return CleanRows(clean, {page: texts[page] for page in filing_of}, filing_of, skipped)
+
+
+def drawn_rows(clean: CleanRows, count: int | None, seed: int) -> CleanRows:
+    """``count`` rows drawn by the seed, with the pages of their filings; all when None."""
+    if count is None or count >= len(clean.rows):
+        return clean
+    places = np.random.default_rng(seed).permutation(len(clean.rows))[:count]
+    rows = [clean.rows[n] for n in sorted(places.tolist())]
+    others = set(clean.filing_of.values()) - {row.filing for row in rows}
+    return replace(clean.without(others), rows=rows)
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from finrag_pipeline.embedding.model_files import model_folder
 from finrag_pipeline.page_scorer import SCORER_VERSION
 from finrag_pipeline.page_scorer.cards import deciding, training_card
-from finrag_pipeline.page_scorer.clean_rows import CleanRows, clean_pairs, read_clean_rows
+from finrag_pipeline.page_scorer.clean_rows import CleanRows, clean_pairs, drawn_rows, read_clean_rows
 from finrag_pipeline.page_scorer.loop import Checkpoints, Progress
 from finrag_pipeline.page_scorer.model import (
     base_encoder,
@@ -44,7 +44,7 @@ def pretraining_fingerprint(settings: Settings) -> str:
         base_fingerprint(settings),
         base_length(settings),
         deciding(scorer),
-        scorer.pretraining_epochs,
+        [scorer.pretraining_epochs, scorer.pretraining_rows],
         clean_files(Path(scorer.pretraining or "")),
         settings.seed,
     )
@@ -72,6 +72,7 @@ def pretrained_start(lake: Lake, settings: Settings, progress: Progress | None =
     card = load_card(lake, folder)
     if card is None:
         clean = read_clean_rows(Path(scorer.pretraining))
+        clean = drawn_rows(clean, scorer.pretraining_rows, settings.seed)
         texts = PageTexts(lake, scorer, base, base_length(settings))
         pairs, validation = split_clean(clean, texts, min(1, len(scorer.negatives)), settings.seed)
         model = load_model(start, base_length(settings))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
 
 from finrag_pipeline.embedding import model_files
 from finrag_pipeline.page_scorer.cards import deciding, training_card
-from finrag_pipeline.page_scorer.clean_rows import CleanRows, read_clean_rows
+from finrag_pipeline.page_scorer.clean_rows import drawn_rows, read_clean_rows
 from finrag_pipeline.page_scorer.loop import Checkpoints, Progress
 from finrag_pipeline.page_scorer.model import (
     base_encoder,
@@ -51,16 +48,6 @@ def pretraining_fingerprint(settings: Settings) -> str:
 def pretrained_folder(name: str) -> tuple[str, ...]:
     """Folder in the lake of the pre-trained model with this fingerprint."""
     return ("models", KIND, name)
-
-
-def drawn_rows(clean: CleanRows, count: int | None, seed: int) -> CleanRows:
-    """``count`` rows drawn by the seed, with the pages of their filings; all when None."""
-    if count is None or count >= len(clean.rows):
-        return clean
-    places = np.random.default_rng(seed).permutation(len(clean.rows))[:count]
-    rows = [clean.rows[n] for n in sorted(places.tolist())]
-    others = set(clean.filing_of.values()) - {row.filing for row in rows}
-    return replace(clean.without(others), rows=rows)
 
 
 def reranker_start(lake: Lake, settings: Settings, progress: Progress | None = None) -> Path:

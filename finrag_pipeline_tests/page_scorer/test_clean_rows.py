@@ -71,6 +71,18 @@ def test_a_row_with_any_flag_is_left_out(flag: str, tmp_path: Path) -> None:
     assert set(found.pages) == {"ABC/2010 1"}, "its page is not there to be a negative either"
 
 
+def test_questions_that_do_not_name_the_filing_of_a_page_take_it_from_those_that_do(tmp_path: Path) -> None:
+    def tatqa(name: str, filing: str | None) -> dict[str, Any]:
+        margin = {"link_margin": 1.0} if filing else {}
+        return {"qid": name, "question": f"{name}?", "corpus_id": "abc", "doc_name": filing, **margin, **NONE}
+
+    named, unnamed = tatqa("a", "acme_2019"), tatqa("b", None)
+    folder = write(tmp_path, [], tatqa__tatqa_reconstructed=[named], tatqa__tatqa_official_dev_test=[unnamed])
+    found = read_clean_rows(folder)
+    assert {row.filing for row in found.rows} == {"acme_2019"} == set(found.filing_of.values())
+    assert len(found.rows) == 2
+
+
 def test_a_row_without_flags_is_refused(tmp_path: Path) -> None:
     row = {name: value for name, value in finqa("ABC/2010", 1).items() if name != "fb_company"}
     with pytest.raises(BenchmarkError, match="does not say whether it overlaps"):
@@ -187,6 +199,8 @@ class TestPretraining:
         monkeypatch.setattr("finrag_pipeline.page_scorer.pretraining.fit", None)
         assert pretrained_start(lake, settings) == start, "found, not made"
         before = pretraining_fingerprint(settings)
+        fewer = settings.model_copy(update={"page_scorer": scorer.model_copy(update={"pretraining_rows": 9})})
+        assert pretraining_fingerprint(fewer) != before
         (folder / "finqa" / "finqa_qa.jsonl").write_text(json.dumps(finqa("F1/2010", 1)) + "\n")
         assert pretraining_fingerprint(settings) != before
         assert pretrained_start(lake, scorer_settings) == Path(settings.encoder.name), "without: the base"

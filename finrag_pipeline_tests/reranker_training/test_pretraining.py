@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from finrag_pipeline.page_scorer.clean_rows import read_clean_rows
+from finrag_pipeline.page_scorer.clean_rows import drawn_rows, read_clean_rows
 from finrag_pipeline.page_scorer.model import load_card
 from finrag_pipeline.reranker_training.pretraining import (
-    drawn_rows,
     pretrained_folder,
     pretraining_fingerprint,
     reranker_start,
