@@ -12,9 +12,6 @@ from dataclasses import dataclass
 from finrag_pipeline.answering.quantities import Quantity, plain_text, quantities
 from finrag_pipeline.filings.sentences import sentences
 
-FINAL_VERSION = "1"
-"""Changes with any rule of this module."""
-
 _MARKER = re.compile(
     r"(?:^|(?<=[\s.;]))(?:the\s+)?(?:final\s+)?answer\s*(?::|=|\bis\b:?)\s*(?P<rest>[^\n]*)", re.IGNORECASE
 )

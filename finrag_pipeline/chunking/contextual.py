@@ -19,7 +19,6 @@ from finrag_pipeline.settings import ContextualChunkSettings
 if TYPE_CHECKING:
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-CONTEXTUAL_VERSION = "1"
 _SHORTEST_PROSE = 20
 """Characters below which what is left of a page beside its tables (a page number) makes no chunk."""
 

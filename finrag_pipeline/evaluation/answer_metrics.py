@@ -21,13 +21,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from finrag_pipeline.answering.final_answer import FINAL_VERSION, final_answer
+from finrag_pipeline.answering.final_answer import final_answer
 from finrag_pipeline.evaluation.numeric_match import NUMERIC_MATCHES, strict_match
 from finrag_pipeline.evaluation.text_overlap import TextOverlap
 from finrag_pipeline.schemas import ANSWER_SCORES, RETRIEVAL_SCORES, conform
-
-ANSWER_METRICS_VERSION = f"1.{FINAL_VERSION}"
-"""Changes whenever the value of any metric may change."""
 
 CORPUS = "corpus"
 

@@ -17,7 +17,6 @@ from finrag_pipeline.filings.pages import first_texts, read_page_text
 from finrag_pipeline.filings.pdf import inspect_pdf
 from finrag_pipeline.schemas import FILINGS
 
-IDENTITY_VERSION = "1"
 _FIRST_PAGES = 60
 
 

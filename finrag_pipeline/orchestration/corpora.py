@@ -23,7 +23,6 @@ from finrag_pipeline.retrieval.systems import ALL_SYSTEMS
 from finrag_pipeline.retrieval.trained import Trained
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline.trained_models import page_library, usable_models
 
 
 def benchmark_filings(store: Lake) -> tuple[str, ...]:
@@ -54,6 +53,8 @@ class Sweep:
     """
 
     def __init__(self, values: Settings, store: Lake) -> None:
+        from finrag_pipeline.trained_models import page_library
+
         self.values = values
         self.store = store
         names = benchmark_filings(store)
@@ -71,6 +72,8 @@ class Sweep:
 
     def trained(self, fold: int) -> Trained:
         """What was trained without the questions of ``fold``."""
+        from finrag_pipeline.trained_models import usable_models
+
         if fold not in self._trained:
             self._trained[fold] = usable_models(self.store, self.values, fold, self._library)
         return self._trained[fold]

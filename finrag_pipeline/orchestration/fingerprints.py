@@ -8,14 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from finrag_pipeline.chunking.contextual import CONTEXTUAL_VERSION
+from finrag_pipeline.chunking import CONTEXTUAL_VERSION
 from finrag_pipeline.chunking.fixed import CHUNKING_VERSION
 from finrag_pipeline.chunking.parent_child import CHILDREN, PARENT_CHILD_VERSION, PARENTS
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.model_files import tokenizer_fingerprint
 from finrag_pipeline.embedding.windows import WINDOWS_VERSION
 from finrag_pipeline.evaluation.retrieval_metrics import METRICS_VERSION
-from finrag_pipeline.filings.describe import IDENTITY_VERSION
+from finrag_pipeline.filings import IDENTITY_VERSION
 from finrag_pipeline.filings.intake import FilingSource
 from finrag_pipeline.filings.pages import reader_version
 from finrag_pipeline.page_ranker import PROFILES_VERSION, SENTENCES_VERSION
@@ -28,7 +28,7 @@ from finrag_pipeline.retrieval.trained import UNTRAINED, Trained
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.statements import FACTS_VERSION
 from finrag_pipeline.storage.fingerprints import fingerprint
-from finrag_pipeline.tables.extract import TABLES_VERSION, detector_versions
+from finrag_pipeline.tables import TABLES_VERSION
 
 
 def filings_fingerprint(source: FilingSource) -> str:
@@ -57,6 +57,8 @@ def chunks_fingerprint(pages: str, settings: Settings) -> str:
 
 def tables_fingerprint(pages: str, filing: Mapping[str, Any], settings: Settings) -> str:
     """Fingerprint of a part of ``page_tables`` made from pages with the fingerprint ``pages``."""
+    from finrag_pipeline.tables.extract import detector_versions
+
     return fingerprint(
         "page_tables", TABLES_VERSION, detector_versions(), pages, _identity(filing), settings.tables
     )

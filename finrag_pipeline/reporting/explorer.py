@@ -47,9 +47,6 @@ from finrag_pipeline.reporting.site import TEMPLATES, render_page
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-EXPLORER_VERSION = "1"
-"""Changes whenever its pages may look different."""
-
 LIST = "questions.html"
 FOLDER = "questions"
 PICTURES = "pages"

@@ -10,10 +10,9 @@ import numpy as np
 
 from finrag_pipeline.errors import FinragError
 from finrag_pipeline.filings.intake import FilingSource, find_source, original_path
+from finrag_pipeline.reporting import PICTURES_VERSION
 from finrag_pipeline.storage.lake import Lake
 
-PICTURES_VERSION = "1"
-"""Changes whenever a picture of the same page may look different."""
 DPI = 110
 FOLDER = "page_pictures"
 

@@ -21,10 +21,7 @@ from finrag_pipeline.reporting.report_data import ModelUsed, ReportData
 from finrag_pipeline.reporting.site import TEMPLATES, render_page
 from finrag_pipeline.schemas import conform
 
-__all__ = ["REPORT_VERSION", "ModelUsed", "ReportData", "write_report"]
-
-REPORT_VERSION = "3"
-"""Changes whenever the pages may look different."""
+__all__ = ["ModelUsed", "ReportData", "write_report"]
 
 _ASSETS = ("report.css", "report.js")
 

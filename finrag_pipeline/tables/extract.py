@@ -13,9 +13,6 @@ from finrag_pipeline.tables.detectors import detector_for
 from finrag_pipeline.tables.normalise import filing_context, normalise_tables
 from finrag_pipeline.tables.words_of_pages import filing_words
 
-TABLES_VERSION = "5"
-"""Changes whenever the normalised tables may change for the same detector."""
-
 
 def extract_tables(
     filing: Mapping[str, Any], pages: pa.Table, settings: TableSettings, path: Path | None = None

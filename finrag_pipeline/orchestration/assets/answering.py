@@ -8,8 +8,7 @@ import pyarrow as pa
 
 from finrag_pipeline.answering.systems import RUNS_VERSION, get_answer_system
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.evaluation.answer_metrics import ANSWER_METRICS_VERSION, as_series, score_answers
-from finrag_pipeline.evaluation.recorded_answers import load_recorded_answers, recorded_fingerprint
+from finrag_pipeline.evaluation import ANSWER_METRICS_VERSION
 from finrag_pipeline.evaluation.summary import SUMMARY_VERSION, summarise
 from finrag_pipeline.orchestration.answer_sweep import AnswerSweep
 from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions, folds
@@ -124,6 +123,8 @@ def answer_scores(
         wanted = fingerprint("answer_scores", ANSWER_METRICS_VERSION, info.fingerprint, gold)
 
         def make() -> pa.Table:
+            from finrag_pipeline.evaluation.answer_metrics import score_answers
+
             return score_answers(store.read("answers", partition), questions)
 
         return part_step(store, "answer_scores", ledger_key(key), partition, wanted, make, context.run.run_id)
@@ -143,6 +144,9 @@ def recorded_answers(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> dg.MaterializeResult:
     """Answers of other models that were recorded (FINRAG_ANSWERS__RECORDED), with their scores."""
+    from finrag_pipeline.evaluation.answer_metrics import score_answers
+    from finrag_pipeline.evaluation.recorded_answers import load_recorded_answers, recorded_fingerprint
+
     store, values = lake.open(), settings.get()
     folders = [Path(folder).expanduser() for folder in values.answers.recorded]
     questions = store.read("benchmark_questions")
@@ -188,6 +192,8 @@ def answer_metrics(
     )
 
     def make() -> pa.Table:
+        from finrag_pipeline.evaluation.answer_metrics import as_series
+
         series = as_series(store.read_all("answer_scores"))
         return summarise(series, questions, sources, values.evaluation)
 

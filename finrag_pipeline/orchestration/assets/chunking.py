@@ -6,7 +6,6 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
-from finrag_pipeline.chunking.contextual import contextual_chunks as make_contextual_chunks
 from finrag_pipeline.chunking.fixed import chunk_pages
 from finrag_pipeline.chunking.parent_child import PARENTS
 from finrag_pipeline.chunking.parent_child import parent_child_chunks as make_parent_child_chunks
@@ -113,6 +112,8 @@ def contextual_chunks(
         pages, tables = (part_fingerprint(store, asset, key) for asset in ("filing_pages", "page_tables"))
 
         def make() -> pa.Table:
+            from finrag_pipeline.chunking.contextual import contextual_chunks as make_contextual_chunks
+
             return make_contextual_chunks(
                 store.read("filing_pages", partition, ["filing", "page", "text", "needs_ocr", "words"]),
                 store.read("page_tables", partition),

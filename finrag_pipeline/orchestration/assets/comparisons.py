@@ -3,7 +3,6 @@
 import dagster as dg
 import pyarrow as pa
 
-from finrag_pipeline.evaluation.answer_metrics import as_series
 from finrag_pipeline.evaluation.comparison_families import (
     ANSWERS,
     FAMILIES_VERSION,
@@ -69,6 +68,8 @@ def system_comparisons(
     )  # fmt: skip
 
     def make() -> pa.Table:
+        from finrag_pipeline.evaluation.answer_metrics import as_series
+
         scored = ((store.read_all(tables[0]), RETRIEVAL), (as_series(store.read_all(tables[1])), ANSWERS))
         return pa.concat_tables(
             [

@@ -6,7 +6,6 @@ import dagster as dg
 import pyarrow as pa
 
 from finrag_pipeline.errors import FilingError, FinragError
-from finrag_pipeline.filings.describe import describe_in_worker
 from finrag_pipeline.filings.intake import collect_from_inbox, get_source, original_path
 from finrag_pipeline.filings.pages import extract_pages
 from finrag_pipeline.orchestration.automation import on_changed_data
@@ -64,6 +63,8 @@ def filings(
         source = get_source(store, key)
 
         def make() -> pa.Table:
+            from finrag_pipeline.filings.describe import describe_in_worker
+
             with store.local_copy(original_path(store, source)) as path:
                 return describe_in_worker(path, source, engine.open())
 

@@ -38,17 +38,6 @@ from finrag_pipeline.orchestration.steps import (
     skipped_step,
 )
 from finrag_pipeline.page_ranker import PROFILES_VERSION, RANKER_VERSION, SENTENCES_VERSION
-from finrag_pipeline.page_ranker.library import PageLibrary
-from finrag_pipeline.page_ranker.page_sentences import page_sentences as sentences_of
-from finrag_pipeline.page_ranker.profiles import page_profiles as profiles_of
-from finrag_pipeline.page_ranker.training import (
-    check_no_leak,
-    is_kept,
-    keep_model,
-    page_examples,
-    train_page_ranker,
-    training_fingerprint,
-)
 
 
 @dg.asset(
@@ -78,6 +67,8 @@ def page_profiles(
         def make() -> pa.Table:
             pages = store.read("filing_pages", partition, ["page", "text", "word_count"])
             tables = store.read("page_tables", partition, ["page", "table", "caption", "kind", "text"])
+            from finrag_pipeline.page_ranker.profiles import page_profiles as profiles_of
+
             return profiles_of(row, pages, tables, store.read("statement_facts", partition))
 
         wanted = profiles_fingerprint(parts, row)
@@ -112,6 +103,8 @@ def page_sentences(
 
         def make() -> pa.Table:
             rows = store.read("filing_pages", partition, ["filing", "page", "text", "needs_ocr"])
+            from finrag_pipeline.page_ranker.page_sentences import page_sentences as sentences_of
+
             return sentences_of(rows, encoder.embedder.embed)
 
         wanted = sentences_fingerprint(pages, encoder)
@@ -155,6 +148,16 @@ def page_ranker(
 
     Where no question is left to learn from, nothing is materialised.
     """
+    from finrag_pipeline.page_ranker.library import PageLibrary
+    from finrag_pipeline.page_ranker.training import (
+        check_no_leak,
+        is_kept,
+        keep_model,
+        page_examples,
+        train_page_ranker,
+        training_fingerprint,
+    )
+
     store, values = lake.open(), settings.get()
     names = benchmark_filings(store)
     encoder = get_encoder(values, store)

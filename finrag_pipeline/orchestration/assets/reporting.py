@@ -9,7 +9,6 @@ import dagster as dg
 import pyarrow as pa
 
 from finrag_pipeline.evaluation.benchmark_registry import get_benchmark
-from finrag_pipeline.evaluation.corpus_statistics import corpus_statistics as describe_corpus
 from finrag_pipeline.evaluation.summary import SUMMARY_VERSION, summarise
 from finrag_pipeline.orchestration.assets.answering import answer_metrics
 from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions
@@ -24,14 +23,8 @@ from finrag_pipeline.orchestration.metadata import picture
 from finrag_pipeline.orchestration.pools import WAREHOUSE
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
 from finrag_pipeline.orchestration.steps import Step, column_schema, fresh_or_made, part_step, result
-from finrag_pipeline.reporting.explorer import EXPLORER_VERSION
-from finrag_pipeline.reporting.explorer_data import EXPLORER_TABLES, collect_explorer
-from finrag_pipeline.reporting.hardware import describe_hardware
-from finrag_pipeline.reporting.lake_tables import lake_fingerprints, lake_tables
-from finrag_pipeline.reporting.models_used import models_used
-from finrag_pipeline.reporting.page_images import PICTURES_VERSION, PageImages
+from finrag_pipeline.reporting import EXPLORER_VERSION, PICTURES_VERSION, REPORT_VERSION
 from finrag_pipeline.reporting.plots import gap_plot, recall_curve
-from finrag_pipeline.reporting.report import REPORT_VERSION, ReportData, write_report
 from finrag_pipeline.reporting.tables import metrics_markdown, statistics_markdown
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.warehouse import build_warehouse
@@ -126,6 +119,8 @@ def corpus_statistics(
     )
 
     def make() -> pa.Table:
+        from finrag_pipeline.evaluation.corpus_statistics import corpus_statistics as describe_corpus
+
         only = {"filing": get_benchmark(store).filings}
         return describe_corpus(
             store.read_all("filings", only=only),
@@ -204,6 +199,13 @@ def report(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> dg.MaterializeResult:
     """The static report: results with intervals, tests, answers, the gap, every filing, and the method."""
+    from finrag_pipeline.reporting.explorer_data import EXPLORER_TABLES, collect_explorer
+    from finrag_pipeline.reporting.hardware import describe_hardware
+    from finrag_pipeline.reporting.lake_tables import lake_fingerprints, lake_tables
+    from finrag_pipeline.reporting.models_used import models_used
+    from finrag_pipeline.reporting.page_images import PageImages
+    from finrag_pipeline.reporting.report import ReportData, write_report
+
     store, values = lake.open(), settings.get()
     benchmark = get_benchmark(store)
     folder = store.local_path("report")

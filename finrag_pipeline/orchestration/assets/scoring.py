@@ -1,7 +1,7 @@
 """Page scoring: the page scorers and the rerankers learned for the folds, and those for searching."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 import pyarrow as pa
@@ -24,14 +24,9 @@ from finrag_pipeline.orchestration.steps import (
     skipped_step,
 )
 from finrag_pipeline.page_scorer import SCORER_VERSION
-from finrag_pipeline.page_scorer.ranking import PageScorerRanker
-from finrag_pipeline.page_scorer.recipe import Policy, Recipe
 from finrag_pipeline.page_scorer.texts import pages_fingerprint
-from finrag_pipeline.page_scorer.validation import Recall
 from finrag_pipeline.reporting.training_plot import training_plot
 from finrag_pipeline.reranker_training import RERANKER_TRAINING_VERSION
-from finrag_pipeline.reranker_training.ranking import TrainedReranker
-from finrag_pipeline.reranker_training.recipe import RerankerRecipe
 from finrag_pipeline.schemas import TABLES
 from finrag_pipeline.settings import Settings, TrainingSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
@@ -39,8 +34,13 @@ from finrag_pipeline.storage.lake import Lake
 
 _Questions = Sequence[Mapping[str, Any]]
 """Rows of ``benchmark_questions``."""
-_Tested = Callable[[Recipe, dict[str, Any], _Questions, Sequence[str]], Recall | None]
-"""Page recall of the model of a recipe and its card on questions, over a corpus."""
+
+if TYPE_CHECKING:
+    from finrag_pipeline.page_scorer.recipe import Policy, Recipe
+    from finrag_pipeline.page_scorer.validation import Recall
+
+    _Tested = Callable[[Recipe, dict[str, Any], _Questions, Sequence[str]], Recall | None]
+    """Page recall of the model of a recipe and its card on questions, over a corpus."""
 
 
 def _learned(name: str, version: str) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
@@ -79,9 +79,14 @@ def page_scorer(
     Trained once per fold and policy of folds; a run that was killed goes on where it was. Where no question
     is left to learn from, nothing is materialised.
     """
+    from finrag_pipeline.page_scorer.ranking import PageScorerRanker
+    from finrag_pipeline.page_scorer.recipe import Recipe
+
     values = settings.get()
 
-    def tested(recipe: Recipe, card: dict[str, Any], rows: _Questions, names: Sequence[str]) -> Recall | None:
+    def tested(
+        recipe: Recipe, card: dict[str, Any], rows: _Questions, names: Sequence[str]
+    ) -> "Recall | None":
         return PageScorerRanker(lake.open(), values, recipe.folder, card).recall(rows, names)
 
     yield from _trained(context, values, lake.open(), values.page_scorer, Recipe, tested)
@@ -96,9 +101,14 @@ def reranker(
     Trained once per fold and policy of folds; a run that was killed goes on where it was. Where no question
     is left to learn from, nothing is materialised.
     """
+    from finrag_pipeline.reranker_training.ranking import TrainedReranker
+    from finrag_pipeline.reranker_training.recipe import RerankerRecipe
+
     values = settings.get()
 
-    def tested(recipe: Recipe, card: dict[str, Any], rows: _Questions, names: Sequence[str]) -> Recall | None:
+    def tested(
+        recipe: "Recipe", card: dict[str, Any], rows: _Questions, names: Sequence[str]
+    ) -> "Recall | None":
         return TrainedReranker(lake.open(), values, recipe.folder, card).recall(rows)
 
     yield from _trained(context, values, lake.open(), values.reranker_training, RerankerRecipe, tested)
@@ -109,8 +119,8 @@ def _trained(
     values: Settings,
     store: Lake,
     training: TrainingSettings,
-    kind: type[Recipe],
-    measured: _Tested,
+    kind: "type[Recipe]",
+    measured: "_Tested",
 ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
     """Train the models of one kind for the folds of the run, by each policy of folds."""
     asset, version = kind.kind, kind.version
@@ -177,7 +187,7 @@ class _Log:
             self._context.log.info(f"{self._what}: step {done} of {total}")
 
 
-def _folds(store: Lake, values: Settings, questions: pa.Table, policy: Policy) -> dict[str, int]:
+def _folds(store: Lake, values: Settings, questions: pa.Table, policy: "Policy") -> dict[str, int]:
     table = (
         store.read("folds")
         if policy == "document"
@@ -187,7 +197,7 @@ def _folds(store: Lake, values: Settings, questions: pa.Table, policy: Policy) -
 
 
 def _rows(
-    policy: Policy, recipe: Recipe, card: dict[str, Any], tested: Recall | None
+    policy: "Policy", recipe: "Recipe", card: dict[str, Any], tested: "Recall | None"
 ) -> list[dict[str, Any]]:
     found = []
     for epoch in card["curve"]:
@@ -205,7 +215,7 @@ def _rows(
     return found
 
 
-def _figures(rows: list[dict[str, Any]], cards: Mapping[Policy, dict[str, Any]]) -> dict[str, Any]:
+def _figures(rows: list[dict[str, Any]], cards: "Mapping[Policy, dict[str, Any]]") -> dict[str, Any]:
     figures: dict[str, Any] = {"questions": len(next(iter(cards.values()))["question_ids"])}
     for row in rows:
         if row["chosen"]:

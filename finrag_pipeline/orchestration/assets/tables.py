@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 import pyarrow as pa
@@ -25,14 +25,10 @@ from finrag_pipeline.orchestration.steps import (
     part_step,
     result,
 )
-from finrag_pipeline.reporting.page_picture import page_picture
-from finrag_pipeline.statements.facts import statement_facts as facts_of_statements
-from finrag_pipeline.statements.identities import IdentityResult, check_identities
-from finrag_pipeline.statements.lookup import find_facts
-from finrag_pipeline.statements.subtotals import check_subtotals
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline.tables.extract import extract_tables
-from finrag_pipeline.tables.words_of_pages import filing_words
+
+if TYPE_CHECKING:
+    from finrag_pipeline.statements.identities import IdentityResult
 
 PRIMARY = ("income_statement", "financial_position", "cash_flows")
 PERIODIC = ("10-K", "10-Q")
@@ -81,6 +77,8 @@ def page_tables(
         wanted = tables_fingerprint(part_fingerprint(store, "filing_pages", key), row, values)
 
         def make() -> pa.Table:
+            from finrag_pipeline.tables.extract import extract_tables
+
             pages = store.read("filing_pages", partition)
             source = get_source(store, key)
             with store.local_copy(original_path(store, source)) as path:
@@ -153,6 +151,9 @@ def statement_facts(context: dg.AssetExecutionContext, lake: LakeResource) -> dg
         wanted = facts_fingerprint(part_fingerprint(store, "page_tables", key), row)
 
         def make() -> pa.Table:
+            from finrag_pipeline.statements.facts import statement_facts as facts_of_statements
+            from finrag_pipeline.tables.words_of_pages import filing_words
+
             words = filing_words(key, store.read("filing_pages", partition))
             return facts_of_statements(key, store.read("page_tables", partition), words, row["form"])
 
@@ -168,6 +169,9 @@ def statement_facts(context: dg.AssetExecutionContext, lake: LakeResource) -> dg
 
 def _balance_sheet(store: Lake, key: str, facts: pa.Table) -> dg.MetadataValue | None:
     """The page of the primary balance sheet with what was read from it, for people to look at."""
+    from finrag_pipeline.reporting.page_picture import page_picture
+    from finrag_pipeline.statements.lookup import find_facts
+
     found = find_facts(facts, statement="financial_position").to_pylist()
     if not found:
         return None
@@ -185,6 +189,9 @@ def _balance_sheet(store: Lake, key: str, facts: pa.Table) -> dg.MetadataValue |
 
 
 def _checks(facts: pa.Table, filing: Mapping[str, Any]) -> tuple[list[dg.AssetCheckResult], dict[str, Any]]:
+    from finrag_pipeline.statements.identities import check_identities
+    from finrag_pipeline.statements.subtotals import check_subtotals
+
     pairs = set(zip(facts["statement"].to_pylist(), facts["scope"].to_pylist(), strict=True))
     missing = [name for name in PRIMARY if (name, "primary") not in pairs]
     due = filing["form"] in PERIODIC
@@ -239,12 +246,12 @@ def _checks(facts: pa.Table, filing: Mapping[str, Any]) -> tuple[list[dg.AssetCh
 BALANCE = "balance"
 
 
-def _describe(outcome: IdentityResult) -> str:
+def _describe(outcome: "IdentityResult") -> str:
     """What is wrong, in a line; some identities name several values, and then the note says which."""
     if outcome.left is None or outcome.right is None:
         return f"{outcome.name} ({outcome.period}): {outcome.note}"
     return f"{outcome.name} ({outcome.period}): {outcome.left:,.2f} is not {outcome.right:,.2f}"
 
 
-def _rate(outcomes: list[IdentityResult]) -> float:
+def _rate(outcomes: "list[IdentityResult]") -> float:
     return round(sum(bool(one.passed) for one in outcomes) / len(outcomes), 4) if outcomes else 1.0

@@ -16,7 +16,6 @@ from finrag_pipeline.reporting.alpha_plot import alpha_plot
 from finrag_pipeline.retrieval.alpha import ALPHA_VERSION, alpha_means, alpha_sweep
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import SYSTEMS
-from finrag_pipeline.trained_models import ALPHA_SWEEP, alphas_without
 
 
 @dg.asset(
@@ -35,6 +34,8 @@ def hybrid_alpha_sweep(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> dg.MaterializeResult:
     """PageRec@5 and DocRec@5 of every weight of the hybrid on every question; a fold asks the others."""
+    from finrag_pipeline.trained_models import ALPHA_SWEEP, alphas_without
+
     store, values = lake.open(), settings.get()
     system = SYSTEMS["hybrid_alpha"]
     corpus = get_corpus(values, store, benchmark_filings(store), system)
