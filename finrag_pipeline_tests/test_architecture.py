@@ -9,7 +9,6 @@ import re
 import resource
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -145,16 +144,16 @@ def test_only_one_module_knows_pymupdf() -> None:
     assert users <= {"filings/pdf.py", "sample/readback.py", "sample/typesetting.py"}
 
 
-def fresh_import(code: str, lake: Path) -> tuple[float, float, str]:
-    """Wall and processor seconds of a new interpreter that runs ``code``, and what it printed."""
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+def fresh_import(code: str, lake: Path) -> tuple[float, str]:
+    """Processor seconds of a new interpreter that runs ``code``, and what it printed."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment(lake), capture_output=True, text=True, cwd=REPOSITORY
     )
-    wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode == 0, done.stderr
     assert not done.stderr, f"the import is not silent: {done.stderr}"
-    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
 
 
 def test_definitions_load_nothing_heavy_and_say_nothing(tmp_path: Path) -> None:
@@ -162,27 +161,29 @@ def test_definitions_load_nothing_heavy_and_say_nothing(tmp_path: Path) -> None:
         "import json, sys; import finrag_pipeline.definitions; "
         "print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
     )
-    _, _, out = fresh_import(code, tmp_path / "lake")
+    _, out = fresh_import(code, tmp_path / "lake")
     assert not set(HEAVY) & set(json.loads(out))
     assert not (tmp_path / "lake").exists(), "importing the definitions must not touch the lake"
 
 
 def test_definitions_add_little_to_the_import_of_dagster(tmp_path: Path) -> None:
     """Processor time, best of several in turn, so that the load of the machine hardly matters."""
-    ours, theirs = [], []
-    for _ in range(2):
-        theirs.append(fresh_import("import dagster", tmp_path / "lake")[1])
-        ours.append(fresh_import("import finrag_pipeline.definitions", tmp_path / "lake")[1])
-    assert min(ours) - min(theirs) < 1.5, (ours, theirs)
+    ours: list[float] = []
+    theirs: list[float] = []
+    while len(ours) < 5 and (not ours or min(ours) - min(theirs) >= 1.0):
+        theirs.append(fresh_import("import dagster", tmp_path / "lake")[0])
+        ours.append(fresh_import("import finrag_pipeline.definitions", tmp_path / "lake")[0])
+    assert min(ours) - min(theirs) < 1.0, (ours, theirs)
 
 
 def test_definitions_load_in_two_seconds(tmp_path: Path) -> None:
-    if os.getloadavg()[0] > (os.cpu_count() or 1):
-        pytest.skip("the machine is busy; wall time would say nothing")
-    walls: list[float] = []
-    while len(walls) < 5 and min(walls, default=9.0) >= 2.0:
-        walls.append(fresh_import("import finrag_pipeline.definitions", tmp_path / "lake")[0])
-    assert min(walls) < 2.0, walls
+    """In processor time, which is the time of an idle machine; beside other work cores share caches and clock."""
+    if os.getloadavg()[0] > 0.75 * (os.cpu_count() or 1):
+        pytest.skip("the machine is busy; the time would say nothing")
+    seconds: list[float] = []
+    while len(seconds) < 5 and min(seconds, default=9.0) >= 2.0:
+        seconds.append(fresh_import("import finrag_pipeline.definitions", tmp_path / "lake")[0])
+    assert min(seconds) < 2.0, seconds
 
 
 def committed() -> list[Path]:
