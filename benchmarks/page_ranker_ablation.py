@@ -301,6 +301,7 @@ def main() -> None:
     parser.add_argument(
         "--out", type=Path, help="JSON file that keeps the rows; rows it holds are not repeated"
     )
+    parser.add_argument("--draws", type=int, default=5_000, help="resamples of filings per interval")
     options = parser.parse_args()
     settings = get_settings()
     lake = Lake(settings.lake)
@@ -336,9 +337,7 @@ def main() -> None:
         keep({RESOLVER: without_resolver(rows, folds, encoder.embed_short, library, known, settings.seed)})
     order = [name for name in [row.name for row in ROWS] + [RESOLVER] if name in found]
     if FULL in found:
-        print(
-            markdown({n: found[n] for n in order}, rows, settings.evaluation.bootstrap_draws, settings.seed)
-        )
+        print(markdown({n: found[n] for n in order}, rows, options.draws, settings.seed))
 
 
 if __name__ == "__main__":

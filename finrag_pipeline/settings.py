@@ -328,7 +328,6 @@ class EvaluationSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    bootstrap_draws: int = Field(5000, ge=100, description="Resamples of documents per interval.")
     confidence: float = Field(0.95, gt=0.5, lt=1.0)
     folds: int = Field(5, ge=2, description="Cross-validation folds, by document.")
 

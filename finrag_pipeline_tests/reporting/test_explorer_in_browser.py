@@ -127,6 +127,28 @@ def test_a_filtered_list_can_be_shared(folder: Path, visit: Any) -> None:
     assert shown(other) == ["q_two_pages.html"]
 
 
+def test_previous_and_next_keep_to_the_list(folder: Path, links: dict[str, str], visit: Any) -> None:
+    page = visit().go(folder / "questions.html")
+    every = shown(page)
+    page.locator("#explore-text").fill("alder")
+    listed = shown(page)
+    assert 2 <= len(listed) < len(every), "the filter leaves something out, and something to turn to"
+    page.locator("#questions tbody tr:visible a").first.click()
+    place, following = page.locator(".turn .place"), page.locator(".turn a[rel=next]")
+    assert place.inner_text() == f"1 of {len(listed)} in this list"
+    assert not page.locator(".turn a[rel=prev]").is_visible()
+    for number, name in enumerate(listed[1:], start=2):
+        following.click()
+        page.wait_for_load_state()
+        assert page.url.split("?")[0].endswith(name)
+        assert place.inner_text() == f"{number} of {len(listed)} in this list"
+    assert not following.is_visible()
+    # Somebody who is given the address has not seen the list: all questions take turns.
+    other = visit().page
+    other.goto(page.url)
+    assert other.locator(".turn .place").inner_text() == f"{every.index(listed[-1]) + 1} of {len(every)}"
+
+
 def test_the_state_may_stand_behind_the_hash(folder: Path, visit: Any) -> None:
     page = visit().go(folder / "questions.html", "#company=Birch&left=nothing_like_it")
     assert shown(page) == ["q_text.html"]

@@ -27,7 +27,7 @@ from finrag_pipeline.reporting import EXPLORER_VERSION, PICTURES_VERSION, REPORT
 from finrag_pipeline.reporting.plots import gap_plot, recall_curve
 from finrag_pipeline.reporting.tables import metrics_markdown, statistics_markdown
 from finrag_pipeline.storage.fingerprints import fingerprint
-from finrag_pipeline.storage.warehouse import build_warehouse
+from finrag_pipeline.storage.warehouse import COPIED, VIEWS, build_warehouse
 
 GAP_COUNTS = dg.AssetKey("gap_counts")  # by name: its module needs the metrics of this one
 JUDGED = tuple(
@@ -156,20 +156,7 @@ def warehouse(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.Mater
     """One DuckDB file over the lake, built aside and published by rename; never blocks a reader."""
     store = lake.open()
     rows: dict[str, int] = {}
-    assets = (
-        "filings",
-        "filing_pages",
-        "filing_chunks",
-        "page_tables",
-        "statement_facts",
-        "contextual_chunks",
-        "retrieval_scores",
-        "system_metrics",
-        "retrieval_gap",
-        "gap_counts",
-        "corpus_statistics",
-    )
-    wanted = fingerprint("warehouse", [store.fingerprints(asset) for asset in assets])
+    wanted = fingerprint("warehouse", [store.fingerprints(asset) for asset in (*COPIED, *VIEWS)])
 
     def make() -> int:
         rows.update(build_warehouse(store))

@@ -78,6 +78,50 @@ function hidden(text) {
   return element;
 }
 
+// -- the questions of the list, for the links to those before and after -----------------------------
+
+const LISTED = "finrag-listed-questions";
+
+/** Keep what the list shows, in its order; where a browser keeps nothing, all questions take turns. */
+function keepListed(rows, state) {
+  const questions = rows.filter((row) => !row.hidden).map((row) => {
+    const link = row.cells[0].querySelector("a");
+    return [link.getAttribute("href").split("?")[0].split("/").pop(), link.textContent.trim()];
+  });
+  try {
+    sessionStorage.setItem(LISTED, JSON.stringify([state.toString(), questions]));
+  } catch { /* not kept */ }
+}
+
+/** Questions of the list with this state; null when this browser has not shown it. */
+function readListed(state) {
+  try {
+    const [of, questions] = JSON.parse(sessionStorage.getItem(LISTED));
+    return of === state ? questions : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Lead to the questions before and after this one in the list that people came from. */
+function turnInList(state) {
+  const questions = readListed(state);
+  const own = decodeURIComponent(location.pathname.split("/").pop());
+  const place = questions?.findIndex(([file]) => decodeURIComponent(file) === own) ?? -1;
+  if (place < 0) return;
+  const turn = document.querySelector("nav.turn");
+  turn.querySelector(".place").textContent = `${place + 1} of ${questions.length}${state ? " in this list" : ""}`;
+  for (const [rel, step] of [["prev", -1], ["next", 1]]) {
+    const found = questions[place + step];
+    const link = turn.querySelector(`a[rel=${rel}]`);
+    link.hidden = !found;
+    if (found) {
+      [link.href, link.title] = found;
+      link.dataset.keep = "";
+    }
+  }
+}
+
 // -- the list ----------------------------------------------------------------------------------
 
 function startList(form, data) {
@@ -195,6 +239,9 @@ function startList(form, data) {
     writeState(update());
     form.elements.text.focus();
   });
+  table.addEventListener("click", (event) => {
+    if (event.target.closest("th a")) keepListed([...table.tBodies[0].rows], stateOf(controls, defaults));
+  });
   const restore = () => { applyState(controls, defaults); update(); };
   window.addEventListener("popstate", restore);
   window.addEventListener("pageshow", (event) => { if (event.persisted) restore(); });
@@ -203,6 +250,17 @@ function startList(form, data) {
 }
 
 // -- a question --------------------------------------------------------------------------------
+
+/** Let the links to other questions and back to the list carry what is chosen; returns it with the list. */
+function keepState(state) {
+  const list = readState().get("list");
+  if (list !== null) state.set("list", list);
+  document.querySelectorAll("a[data-keep]").forEach((link) => {
+    if (link.dataset.keep === "list") withQuery(link, new URLSearchParams(list ?? ""));
+    else withQuery(link, state);
+  });
+  return state;
+}
 
 function startComparison(form, data, { titles, k }) {
   const controls = [...form.elements].filter((one) => one.name);
@@ -246,13 +304,7 @@ function startComparison(form, data, { titles, k }) {
     const said = sides.map((side) => show(side, space, form.elements[side].value));
     if (told) status.textContent = said.join(" ");
     const state = stateOf(controls, defaults);
-    const list = readState().get("list");
-    if (list !== null) state.set("list", list);
-    document.querySelectorAll("a[data-keep]").forEach((link) => {
-      if (link.dataset.keep === "list") withQuery(link, new URLSearchParams(list ?? ""));
-      else withQuery(link, state);
-    });
-    return state;
+    return keepState(state);
   }
 
   form.addEventListener("input", () => writeState(update(true)));
@@ -266,5 +318,7 @@ function startComparison(form, data, { titles, k }) {
 
 const list = document.getElementById("explore");
 if (list) startList(list, readJson("list-data"));
+if (document.querySelector("nav.turn")) turnInList(readState().get("list") ?? "");
 const compared = document.getElementById("compare");
 if (compared) startComparison(compared, readJson("ranked-data"), readJson("titles-data"));
+else if (!list) keepState(readState());  // nothing to compare on this question
