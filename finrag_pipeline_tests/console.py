@@ -43,7 +43,6 @@ def environment(lake: Path, **extra: str) -> dict[str, str]:
         "FINRAG_LAKE": str(lake),
         "DAGSTER_HOME": str(lake / "dagster_home"),
         "FINRAG_WORKERS": "1",
-        "FINRAG_EVALUATION__BOOTSTRAP_DRAWS": "100",
         "HF_HUB_OFFLINE": "1",
         "COLUMNS": "200",
         **extra,
