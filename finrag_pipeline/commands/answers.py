@@ -79,3 +79,4 @@ def answers(
     table = [{name: line.get(name) for name in columns} for line in shown.values()]
     print_rows("Answers: means over questions", columns, table)
     out.print("[dim]Intervals: --json. Definitions: docs/answers.md[/dim]")
+    out.print("[dim]Next: finrag judge, or finrag report to see them beside the retrieval[/dim]")

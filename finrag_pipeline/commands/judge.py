@@ -120,6 +120,7 @@ def judge(
     out.print(
         "[dim]Recorded answers, tests between systems, simulations: --json. Method: docs/evaluation.md[/dim]"
     )
+    out.print("[dim]Next: finrag report, to see what was judged question by question[/dim]")
 
 
 def interval(value: float | None, low: float | None, high: float | None) -> str:
