@@ -248,11 +248,12 @@ def test_where_it_was_lost_the_compared_systems_first(full: Path, data: Explorer
 def test_neighbours_are_linked(full: Path, data: ExplorerData) -> None:
     links = list(question_links(data).values())
     for number, link in enumerate(links):
-        turns = {
-            a.attributes["rel"]: a.attributes["href"]
-            for a in page(full / link).all("a")
-            if "rel" in a.attributes
+        found = {
+            a.attributes["rel"]: a.attributes for a in page(full / link).all("a") if "rel" in a.attributes
         }
+        assert set(found) == {"prev", "next"}
+        assert all(("hidden" in one) != ("href" in one) for one in found.values()), "none leads nowhere"
+        turns = {rel: one["href"] for rel, one in found.items() if "href" in one}
         expected = {}
         if number:
             expected["prev"] = links[number - 1].removeprefix("questions/")
