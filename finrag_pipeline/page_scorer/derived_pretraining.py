@@ -77,22 +77,20 @@ class DerivedPretraining:
         self._settings = settings
         self._texts = texts
         self._tested = list(tested)
-        self._by_company = by_company
         self._asked = {_plain(text) for text in asked}
         hidden = {str(row["filing"]) for row in tested}
-        companies = {str(row["company"]) for row in tested} if by_company else set()
-        allowed = [
-            filing
-            for filing in sorted(set(filings) - hidden)
-            if not (companies and self._is_of(filing, companies))
-        ]
+        self._companies = {str(row["company"]) for row in tested} if by_company else set()
+        allowed = [filing for filing in sorted(set(filings) - hidden) if not self._is_of_tested(filing)]
         self.sources = [filing for filing in allowed if filing not in held]
         self.held = [filing for filing in allowed if filing in held]
 
-    def _is_of(self, filing: str, companies: Collection[str]) -> bool:
+    def _is_of_tested(self, filing: str) -> bool:
+        """Whether a filing is of a company that must not be seen; of none unless ``by_company``."""
+        if not self._companies:
+            return False
         row = self._lake.read("filings", {"filing": filing}).to_pylist()[0]
         names = [name for name in (row["company"], row["declared_company"]) if name]
-        return any(same_company(name, other, row["ticker"]) for name in names for other in companies)
+        return any(same_company(name, other, row["ticker"]) for name in names for other in self._companies)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -133,8 +131,7 @@ class DerivedPretraining:
             BenchmarkError: it has.
         """
         check_no_leak((), sorted(seen), self._tested, what, REMEDY)
-        companies = {str(row["company"]) for row in self._tested} if self._by_company else set()
-        if shared := [filing for filing in sorted(seen) if companies and self._is_of(filing, companies)]:
+        if shared := [filing for filing in sorted(seen) if self._is_of_tested(filing)]:
             raise BenchmarkError(
                 f"{what} has seen filings of companies it is measured on: {shared[:3]}.", REMEDY
             )

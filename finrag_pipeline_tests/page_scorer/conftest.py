@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ import pytest
 
 from finrag_pipeline.settings import EncoderSettings, PageScorerSettings, Settings
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline_tests.torch_threads import one_thread as one_thread
 
 
 @pytest.fixture
@@ -17,17 +18,6 @@ def scorer_settings(lake: Lake, tiny_encoder_settings: EncoderSettings) -> Setti
         batch_size=4, epochs=3, learning_rate=5e-3, negatives=("filing",), checkpoint_seconds=0
     )
     return Settings(lake=lake.root, encoder=tiny_encoder_settings, page_scorer=scorer, workers=1)
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Tiny matrices are slower on several threads."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture

@@ -65,10 +65,10 @@ def page_profiles(
         }
 
         def make() -> pa.Table:
-            pages = store.read("filing_pages", partition, ["page", "text", "word_count"])
-            tables = store.read("page_tables", partition, ["page", "table", "caption", "kind", "text"])
             from finrag_pipeline.page_ranker.profiles import page_profiles as profiles_of
 
+            pages = store.read("filing_pages", partition, ["page", "text", "word_count"])
+            tables = store.read("page_tables", partition, ["page", "table", "caption", "kind", "text"])
             return profiles_of(row, pages, tables, store.read("statement_facts", partition))
 
         wanted = profiles_fingerprint(parts, row)
@@ -102,9 +102,9 @@ def page_sentences(
         pages = part_fingerprint(store, "filing_pages", key)
 
         def make() -> pa.Table:
-            rows = store.read("filing_pages", partition, ["filing", "page", "text", "needs_ocr"])
             from finrag_pipeline.page_ranker.page_sentences import page_sentences as sentences_of
 
+            rows = store.read("filing_pages", partition, ["filing", "page", "text", "needs_ocr"])
             return sentences_of(rows, encoder.embedder.embed)
 
         wanted = sentences_fingerprint(pages, encoder)
