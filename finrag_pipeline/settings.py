@@ -261,13 +261,6 @@ class TrainingSettings(BaseModel):
         None, ge=2, description="Clean rows that are learned from, drawn by the seed; all when None."
     )
     pretraining_epochs: int = Field(2, ge=1, description="Epochs of the pre-training.")
-    derived: int | None = Field(
-        None,
-        ge=1,
-        description="Questions derived from each filing that is neither tested nor validated on; they are "
-        "learned from before the benchmark's. None for none.",
-    )
-    derived_epochs: int = Field(1, ge=1, description="Epochs of the pre-training on derived questions.")
     checkpoint_seconds: float = Field(
         120.0, ge=0, description="Least time between two checkpoints; a killed training resumes at the last."
     )
@@ -279,6 +272,13 @@ class PageScorerSettings(TrainingSettings):
     mini_batch_size: int | None = Field(
         None, ge=1, description="Texts per forward pass: gradients are cached, so that large batches fit."
     )
+    derived: int | None = Field(
+        None,
+        ge=1,
+        description="Questions derived from each filing that is neither tested nor validated on; they are "
+        "learned from before the benchmark's. None for none.",
+    )
+    derived_epochs: int = Field(1, ge=1, description="Epochs of the pre-training on derived questions.")
 
 
 class RerankerTrainingSettings(TrainingSettings):

@@ -56,6 +56,7 @@ def test_an_empty_variable_counts_as_unset(environment: pytest.MonkeyPatch) -> N
         ("FINRAG_ENCODER__PRECISION", "fp8"),
         ("FINRAG_ENCODER__NAEM", "BAAI/bge-m3"),
         ("FINRAG_CHUNKS__TOKENS", "many"),
+        ("FINRAG_RERANKER_TRAINING__DERIVED", "20"),
         ("FINRAG_EVALUATION__CONFIDENCE", "95"),
     ],
 )

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from finrag_pipeline.errors import BenchmarkError, ModelError
 from finrag_pipeline.filings.company_names import same_company
@@ -25,10 +25,9 @@ from finrag_pipeline.page_scorer.loop import Checkpoints, Progress
 from finrag_pipeline.page_scorer.model import (
     base_fingerprint,
     base_length,
-    load_card,
+    kept_or_trained,
     load_model,
     local_folder,
-    save_scorer,
 )
 from finrag_pipeline.page_scorer.pairs import Neighbourhood, Pair, Question, benchmark_pairs
 from finrag_pipeline.page_scorer.pretraining import VALIDATION_QUESTIONS, pretraining_fingerprint
@@ -39,6 +38,9 @@ from finrag_pipeline.retrieval.leaks import check_no_leak
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
 
 REMEDY = "Leave the tested filings out of those that questions are derived from."
 
@@ -151,15 +153,17 @@ class DerivedPretraining:
             ModelError: no question can be derived.
         """
         folder = derived_folder(self.fingerprint)
-        card = load_card(self._lake, folder)
-        if card is None:
-            self._train(start, folder, what, progress)
-            card = load_card(self._lake, folder)
-            assert card is not None, "its card was just written"
+        seconds = self._settings.page_scorer.checkpoint_seconds
+        checkpoints = Checkpoints(self._lake, self.fingerprint, seconds)
+        card = kept_or_trained(
+            self._lake, folder, checkpoints, lambda: self._train(start, what, checkpoints, progress)
+        )
         self.check(card["filings"], what)
         return local_folder(self._lake, folder, card), card
 
-    def _train(self, start: Path, folder: tuple[str, ...], what: str, progress: Progress | None) -> None:
+    def _train(
+        self, start: Path, what: str, checkpoints: Checkpoints, progress: Progress | None
+    ) -> tuple[SentenceTransformer, dict[str, Any]]:
         scorer, seed = self._settings.page_scorer, self._settings.seed
         count = scorer.derived or 0
         questions = self.questions(self.sources, count)
@@ -172,7 +176,6 @@ class DerivedPretraining:
         seen = sorted({*self.held}.union(*(pair.seen for pair in pairs)))
         self.check(seen, what)  # before anything is spent on it
         model = load_model(start, base_length(self._settings))
-        checkpoints = Checkpoints(self._lake, self.fingerprint, scorer.checkpoint_seconds)
         epochs = scorer.derived_epochs
         done = fit(model, pairs, self._validation(count), scorer, seed, epochs, checkpoints, progress)
         card = {
@@ -190,8 +193,7 @@ class DerivedPretraining:
             "kinds": dict(sorted(Counter(question.kind for question in questions).items())),
             "filings": seen,
         }
-        save_scorer(model, self._lake, folder, card)
-        checkpoints.clear()
+        return model, card
 
     def _pairs(self, questions: Sequence[DerivedQuestion]) -> list[Pair]:
         around = Neighbourhood(self._lake, self._texts, self.sources)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from finrag_pipeline.embedding.model_files import encoder_fingerprint, model_folder
 from finrag_pipeline.errors import LakeError, ModelError
+from finrag_pipeline.page_scorer.loop import Checkpoints
 from finrag_pipeline.settings import EncoderSettings, Settings, TrainingSettings
 from finrag_pipeline.storage.fingerprints import file_sha256
 from finrag_pipeline.storage.lake import Lake
@@ -133,6 +135,38 @@ def load_card(lake: Lake, folder: tuple[str, ...]) -> dict[str, Any] | None:
     if missing:
         raise LakeError(f"{where} lacks {missing[0]}.", remedy)
     return dict(card)
+
+
+def kept_card(lake: Lake, folder: tuple[str, ...]) -> dict[str, Any] | None:
+    """The card of a trained model; None where the lake does not hold the model undamaged."""
+    try:
+        return load_card(lake, folder)
+    except LakeError:
+        return None
+
+
+def kept_or_trained(
+    lake: Lake,
+    folder: tuple[str, ...],
+    checkpoints: Checkpoints,
+    train: Callable[[], tuple[SentenceTransformer | CrossEncoder, dict[str, Any]]],
+) -> dict[str, Any]:
+    """Card of the model of a folder; it is trained and kept where the lake does not hold it undamaged.
+
+    Args:
+        lake: the lake.
+        folder: in the lake.
+        checkpoints: of the training; forgotten once the model is kept.
+        train: makes the model and its card.
+    """
+    card = kept_card(lake, folder)
+    if card is None:
+        model, made = train()
+        save_scorer(model, lake, folder, made)
+        checkpoints.clear()
+        card = load_card(lake, folder)
+        assert card is not None, "its card was just written"
+    return card
 
 
 def local_folder(lake: Lake, folder: tuple[str, ...], card: dict[str, Any]) -> Path:

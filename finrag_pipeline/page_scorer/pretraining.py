@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from finrag_pipeline.embedding.model_files import model_folder
 from finrag_pipeline.page_scorer import SCORER_VERSION
@@ -13,10 +14,9 @@ from finrag_pipeline.page_scorer.model import (
     base_encoder,
     base_fingerprint,
     base_length,
-    load_card,
+    kept_or_trained,
     load_model,
     local_folder,
-    save_scorer,
 )
 from finrag_pipeline.page_scorer.pairs import Pair, Question, split_inner
 from finrag_pipeline.page_scorer.texts import PageTexts, Pieces
@@ -25,6 +25,9 @@ from finrag_pipeline.page_scorer.validation import Validation
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import file_sha256, fingerprint
 from finrag_pipeline.storage.lake import Lake
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
 
 VALIDATION_QUESTIONS = 300
 """Questions, about, on which the pre-training is validated."""
@@ -67,27 +70,22 @@ def pretrained_start(lake: Lake, settings: Settings, progress: Progress | None =
     start = model_folder(base.name, base.revision)
     if scorer.pretraining is None:
         return start
-    name = pretraining_fingerprint(settings)
-    folder = pretrained_folder(name)
-    card = load_card(lake, folder)
-    if card is None:
-        clean = read_clean_rows(Path(scorer.pretraining))
-        clean = drawn_rows(clean, scorer.pretraining_rows, settings.seed)
+    rows, name = Path(scorer.pretraining), pretraining_fingerprint(settings)
+    checkpoints = Checkpoints(lake, name, scorer.checkpoint_seconds)
+
+    def train() -> tuple[SentenceTransformer, dict[str, Any]]:
+        clean = drawn_rows(read_clean_rows(rows), scorer.pretraining_rows, settings.seed)
         texts = PageTexts(lake, scorer, base, base_length(settings))
         pairs, validation = split_clean(clean, texts, min(1, len(scorer.negatives)), settings.seed)
         model = load_model(start, base_length(settings))
-        checkpoints = Checkpoints(lake, name, scorer.checkpoint_seconds)
         epochs = scorer.pretraining_epochs
         done = fit(model, pairs, validation, scorer, settings.seed, epochs, checkpoints, progress)
         device = str(model.device.type)
         told = training_card(settings, scorer, SCORER_VERSION, loss_name(scorer), name, pairs, done, device)
-        save_scorer(
-            model, lake, folder, {**told, "skipped": dict(clean.skipped), "questions": len(clean.rows)}
-        )
-        checkpoints.clear()
-        card = load_card(lake, folder)
-        assert card is not None, "its card was just written"
-    return local_folder(lake, folder, card)
+        return model, {**told, "skipped": dict(clean.skipped), "questions": len(clean.rows)}
+
+    folder = pretrained_folder(name)
+    return local_folder(lake, folder, kept_or_trained(lake, folder, checkpoints, train))
 
 
 def split_clean(

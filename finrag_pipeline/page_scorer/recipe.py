@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
-from finrag_pipeline.errors import BenchmarkError, LakeError
+from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.page_scorer import SCORER_VERSION
 from finrag_pipeline.page_scorer.cards import deciding, training_card
 from finrag_pipeline.page_scorer.derived_pretraining import DerivedPretraining
@@ -15,9 +15,9 @@ from finrag_pipeline.page_scorer.model import (
     base_encoder,
     base_fingerprint,
     base_length,
-    load_card,
+    kept_card,
+    kept_or_trained,
     load_model,
-    save_scorer,
 )
 from finrag_pipeline.page_scorer.pairs import Neighbourhood, Pair, Question, benchmark_pairs, split_inner
 from finrag_pipeline.page_scorer.pretraining import pretrained_start, pretraining_fingerprint
@@ -151,10 +151,7 @@ class Recipe:
 
     def kept(self) -> dict[str, Any] | None:
         """Card of the model; None where the lake does not hold it undamaged."""
-        try:
-            return load_card(self._lake, self.folder)
-        except LakeError:
-            return None
+        return kept_card(self._lake, self.folder)
 
     def trained(self, what: str, progress: Progress | None = None) -> dict[str, Any]:
         """Card of the model; it is trained where the lake does not hold it.
@@ -167,11 +164,11 @@ class Recipe:
             BenchmarkError: it has seen what it is to be measured on.
             ModelError: the base is not to be had, or there is nothing to learn from.
         """
-        card = self.kept()
-        if card is None:
-            self._train(what, progress)
-            card = load_card(self._lake, self.folder)
-        assert card is not None, "its card was just written"
+        seconds = self._training.checkpoint_seconds
+        checkpoints = Checkpoints(self._lake, self.fingerprint, seconds, self.kind)
+        card = kept_or_trained(
+            self._lake, self.folder, checkpoints, lambda: self._train(what, checkpoints, progress)
+        )
         self._check(card["question_ids"], card["filings"], what)
         return card
 
@@ -184,7 +181,9 @@ class Recipe:
                     f"{what} was trained on companies it is measured on: {shared[:3]}.", remedy(self.kind)
                 )
 
-    def _train(self, what: str, progress: Progress | None) -> None:
+    def _train(
+        self, what: str, checkpoints: Checkpoints, progress: Progress | None
+    ) -> tuple[Any, dict[str, Any]]:
         training = self._training
         learned, validating = self._split
         held = {str(row["filing"]) for row in validating}
@@ -194,17 +193,14 @@ class Recipe:
         seen = sorted(held.union(*(pair.seen for pair in pairs)))
         # Before anything is spent on it; negatives and validation questions count as well.
         self._check(ids, seen, what)
-        checkpoints = Checkpoints(self._lake, self.fingerprint, training.checkpoint_seconds, self.kind)
         model, told = self._fitted(pairs, validating, checkpoints, what, progress)
-        card = {
+        return model, {
             **told,
             "policy": self._policy,
             "question_ids": ids,
             "filings": sorted({*seen, *told.get("filings", ())}),
             "validation_question_ids": [str(row["question_id"]) for row in validating],
         }
-        save_scorer(model, self._lake, self.folder, card)
-        checkpoints.clear()
 
     def _fitted(
         self,

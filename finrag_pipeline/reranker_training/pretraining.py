@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from finrag_pipeline.embedding import model_files
 from finrag_pipeline.page_scorer.cards import deciding, training_card
@@ -11,9 +12,8 @@ from finrag_pipeline.page_scorer.loop import Checkpoints, Progress
 from finrag_pipeline.page_scorer.model import (
     base_encoder,
     base_fingerprint,
-    load_card,
+    kept_or_trained,
     local_folder,
-    save_scorer,
 )
 from finrag_pipeline.page_scorer.pretraining import clean_files, split_rows
 from finrag_pipeline.page_scorer.texts import PageTexts
@@ -24,6 +24,9 @@ from finrag_pipeline.reranker_training.validation import CandidatePages
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
+
+if TYPE_CHECKING:
+    from sentence_transformers import CrossEncoder
 
 KIND = "reranker_pretraining"
 VALIDATION_QUESTIONS = 100
@@ -62,11 +65,11 @@ def reranker_start(lake: Lake, settings: Settings, progress: Progress | None = N
     start = model_files.model_folder(base.name, base.revision)
     if training.pretraining is None:
         return start
-    name = pretraining_fingerprint(settings)
-    folder = pretrained_folder(name)
-    card = load_card(lake, folder)
-    if card is None:
-        clean = drawn_rows(read_clean_rows(Path(training.pretraining)), training.pretraining_rows, seed)
+    rows, name = Path(training.pretraining), pretraining_fingerprint(settings)
+    checkpoints = Checkpoints(lake, name, training.checkpoint_seconds, KIND)
+
+    def train() -> tuple[CrossEncoder, dict[str, Any]]:
+        clean = drawn_rows(read_clean_rows(rows), training.pretraining_rows, seed)
         texts = PageTexts(lake, training, base, text_length(settings))
         pairs, questions, pages = split_rows(clean, texts, 1, seed, VALIDATION_QUESTIONS)
         validation = (
@@ -75,15 +78,11 @@ def reranker_start(lake: Lake, settings: Settings, progress: Progress | None = N
             else None
         )
         model = load_cross_encoder(start, pair_length(settings), seed)
-        checkpoints = Checkpoints(lake, name, training.checkpoint_seconds, KIND)
         epochs = training.pretraining_epochs
         done = fit_reranker(model, pairs, validation, training, seed, epochs, checkpoints, progress)
         device = str(model.device.type)
         told = training_card(settings, training, RERANKER_TRAINING_VERSION, LOSS, name, pairs, done, device)
-        save_scorer(
-            model, lake, folder, {**told, "skipped": dict(clean.skipped), "questions": len(clean.rows)}
-        )
-        checkpoints.clear()
-        card = load_card(lake, folder)
-        assert card is not None, "its card was just written"
-    return local_folder(lake, folder, card)
+        return model, {**told, "skipped": dict(clean.skipped), "questions": len(clean.rows)}
+
+    folder = pretrained_folder(name)
+    return local_folder(lake, folder, kept_or_trained(lake, folder, checkpoints, train))

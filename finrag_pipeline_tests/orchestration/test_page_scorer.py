@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
-import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from finrag_pipeline.commands.instance import dagster_home
 from finrag_pipeline.commands.train import train_models
 from finrag_pipeline.errors import BenchmarkError, UsageError
-from finrag_pipeline.evaluation.benchmark_registry import register_benchmark
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT, trained_partitions
 from finrag_pipeline.orchestration.schedules import sweep_range, trained_range
 from finrag_pipeline.page_scorer.recipe import scorer_folder
 from finrag_pipeline.settings import ChunkSettings, EncoderSettings, PageScorerSettings, Settings
 from finrag_pipeline.trained_models import load_page_scorer
-from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.orchestration.conftest import Pipeline, failure_text, made
+from finrag_pipeline_tests.orchestration.learned_models import (
+    fold_with_questions,
+    other_folds,
+    small_benchmark,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -33,12 +33,7 @@ def trained(
     tmp_path_factory: pytest.TempPathFactory, tiny_encoder_settings: EncoderSettings
 ) -> Iterator[tuple[Pipeline, dg.ExecuteInProcessResult]]:
     """A lake of its own: models of a test must not outlive it."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("page_scorer")
-    source = small_filings.small_benchmark(folder / "source")
     settings = Settings(
         lake=str(folder / "lake"),
         encoder=tiny_encoder_settings,
@@ -46,22 +41,8 @@ def trained(
         page_scorer=SCORER,
         workers=1,
     )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FINRAG_LAKE", settings.lake)
-        patch.setenv("DAGSTER_HOME", str(Path(settings.lake) / "dagster_home"))
-        with dg.DagsterInstance.from_config(str(dagster_home(settings))) as instance:
-            pipeline = Pipeline(settings, instance)
-            names = list(small_filings.COMPANIES)
-            for name in names:
-                assert pipeline.index(pipeline.accept(source / "pdfs" / f"{name}.pdf")).success
-            register_benchmark(pipeline.lake, "small", names, source / "questions.jsonl", None)
-            assert pipeline.run("prepare_benchmark").success
-            yield pipeline, pipeline.run("train_page_scorer", tags=trained_range())
-    torch.set_num_threads(threads)
-
-
-def fold_with_questions(pipeline: Pipeline) -> int:
-    return int(pipeline.lake.read("folds")["fold"][0].as_py())
+    with small_benchmark(settings, folder / "source") as pipeline:
+        yield pipeline, pipeline.run("train_page_scorer", tags=trained_range())
 
 
 def test_all_folds_are_trained_in_one_run(trained: tuple[Pipeline, dg.ExecuteInProcessResult]) -> None:
@@ -148,17 +129,8 @@ def test_the_command_trains_single_folds(trained: tuple[Pipeline, dg.ExecuteInPr
 def test_other_folds_are_a_leak(trained: tuple[Pipeline, dg.ExecuteInProcessResult]) -> None:
     pipeline, _ = trained
     lake, fold = pipeline.lake, fold_with_questions(pipeline)
-    before, info = lake.read("folds"), lake.info("folds")
-    assert info is not None
-    moved = [(value + 1) % FOLD_COUNT for value in before["fold"].to_pylist()]
-    column = pa.array(moved, pa.int32())
-    other = before.set_column(2, before.schema.field("fold"), column)
-    try:
-        lake.write("folds", other, "other")
-        with pytest.raises(BenchmarkError, match="was trained on what it is measured on"):
-            load_page_scorer(lake, pipeline.settings, (fold + 1) % FOLD_COUNT)
-    finally:
-        lake.write("folds", before, info.fingerprint)
+    with other_folds(lake), pytest.raises(BenchmarkError, match="was trained on what it is measured on"):
+        load_page_scorer(lake, pipeline.settings, (fold + 1) % FOLD_COUNT)
 
 
 def test_a_base_that_cannot_be_had_fails_with_a_remedy(

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
-import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from finrag_pipeline.commands.instance import dagster_home
 from finrag_pipeline.commands.train import train_models
 from finrag_pipeline.errors import BenchmarkError
-from finrag_pipeline.evaluation.benchmark_registry import register_benchmark
 from finrag_pipeline.orchestration.corpora import Sweep
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT, trained_partitions
 from finrag_pipeline.orchestration.schedules import sweep_range, trained_range
@@ -22,8 +18,12 @@ from finrag_pipeline.page_scorer.recipe import scorer_folder
 from finrag_pipeline.retrieval.systems import SYSTEMS
 from finrag_pipeline.settings import ChunkSettings, EncoderSettings, RerankerTrainingSettings, Settings
 from finrag_pipeline.trained_models import load_reranker, usable_models
-from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.orchestration.conftest import Pipeline, made
+from finrag_pipeline_tests.orchestration.learned_models import (
+    fold_with_questions,
+    other_folds,
+    small_benchmark,
+)
 from finrag_pipeline_tests.retrieval.stand_ins import FixedPages
 
 pytestmark = pytest.mark.slow
@@ -36,12 +36,7 @@ def trained(
     tmp_path_factory: pytest.TempPathFactory, tiny_encoder_settings: EncoderSettings
 ) -> Iterator[tuple[Pipeline, dg.ExecuteInProcessResult]]:
     """A lake of its own, with the page ranker that the reranker follows: models must not outlive a test."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("reranker")
-    source = small_filings.small_benchmark(folder / "source")
     settings = Settings(
         lake=str(folder / "lake"),
         encoder=tiny_encoder_settings,
@@ -49,26 +44,12 @@ def trained(
         reranker_training=TRAINING,
         workers=1,
     )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FINRAG_LAKE", settings.lake)
-        patch.setenv("DAGSTER_HOME", str(Path(settings.lake) / "dagster_home"))
-        with dg.DagsterInstance.from_config(str(dagster_home(settings))) as instance:
-            pipeline = Pipeline(settings, instance)
-            names = list(small_filings.COMPANIES)
-            for name in names:
-                assert pipeline.index(pipeline.accept(source / "pdfs" / f"{name}.pdf")).success
-            register_benchmark(pipeline.lake, "small", names, source / "questions.jsonl", None)
-            assert pipeline.run("prepare_benchmark").success
-            assert pipeline.run("train_page_ranker", tags=trained_range()).success
-            told = Sweep(settings, pipeline.lake).problem(SYSTEMS["finrag_rerank"], 0)
-            assert told == "No reranker was trained without the questions of fold 0."
-            assert Sweep(settings, pipeline.lake).problem(SYSTEMS["finrag"], 0) is None
-            yield pipeline, pipeline.run("train_reranker", tags=trained_range())
-    torch.set_num_threads(threads)
-
-
-def fold_with_questions(pipeline: Pipeline) -> int:
-    return int(pipeline.lake.read("folds")["fold"][0].as_py())
+    with small_benchmark(settings, folder / "source") as pipeline:
+        assert pipeline.run("train_page_ranker", tags=trained_range()).success
+        told = Sweep(settings, pipeline.lake).problem(SYSTEMS["finrag_rerank"], 0)
+        assert told == "No reranker was trained without the questions of fold 0."
+        assert Sweep(settings, pipeline.lake).problem(SYSTEMS["finrag"], 0) is None
+        yield pipeline, pipeline.run("train_reranker", tags=trained_range())
 
 
 def test_all_folds_are_trained_in_one_run(trained: tuple[Pipeline, dg.ExecuteInProcessResult]) -> None:
@@ -148,12 +129,7 @@ def test_other_folds_are_a_leak(
 ) -> None:
     pipeline, _ = trained
     lake, fold = pipeline.lake, fold_with_questions(pipeline)
-    before, info = lake.read("folds"), lake.info("folds")
-    assert info is not None
-    moved = [(value + 1) % FOLD_COUNT for value in before["fold"].to_pylist()]
-    other = before.set_column(2, before.schema.field("fold"), pa.array(moved, pa.int32()))
-    try:
-        lake.write("folds", other, "other")
+    with other_folds(lake):
         with pytest.raises(BenchmarkError, match="was trained on what it is measured on"):
             load_reranker(lake, pipeline.settings, (fold + 1) % FOLD_COUNT)
         # As after 'finrag run': the page ranker is trained again by itself, and the reranker is not.
@@ -161,5 +137,3 @@ def test_other_folds_are_a_leak(
         monkeypatch.setattr("finrag_pipeline.trained_models.load_page_ranker", lambda *given: fresh)
         found = usable_models(lake, pipeline.settings, (fold + 1) % FOLD_COUNT)
         assert found.page_ranker is fresh and found.page_reranker is None
-    finally:
-        lake.write("folds", before, info.fingerprint)

@@ -196,6 +196,8 @@ class TestPretraining:
         card = load_card(lake, pretrained_folder(pretraining_fingerprint(settings)))
         assert card and (card["questions"], card["pairs"], card["skipped"]["overlap"]) == (20, 16, 1)
         assert start == lake.local_path(*pretrained_folder(card["made_from"]))
+        lake.write_bytes(lake.path(*pretrained_folder(card["made_from"]), "card.json"), b"{")
+        assert pretrained_start(lake, settings) == start, "what is damaged is trained again"
         monkeypatch.setattr("finrag_pipeline.page_scorer.pretraining.fit", None)
         assert pretrained_start(lake, settings) == start, "found, not made"
         before = pretraining_fingerprint(settings)
