@@ -49,7 +49,9 @@ def add_profiles(found: IndexedLake) -> None:
             }
         )
         pages = found.lake.read("filing_pages", partition)
-        profiles = page_profiles(row, pages, figures(filing, place + 1), facts)
+        tables = figures(filing, place + 1)
+        found.lake.write("page_tables", tables, f"tables {place}", partition)
+        profiles = page_profiles(row, pages, tables, facts)
         found.lake.write("page_profiles", profiles, f"profiles {place}", partition)
         found.lake.write(
             "page_sentences", page_sentences(pages, found.encoder.embed), f"sentences {place}", partition

@@ -118,5 +118,9 @@ def read_candidates(
 
 
 def company_words(resolution: Resolution) -> frozenset[str]:
-    """Terms of the names by which the question calls its companies; they stand on every page."""
-    return frozenset(term for name in resolution.companies for term in terms(name))
+    """Terms of the names of the question's companies, as it has them and as the index does.
+
+    They stand on every page.
+    """
+    names = (*resolution.companies, *resolution.printed_names)
+    return frozenset(term for name in names for term in terms(name))

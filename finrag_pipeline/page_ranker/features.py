@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from finrag_pipeline.page_ranker.labels import PageLabels, label_scores, page_labels
 from finrag_pipeline.page_ranker.lexical import PageTerms, lexical_scores, page_terms, pair_coverage
 from finrag_pipeline.page_ranker.needs import INTENTS, QuestionNeeds
 from finrag_pipeline.page_ranker.outline import SECTIONS
@@ -28,6 +29,7 @@ class FilingPages:
         fiscal_year: of the filing; None when unknown.
         pages: number of pages.
         terms: per field, the terms of the pages.
+        labels: labels of the tables, one by one.
         static: features that no question changes; shape (pages, static features).
         primary: per kind of statement, facts of primary statements on each page.
         side: per kind, facts of other scopes.
@@ -41,6 +43,7 @@ class FilingPages:
     fiscal_year: int | None
     pages: int
     terms: dict[str, PageTerms]
+    labels: PageLabels
     static: np.ndarray
     primary: dict[str, np.ndarray]
     side: dict[str, np.ndarray]
@@ -66,12 +69,15 @@ STATIC = (
 )
 
 
-def filing_pages(filing: Mapping[str, Any], profiles: Sequence[Mapping[str, Any]]) -> FilingPages:
+def filing_pages(
+    filing: Mapping[str, Any], profiles: Sequence[Mapping[str, Any]], labels: PageLabels | None = None
+) -> FilingPages:
     """Arrays of a filing.
 
     Args:
         filing: its row of ``filings``.
         profiles: its rows of ``page_profiles``, in order of pages, without gaps.
+        labels: of its tables; without them no page has any.
     """
     count = len(profiles)
     primary = {kind: np.zeros(count, np.float32) for kind in KINDS}
@@ -105,6 +111,7 @@ def filing_pages(filing: Mapping[str, Any], profiles: Sequence[Mapping[str, Any]
         fiscal_year=filing["fiscal_year"],
         pages=count,
         terms={name: page_terms([profile[name] for profile in profiles]) for name in FIELDS},
+        labels=labels or page_labels([], count),
         static=static,
         primary=primary,
         side=side,
@@ -160,6 +167,13 @@ def question_features(
                 features[f"bm25_{query}_{name}_near"] = neighbours(relative(found.bm25))
                 features[f"passage_{query}"] = found.passage
                 features[f"passage_{query}_rank"] = rank_feature(found.passage)
+    for query in ("words", "terms"):
+        best = label_scores(pages.labels, queries[query])
+        features[f"label_{query}"] = best.similarity
+        features[f"label_{query}_relative"] = relative(best.similarity)
+        features[f"label_{query}_rank"] = rank_feature(best.similarity)
+        features[f"label_{query}_cover"] = best.coverage
+        features[f"label_{query}_contained"] = best.contained
     for name in FIELDS:
         pairs = pair_coverage(pages.terms[name], needs.words)
         features[f"pairs_{name}"] = pairs

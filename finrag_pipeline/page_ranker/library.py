@@ -12,6 +12,7 @@ from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.page_ranker.features import FilingPages, filing_pages
+from finrag_pipeline.page_ranker.labels import read_labels
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
@@ -64,7 +65,9 @@ class PageLibrary:
                 raise LakeError(f"'{filing}' has no page profiles.", "Materialise page_profiles.")
             row = self._lake.read("filings", keys).to_pylist()[0]
             profiles = self._lake.read("page_profiles", keys).sort_by("page").to_pylist()
-            self._pages[filing] = filing_pages(row, profiles)
+            cells = self._lake.read("page_tables", keys, ["page", "caption", "kind", "text"])
+            labels = read_labels(cells.to_pylist(), len(profiles))
+            self._pages[filing] = filing_pages(row, profiles, labels)
         return self._pages[filing]
 
     def similarities(self, filing: str, vector: np.ndarray) -> dict[str, np.ndarray]:
@@ -106,7 +109,7 @@ class PageLibrary:
 
     def fingerprint(self, filings: Sequence[str]) -> str:
         """What the profiles and vectors of ``filings`` consist of."""
-        tables = ("filings", "page_profiles", "page_sentences", FIXED.table, CONTEXTUAL.table)
+        tables = ("filings", "page_tables", "page_profiles", "page_sentences", FIXED.table, CONTEXTUAL.table)
         parts = [self._lake.info(table, {"filing": filing}) for filing in sorted(filings) for table in tables]
         found = [part.fingerprint if part else None for part in parts]
         return fingerprint(found, self._encoder.fingerprint, self._settings.encoder.pooling)

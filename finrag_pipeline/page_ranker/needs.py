@@ -120,6 +120,17 @@ _FRAME = re.compile(
     r"(?:usd|millions|billions|decimal|percents?|question|answer|perspective|judg\w+|lines? items?)"
     r"[^.?:]*[.?:]?"
 )
+# 'In its annual report', 'the 2019 10-K': where to look, and every cover says it.
+_DOCUMENT = re.compile(
+    r"\b(?:form\s+)?(?:10-?[kq]|8-?k|20-?f)s?(?:\s+(?:report|filing)s?)?\b|\b(?:annual|quarterly)\s+(?:report|filing)s?\b"
+    r"|(?:\b(?:19|20)\d\d|\b(?:the|this|its|their|latest|recent)|'s)\s+(?:report|filing)s?\b"
+)
+# 'The value of', 'respectively', 'the average of 2018 and 2019': what to do with the figures.
+_OPERATION = re.compile(
+    r"(?:(?<=the )|(?<=total )|(?<=average ))(?:values?|amounts?) of\b|\brespectively\b"
+    r"|\bpercent(?:age)? (?=change|increase|decrease)"
+)
+_AVERAGE = re.compile(r"(?<!weighted )(?<!weighted-)\baverages?\b")
 _PERIODS = "fy q1 q2 q3 q4 h1 h2 fiscal year quarter end usd million billion"
 _PERIOD_WORDS = frozenset(_PERIODS.split())
 
@@ -141,7 +152,9 @@ def read_needs(question: str, company_words: frozenset[str] = frozenset()) -> Qu
     named = frozenset(kind for kind, pattern in STATEMENT_NAMES.items() if pattern.search(text))
     years = [int(year) for year in _YEAR.findall(text)]
     years += [2000 + int(year) for year in _SHORT_YEAR.findall(text)]
-    core = _FRAME.sub(" ", text)
+    core = _OPERATION.sub(" ", _DOCUMENT.sub(" ", _FRAME.sub(" ", text)))
+    if len(set(years)) > 1:  # over years, not a line of the filing
+        core = _AVERAGE.sub(" ", core)
     core = core if len(core.split()) > 3 else text
     words = [
         term

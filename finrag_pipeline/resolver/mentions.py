@@ -39,12 +39,14 @@ class Mention:
         start: first character of the name in the question.
         confidence: in (0, 1].
         reason: how the name was recognised, in words.
+        printed: the name as the question has it.
     """
 
     company: int
     start: int
     confidence: float
     reason: str
+    printed: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +146,7 @@ def _mention(
     shared = f", one of {owners} companies with it" if owners > 1 else ""
     reason = f'company: "{printed}" = {plain_name(names.companies[company])} ({alias.kind}{shared})'
     confidence = alias.confidence * (_SHARED if owners > 1 else 1.0)
-    return Mention(company, tokens[place].start, round(confidence, 4), reason)
+    return Mention(company, tokens[place].start, round(confidence, 4), reason, printed)
 
 
 def _stands_as_name(
@@ -308,4 +310,5 @@ def _misspelt(question: str, tokens: Sequence[Token], style: Style, names: Names
                 tokens[place].start,
                 round(0.75 * near[1] / 100, 4),
                 f'company: "{printed}" = {shown} (spelling {near[1]:.0f} % alike)',
+                printed,
             )

@@ -61,6 +61,7 @@ class Resolution:
             Of several companies named the best filing of each comes first.
         unknown_company: name of a company that seems to be asked about and is not in the index.
         ties: number of filings at the top that fit equally well, where the question names no company.
+        printed_names: the companies' names as the question has them, in the order of ``companies``.
     """
 
     question: str
@@ -70,6 +71,7 @@ class Resolution:
     filings: tuple[RankedFiling, ...]
     unknown_company: str | None = None
     ties: int = 0
+    printed_names: tuple[str, ...] = ()
 
     def allowed(self, most: int = 3) -> tuple[str, ...] | None:
         """Filings to search, at most ``most``; None for no filter.
@@ -119,6 +121,7 @@ class Resolver:
                 periods=periods,
                 form=form.form,
                 filings=self._of_companies(mentions, periods, form),
+                printed_names=tuple(mention.printed for mention in mentions),
             )
         unknown = unknown_name(text, self._names)
         ranked, ties = ((), 0) if unknown else self._of_all(periods, form)

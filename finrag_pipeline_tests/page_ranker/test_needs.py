@@ -68,12 +68,34 @@ class TestTopics:
             ("Which segment grew most?", "segments", "notes"),
             ("How did shareholders vote at the annual meeting?", "votes and governance", "governance"),
             ("Does it report a material weakness?", "auditor and controls", "controls"),
+            ("What are the finished goods?", "components of inventories", "notes"),
+            ("What did the buildings cost?", "components of fixed assets", "notes"),
+            ("How much incentive compensation was accrued?", "accrued liabilities", "notes"),
+            ("How large is the backlog?", "contract balances", "notes"),
+            ("How large is the valuation allowance?", "deferred taxes", "notes"),
+            ("At which coupon were the senior notes sold?", "terms of debt", "notes"),
+            ("How large is the allowance for doubtful accounts?", "allowances and reserves", "notes"),
+            ("What was the purchase price?", "price of an acquisition", "notes"),
+            ("What is owed to related parties?", "related parties", "notes"),
+            ("How large are translation adjustments?", "comprehensive income", "notes"),
+            ("What was the revenue in each quarter?", "quarterly results", "selected_data"),
+            ("What was the cumulative total return?", "stock performance", "market_for_equity"),
+            ("How much were audit fees?", "fees of the auditor", "governance"),
+            ("What did subleases bring?", "leases", "notes"),
+            ("How many options granted are unvested?", "share-based compensation", "notes"),
+            ("What are the trade names worth?", "goodwill and impairment", "notes"),
         ],
     )  # fmt: skip
     def test_a_topic_asks_for_its_sections(self, question: str, need: str, section: str) -> None:
         found = read_needs(question)
         assert need in names(question)
         assert section in found.sections()
+
+    def test_words_of_notes_are_not_taken_for_topics_of_the_business(self) -> None:
+        assert "customers and concentration" not in names("What is the value of customer relationships?")
+        assert "customers and concentration" in names("Who are the largest customers?")
+        assert "employees" not in names("How are options granted to employees accounted for?")
+        assert "employees" in names("How many employees does it have?")
 
     def test_securities_that_are_registered_are_no_debt_of_the_balance_sheet(self) -> None:
         assert "debt" not in names("Which debt securities are registered on an exchange?")
@@ -120,6 +142,34 @@ class TestWords:
     def test_a_question_that_is_all_frame_is_kept(self) -> None:
         question = "Calculate inventory in USD millions."
         assert "inventori" in read_needs(question).words
+
+    @pytest.mark.parametrize(
+        "question",
+        [
+            "What is the inventory of paint in the 10-K?",
+            "What is the inventory of paint in the annual report?",
+            "In its 2019 filing: what is the inventory of paint?",
+            "In Alder's filing, what is the inventory of paint?",
+            "What is the value of the inventory of paint?",
+            "What is the inventory of paint in 2019 and 2020 respectively?",
+            "What is the average inventory of paint for 2019 and 2020?",
+        ],
+    )
+    def test_the_document_and_what_to_do_with_figures_say_nothing_about_the_page(self, question: str) -> None:
+        assert read_needs(question, frozenset({"alder"})).words == ("inventori", "paint")
+
+    @pytest.mark.parametrize(
+        ("question", "word"),
+        [
+            ("What is the fair value of the swaps?", "valu"),
+            ("What is the average price of paint?", "averag"),
+            ("What is the weighted average rate in 2019 and 2020?", "averag"),
+            ("When did it file for bankruptcy?", "file"),
+            ("What is paint as a percentage of sales?", "percentag"),
+        ],
+    )
+    def test_words_of_lines_are_kept(self, question: str, word: str) -> None:
+        assert word in read_needs(question).words
 
     def test_companies_and_periods_say_nothing_about_the_page(self) -> None:
         found = read_needs(

@@ -10,7 +10,7 @@ import pytest
 
 from finrag_pipeline.errors import BenchmarkError, LakeError
 from finrag_pipeline.page_ranker import training
-from finrag_pipeline.page_ranker.candidates import candidate_filings, read_candidates
+from finrag_pipeline.page_ranker.candidates import candidate_filings, company_words, read_candidates
 from finrag_pipeline.page_ranker.library import SENTENCES, VECTOR_KINDS, PageLibrary
 from finrag_pipeline.page_ranker.training import (
     check_no_leak,
@@ -240,6 +240,10 @@ class TestCandidateFilings:
     ) -> None:
         found = candidate_filings(resolution, self.KNOWN, filings)
         assert [ranked.filing for ranked in found] == expected
+
+    def test_names_of_the_question_and_of_the_index_say_nothing_about_the_page(self) -> None:
+        resolution = Resolution("q", ("qzi",), (), None, (), printed_names=("Quick Zone's",))
+        assert company_words(resolution) == {"qzi", "quick", "zone"}
 
     def test_scores_of_the_resolver_are_kept(self) -> None:
         found = candidate_filings(self.read("B"), self.KNOWN, ["A", "B"])

@@ -126,6 +126,22 @@ def test_small_misspellings_are_found(question: str) -> None:
     assert resolution.filings and resolution.filings[0].filing == "a"
 
 
+@pytest.mark.parametrize(
+    ("question", "printed"),
+    [
+        ("What was Acme Widgets's margin?", ("Acme Widgets",)),
+        ("What was AWC's margin?", ("AWC",)),
+        ("Did Zone or Acme Widgets grow?", ("Acme Widgets",)),
+        ("What was the margin?", ()),
+    ],
+)
+def test_names_are_told_as_the_question_prints_them(question: str, printed: tuple[str, ...]) -> None:
+    rows = [annual("a", "Acme Widgets Corporation", declared_company="AWC"), annual("b", "Quick Zone, Inc.")]
+    resolution = Resolver(rows).resolve(question)
+    assert resolution.printed_names == printed
+    assert len(resolution.companies) == len(printed)
+
+
 @pytest.mark.parametrize("name", ["Activate", "Vision", "Actors", "Quickly"])
 def test_other_words_are_no_misspellings(name: str) -> None:
     resolver = Resolver([annual("a", "Actavionis Widgets, Inc."), annual("b", "Quick Zone, Inc.")])
