@@ -41,6 +41,7 @@ FULL = "all parts"
 
 FEATURES: dict[str, str] = {
     "words": r"(bm25|cover|passage|pairs)_",
+    "labels of tables, one by one": r"label_",
     "vectors": r"dense_",
     "statements": r"statement_|primary_statements$|side_statements$",
     "concepts of facts": r"concepts_",
@@ -49,11 +50,11 @@ FEATURES: dict[str, str] = {
     "position": r"position$|page_from_start$|pages_of_filing$",
     "layout and form": r"log_words$|numeric_share$|tables$|log_cells$|form_",
     "neighbours": r".*_near$",
-    "ranks and distances to the best": r"(bm25|passage|pairs|dense)_.*_(rank|z|top)$",
+    "ranks and distances to the best": r"(bm25|passage|pairs|label|dense)_.*_(rank|relative|z|top)$",
     "filing scores": r"filing_|filings$",
     "kind of question": r"q_",
     "lexicon of needs": (
-        r"(bm25|cover|passage)_(terms|head)|section_match$|statement_(asked|side|size)$|concepts_"
+        r"(bm25|cover|passage|label)_(terms|head)|section_match$|statement_(asked|side|size)$|concepts_"
         r"|q_(statements|concepts|needs|sections|wants_)"
     ),
 }

@@ -15,6 +15,8 @@ import numpy as np
 
 from finrag_pipeline.page_ranker.terms import terms
 
+LABEL_COLUMNS = ("page", "caption", "kind", "text")
+"""Columns of ``page_tables`` that labels are read from."""
 LONGEST_LABEL = 160
 """Characters of a label that are read: longer ones are prose in a table."""
 
@@ -29,6 +31,7 @@ class PageLabels:
         several: whether a label has more than one term; shape (labels,).
         idf: of each term.
         labels: labels that hold each term, ascending.
+        texts: each label as it is printed.
         count: number of pages.
     """
 
@@ -37,6 +40,7 @@ class PageLabels:
     several: np.ndarray
     idf: dict[str, float]
     labels: dict[str, np.ndarray]
+    texts: tuple[str, ...]
     count: int
 
 
@@ -68,16 +72,22 @@ def read_labels(cells: Iterable[Mapping[str, Any]], count: int) -> PageLabels:
             texts[cell["page"], cell["text"][:LONGEST_LABEL]] = None
         if cell["caption"]:
             texts[cell["page"], cell["caption"][:LONGEST_LABEL]] = None
-    found = {(page, tuple(dict.fromkeys(terms(text)))): None for page, text in texts}
-    return page_labels([(page, words) for page, words in found if words], count)
+    found: dict[tuple[int, tuple[str, ...]], str] = {}
+    for page, text in texts:
+        found.setdefault((page, tuple(dict.fromkeys(terms(text)))), text)
+    kept = {label: text for label, text in found.items() if label[1]}
+    return page_labels(list(kept), count, tuple(kept.values()))
 
 
-def page_labels(labels: Sequence[tuple[int, Sequence[str]]], count: int) -> PageLabels:
+def page_labels(
+    labels: Sequence[tuple[int, Sequence[str]]], count: int, texts: tuple[str, ...] | None = None
+) -> PageLabels:
     """Arrange labels.
 
     Args:
         labels: page and distinct terms of each, none without terms.
         count: number of pages.
+        texts: each label as it is printed; its terms when None.
     """
     holders: dict[str, list[int]] = defaultdict(list)
     on_pages: dict[str, set[int]] = defaultdict(set)
@@ -95,6 +105,7 @@ def page_labels(labels: Sequence[tuple[int, Sequence[str]]], count: int) -> Page
         np.array([len(words) > 1 for _, words in labels], bool),
         idf,
         {word: np.array(numbers, np.int64) for word, numbers in holders.items()},
+        texts if texts is not None else tuple(" ".join(words) for _, words in labels),
         count,
     )
 
@@ -105,18 +116,41 @@ def label_scores(labels: PageLabels, query: Sequence[str]) -> LabelScores:
     The idf of a term is over the pages whose labels hold it, as in `lexical_scores`; a term that no label
     holds counts like the rarest one.
     """
-    wanted = dict.fromkeys(query)
     similarity, coverage, contained = np.zeros((3, labels.count))
-    rarest = max(labels.idf.values(), default=0.0)
-    total = sum(labels.idf.get(word, rarest) for word in wanted)
+    shared, total = _shared_idf(labels, query)
     if total > 0:
-        shared = np.zeros(len(labels.pages))
-        for word in wanted:
-            if word in labels.idf:
-                shared[labels.labels[word]] += labels.idf[word]
         hit = np.flatnonzero(shared)
         pages, shared, weights = labels.pages[hit], shared[hit], labels.weights[hit]
         np.maximum.at(similarity, pages, shared / np.sqrt(total * weights))
         np.maximum.at(coverage, pages, shared / total)
         np.maximum.at(contained, pages, np.where(labels.several[hit], shared / weights, 0.0))
     return LabelScores(*(scores.astype(np.float32) for scores in (similarity, coverage, contained)))
+
+
+def closest_label(labels: PageLabels, query: Sequence[str], page: int, least: float) -> str | None:
+    """The label of a page that agrees best with a query, as printed; None where none agrees well enough.
+
+    Args:
+        labels: of the filing.
+        query: terms.
+        page: zero-based.
+        least: similarity from which on a label counts; see `LabelScores`.
+    """
+    shared, total = _shared_idf(labels, query)
+    own = np.flatnonzero((labels.pages == page) & (shared > 0))
+    if not len(own):
+        return None
+    similarity = shared[own] / np.sqrt(total * labels.weights[own])
+    best = int(np.argmax(similarity))
+    return labels.texts[own[best]] if similarity[best] >= least else None
+
+
+def _shared_idf(labels: PageLabels, query: Sequence[str]) -> tuple[np.ndarray, float]:
+    """The idf of the terms that each label shares with a query, shape (labels,), and that of the query."""
+    wanted = dict.fromkeys(query)
+    rarest = max(labels.idf.values(), default=0.0)
+    shared = np.zeros(len(labels.pages))
+    for word in wanted:
+        if word in labels.idf:
+            shared[labels.labels[word]] += labels.idf[word]
+    return shared, sum(labels.idf.get(word, rarest) for word in wanted)

@@ -8,6 +8,7 @@ import numpy as np
 
 from finrag_pipeline.page_ranker.candidates import Candidates, read_candidates
 from finrag_pipeline.page_ranker.features import FilingPages
+from finrag_pipeline.page_ranker.labels import closest_label
 from finrag_pipeline.page_ranker.library import PageLibrary
 from finrag_pipeline.page_ranker.model import RankingModel
 from finrag_pipeline.page_ranker.needs import QuestionNeeds
@@ -22,6 +23,9 @@ STATEMENT_NAMES = {
     "equity": "statement of equity",
 }
 """Kinds of statements as people call them."""
+_LIKE_THE_QUESTION = 0.7
+"""Similarity from which on a label of a table is named as a reason."""
+_LONGEST_SHOWN = 60
 _MOST_CONCEPTS = 4
 LIKELY = 0.5
 """Score from which on the resolver calls a filing likely."""
@@ -141,7 +145,7 @@ def show_every_filing(order: np.ndarray, filings: Sequence[str], likely: Sequenc
 
 
 def page_reasons(needs: QuestionNeeds, pages: FilingPages, page: int) -> list[str]:
-    """What speaks for a page, in words: its statement, the concepts it holds, its section.
+    """What speaks for a page, in words: its statement, the asked concepts, a label of a table, its section.
 
     Args:
         needs: what the question needs.
@@ -162,6 +166,9 @@ def page_reasons(needs: QuestionNeeds, pages: FilingPages, page: int) -> list[st
                 held[concept].add(year)
     for concept, dates in sorted(held.items(), key=lambda item: (-len(item[1]), item[0]))[:_MOST_CONCEPTS]:
         found.append("holds " + concept + "".join(f" FY{year}" for year in sorted(dates)))
+    label = closest_label(pages.labels, needs.words, page, _LIKE_THE_QUESTION)
+    if label:
+        found.append(f'table label "{" ".join(label.split())[:_LONGEST_SHOWN]}"')
     matched = sorted(needs.sections() & pages.sections[page])
     if matched:
         found.append("section " + ", ".join(section.replace("_", " ") for section in matched))

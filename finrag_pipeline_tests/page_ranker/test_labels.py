@@ -10,7 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finrag_pipeline.page_ranker.labels import LONGEST_LABEL, label_scores, page_labels, read_labels
+from finrag_pipeline.page_ranker.labels import (
+    LONGEST_LABEL,
+    closest_label,
+    label_scores,
+    page_labels,
+    read_labels,
+)
 from finrag_pipeline.page_ranker.terms import terms
 
 
@@ -75,6 +81,21 @@ class TestScores:
 
     def test_an_empty_query_finds_nothing(self) -> None:
         assert not label_scores(self.LABELS, []).similarity.any()
+
+
+class TestClosest:
+    LABELS = read_labels([cell(0, "Finished goods"), cell(0, "Cost of goods sold"), cell(1, "Total:")], 3)
+
+    def test_as_printed(self) -> None:
+        assert closest_label(self.LABELS, terms("value of finished goods"), 0, 0.7) == "Finished goods"
+        assert closest_label(self.LABELS, terms("cost of goods sold"), 0, 0.7) == "Cost of goods sold"
+        assert closest_label(self.LABELS, terms("total"), 1, 0.99) == "Total:"
+
+    @pytest.mark.parametrize(
+        ("query", "page"), [("goods", 1), ("goods", 2), ("zebra", 0), ("finished zebra elephant giraffe", 0), ("", 0)]
+    )  # fmt: skip
+    def test_none_that_agrees_well_enough(self, query: str, page: int) -> None:
+        assert closest_label(self.LABELS, terms(query), page, 0.7) is None
 
 
 @given(

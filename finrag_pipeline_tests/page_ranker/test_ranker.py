@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +9,11 @@ import pyarrow as pa
 import pytest
 
 from finrag_pipeline.errors import BenchmarkError, LakeError, ModelError
+from finrag_pipeline.page_ranker.labels import page_labels
 from finrag_pipeline.page_ranker.library import PageLibrary
 from finrag_pipeline.page_ranker.needs import read_needs
 from finrag_pipeline.page_ranker.ranker import LearnedPageRanker, page_reasons
+from finrag_pipeline.page_ranker.terms import terms
 from finrag_pipeline.page_ranker.training import model_folder
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.schemas import FOLDS
@@ -34,6 +37,13 @@ class TestReasons:
         assert page_reasons(needs, pages, 1) == [f"{spent} FY2021"]
         assert page_reasons(needs, pages, 2) == ["balance sheet"]
         assert page_reasons(needs, pages, 0) == ["wording"]
+
+    def test_a_label_that_says_what_is_asked(self) -> None:
+        labels = page_labels([(0, terms("paints and varnishes")), (1, terms("paints"))], 4, ("Paints,\nvarnishes", "Paints"))  # fmt: skip
+        pages = replace(annual_report(), labels=labels)
+        needs = read_needs("How much are paints and varnishes?")
+        assert page_reasons(needs, pages, 0) == ['table label "Paints, varnishes"']
+        assert page_reasons(needs, pages, 3) == ["cash flow statement"]
 
     def test_a_concept_of_no_known_year_and_sections(self) -> None:
         pages = annual_report()
