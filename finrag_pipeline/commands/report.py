@@ -1,4 +1,4 @@
-"""``finrag report``: write the report from what the lake holds."""
+"""``finrag report``: write the report and the warehouse from what the lake holds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from finrag_pipeline.storage.lake import Lake
 
 
 def rewrite_report(settings: Settings) -> str:
-    """Write the report of the active benchmark; nothing else is run, and a fresh report stays as it is.
+    """Write the report of the active benchmark and the warehouse; a fresh report stays as it is.
+
+    Nothing else is run, so what other commands have added is in both.
 
     Returns:
         Path of its first page.
@@ -26,12 +28,12 @@ def rewrite_report(settings: Settings) -> str:
     if lake.info("benchmark_questions") is None:
         raise LakeError("The lake holds no benchmark to report on.", "Run 'finrag run' first.")
     with open_materialiser(settings) as materialiser:
-        run_or_raise(materialiser, "publish", None, "report", assets=["report"])
+        run_or_raise(materialiser, "publish", None, "report", assets=["warehouse", "report"])
     return path
 
 
 def report(as_json: Json = False) -> None:
-    """Write the report from what the lake holds, run nothing else, and print its path."""
+    """Write report and warehouse from what the lake holds, run nothing else, and print the report's path."""
     path = rewrite_report(current_settings())
     if as_json:
         print_json({"report": path})
