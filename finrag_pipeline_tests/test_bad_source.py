@@ -271,6 +271,7 @@ def test_two_runs_at_once_leave_one_consistent_lake(
     pair = [start(root, "run", "--source", small, "--json") for _ in range(2)]
     ended = [finish(process) for process in pair]
     for done in ended:
+        assert done.code != 3, done.out  # nothing is wrong with any filing
         if done.code != 0:
             done.error()  # a failure is clean: one error with its remedy, no traceback
     assert any(done.code == 0 for done in ended), [done.err for done in ended]

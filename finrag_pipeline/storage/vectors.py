@@ -7,9 +7,11 @@ ones. Searches apply their filter before ranking (a pre-filter).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -124,6 +126,7 @@ class VectorIndex:
         import lancedb
 
         self._database = lancedb.connect(uri)
+        self._uri = uri
         self.name = name
         self.exact_below = exact_below
         self._table: Any = None
@@ -155,14 +158,15 @@ class VectorIndex:
         """
         if set(rows["filing"].to_pylist()) - {filing}:
             raise LakeError(f"Rows of another filing among those of '{filing}'.", "Pass rows of one filing.")
-        table = self._database.create_table(self.name, schema=rows.schema, exist_ok=True)
-        (
-            table.merge_insert("vector_id")
-            .when_matched_update_all()
-            .when_not_matched_insert_all()
-            .when_not_matched_by_source_delete(f"filing = {sql_literal(filing)}")
-            .execute(rows)
-        )
+        with _one_writer(self._uri):
+            table = self._database.create_table(self.name, schema=rows.schema, exist_ok=True)
+            (
+                table.merge_insert("vector_id")
+                .when_matched_update_all()
+                .when_not_matched_insert_all()
+                .when_not_matched_by_source_delete(f"filing = {sql_literal(filing)}")
+                .execute(rows)
+            )
         self._table = None
         return rows.num_rows
 
@@ -200,7 +204,8 @@ class VectorIndex:
     def remove(self, filings: Collection[str]) -> None:
         """Remove filings."""
         if filings and self.exists():
-            self._open().delete(VectorFilter(tuple(filings)).sql())
+            with _one_writer(self._uri):
+                self._open().delete(VectorFilter(tuple(filings)).sql())
 
     def search(self, vector: np.ndarray, units: int, where: VectorFilter) -> list[dict[str, Any]]:
         """The best ``units`` units, each by its best vector (max over its windows).
@@ -244,14 +249,34 @@ class VectorIndex:
 
         if not self.exists():
             return
-        table = self._open()
-        table.optimize(cleanup_older_than=timedelta(days=1))
-        indexed = {column for index in table.list_indices() for column in index.columns}
-        if table.count_rows() >= self.exact_below:
-            for column, config in (
-                ("filing", Bitmap()),
-                ("page", BTree()),
-                ("vector", IvfPq(distance_type="dot")),
-            ):
-                if column not in indexed:
-                    table.create_index(column, config=config)
+        with _one_writer(self._uri):
+            table = self._open()
+            table.optimize(cleanup_older_than=timedelta(days=1))
+            indexed = {column for index in table.list_indices() for column in index.columns}
+            if table.count_rows() >= self.exact_below:
+                for column, config in (
+                    ("filing", Bitmap()),
+                    ("page", BTree()),
+                    ("vector", IvfPq(distance_type="dot")),
+                ):
+                    if column not in indexed:
+                        table.create_index(column, config=config)
+
+
+@contextmanager
+def _one_writer(uri: str) -> Iterator[None]:
+    """Let one process of this machine write at a time.
+
+    Writers that make a table at once lose rows, and those that insert the same rows at once keep both
+    (merge-insert knows no primary key). The pool of the runs does not keep them apart for certain: SQLite,
+    which keeps it here, can give its one slot to two runs that ask together. On an object store the pool
+    is all there is.
+    """
+    if "://" in uri:
+        yield
+        return
+    from filelock import FileLock
+
+    Path(uri).mkdir(parents=True, exist_ok=True)
+    with FileLock(Path(uri) / ".writer.lock"):
+        yield

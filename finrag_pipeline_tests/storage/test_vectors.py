@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import multiprocessing
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -332,3 +335,37 @@ def test_filters_as_conditions(where: VectorFilter, expected: str | None) -> Non
 
 def test_literals() -> None:
     assert sql_literal("it's ''") == "'it''s '''''"
+
+
+def _write_together(uri: str, number: int, together: Any, failures: Any) -> None:
+    """One of several writers of the same tables: a filing of its own and one that all share."""
+    for table in range(_TABLES):
+        index = VectorIndex(uri, f"table{table}")
+        together.wait()
+        try:
+            _fill(index, 0, (f"OWN_{number}", "SHARED"), pages=2)
+            index.optimize()
+        except Exception as error:
+            failures.put(f"table {table}, writer {number}: {error!r}")
+
+
+_TABLES, _WRITERS = 12, 4
+
+
+def test_writers_that_make_a_table_together_lose_no_row(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    together, failures = context.Barrier(_WRITERS), context.SimpleQueue()
+    arguments = [(str(tmp_path), number, together, failures) for number in range(_WRITERS)]
+    writers = [context.Process(target=_write_together, args=given) for given in arguments]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(120)
+        assert writer.exitcode == 0
+    assert failures.empty(), failures.get()
+    rows = _fill(VectorIndex(str(tmp_path / "alone"), "table"), 0, ("OWN_0", "SHARED"), pages=2)
+    expected = Counter(filing for _, filing, *_ in rows)
+    for table in range(_TABLES):
+        counts = VectorIndex(str(tmp_path), f"table{table}").count_by_filing()
+        own = {f"OWN_{number}": expected["OWN_0"] for number in range(_WRITERS)}
+        assert counts == {**own, "SHARED": expected["SHARED"]}
