@@ -7,9 +7,10 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions, folds
+from finrag_pipeline.orchestration.assets.benchmark import OWNERS
 from finrag_pipeline.orchestration.assets.indexing import chunk_index, contextual_index
 from finrag_pipeline.orchestration.assets.ingestion import filing_pages
+from finrag_pipeline.orchestration.assets.learned import learned_asset
 from finrag_pipeline.orchestration.assets.tables import filing_row, part_fingerprint, statement_facts
 from finrag_pipeline.orchestration.automation import on_changed_data
 from finrag_pipeline.orchestration.corpora import benchmark_filings
@@ -18,7 +19,6 @@ from finrag_pipeline.orchestration.partitions import (
     PRODUCTION,
     filings_partitions,
     fold_number,
-    trained_partitions,
 )
 from finrag_pipeline.orchestration.pools import VECTORS
 from finrag_pipeline.orchestration.resources.settings import (
@@ -115,31 +115,8 @@ def page_sentences(
     return result(each_partition(context, store, work))
 
 
-@dg.asset(
-    deps=[
-        dg.AssetDep(page_profiles, partition_mapping=dg.AllPartitionMapping()),
-        dg.AssetDep(page_sentences, partition_mapping=dg.AllPartitionMapping()),
-        dg.AssetDep(chunk_index, partition_mapping=dg.AllPartitionMapping()),
-        dg.AssetDep(contextual_index, partition_mapping=dg.AllPartitionMapping()),
-        benchmark_questions,
-        folds,
-    ],
-    partitions_def=trained_partitions,
-    backfill_policy=dg.BackfillPolicy.single_run(),
-    group_name="training",
-    kinds={"python", "lightgbm"},
-    owners=OWNERS,
-    code_version=RANKER_VERSION,
-    output_required=False,  # without questions outside a fold there is nothing to learn from
-    metadata=column_schema("page_ranker"),
-    check_specs=[
-        dg.AssetCheckSpec(
-            "no_leak",
-            asset="page_ranker",
-            blocking=True,
-            description="Neither a question nor a gold filing of the fold was trained on.",
-        )
-    ],
+@learned_asset(
+    "page_ranker", RANKER_VERSION, "lightgbm", page_profiles, page_sentences, chunk_index, contextual_index
 )
 def page_ranker(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource

@@ -8,16 +8,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.evaluation.folds import assign_folds
-from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions, folds
+from finrag_pipeline.orchestration.assets.learned import learned_asset
 from finrag_pipeline.orchestration.assets.ranking import page_profiles
 from finrag_pipeline.orchestration.corpora import benchmark_filings
 from finrag_pipeline.orchestration.metadata import picture
-from finrag_pipeline.orchestration.partitions import FOLD_COUNT, PRODUCTION, fold_number, trained_partitions
+from finrag_pipeline.orchestration.partitions import FOLD_COUNT, PRODUCTION, fold_number
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource
 from finrag_pipeline.orchestration.steps import (
     Step,
     check,
-    column_schema,
     each_partition,
     part_step,
     result_or_skipped,
@@ -43,34 +42,7 @@ if TYPE_CHECKING:
     """Page recall of the model of a recipe and its card on questions, over a corpus."""
 
 
-def _learned(name: str, version: str) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
-    """Decorates the asset of a kind of model that is learned fold by fold, for `_trained`."""
-    return dg.asset(
-        deps=[
-            dg.AssetDep(page_profiles, partition_mapping=dg.AllPartitionMapping()),
-            benchmark_questions,
-            folds,
-        ],
-        partitions_def=trained_partitions,
-        backfill_policy=dg.BackfillPolicy.single_run(),
-        group_name="training",
-        kinds={"python", "pytorch"},
-        owners=OWNERS,
-        code_version=version,
-        output_required=False,  # without questions outside a fold there is nothing to learn from
-        metadata=column_schema(name),
-        check_specs=[
-            dg.AssetCheckSpec(
-                "no_leak",
-                asset=name,
-                blocking=True,
-                description="Neither a question nor a gold filing of the fold was trained or validated on.",
-            )
-        ],
-    )
-
-
-@_learned("page_scorer", SCORER_VERSION)
+@learned_asset("page_scorer", SCORER_VERSION, "pytorch", page_profiles)
 def page_scorer(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
@@ -92,7 +64,7 @@ def page_scorer(
     yield from _trained(context, values, lake.open(), values.page_scorer, Recipe, tested)
 
 
-@_learned("reranker", RERANKER_TRAINING_VERSION)
+@learned_asset("reranker", RERANKER_TRAINING_VERSION, "pytorch", page_profiles)
 def reranker(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
