@@ -19,6 +19,7 @@ from finrag_pipeline.filings.source_folder import SourceFolder, read_source_fold
 from finrag_pipeline.retrieval.needs import used_by
 from finrag_pipeline.retrieval.systems import ABLATIONS, SYSTEMS, get_system
 from finrag_pipeline.retrieval.toolbox import Toolbox
+from finrag_pipeline.sample import SAMPLE_NAME
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
@@ -119,7 +120,7 @@ def profile_source(settings: Settings, lake: Lake) -> Path:
     if settings.profile == "sample":
         from finrag_pipeline.sample.generate import write_sample
 
-        return write_sample(lake.local_path("sources", "sample"))
+        return write_sample(lake.local_path("sources", SAMPLE_NAME))
     folder = lake.local_path("sources", "financebench")
     if not folder.is_dir():
         raise BenchmarkError(

@@ -1,6 +1,6 @@
 """Reporting: tables, plots and the static report. Knows no Dagster."""
 
-REPORT_VERSION = "3"
+REPORT_VERSION = "4"
 """Changes whenever its pages may look different."""
 
 EXPLORER_VERSION = "3"

@@ -26,6 +26,7 @@ from finrag_pipeline.orchestration.steps import Step, column_schema, fresh_or_ma
 from finrag_pipeline.reporting import EXPLORER_VERSION, PICTURES_VERSION, REPORT_VERSION
 from finrag_pipeline.reporting.plots import gap_plot, recall_curve
 from finrag_pipeline.reporting.tables import metrics_markdown, statistics_markdown
+from finrag_pipeline.sample import SAMPLE_NAME
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.warehouse import COPIED, VIEWS, build_warehouse
 
@@ -225,7 +226,9 @@ def report(
             ledger=store.ledger(),
             settings=shown,
             versions=_versions(),
-            command="finrag run",
+            command="finrag run"
+            if benchmark.name == SAMPLE_NAME
+            else f"finrag run --source {benchmark.name}",
             tables=lake_tables(store, benchmark.filings),
             models=models_used(store, values),
             hardware=describe_hardware(),
