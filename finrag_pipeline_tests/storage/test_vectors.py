@@ -356,7 +356,7 @@ def test_writers_that_make_a_table_together_lose_no_row(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     together, failures = context.Barrier(_WRITERS), context.SimpleQueue()
     arguments = [(str(tmp_path), number, together, failures) for number in range(_WRITERS)]
-    writers = [context.Process(target=_write_together, args=given) for given in arguments]
+    writers = [context.Process(target=_write_together, args=given, daemon=True) for given in arguments]
     for writer in writers:
         writer.start()
     for writer in writers:
