@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from finrag_pipeline.page_ranker.terms import terms
+from finrag_pipeline.storage.lake import Lake
 
-LABEL_COLUMNS = ("page", "caption", "kind", "text")
-"""Columns of ``page_tables`` that labels are read from."""
 LONGEST_LABEL = 160
 """Characters of a label that are read: longer ones are prose in a table."""
 
@@ -77,6 +76,16 @@ def read_labels(cells: Iterable[Mapping[str, Any]], count: int) -> PageLabels:
         found.setdefault((page, tuple(dict.fromkeys(terms(text)))), text)
     kept = {label: text for label, text in found.items() if label[1]}
     return page_labels(list(kept), count, tuple(kept.values()))
+
+
+def filing_labels(lake: Lake, filing: str, count: int) -> PageLabels:
+    """Labels of the tables of a filing of ``count`` pages.
+
+    Raises:
+        LakeError: the lake does not hold its tables.
+    """
+    cells = lake.read("page_tables", {"filing": filing}, ["page", "caption", "kind", "text"])
+    return read_labels(cells.to_pylist(), count)
 
 
 def page_labels(

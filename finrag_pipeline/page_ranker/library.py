@@ -12,7 +12,7 @@ from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.page_ranker.features import FilingPages, filing_pages
-from finrag_pipeline.page_ranker.labels import LABEL_COLUMNS, read_labels
+from finrag_pipeline.page_ranker.labels import filing_labels
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
@@ -65,8 +65,7 @@ class PageLibrary:
                 raise LakeError(f"'{filing}' has no page profiles.", "Materialise page_profiles.")
             row = self._lake.read("filings", keys).to_pylist()[0]
             profiles = self._lake.read("page_profiles", keys).sort_by("page").to_pylist()
-            cells = self._lake.read("page_tables", keys, list(LABEL_COLUMNS))
-            labels = read_labels(cells.to_pylist(), len(profiles))
+            labels = filing_labels(self._lake, filing, len(profiles))
             self._pages[filing] = filing_pages(row, profiles, labels)
         return self._pages[filing]
 

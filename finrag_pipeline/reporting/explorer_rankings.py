@@ -14,7 +14,7 @@ from finrag_pipeline.chunking.registry import CHUNKINGS
 from finrag_pipeline.evaluation.published import CUTOFF
 from finrag_pipeline.page_ranker.candidates import company_words
 from finrag_pipeline.page_ranker.features import FIELDS, FilingPages, filing_pages
-from finrag_pipeline.page_ranker.labels import LABEL_COLUMNS, read_labels
+from finrag_pipeline.page_ranker.labels import filing_labels
 from finrag_pipeline.page_ranker.needs import read_needs
 from finrag_pipeline.page_ranker.ranker import STATEMENT_NAMES, page_reasons
 from finrag_pipeline.retrieval.toolbox import Toolbox
@@ -217,10 +217,8 @@ class PageKinds:
             without = {"words": 0, "numeric_words": 0, "tables": 0, "cells": 0, "headings": [], "years": []}
             terms: dict[str, list[str]] = {name: [] for name in FIELDS}
             profiles = [{**without, **terms, **profile} for profile in self._profiles_of(filing)]
-            keys = {"filing": filing}
-            known = self._lake.info("page_tables", keys) is not None
-            cells = self._lake.read("page_tables", keys, list(LABEL_COLUMNS)).to_pylist() if known else []
-            labels = read_labels(cells, len(profiles))
+            known = self._lake.info("page_tables", {"filing": filing}) is not None
+            labels = filing_labels(self._lake, filing, len(profiles)) if known else None
             self._pages[filing] = filing_pages(self._filings[filing], profiles, labels)
         return self._pages[filing]
 

@@ -337,6 +337,9 @@ def test_literals() -> None:
     assert sql_literal("it's ''") == "'it''s '''''"
 
 
+_TABLES, _WRITERS = 12, 4
+
+
 def _write_together(uri: str, number: int, together: Any, failures: Any) -> None:
     """One of several writers of the same tables: a filing of its own and one that all share."""
     for table in range(_TABLES):
@@ -347,9 +350,6 @@ def _write_together(uri: str, number: int, together: Any, failures: Any) -> None
             index.optimize()
         except Exception as error:
             failures.put(f"table {table}, writer {number}: {error!r}")
-
-
-_TABLES, _WRITERS = 12, 4
 
 
 def test_writers_that_make_a_table_together_lose_no_row(tmp_path: Path) -> None:

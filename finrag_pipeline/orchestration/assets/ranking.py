@@ -15,11 +15,7 @@ from finrag_pipeline.orchestration.assets.tables import filing_row, part_fingerp
 from finrag_pipeline.orchestration.automation import on_changed_data
 from finrag_pipeline.orchestration.corpora import benchmark_filings
 from finrag_pipeline.orchestration.fingerprints import profiles_fingerprint, sentences_fingerprint
-from finrag_pipeline.orchestration.partitions import (
-    PRODUCTION,
-    filings_partitions,
-    fold_number,
-)
+from finrag_pipeline.orchestration.partitions import PRODUCTION, filings_partitions, fold_number
 from finrag_pipeline.orchestration.pools import VECTORS
 from finrag_pipeline.orchestration.resources.settings import (
     LakeResource,
