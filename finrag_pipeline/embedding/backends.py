@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import uuid
+import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -224,7 +225,9 @@ def _convert(settings: EncoderSettings, folder: Path, calibration: Callable[[], 
             if n in model.tokenizer.model_input_names
         ]
         encoded = model.tokenizer(["one text", "another, longer text"], padding=True, return_tensors="pt")
-        with torch.no_grad():
+        with torch.no_grad(), warnings.catch_warnings():
+            # Of PyTorch's tracing, which OpenVINO uses: nothing here that a reader could act on.
+            warnings.simplefilter("ignore")
             converted = ov.convert_model(
                 _UnitVectors(model, names), example_input=tuple(encoded[n] for n in names)
             )

@@ -204,6 +204,7 @@ def report(
     wanted = fingerprint(
         "report",
         REPORT_VERSION,
+        benchmark.name,
         [store.fingerprints(asset) for asset in inputs],
         lake_fingerprints(store, benchmark.filings),
         EXPLORER_VERSION,
