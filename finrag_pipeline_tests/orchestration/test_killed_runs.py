@@ -20,6 +20,8 @@ from finrag_pipeline_tests.console import finish, start
 from finrag_pipeline_tests.orchestration.conftest import Pipeline
 
 PATIENCE = 90.0
+EMBEDDING = ("chunk_index", "contextual_index", "page_sentences")
+"""Assets of a filing that take the slot."""
 
 
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
@@ -36,6 +38,16 @@ def slots_taken(pipeline: Pipeline) -> int:
         storage.get_concurrency_info(VECTORS).active_slot_count
         if VECTORS in storage.get_concurrency_keys()
         else 0
+    )
+
+
+def is_embedding(pipeline: Pipeline) -> bool:
+    """A step that embeds has begun and not ended; it takes the slot a moment before it begins."""
+    started = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED])
+    return any(
+        step.step_key in EMBEDDING and step.status is not None and step.status.name == "IN_PROGRESS"
+        for run in pipeline.instance.get_runs(filters=started)
+        for step in pipeline.instance.get_run_step_stats(run.run_id)
     )
 
 
@@ -59,7 +71,7 @@ def test_a_killed_run_gives_its_slot_back_and_the_next_one_finishes(
 ) -> None:
     root = Path(pipeline.settings.lake)
     process = start(root, "ingest", long_filing, "--json")
-    wait_for(lambda: slots_taken(pipeline) == 1, process)
+    wait_for(lambda: is_embedding(pipeline), process)
     kill(process)
 
     assert slots_taken(pipeline) == 1, "nobody has told the instance yet"
@@ -73,7 +85,7 @@ def test_a_killed_run_gives_its_slot_back_and_the_next_one_finishes(
     # The ledger learns of it from the failure sensor, for the asset that was being made and no other.
     noted = note_dead_run(pipeline.lake, pipeline.instance, run.run_id, "The process of this run is gone.")
     (asset,) = noted
-    assert asset in ("chunk_index", "contextual_index", "page_sentences"), "one of those that embed"
+    assert asset in EMBEDDING
     entry = pipeline.lake.ledger_entry(asset, "LONG_2020_10K")
     assert entry and entry["outcome"] == "failed" and entry["run_id"] == run.run_id
     assert "died" in entry["error"] and "Run it again" in entry["remedy"]
