@@ -80,7 +80,6 @@ setup(
             "answering/formulas.toml",
             "judging/prompts.toml",
             "reporting/templates/*",
-            "page_scorer/derived_questions.toml",
             "statements/concepts.toml",
             "page_ranker/needs.toml",
             "serving/templates/*",

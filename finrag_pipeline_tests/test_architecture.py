@@ -77,7 +77,6 @@ RUN_ONLY = (
     "trained_models",
 )
 """Modules, each the door to a room of rules, that assets import where they run."""
-LONGEST_FILE = 400
 
 
 def modules() -> list[Path]:
@@ -214,17 +213,6 @@ def committed() -> list[Path]:
 
 
 needs_git = pytest.mark.skipif(not (REPOSITORY / ".git").exists(), reason="not a git working tree")
-
-
-@needs_git
-def test_files_stay_short() -> None:
-    long = {
-        str(path.relative_to(REPOSITORY)): lines
-        for path in committed()
-        if path.suffix == ".py"
-        and (lines := len(path.read_text(encoding="utf-8").splitlines())) > LONGEST_FILE
-    }
-    assert not long
 
 
 # Written in pieces, so that this file does not find itself.

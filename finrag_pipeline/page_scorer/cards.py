@@ -15,7 +15,6 @@ from finrag_pipeline.storage.fingerprints import fingerprint
 # They decide nothing about the weights, or stand in fingerprints in another form.
 _APART = {
     *("base", "revision", "policies", "pretraining", "pretraining_epochs", "pretraining_rows"),
-    *("derived", "derived_epochs"),
     *("checkpoint_seconds", "pages", "fusion_k", "prediction_batch_size"),
 }
 

@@ -127,8 +127,7 @@ def benchmark_pairs(
     """One pair for each question and distinct gold page; a blank gold page teaches nothing and is left out.
 
     Args:
-        questions: rows of ``benchmark_questions``; those with ``other_pages`` have pages that may answer them
-            too and are no negatives.
+        questions: rows of ``benchmark_questions``.
         texts: pages.
         kinds: kinds of hard negatives, one of each per pair. Where there is no page of a kind, one of the
             same filing takes its place: every pair has as many.
@@ -142,9 +141,8 @@ def benchmark_pairs(
             if page >= len(pages) or not pages[page]:
                 continue
             positive = evidence_piece(pages[page], _evidence(question, page))
-            spared = {*gold, *question.get("other_pages", ())}
-            others = around.places("filing", filing, page, spared)
-            near = [around.places(kind, filing, page, spared) for kind in kinds]
+            others = around.places("filing", filing, page, gold)
+            near = [around.places(kind, filing, page, gold) for kind in kinds]
             found = [places if _drawn(places, texts, positive) else others for places in near]
             negatives = tuple(_drawn(places, texts, positive) for places in found)
             if all(negatives):  # a filing of one page has nothing to be mistaken for

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal
 from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.page_scorer import SCORER_VERSION
 from finrag_pipeline.page_scorer.cards import deciding, training_card
-from finrag_pipeline.page_scorer.derived_pretraining import DerivedPretraining
 from finrag_pipeline.page_scorer.loop import Checkpoints, Progress
 from finrag_pipeline.page_scorer.model import (
     base_encoder,
@@ -99,22 +98,6 @@ class Recipe:
         return split_inner(self._learned, self._training.validation_share, self._settings.seed, by)
 
     @cached_property
-    def _derived(self) -> DerivedPretraining | None:
-        """Pre-training on derived questions; None without."""
-        if self._settings.page_scorer.derived is None:
-            return None
-        return DerivedPretraining(
-            self._lake,
-            self._settings,
-            self._texts,
-            self._filings,
-            {str(row["filing"]) for row in self._split[1]},
-            self._tested,
-            [str(row["question"]) for row in (*self._learned, *self._tested)],
-            self._policy == "company",
-        )
-
-    @cached_property
     def fingerprint(self) -> str:
         """What the model is made from: base, questions, pages, settings and seed."""
         asked = [
@@ -141,7 +124,6 @@ class Recipe:
             pages_fingerprint(self._lake, self._filings),
             [part.fingerprint if part else None for part in profiles],
             self._settings.seed,
-            *([self._derived.fingerprint] if self._derived else []),
         )
 
     @property
@@ -193,12 +175,12 @@ class Recipe:
         seen = sorted(held.union(*(pair.seen for pair in pairs)))
         # Before anything is spent on it; negatives and validation questions count as well.
         self._check(ids, seen, what)
-        model, told = self._fitted(pairs, validating, checkpoints, what, progress)
+        model, told = self._fitted(pairs, validating, checkpoints, progress)
         return model, {
             **told,
             "policy": self._policy,
             "question_ids": ids,
-            "filings": sorted({*seen, *told.get("filings", ())}),
+            "filings": seen,
             "validation_question_ids": [str(row["question_id"]) for row in validating],
         }
 
@@ -207,20 +189,14 @@ class Recipe:
         pairs: list[Pair],
         validating: Sequence[Question],
         checkpoints: Checkpoints,
-        what: str,
         progress: Progress | None,
     ) -> tuple[Any, dict[str, Any]]:
-        """The trained model, and where it comes from; ``filings`` are those it saw before the benchmark's."""
+        """The trained model, and where it comes from."""
         scorer, settings = self._settings.page_scorer, self._settings
         pages = pages_to_search(validating, self._texts, scorer.validation_pages, settings.seed)
         validation = Validation(validating, pages) if validating else None
         start = pretrained_start(self._lake, settings, progress)
         pretrained = start.name if scorer.pretraining else None
-        derived: dict[str, Any] = {}
-        if self._derived:
-            start, told = self._derived.trained(start, what, progress)
-            names = ("made_from", "questions", "kinds")
-            derived = {"derived": {name: told[name] for name in names}, "filings": told["filings"]}
         model = load_model(start, base_length(settings))
         done = fit(model, pairs, validation, scorer, settings.seed, scorer.epochs, checkpoints, progress)
         card = training_card(
@@ -233,4 +209,4 @@ class Recipe:
             done,
             str(model.device.type),
         )
-        return model, {**card, "pretrained": pretrained, **derived}
+        return model, {**card, "pretrained": pretrained}

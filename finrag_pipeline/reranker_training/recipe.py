@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, ClassVar
 
 from finrag_pipeline.page_scorer.cards import training_card
@@ -40,17 +39,11 @@ class RerankerRecipe(Recipe):
     def _window(self) -> int:
         return text_length(self._settings)
 
-    @cached_property
-    def _derived(self) -> None:
-        """Rerankers learn from no derived questions."""
-        return None
-
     def _fitted(
         self,
         pairs: list[Pair],
         validating: Sequence[Question],
         checkpoints: Checkpoints,
-        what: str,
         progress: Progress | None,
     ) -> tuple[Any, dict[str, Any]]:
         settings, training = self._settings, self._settings.reranker_training
