@@ -81,7 +81,7 @@ setup(
             "judging/prompts.toml",
             "reporting/templates/*",
             "statements/concepts.toml",
-            "page_ranker/needs.toml",
+            "rankers/page_ranker/needs.toml",
             "serving/templates/*",
         ]
     },
