@@ -80,9 +80,8 @@ setup(
             "answering/formulas.toml",
             "judging/prompts.toml",
             "reporting/templates/*",
-            "page_scorer/derived_questions.toml",
             "statements/concepts.toml",
-            "page_ranker/needs.toml",
+            "rankers/page_ranker/needs.toml",
             "serving/templates/*",
         ]
     },

@@ -25,10 +25,10 @@ import pyarrow.compute as pc
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.evaluation.folds import assign_folds
 from finrag_pipeline.evaluation.intervals import cluster_bootstrap
-from finrag_pipeline.page_ranker.candidates import Candidates, Encode, read_candidates
-from finrag_pipeline.page_ranker.library import PageLibrary
-from finrag_pipeline.page_ranker.model import Example, RankingModel, train_model
-from finrag_pipeline.page_ranker.ranker import LIKELY, show_every_filing
+from finrag_pipeline.rankers.page_ranker.candidates import Candidates, Encode, read_candidates
+from finrag_pipeline.rankers.page_ranker.library import PageLibrary
+from finrag_pipeline.rankers.page_ranker.model import Example, RankingModel, train_model
+from finrag_pipeline.rankers.page_ranker.ranker import LIKELY, show_every_filing
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.leaks import check_no_leak

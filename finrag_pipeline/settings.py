@@ -272,13 +272,6 @@ class PageScorerSettings(TrainingSettings):
     mini_batch_size: int | None = Field(
         None, ge=1, description="Texts per forward pass: gradients are cached, so that large batches fit."
     )
-    derived: int | None = Field(
-        None,
-        ge=1,
-        description="Questions derived from each filing that is neither tested nor validated on; they are "
-        "learned from before the benchmark's. None for none.",
-    )
-    derived_epochs: int = Field(1, ge=1, description="Epochs of the pre-training on derived questions.")
 
 
 class RerankerTrainingSettings(TrainingSettings):

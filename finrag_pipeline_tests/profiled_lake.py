@@ -12,12 +12,12 @@ import pytest
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.filings.describe import describe_filing
 from finrag_pipeline.filings.intake import find_source, original_path
-from finrag_pipeline.page_ranker import model
-from finrag_pipeline.page_ranker.library import PageLibrary
-from finrag_pipeline.page_ranker.model import RankingModel
-from finrag_pipeline.page_ranker.page_sentences import page_sentences
-from finrag_pipeline.page_ranker.profiles import page_profiles
-from finrag_pipeline.page_ranker.training import keep_model, page_examples, train_page_ranker
+from finrag_pipeline.rankers.page_ranker import model
+from finrag_pipeline.rankers.page_ranker.library import PageLibrary
+from finrag_pipeline.rankers.page_ranker.model import RankingModel
+from finrag_pipeline.rankers.page_ranker.page_sentences import page_sentences
+from finrag_pipeline.rankers.page_ranker.profiles import page_profiles
+from finrag_pipeline.rankers.page_ranker.training import keep_model, page_examples, train_page_ranker
 from finrag_pipeline.retrieval.toolbox import Toolbox
 from finrag_pipeline.schemas import FILINGS as FILINGS_SCHEMA
 from finrag_pipeline.storage.lake import Lake

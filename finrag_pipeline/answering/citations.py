@@ -11,7 +11,7 @@ from finrag_pipeline.answering.final_answer import declines
 from finrag_pipeline.answering.quantities import quantities
 from finrag_pipeline.answering.support import Sources
 from finrag_pipeline.filings.sentences import sentences
-from finrag_pipeline.page_ranker.terms import terms
+from finrag_pipeline.rankers.page_ranker.terms import terms
 
 NO_SOURCE = "[no source]"
 """What marks a sentence without support."""

@@ -25,7 +25,7 @@ from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.passages import Passage
 from finrag_pipeline.answering.quantities import quantities, years_in
 from finrag_pipeline.filings.sentences import sentences
-from finrag_pipeline.page_ranker.terms import STOP_WORDS, terms
+from finrag_pipeline.rankers.page_ranker.terms import STOP_WORDS, terms
 
 Kind = Literal["yes_no", "cause", "comparison", "list", "fact"]
 Embed = Callable[[Sequence[str]], np.ndarray]

@@ -21,6 +21,7 @@ from finrag_pipeline.evaluation.answer_metrics import as_series, score_answers
 from finrag_pipeline.evaluation.questions import load_questions
 from finrag_pipeline.evaluation.retrieval_metrics import find_gold_chunks, score_runs
 from finrag_pipeline.evaluation.summary import summarise
+from finrag_pipeline.rankers.registry import trained_models
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.needs import Needs
@@ -30,7 +31,6 @@ from finrag_pipeline.retrieval.systems import DEFAULT_SYSTEM, get_system
 from finrag_pipeline.retrieval.toolbox import Toolbox
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline.trained_models import trained_models
 
 MEASURED = (("doc_rec", 5), ("page_rec", 5), ("page_rec", 10), ("hit", 5), ("mrr", 0))
 """Metrics of pages shown, with their cut-offs."""

@@ -286,7 +286,7 @@ def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
     """What the results in the lake are and were made from; equal before and after when nothing changed."""
     from finrag_pipeline.orchestration.freshness import code_state
     from finrag_pipeline.orchestration.partitions import FOLD_COUNT
-    from finrag_pipeline.trained_models import ALPHA_SWEEP, usable_models
+    from finrag_pipeline.rankers.registry import ALPHA_SWEEP, usable_models
 
     assets = (
         *(chunking.table for chunking in CHUNKINGS.values()),

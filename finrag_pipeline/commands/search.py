@@ -11,6 +11,7 @@ from finrag_pipeline.chunking.registry import get_chunking
 from finrag_pipeline.commands.run import require_filing
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import LakeError, UsageError
+from finrag_pipeline.rankers.registry import trained_models
 from finrag_pipeline.resolver.resolver import Resolver
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.corpus import Corpus
@@ -31,7 +32,6 @@ from finrag_pipeline.retrieval.toolbox import Toolbox
 from finrag_pipeline.retrieval.trained import Trained
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline.trained_models import trained_models
 
 
 @dataclass(frozen=True)

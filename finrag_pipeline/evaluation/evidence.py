@@ -11,7 +11,7 @@ from typing import Any
 
 from finrag_pipeline.answering.passages import Passage
 from finrag_pipeline.answering.quantities import years_in
-from finrag_pipeline.page_ranker.terms import terms
+from finrag_pipeline.rankers.page_ranker.terms import terms
 
 HELD = 0.5
 """Share of the evidence's words, of those that its page has at all, which a passage that holds it repeats.

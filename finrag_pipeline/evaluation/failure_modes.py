@@ -40,7 +40,7 @@ from finrag_pipeline.answering.support import Sources
 from finrag_pipeline.evaluation.contamination import FilingIdentity
 from finrag_pipeline.evaluation.evidence import GoldPage, page_words, significant_digits
 from finrag_pipeline.evaluation.numeric_match import STRICT_RELATIVE, TOLERANCE, gold_number
-from finrag_pipeline.page_ranker.terms import terms
+from finrag_pipeline.rankers.page_ranker.terms import terms
 
 RETRIEVAL_LABELS = ("wrong_company", "wrong_year", "lexical_gap", "unannotated_page", "multi_statement_gap")
 ANSWER_LABELS = ("scale_error", "invented_number")

@@ -53,7 +53,7 @@ class Sweep:
     """
 
     def __init__(self, values: Settings, store: Lake) -> None:
-        from finrag_pipeline.trained_models import page_library
+        from finrag_pipeline.rankers.registry import page_library
 
         self.values = values
         self.store = store
@@ -72,7 +72,7 @@ class Sweep:
 
     def trained(self, fold: int) -> Trained:
         """What was trained without the questions of ``fold``."""
-        from finrag_pipeline.trained_models import usable_models
+        from finrag_pipeline.rankers.registry import usable_models
 
         if fold not in self._trained:
             self._trained[fold] = usable_models(self.store, self.values, fold, self._library)

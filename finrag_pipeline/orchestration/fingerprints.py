@@ -18,7 +18,7 @@ from finrag_pipeline.evaluation.retrieval_metrics import METRICS_VERSION
 from finrag_pipeline.filings import IDENTITY_VERSION
 from finrag_pipeline.filings.intake import FilingSource
 from finrag_pipeline.filings.pages import reader_version
-from finrag_pipeline.page_ranker import PROFILES_VERSION, SENTENCES_VERSION
+from finrag_pipeline.rankers.page_ranker import PROFILES_VERSION, SENTENCES_VERSION
 from finrag_pipeline.retrieval.alpha import ALPHA_VERSION, GRID
 from finrag_pipeline.retrieval.bm25 import BM25_VERSION
 from finrag_pipeline.retrieval.corpus import Corpus

@@ -26,7 +26,7 @@ from finrag_pipeline.orchestration.fingerprints import (
 )
 from finrag_pipeline.orchestration.jobs import PER_FILING
 from finrag_pipeline.orchestration.resources.settings import get_encoder
-from finrag_pipeline.page_ranker import PROFILES_VERSION, RANKER_VERSION, SENTENCES_VERSION
+from finrag_pipeline.rankers.page_ranker import PROFILES_VERSION, RANKER_VERSION, SENTENCES_VERSION
 from finrag_pipeline.reporting import REPORT_VERSION
 from finrag_pipeline.resolver import RESOLVER_VERSION
 from finrag_pipeline.retrieval.alpha import ALPHA_VERSION

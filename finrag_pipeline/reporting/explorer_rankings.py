@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 
 from finrag_pipeline.chunking.registry import CHUNKINGS
 from finrag_pipeline.evaluation.published import CUTOFF
-from finrag_pipeline.page_ranker.candidates import company_words
-from finrag_pipeline.page_ranker.features import FIELDS, FilingPages, filing_pages
-from finrag_pipeline.page_ranker.labels import filing_labels
-from finrag_pipeline.page_ranker.needs import read_needs
-from finrag_pipeline.page_ranker.ranker import STATEMENT_NAMES, page_reasons
+from finrag_pipeline.rankers.page_ranker.candidates import company_words
+from finrag_pipeline.rankers.page_ranker.features import FIELDS, FilingPages, filing_pages
+from finrag_pipeline.rankers.page_ranker.labels import filing_labels
+from finrag_pipeline.rankers.page_ranker.needs import read_needs
+from finrag_pipeline.rankers.page_ranker.ranker import STATEMENT_NAMES, page_reasons
 from finrag_pipeline.retrieval.toolbox import Toolbox
 from finrag_pipeline.schemas import RETRIEVAL_RUNS
 from finrag_pipeline.settings import Settings

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from finrag_pipeline.chunking.registry import CHUNKINGS
+from finrag_pipeline.rankers.registry import ALPHA_SWEEP, PAGE_RANKER, RERANKER
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline.trained_models import ALPHA_SWEEP, PAGE_RANKER, RERANKER
 
 SEARCHED_TABLES = (
     "filings",

@@ -22,11 +22,11 @@ from benchmarks.page_ranker_ablation import (
     without,
 )
 from finrag_pipeline.errors import BenchmarkError
-from finrag_pipeline.page_ranker.features import question_features
-from finrag_pipeline.page_ranker.library import VECTOR_KINDS
-from finrag_pipeline.page_ranker.model import Example
-from finrag_pipeline.page_ranker.needs import read_needs
-from finrag_pipeline_tests.page_ranker.made_up import annual_report, candidates, planted
+from finrag_pipeline.rankers.page_ranker.features import question_features
+from finrag_pipeline.rankers.page_ranker.library import VECTOR_KINDS
+from finrag_pipeline.rankers.page_ranker.model import Example
+from finrag_pipeline.rankers.page_ranker.needs import read_needs
+from finrag_pipeline_tests.rankers.page_ranker.made_up import annual_report, candidates, planted
 
 
 def question_row(filing: str, pages: list[int], **changes: Any) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from finrag_pipeline.commands.train import train_models
 from finrag_pipeline.errors import BenchmarkError, UsageError
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT, trained_partitions
 from finrag_pipeline.orchestration.schedules import sweep_range, trained_range
-from finrag_pipeline.page_scorer.recipe import scorer_folder
+from finrag_pipeline.rankers.page_scorer.recipe import scorer_folder
+from finrag_pipeline.rankers.registry import load_page_scorer
 from finrag_pipeline.settings import ChunkSettings, EncoderSettings, PageScorerSettings, Settings
-from finrag_pipeline.trained_models import load_page_scorer
 from finrag_pipeline_tests.orchestration.conftest import Pipeline, failure_text, made
 from finrag_pipeline_tests.orchestration.learned_models import (
     fold_with_questions,

@@ -13,13 +13,13 @@ import pytest
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.orchestration.partitions import FILINGS, trained_partitions
 from finrag_pipeline.orchestration.schedules import trained_range
-from finrag_pipeline.page_ranker import model as ranking
-from finrag_pipeline.page_ranker.features import STATIC
-from finrag_pipeline.page_ranker.training import model_folder
+from finrag_pipeline.rankers.page_ranker import model as ranking
+from finrag_pipeline.rankers.page_ranker.features import STATIC
+from finrag_pipeline.rankers.page_ranker.training import model_folder
+from finrag_pipeline.rankers.registry import load_page_ranker
 from finrag_pipeline.schemas import FOLDS
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline.trained_models import load_page_ranker
 from finrag_pipeline_tests.orchestration.conftest import Pipeline, caches, failure_text, made
 from finrag_pipeline_tests.shared_run import sample_lake
 

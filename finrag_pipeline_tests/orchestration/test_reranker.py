@@ -14,10 +14,10 @@ from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.orchestration.corpora import Sweep
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT, trained_partitions
 from finrag_pipeline.orchestration.schedules import sweep_range, trained_range
-from finrag_pipeline.page_scorer.recipe import scorer_folder
+from finrag_pipeline.rankers.page_scorer.recipe import scorer_folder
+from finrag_pipeline.rankers.registry import load_reranker, usable_models
 from finrag_pipeline.retrieval.systems import SYSTEMS
 from finrag_pipeline.settings import ChunkSettings, EncoderSettings, RerankerTrainingSettings, Settings
-from finrag_pipeline.trained_models import load_reranker, usable_models
 from finrag_pipeline_tests.orchestration.conftest import Pipeline, made
 from finrag_pipeline_tests.orchestration.learned_models import (
     fold_with_questions,
@@ -134,6 +134,6 @@ def test_other_folds_are_a_leak(
             load_reranker(lake, pipeline.settings, (fold + 1) % FOLD_COUNT)
         # As after 'finrag run': the page ranker is trained again by itself, and the reranker is not.
         fresh = FixedPages([])
-        monkeypatch.setattr("finrag_pipeline.trained_models.load_page_ranker", lambda *given: fresh)
+        monkeypatch.setattr("finrag_pipeline.rankers.registry.load_page_ranker", lambda *given: fresh)
         found = usable_models(lake, pipeline.settings, (fold + 1) % FOLD_COUNT)
         assert found.page_ranker is fresh and found.page_reranker is None

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from finrag_pipeline import trained_models
 from finrag_pipeline.commands.instance import dagster_home
 from finrag_pipeline.commands.run import _state
 from finrag_pipeline.evaluation.benchmark_registry import register_benchmark
@@ -23,9 +22,10 @@ from finrag_pipeline.orchestration.freshness import stale_parents
 from finrag_pipeline.orchestration.jobs import ON_DEMAND
 from finrag_pipeline.orchestration.partitions import FILINGS, FOLD_COUNT
 from finrag_pipeline.orchestration.schedules import sweep_range
+from finrag_pipeline.rankers import registry
+from finrag_pipeline.rankers.registry import ALPHA_SWEEP, alphas_without
 from finrag_pipeline.retrieval.systems import SYSTEMS
 from finrag_pipeline.settings import Settings
-from finrag_pipeline.trained_models import ALPHA_SWEEP, alphas_without
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.orchestration.conftest import Pipeline, made
 from finrag_pipeline_tests.retrieval.stand_ins import FixedPages
@@ -184,7 +184,7 @@ class TestTrainedModels:
             fold: FixedPages(pages, f"without {fold}") for fold in (None, *range(FOLD_COUNT))
         }
         monkeypatch.setattr(
-            trained_models, "load_page_ranker", lambda lake, settings, fold, library: found.get(fold)
+            registry, "load_page_ranker", lambda lake, settings, fold, library: found.get(fold)
         )
         yield found
 

@@ -12,7 +12,7 @@ from finrag_pipeline.filings.describe import describe_filing
 from finrag_pipeline.filings.intake import accept, original_path
 from finrag_pipeline.filings.pages import read_page_text
 from finrag_pipeline.filings.pdf import read_pages
-from finrag_pipeline.page_ranker.profiles import page_profiles
+from finrag_pipeline.rankers.page_ranker.profiles import page_profiles
 from finrag_pipeline.schemas import TABLES
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake

@@ -33,7 +33,7 @@ from finrag_pipeline.orchestration.steps import (
     result_or_skipped,
     skipped_step,
 )
-from finrag_pipeline.page_ranker import PROFILES_VERSION, RANKER_VERSION, SENTENCES_VERSION
+from finrag_pipeline.rankers.page_ranker import PROFILES_VERSION, RANKER_VERSION, SENTENCES_VERSION
 
 
 @dg.asset(
@@ -61,7 +61,7 @@ def page_profiles(
         }
 
         def make() -> pa.Table:
-            from finrag_pipeline.page_ranker.profiles import page_profiles as profiles_of
+            from finrag_pipeline.rankers.page_ranker.profiles import page_profiles as profiles_of
 
             pages = store.read("filing_pages", partition, ["page", "text", "word_count"])
             tables = store.read("page_tables", partition, ["page", "table", "caption", "kind", "text"])
@@ -98,7 +98,7 @@ def page_sentences(
         pages = part_fingerprint(store, "filing_pages", key)
 
         def make() -> pa.Table:
-            from finrag_pipeline.page_ranker.page_sentences import page_sentences as sentences_of
+            from finrag_pipeline.rankers.page_ranker.page_sentences import page_sentences as sentences_of
 
             rows = store.read("filing_pages", partition, ["filing", "page", "text", "needs_ocr"])
             return sentences_of(rows, encoder.embedder.embed)
@@ -121,8 +121,8 @@ def page_ranker(
 
     Where no question is left to learn from, nothing is materialised.
     """
-    from finrag_pipeline.page_ranker.library import PageLibrary
-    from finrag_pipeline.page_ranker.training import (
+    from finrag_pipeline.rankers.page_ranker.library import PageLibrary
+    from finrag_pipeline.rankers.page_ranker.training import (
         check_no_leak,
         is_kept,
         keep_model,

@@ -22,10 +22,10 @@ from finrag_pipeline.orchestration.steps import (
     result_or_skipped,
     skipped_step,
 )
-from finrag_pipeline.page_scorer import SCORER_VERSION
-from finrag_pipeline.page_scorer.texts import pages_fingerprint
+from finrag_pipeline.rankers.page_scorer import SCORER_VERSION
+from finrag_pipeline.rankers.page_scorer.texts import pages_fingerprint
+from finrag_pipeline.rankers.reranker import RERANKER_TRAINING_VERSION
 from finrag_pipeline.reporting.training_plot import training_plot
-from finrag_pipeline.reranker_training import RERANKER_TRAINING_VERSION
 from finrag_pipeline.schemas import TABLES
 from finrag_pipeline.settings import Settings, TrainingSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
@@ -35,8 +35,8 @@ _Questions = Sequence[Mapping[str, Any]]
 """Rows of ``benchmark_questions``."""
 
 if TYPE_CHECKING:
-    from finrag_pipeline.page_scorer.recipe import Policy, Recipe
-    from finrag_pipeline.page_scorer.validation import Recall
+    from finrag_pipeline.rankers.page_scorer.recipe import Policy, Recipe
+    from finrag_pipeline.rankers.page_scorer.validation import Recall
 
     _Tested = Callable[[Recipe, dict[str, Any], _Questions, Sequence[str]], Recall | None]
     """Page recall of the model of a recipe and its card on questions, over a corpus."""
@@ -51,8 +51,8 @@ def page_scorer(
     Trained once per fold and policy of folds; a run that was killed goes on where it was. Where no question
     is left to learn from, nothing is materialised.
     """
-    from finrag_pipeline.page_scorer.ranking import PageScorerRanker
-    from finrag_pipeline.page_scorer.recipe import Recipe
+    from finrag_pipeline.rankers.page_scorer.ranking import PageScorerRanker
+    from finrag_pipeline.rankers.page_scorer.recipe import Recipe
 
     values = settings.get()
 
@@ -73,8 +73,8 @@ def reranker(
     Trained once per fold and policy of folds; a run that was killed goes on where it was. Where no question
     is left to learn from, nothing is materialised.
     """
-    from finrag_pipeline.reranker_training.ranking import TrainedReranker
-    from finrag_pipeline.reranker_training.recipe import RerankerRecipe
+    from finrag_pipeline.rankers.reranker.ranking import TrainedReranker
+    from finrag_pipeline.rankers.reranker.recipe import RerankerRecipe
 
     values = settings.get()
 

@@ -34,7 +34,7 @@ def hybrid_alpha_sweep(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> dg.MaterializeResult:
     """PageRec@5 and DocRec@5 of every weight of the hybrid on every question; a fold asks the others."""
-    from finrag_pipeline.trained_models import ALPHA_SWEEP, alphas_without
+    from finrag_pipeline.rankers.registry import ALPHA_SWEEP, alphas_without
 
     store, values = lake.open(), settings.get()
     system = SYSTEMS["hybrid_alpha"]

@@ -1,0 +1,1 @@
+"""Everything learned that ranks pages: one recipe, one loop, one card, one registry. Knows no Dagster."""

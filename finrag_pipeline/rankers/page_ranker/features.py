@@ -1,0 +1,236 @@
+"""Features of a page for a question: what the learned ranker weighs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from finrag_pipeline.rankers.page_ranker.labels import PageLabels, label_scores, page_labels
+from finrag_pipeline.rankers.page_ranker.lexical import PageTerms, lexical_scores, page_terms, pair_coverage
+from finrag_pipeline.rankers.page_ranker.needs import INTENTS, QuestionNeeds
+from finrag_pipeline.rankers.page_ranker.outline import SECTIONS
+from finrag_pipeline.statements.page_evidence import KINDS
+
+FIELDS = ("body", "head", "labels")
+FORMS = ("10-K", "10-Q", "8-K", "EARNINGS")
+_SIDE_SCOPES = ("summary", "note", "mdna", "parent_only", "condensed", "other_entity")
+
+
+@dataclass
+class FilingPages:
+    """Profiles of a filing's pages as arrays, made once and kept.
+
+    Attributes:
+        filing: identifier.
+        form: of the filing.
+        fiscal_year: of the filing; None when unknown.
+        pages: number of pages.
+        terms: per field, the terms of the pages.
+        labels: labels of the tables, one by one.
+        static: features that no question changes; shape (pages, static features).
+        primary: per kind of statement, facts of primary statements on each page.
+        side: per kind, facts of other scopes.
+        concepts: per page, (concept, fiscal year, whether of a primary statement).
+        sections: per page, its sections.
+        years: per page, years it names.
+    """
+
+    filing: str
+    form: str | None
+    fiscal_year: int | None
+    pages: int
+    terms: dict[str, PageTerms]
+    labels: PageLabels
+    static: np.ndarray
+    primary: dict[str, np.ndarray]
+    side: dict[str, np.ndarray]
+    concepts: list[set[tuple[str, int | None, bool]]]
+    sections: list[frozenset[str]]
+    years: list[frozenset[int]]
+
+
+STATIC = (
+    "position",
+    "page_from_start",
+    "pages_of_filing",
+    "log_words",
+    "numeric_share",
+    "tables",
+    "log_cells",
+    "headings",
+    "in_note",
+    "primary_statements",
+    "side_statements",
+    *(f"section_{name}" for name in SECTIONS),
+    *(f"form_{form}" for form in FORMS),
+)
+
+
+def filing_pages(
+    filing: Mapping[str, Any], profiles: Sequence[Mapping[str, Any]], labels: PageLabels | None = None
+) -> FilingPages:
+    """Arrays of a filing.
+
+    Args:
+        filing: its row of ``filings``.
+        profiles: its rows of ``page_profiles``, in order of pages, without gaps.
+        labels: of its tables; without them no page has any.
+    """
+    count = len(profiles)
+    primary = {kind: np.zeros(count, np.float32) for kind in KINDS}
+    side = {kind: np.zeros(count, np.float32) for kind in KINDS}
+    for row, profile in enumerate(profiles):
+        for found in profile["statements"]:
+            target = primary if found["scope"] == "primary" else side
+            if found["statement"] in target:
+                target[found["statement"]][row] += found["facts"]
+    static = np.zeros((count, len(STATIC)), np.float32)
+    for row, profile in enumerate(profiles):
+        words = max(profile["words"], 1)
+        static[row] = [
+            row / max(count - 1, 1),
+            row,
+            count,
+            np.log1p(profile["words"]),
+            profile["numeric_words"] / words,
+            profile["tables"],
+            np.log1p(profile["cells"]),
+            len(profile["headings"]),
+            bool(profile["note"]),
+            sum(values[row] > 0 for values in primary.values()),
+            sum(values[row] > 0 for values in side.values()),
+            *(name in profile["sections"] for name in SECTIONS),
+            *(filing["form"] == form for form in FORMS),
+        ]
+    return FilingPages(
+        filing=filing["filing"],
+        form=filing["form"],
+        fiscal_year=filing["fiscal_year"],
+        pages=count,
+        terms={name: page_terms([profile[name] for profile in profiles]) for name in FIELDS},
+        labels=labels or page_labels([], count),
+        static=static,
+        primary=primary,
+        side=side,
+        concepts=[
+            {(c["concept"], c["fiscal_year"], c["scope"] == "primary") for c in profile["concepts"]}
+            for profile in profiles
+        ],
+        sections=[frozenset(profile["sections"]) for profile in profiles],
+        years=[frozenset(profile["years"]) for profile in profiles],
+    )
+
+
+def relative(scores: np.ndarray) -> np.ndarray:
+    """Scores divided by the largest; zeros stay zeros."""
+    top = float(scores.max(initial=0.0))
+    return scores / top if top > 0 else np.zeros_like(scores)
+
+
+def rank_feature(scores: np.ndarray) -> np.ndarray:
+    """1 / (1 + rank) of each score, equal ones in the order of pages; 0 where the score is not positive."""
+    order = np.argsort(-scores, kind="stable")
+    ranks = np.empty(len(scores), np.float32)
+    ranks[order] = np.arange(len(scores))
+    return np.where(scores > 0, 1.0 / (1.0 + ranks), 0.0).astype(np.float32)
+
+
+def neighbours(scores: np.ndarray) -> np.ndarray:
+    """The larger score of the page before and the page after."""
+    padded = np.concatenate([[0.0], scores, [0.0]])
+    return np.maximum(padded[:-2], padded[2:]).astype(np.float32)
+
+
+def question_features(
+    needs: QuestionNeeds, pages: FilingPages, dense: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Features of every page of a filing for a question, by name; arrays of shape (pages,).
+
+    Args:
+        needs: what the question needs.
+        pages: the filing.
+        dense: the best similarity of each page, per kind of vector (``table_row``).
+    """
+    count = pages.pages
+    features: dict[str, np.ndarray] = {}
+    queries = {"words": needs.words, "terms": (*needs.words, *needs.expansion()), "head": needs.head()}
+    for query, names in (("words", FIELDS), ("terms", FIELDS), ("head", ("head",))):
+        for name in names:
+            found = lexical_scores(pages.terms[name], queries[query])
+            features[f"bm25_{query}_{name}"] = relative(found.bm25)
+            features[f"bm25_{query}_{name}_rank"] = rank_feature(found.bm25)
+            features[f"cover_{query}_{name}"] = found.coverage
+            if name == "body":
+                features[f"bm25_{query}_{name}_near"] = neighbours(relative(found.bm25))
+                features[f"passage_{query}"] = found.passage
+                features[f"passage_{query}_rank"] = rank_feature(found.passage)
+    for query in ("words", "terms"):
+        best = label_scores(pages.labels, queries[query])
+        features[f"label_{query}"] = best.similarity
+        features[f"label_{query}_relative"] = relative(best.similarity)
+        features[f"label_{query}_rank"] = rank_feature(best.similarity)
+        features[f"label_{query}_cover"] = best.coverage
+        features[f"label_{query}_contained"] = best.contained
+    for name in FIELDS:
+        pairs = pair_coverage(pages.terms[name], needs.words)
+        features[f"pairs_{name}"] = pairs
+        features[f"pairs_{name}_rank"] = rank_feature(pairs)
+    for kind, similarity in dense.items():
+        spread = float(similarity.std()) or 1.0
+        features[f"dense_{kind}"] = similarity.astype(np.float32)
+        features[f"dense_{kind}_z"] = ((similarity - similarity.mean()) / spread).astype(np.float32)
+        features[f"dense_{kind}_top"] = (similarity - similarity.max()).astype(np.float32)
+        features[f"dense_{kind}_rank"] = rank_feature(similarity - similarity.min() + 1e-6)
+        features[f"dense_{kind}_near"] = neighbours(similarity)
+    features |= _statement_features(needs, pages)
+    wanted = needs.sections()
+    features["section_match"] = np.array([bool(found & wanted) for found in pages.sections], np.float32)
+    years = frozenset(needs.years)
+    features["years_named"] = np.array([len(found & years) for found in pages.years], np.float32) / max(
+        len(years), 1
+    )
+    constant = {
+        "q_named": len(needs.named),
+        "q_statements": len(needs.statements()),
+        "q_concepts": len(needs.concepts()),
+        "q_needs": len(needs.needs),
+        "q_sections": len(wanted),
+        "q_words": len(needs.words),
+        **{f"q_{name}": name in needs.intents for name in INTENTS},
+        **{f"q_wants_{kind}": kind in needs.statements() for kind in KINDS[:4]},
+    }
+    features |= {name: np.full(count, float(value), np.float32) for name, value in constant.items()}
+    features |= {name: pages.static[:, column] for column, name in enumerate(STATIC)}
+    return features
+
+
+def _statement_features(needs: QuestionNeeds, pages: FilingPages) -> dict[str, np.ndarray]:
+    count = pages.pages
+    zero = np.zeros(count, np.float32)
+    named = [pages.primary[kind] > 0 for kind in needs.named]
+    asked = [pages.primary[kind] > 0 for kind in needs.statements()]
+    side = [pages.side[kind] > 0 for kind in needs.statements()]
+    concepts = needs.concepts()
+    years = frozenset(needs.years)
+    primary_hits, other_hits, dated_hits = zero.copy(), zero.copy(), zero.copy()
+    if concepts:
+        for row, found in enumerate(pages.concepts):
+            primary_hits[row] = len({name for name, _, primary in found if primary and name in concepts})
+            other_hits[row] = len({name for name, _, primary in found if not primary and name in concepts})
+            dated_hits[row] = len(
+                {(name, year) for name, year, _ in found if name in concepts and year in years}
+            )
+    largest = max((float(values.max(initial=0)) for values in pages.primary.values()), default=0.0)
+    size = sum(pages.primary[kind] for kind in needs.statements()) if needs.statements() else zero
+    return {
+        "statement_named": np.sum(named, axis=0).astype(np.float32) if named else zero,
+        "statement_asked": np.sum(asked, axis=0).astype(np.float32) if asked else zero,
+        "statement_side": np.sum(side, axis=0).astype(np.float32) if side else zero,
+        "statement_size": np.asarray(size / max(largest, 1.0), np.float32),
+        "concepts_primary": primary_hits / max(len(concepts), 1),
+        "concepts_other": other_hits / max(len(concepts), 1),
+        "concepts_dated": dated_hits / max(len(concepts) * max(len(years), 1), 1),
+    }

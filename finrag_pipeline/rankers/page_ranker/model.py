@@ -1,0 +1,212 @@
+"""The learned ranking of pages: two gradient-boosted models, one by lists and one by pages, fused by rank."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from finrag_pipeline.errors import LakeError, ModelError
+from finrag_pipeline.rankers.page_ranker import RANKER_VERSION
+from finrag_pipeline.rankers.page_ranker.candidates import Candidates
+from finrag_pipeline.storage.fingerprints import fingerprint, text_hash
+from finrag_pipeline.storage.lake import Lake
+
+if TYPE_CHECKING:
+    import lightgbm
+
+OBJECTIVES: dict[str, dict[str, Any]] = {
+    "lambdarank": {
+        "objective": "lambdarank",
+        "lambdarank_truncation_level": 10,
+        "min_data_in_leaf": 10,
+        "num_leaves": 15,
+    },
+    "binary": {"objective": "binary", "min_data_in_leaf": 8, "num_leaves": 15},
+}
+"""LambdaMART (Burges 2010) over the pages of a question, and a classifier of pages in which every question
+weighs the same."""
+
+COMMON: dict[str, Any] = {
+    "learning_rate": 0.05,
+    "feature_fraction": 0.3,
+    "bagging_fraction": 0.8,
+    "bagging_freq": 1,
+    "lambda_l2": 5.0,
+    "num_threads": 1,
+    "deterministic": True,
+    "force_row_wise": True,
+    "verbosity": -1,
+}
+ROUNDS = 200
+SEEDS = (0, 1, 2)
+MOST_PAGES = 5_000
+"""Pages of a question that are learned from: LightGBM refuses lists of more than 10,000."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A question to learn from.
+
+    Attributes:
+        candidates: its candidate pages.
+        relevant: whether each is a gold page; shape (candidates,).
+    """
+
+    candidates: Candidates
+    relevant: np.ndarray
+
+
+class RankingModel:
+    """Boosted models over named features.
+
+    Args:
+        names: of the features, in order.
+        boosters: LightGBM models by objective.
+        card: what it was trained on.
+    """
+
+    def __init__(
+        self, names: Sequence[str], boosters: Mapping[str, Sequence[lightgbm.Booster]], card: dict[str, Any]
+    ) -> None:
+        self.names = tuple(names)
+        self.boosters = {objective: list(models) for objective, models in boosters.items()}
+        self.card = card
+
+    @property
+    def fingerprint(self) -> str:
+        """What decides its scores."""
+        return fingerprint("page_ranker", RANKER_VERSION, self.card)
+
+    def scores(self, candidates: Candidates) -> np.ndarray:
+        """Score of each candidate page, shape (candidates,): −Σ over objectives of ln(1 + rank).
+
+        Raises:
+            ModelError: the features are not those it was trained on.
+        """
+        if candidates.names != self.names:
+            raise ModelError(
+                "The page ranker was trained on other features.", "Materialise page_ranker again."
+            )
+        total = np.zeros(len(candidates.pages))
+        for models in self.boosters.values():
+            predicted = np.sum([model.predict(candidates.features) for model in models], axis=0)
+            order = np.argsort(-predicted, kind="stable")
+            ranks = np.empty(len(order))
+            ranks[order] = np.arange(len(order))
+            total -= np.log1p(ranks)
+        return total
+
+    def importance(self) -> dict[str, float]:
+        """Share of the total gain that each feature brings, largest first."""
+        gain = np.zeros(len(self.names))
+        for models in self.boosters.values():
+            own = np.sum([model.feature_importance("gain") for model in models], axis=0)
+            gain += own / max(float(own.sum()), 1e-9) / len(self.boosters)
+        return {self.names[place]: float(gain[place]) for place in np.argsort(-gain)}
+
+    def save(self, lake: Lake, folder: Sequence[str]) -> None:
+        """Keep it in the lake as LightGBM's text and a card; the card is written last."""
+        hashes: dict[str, list[str]] = {}
+        for objective, models in self.boosters.items():
+            for number, model in enumerate(models):
+                text = model.model_to_string()
+                lake.write_bytes(lake.path(*folder, f"{objective}-{number}.txt"), text.encode())
+                hashes.setdefault(objective, []).append(text_hash(text))
+        card = {**self.card, "features": list(self.names), "models": hashes}
+        lake.write_json(lake.path(*folder, "card.json"), card)
+
+
+def load_model(lake: Lake, folder: Sequence[str]) -> RankingModel | None:
+    """A kept model; None when there is none.
+
+    Raises:
+        LakeError: its files are damaged.
+    """
+    import lightgbm
+
+    raw = lake.read_bytes(lake.path(*folder, "card.json"))
+    if raw is None:
+        return None
+    try:
+        card = json.loads(raw)
+        names, hashes = card.pop("features"), card.pop("models")
+        boosters: dict[str, list[lightgbm.Booster]] = {}
+        for objective, expected in hashes.items():
+            for number, wanted in enumerate(expected):
+                name = f"{objective}-{number}.txt"
+                raw = lake.read_bytes(lake.path(*folder, name))
+                # LightGBM ends the process on a text that is cut short, so it never gets to see one.
+                if raw is None or text_hash(text := raw.decode()) != wanted:
+                    raise ValueError(f"{name} is {'missing' if raw is None else 'not as it was written'}")
+                boosters.setdefault(objective, []).append(lightgbm.Booster(model_str=text))
+    except (ValueError, KeyError, TypeError, AttributeError, lightgbm.basic.LightGBMError) as error:
+        raise LakeError(
+            f"The page ranker in {'/'.join(folder)} is damaged: {error}.", "Train it again."
+        ) from error
+    return RankingModel(names, boosters, card)
+
+
+def train_model(examples: Sequence[Example], seed: int, card: dict[str, Any]) -> RankingModel:
+    """Learn to rank pages.
+
+    Args:
+        examples: questions with at least one gold page among their candidates; others teach nothing and are
+            left out.
+        seed: of the bagging and the choice of features.
+        card: what it is trained on; kept with it.
+
+    Raises:
+        ModelError: no question is left.
+    """
+    import lightgbm
+
+    examples = [example for example in examples if example.relevant.any()]
+    if not examples:
+        raise ModelError(
+            "There is no question to train the page ranker on.", "Check the benchmark's questions."
+        )
+    names = examples[0].candidates.names
+    chosen = [_learned_pages(example.relevant, seed) for example in examples]
+    of_pages = [example.relevant[places] for example, places in zip(examples, chosen, strict=True)]
+    features = np.concatenate(
+        [example.candidates.features[places] for example, places in zip(examples, chosen, strict=True)]
+    )
+    labels = np.concatenate(of_pages).astype(int)
+    sizes = [len(relevant) for relevant in of_pages]
+    # Every question weighs the same, half of it on its gold pages.
+    weights = np.concatenate(
+        [np.where(relevant, 1 / relevant.sum(), 1 / max((~relevant).sum(), 1)) for relevant in of_pages]
+    )
+    boosters = {}
+    for objective, parameters in OBJECTIVES.items():
+        ranks = objective == "lambdarank"
+        models = []
+        for number in SEEDS:
+            data = lightgbm.Dataset(
+                features,
+                labels,
+                group=sizes if ranks else None,
+                weight=None if ranks else weights * 100,
+                params={"verbosity": -1},
+            )
+            parts = {**COMMON, **parameters, "seed": seed + number}
+            models.append(lightgbm.train(parts, data, ROUNDS))
+        boosters[objective] = models
+    return RankingModel(
+        names, boosters, {**card, "questions": len(examples), "pages": len(labels), "seed": seed}
+    )
+
+
+def _learned_pages(relevant: np.ndarray, seed: int) -> np.ndarray:
+    """Places of the pages to learn from: the gold pages, and others drawn at random where there are many."""
+    if len(relevant) <= MOST_PAGES:
+        return np.arange(len(relevant))
+    gold = np.flatnonzero(relevant)
+    others = np.random.default_rng(seed).choice(
+        np.flatnonzero(~relevant), max(MOST_PAGES - len(gold), 1), replace=False
+    )
+    return np.sort(np.concatenate([gold, others]))

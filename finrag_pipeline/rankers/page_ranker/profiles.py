@@ -1,0 +1,103 @@
+"""Profiles of pages: what can be said of a page before any question is asked."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from finrag_pipeline.rankers.page_ranker.outline import outline
+from finrag_pipeline.rankers.page_ranker.terms import terms
+from finrag_pipeline.schemas import PAGE_PROFILES
+
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_HEAD_LINES = 4
+_LONGEST_LABEL = 160
+
+
+def page_profiles(filing: Mapping[str, Any], pages: pa.Table, tables: pa.Table, facts: pa.Table) -> pa.Table:
+    """Profiles of all pages of a filing.
+
+    Args:
+        filing: its row of ``filings``.
+        pages: its rows of ``filing_pages``.
+        tables: its rows of ``page_tables``.
+        facts: its rows of ``statement_facts``.
+
+    Returns:
+        Rows of ``page_profiles``, one per page, in order.
+    """
+    rows = pages.select(["page", "text", "word_count"]).to_pylist()
+    outlines = outline([row["text"] for row in rows], filing["form"])
+    labels, counts = _labels(tables)
+    stated = _facts_by_page(facts)
+    profiles = []
+    for row, place in zip(rows, outlines, strict=True):
+        page, text = row["page"], row["text"]
+        words = text.split()
+        numeric = sum(any(character.isdigit() for character in word) for word in words)
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        head = " ".join([*lines[:_HEAD_LINES], *place.headings, place.note])
+        statements, concepts = stated.get(page, (Counter(), set()))
+        profiles.append(
+            {
+                "filing": filing["filing"],
+                "page": page,
+                "sections": list(place.sections),
+                "note": place.note,
+                "headings": list(place.headings),
+                "characters": len(text),
+                "words": len(words),
+                "numeric_words": numeric,
+                "tables": counts[page][0],
+                "cells": counts[page][1],
+                "statements": [
+                    {"statement": kind, "scope": scope, "facts": number}
+                    for (kind, scope), number in sorted(statements.items())
+                ],
+                "concepts": [
+                    {"concept": concept, "fiscal_year": year, "scope": scope}
+                    for concept, year, scope in sorted(concepts, key=str)
+                ],
+                "years": sorted({int(year) for year in _YEAR.findall(text)}),
+                "body": terms(text),
+                "head": terms(head),
+                "labels": terms(" ".join(labels[page])),
+            }
+        )
+    return pa.Table.from_pylist(profiles, schema=PAGE_PROFILES)
+
+
+def _labels(tables: pa.Table) -> tuple[dict[int, list[str]], dict[int, tuple[int, int]]]:
+    """Captions, row labels and column headers of each page; how many tables and cells with numbers it has."""
+    texts: dict[int, dict[str, None]] = defaultdict(dict)
+    ordinals: dict[int, set[int]] = defaultdict(set)
+    cells: Counter[int] = Counter()
+    wanted = ["page", "table", "caption", "kind", "text"]
+    for cell in tables.select(wanted).to_pylist():
+        page = cell["page"]
+        ordinals[page].add(cell["table"])
+        cells[page] += cell["kind"] == "number"
+        if cell["caption"]:
+            texts[page][cell["caption"][:_LONGEST_LABEL]] = None
+        if cell["kind"] in ("label", "header"):
+            texts[page][cell["text"][:_LONGEST_LABEL]] = None
+    counts = defaultdict(
+        lambda: (0, 0), {page: (len(found), cells[page]) for page, found in ordinals.items()}
+    )
+    return defaultdict(list, {page: list(found) for page, found in texts.items()}), counts
+
+
+def _facts_by_page(
+    facts: pa.Table,
+) -> dict[int, tuple[Counter[tuple[str, str]], set[tuple[str, int | None, str]]]]:
+    found: dict[int, tuple[Counter[tuple[str, str]], set[tuple[str, int | None, str]]]] = {}
+    for fact in facts.select(["page", "statement", "scope", "concept", "fiscal_year"]).to_pylist():
+        statements, concepts = found.setdefault(fact["page"], (Counter(), set()))
+        statements[fact["statement"], fact["scope"]] += 1
+        if fact["concept"]:
+            concepts.add((fact["concept"], fact["fiscal_year"], fact["scope"]))
+    return found

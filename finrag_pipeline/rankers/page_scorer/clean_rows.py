@@ -1,0 +1,196 @@
+"""Rows of FinQA, TAT-QA and LOFin to learn from before the benchmark: only those that share nothing with it.
+
+Every row carries flags of its overlap with FinanceBench (``fb_company``, ``fb_corpus_company``,
+``fb_doc_overlap``, …). A row with any of them set is skipped and counted; a row that lacks ``fb_company``
+is refused, because nobody could tell.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from finrag_pipeline.errors import BenchmarkError
+from finrag_pipeline.rankers.page_scorer.pairs import Pair, evidence_piece
+from finrag_pipeline.rankers.page_scorer.texts import PageTexts
+
+FLAG = "fb_"
+"""Beginning of the names of all flags of overlap."""
+
+CERTAIN_LINKS = ("exact", "A", "B")
+"""Links from a FinQA question to its page that are mostly right; the others are a coin toss."""
+
+
+@dataclass(frozen=True)
+class CleanRow:
+    """A question and the page that answers it."""
+
+    question_id: str
+    question: str
+    filing: str
+    page_id: str
+
+
+@dataclass(frozen=True)
+class CleanRows:
+    """What was read.
+
+    Attributes:
+        rows: questions without any overlap.
+        pages: text by identifier of a page, those of questions that were skipped left out.
+        filing_of: filing of each page.
+        skipped: rows left out, by reason.
+    """
+
+    rows: list[CleanRow]
+    pages: dict[str, str]
+    filing_of: dict[str, str]
+    skipped: Counter[str]
+
+    def without(self, filings: Collection[str]) -> CleanRows:
+        """The rows and pages of all other filings."""
+        filing_of = {page: filing for page, filing in self.filing_of.items() if filing not in filings}
+        return CleanRows(
+            [row for row in self.rows if row.filing not in filings],
+            {page: text for page, text in self.pages.items() if page in filing_of},
+            filing_of,
+            self.skipped,
+        )
+
+
+def is_clean(row: Mapping[str, Any], where: str) -> bool:
+    """Whether no flag of overlap is set.
+
+    Raises:
+        BenchmarkError: the row has no flags.
+    """
+    if f"{FLAG}company" not in row:
+        raise BenchmarkError(
+            f"A row of {where} does not say whether it overlaps with the benchmark.",
+            f"Give every row the field {FLAG}company, empty when it does not.",
+        )
+    return not any(value for name, value in row.items() if name.startswith(FLAG))
+
+
+def read_clean_rows(folder: Path) -> CleanRows:
+    """Questions of ``finqa``, ``tatqa`` and ``lofin`` below ``folder`` that share nothing with FinanceBench.
+
+    LOFin's questions are self-contained rewrites of FinQA's and take their page.
+
+    Raises:
+        BenchmarkError: there is nothing to read, a file is damaged, or a row has no flags of overlap.
+    """
+    skipped: Counter[str] = Counter()
+    rows: list[CleanRow] = []
+    texts: dict[str, str] = {}
+    dirty: set[str] = set()
+    for row in _lines(folder / "finqa" / "finqa_corpus.jsonl.gz"):
+        texts[row["corpus_id"]] = row["text"]
+    for row in _lines(folder / "tatqa" / "tatqa_corpus.jsonl.gz"):
+        texts[row["corpus_id"]] = row["text"]
+
+    def keep(row: Mapping[str, Any], where: str, filing: str, usable: bool) -> bool:
+        if not is_clean(row, where):
+            skipped["overlap"] += 1
+            dirty.add(row["corpus_id"])
+        elif not usable:
+            skipped["uncertain link"] += 1
+        elif row["corpus_id"] not in texts:
+            skipped["no page"] += 1
+        else:
+            rows.append(CleanRow(row["qid"], row["question"], filing, row["corpus_id"]))
+            return True
+        return False
+
+    by_id: dict[str, CleanRow] = {}
+    for row in _lines(folder / "finqa" / "finqa_qa.jsonl"):
+        filing = row["page_file"].rsplit("/", 1)[0]
+        if keep(row, "finqa", filing, row["link"] in CERTAIN_LINKS):
+            by_id[row["qid"]] = rows[-1]
+    for name in ("tatqa_official_dev_test", "tatqa_reconstructed"):
+        for row in _lines(folder / "tatqa" / f"{name}.jsonl"):
+            margin = row.get("link_margin", 1.0)  # the official rows name their page themselves
+            keep(row, name, row["doc_name"] or row["corpus_id"], margin is not None and margin > 0)
+    for row in _lines(folder / "lofin" / "lofin_test.jsonl"):
+        if not is_clean(row, "lofin") or row["source"] == "financebench":
+            skipped["overlap"] += 1
+        elif (known := by_id.get(row["qid"])) is None:
+            skipped["no page"] += 1
+        else:
+            rows.append(CleanRow(f"lofin {row['qid']}", row["question"], known.filing, known.page_id))
+    # A page may be flagged by one question and not by another.
+    clean = [row for row in rows if row.page_id not in dirty]
+    skipped["overlap"] += len(rows) - len(clean)
+    if not clean:
+        raise BenchmarkError(f"{folder} holds no clean rows.", "Give the folder above finqa, tatqa, lofin.")
+    # Some questions of a page name its filing, and others do not.
+    filing_of = {row.page_id: row.page_id for row in clean}
+    filing_of.update({row.page_id: row.filing for row in clean if row.filing != row.page_id})
+    clean = [replace(row, filing=filing_of[row.page_id]) for row in clean]
+    return CleanRows(clean, {page: texts[page] for page in filing_of}, filing_of, skipped)
+
+
+def drawn_rows(clean: CleanRows, count: int | None, seed: int) -> CleanRows:
+    """``count`` rows drawn by the seed, with the pages of their filings; all when None."""
+    if count is None or count >= len(clean.rows):
+        return clean
+    places = np.random.default_rng(seed).permutation(len(clean.rows))[:count]
+    rows = [clean.rows[n] for n in sorted(places.tolist())]
+    others = set(clean.filing_of.values()) - {row.filing for row in rows}
+    return replace(clean.without(others), rows=rows)
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    if not path.is_file():
+        return
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
+        for number, line in enumerate(stream, start=1):
+            try:
+                row = json.loads(line)
+                if not isinstance(row, dict):
+                    raise ValueError("not an object")
+            except ValueError as error:
+                raise BenchmarkError(
+                    f"{path.name} line {number} is damaged: {error}.", "Copy the file again."
+                ) from error
+            yield row
+
+
+def clean_pairs(clean: CleanRows, texts: PageTexts, negatives: int, seed: int) -> list[Pair]:
+    """Pairs of question and page; negatives are other pages of the filing, or of any where it has no other.
+
+    Args:
+        clean: what was read.
+        texts: cuts pages.
+        negatives: hard negatives of each pair.
+        seed: of the choice where a filing has one page.
+    """
+    pieces = {page: texts.pieces(text) for page, text in clean.pages.items()}
+    of_filing: dict[str, list[str]] = {}
+    for page, filing in clean.filing_of.items():
+        of_filing.setdefault(filing, []).append(page)
+    all_pages = sorted(pieces)
+    random = np.random.default_rng(seed)
+    pairs = []
+    for row in clean.rows:
+        if not pieces[row.page_id]:
+            continue
+        others = [page for page in of_filing[row.filing] if page != row.page_id]
+        if not others:
+            drawn = random.choice(len(all_pages), size=min(8, len(all_pages)), replace=False)
+            others = [all_pages[n] for n in drawn if all_pages[n] != row.page_id]
+        positive = evidence_piece(pieces[row.page_id], row.question)
+        found = tuple(dict.fromkeys(p for page in others for p in pieces[page] if p != positive))
+        if found or not negatives:
+            seen = frozenset({row.filing})
+            pairs.append(
+                Pair(row.question_id, row.question, row.filing, positive, (found,) * negatives, seen)
+            )
+    return pairs

@@ -1,0 +1,301 @@
+"""The loop of a training: checkpoints, early stopping, and a true return to the best epoch.
+
+It is our own, because it must go on after a kill exactly where it was, stop by page recall and truly return
+to the best epoch; it takes AdamW, a linear rate with warm-up and gradient clipping, the defaults of the
+trainer of sentence-transformers.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+from finrag_pipeline.errors import ModelError
+from finrag_pipeline.rankers.page_scorer.validation import Recall
+from finrag_pipeline.settings import TrainingSettings
+from finrag_pipeline.storage.lake import Lake
+
+if TYPE_CHECKING:
+    import torch
+
+CLIP = 1.0
+"""Largest norm of the gradient."""
+
+Progress = Callable[[int, int], object]
+"""Told how many of how many steps are done."""
+
+Batch = TypeVar("Batch")
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What an epoch came to.
+
+    Attributes:
+        epoch: from 1; 0 is the model before its training.
+        loss: mean over the steps; None for epoch 0.
+        page_rec: PageRec@5 on the validation questions; None without any.
+        mrr: their mean reciprocal rank.
+    """
+
+    epoch: int
+    loss: float | None
+    page_rec: float | None
+    mrr: float | None
+
+    @property
+    def recall(self) -> Recall:
+        """Page recall and reciprocal rank together."""
+        return Recall(self.page_rec or 0.0, self.mrr or 0.0)
+
+
+@dataclass
+class State:
+    """Where a training stands; everything that must be kept to go on with it."""
+
+    epoch: int = 1
+    step: int = 0
+    losses: list[float] = field(default_factory=list)
+    curve: list[Epoch] = field(default_factory=list)
+    best_epoch: int = 0
+    best_weights: dict[str, torch.Tensor] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a training ended; the model holds the weights of its best epoch.
+
+    Attributes:
+        curve: every epoch, the model before the training first.
+        best_epoch: epoch whose weights were kept.
+        steps: updates of the weights that were made.
+    """
+
+    curve: tuple[Epoch, ...]
+    best_epoch: int
+    steps: int
+
+
+class Checkpoints:
+    """The state of a training in the lake.
+
+    Args:
+        lake: the lake.
+        name: of the training; another one, another state.
+        seconds: least time between two.
+        kind: of model that is trained.
+    """
+
+    def __init__(self, lake: Lake, name: str, seconds: float, kind: str = "page_scorer") -> None:
+        self._lake = lake
+        self._path = lake.path("checkpoints", kind, f"{name}.pt")
+        self._seconds = seconds
+        self._last = time.monotonic()
+
+    def due(self) -> bool:
+        """Whether it is time for the next."""
+        return time.monotonic() - self._last >= self._seconds
+
+    def write(self, state: dict[str, Any]) -> None:
+        """Keep a state in place of the one before; a kill leaves one of them whole."""
+        import torch
+
+        sink = io.BytesIO()
+        torch.save(state, sink)
+        self._lake.write_bytes(self._path, sink.getvalue())
+        self._last = time.monotonic()
+
+    def read(self) -> dict[str, Any] | None:
+        """The last state; None when there is none or it is damaged."""
+        import torch
+
+        data = self._lake.read_bytes(self._path)
+        if data is None:
+            return None
+        try:
+            # Tensors and plain values only: nothing in the file is executed.
+            found = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+        except Exception:  # whatever a broken archive makes of it: the training begins anew
+            return None
+        return found if isinstance(found, dict) else None
+
+    def clear(self) -> None:
+        """Forget the state of a training that has ended."""
+        if self._lake.fs.exists(self._path):
+            self._lake.fs.rm(self._path)
+
+
+class Run(ABC, Generic[Batch]):
+    """Model, optimiser and rate of one training; what a step learns and what is measured is said by others.
+
+    Args:
+        model: to be trained in place, on its device.
+        settings: rate, warm-up, patience.
+        total: steps at most.
+        variable: of the environment, that sets the learning rate.
+    """
+
+    def __init__(self, model: Any, settings: TrainingSettings, total: int, variable: str) -> None:
+        import torch
+        from transformers import get_linear_schedule_with_warmup
+
+        self.model = model
+        self.settings = settings
+        self._variable = variable
+        self.optimiser = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, weight_decay=0.0)
+        self.rate = get_linear_schedule_with_warmup(self.optimiser, round(total * settings.warmup), total)
+
+    @abstractmethod
+    def backward(self, batch: Batch) -> float:
+        """Compute loss and gradients of a batch; the loss."""
+
+    @abstractmethod
+    def validated(self) -> Recall | None:
+        """Page recall on the validation questions; None without any."""
+
+    def learn(self, batch: Batch) -> float:
+        """One update of the weights; the loss before it.
+
+        Raises:
+            ModelError: the loss is no number any more.
+        """
+        import torch
+
+        value = self.backward(batch)
+        if not np.isfinite(value):
+            raise ModelError("The loss is no number any more.", f"Lower {self._variable}.")
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), CLIP)
+        self.optimiser.step()
+        self.rate.step()
+        self.optimiser.zero_grad()
+        return value
+
+    def moved(self, features: dict[str, Any]) -> dict[str, Any]:
+        """``features`` on the device of the model."""
+        return {
+            name: value.to(self.model.device) if hasattr(value, "to") else value
+            for name, value in features.items()
+        }
+
+    def measure(self, state: State, loss: float | None) -> None:
+        """Note how good the model is now, and keep its weights when they are the best so far."""
+        number = 0 if loss is None else state.epoch
+        best = next((epoch for epoch in state.curve if epoch.epoch == state.best_epoch), None)
+        found = self.validated()
+        if found is None:
+            now = Epoch(number, loss, None, None)
+        else:
+            now = Epoch(number, loss, found.page_rec, found.mrr)
+        state.curve.append(now)
+        if found is None or best is None or now.recall.better_than(best.recall):
+            state.best_epoch = number
+            # Copies: the state dict itself changes with every step.
+            state.best_weights = {
+                name: tensor.detach().to("cpu", copy=True) for name, tensor in self.model.state_dict().items()
+            }
+
+    def has_stopped(self, state: State) -> bool:
+        """Whether the last epochs brought nothing better."""
+        # Without validation questions every epoch is the best so far.
+        return state.epoch - 1 - state.best_epoch >= self.settings.patience
+
+    def kept(self, state: State) -> dict[str, Any]:
+        """All that is needed to go on, as tensors and plain values."""
+        import torch
+
+        cuda = self.model.device.type == "cuda"
+        return {
+            "state": {**vars(state), "curve": [asdict(epoch) for epoch in state.curve]},
+            "weights": self.model.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "rate": self.rate.state_dict(),
+            "random": torch.get_rng_state(),
+            "random_gpu": torch.cuda.get_rng_state(self.model.device) if cuda else None,
+        }
+
+    def resume(self, kept: dict[str, Any] | None) -> State:
+        """Go back to a kept state; to the beginning when there is none."""
+        import torch
+
+        if kept is None:
+            return State()
+        self.model.load_state_dict(kept["weights"])
+        self.optimiser.load_state_dict(kept["optimiser"])
+        self.rate.load_state_dict(kept["rate"])
+        torch.set_rng_state(kept["random"])
+        if kept["random_gpu"] is not None and self.model.device.type == "cuda":
+            torch.cuda.set_rng_state(kept["random_gpu"], self.model.device)
+        state = kept["state"]
+        return State(**{**state, "curve": [Epoch(**epoch) for epoch in state["curve"]]})
+
+
+def run_epochs(
+    start: Callable[[int], Run[Batch]],
+    schedule: Sequence[Sequence[Batch]],
+    device: torch.device,
+    seed: int,
+    checkpoints: Checkpoints | None = None,
+    progress: Progress | None = None,
+) -> Training:
+    """Train in place; the model ends with the weights of its best epoch.
+
+    The best epoch is that of the highest page recall on the validation questions; the model before its
+    training counts too. Without validation questions all epochs are run and the last one is kept.
+
+    Args:
+        start: makes the run, given the steps at most.
+        schedule: batches of each epoch.
+        device: of the model.
+        seed: of dropout.
+        checkpoints: where the state is kept; nowhere when None.
+        progress: told how many steps are done.
+
+    Raises:
+        ModelError: there is nothing to learn from, or the loss is no number any more.
+    """
+    import torch
+
+    total = sum(map(len, schedule))
+    if not total:
+        raise ModelError(
+            "There is no pair of question and page to learn from.", "Check the benchmark's questions."
+        )
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        run = start(total)
+        state = run.resume(checkpoints.read() if checkpoints else None)
+        if not state.curve:
+            run.measure(state, None)
+        while state.epoch <= len(schedule) and not run.has_stopped(state):
+            run.model.train()
+            batches = schedule[state.epoch - 1]
+            for batch in batches[state.step :]:
+                state.losses.append(run.learn(batch))
+                state.step += 1
+                if progress:
+                    progress(sum(map(len, schedule[: state.epoch - 1])) + state.step, total)
+                if checkpoints and checkpoints.due():
+                    checkpoints.write(run.kept(state))
+            run.measure(state, float(np.mean(state.losses)))
+            state.epoch, state.step, state.losses = state.epoch + 1, 0, []
+            if checkpoints and checkpoints.due():
+                checkpoints.write(run.kept(state))
+    run.model.load_state_dict(state.best_weights)
+    run.model.eval()
+    return Training(tuple(state.curve), state.best_epoch, sum(map(len, schedule[: state.epoch - 1])))
+
+
+def bf16_on_gpu(model: Any) -> AbstractContextManager[Any]:
+    """bf16 arithmetic for a model on a GPU; on a CPU everything stays as it is."""
+    import torch
+
+    if model.device.type == "cuda":
+        return torch.autocast("cuda", dtype=torch.bfloat16)
+    return nullcontext()

@@ -1,0 +1,187 @@
+"""What systems have learned, as the lake holds it: without the questions of a fold, or with all of them.
+
+The one place that knows all that is trained: a sweep asks for the models of a fold, a search for the
+production models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finrag_pipeline.embedding.encoder import Encoder
+from finrag_pipeline.errors import BenchmarkError
+from finrag_pipeline.rankers.page_ranker.library import PageLibrary
+from finrag_pipeline.rankers.page_ranker.model import load_model
+from finrag_pipeline.rankers.page_ranker.ranker import LearnedPageRanker
+from finrag_pipeline.rankers.page_ranker.training import model_folder
+from finrag_pipeline.rankers.page_scorer.model import load_card
+from finrag_pipeline.rankers.page_scorer.ranking import PageScorerRanker
+from finrag_pipeline.rankers.page_scorer.recipe import remedy, scorer_folder
+from finrag_pipeline.rankers.reranker.ranking import RerankedPages, TrainedReranker
+from finrag_pipeline.retrieval.alpha import pick_alphas
+from finrag_pipeline.retrieval.leaks import check_no_leak
+from finrag_pipeline.retrieval.trained import PageRanker, Trained
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.lake import Lake
+
+ALPHA_SWEEP = "hybrid_alpha_sweep"
+PAGE_RANKER = "page_ranker"
+PAGE_SCORER = "page_scorer"
+RERANKER = "reranker"
+
+
+def trained_models(
+    lake: Lake, settings: Settings, fold: int | None, library: PageLibrary | None = None
+) -> Trained:
+    """What was trained without the questions of ``fold``; production models when it is None.
+
+    What was not trained is missing from the result: the systems that need it are not run.
+
+    Args:
+        lake: holds the models.
+        settings: of the run.
+        fold: whose questions were left out.
+        library: pages that the rankers of several folds share; one of its own when None.
+    """
+    page_ranker = load_page_ranker(lake, settings, fold, library)
+    return Trained(
+        fold,
+        alphas_without(lake, fold),
+        load_page_scorer(lake, settings, fold),
+        page_ranker,
+        load_page_reranker(lake, settings, fold, page_ranker),
+    )
+
+
+def usable_models(lake: Lake, settings: Settings, fold: int, library: PageLibrary | None = None) -> Trained:
+    """`trained_models` of a fold, in which rankers that have seen its questions count as missing.
+
+    So it is after another benchmark, or a part of one, has made other folds: they must not be measured, and
+    must not keep the other systems from being measured either.
+    """
+    page_ranker = _unless_leaked(lambda: load_page_ranker(lake, settings, fold, library))
+    return Trained(
+        fold,
+        alphas_without(lake, fold),
+        _unless_leaked(lambda: load_page_scorer(lake, settings, fold)),
+        page_ranker,
+        _unless_leaked(lambda: load_page_reranker(lake, settings, fold, page_ranker)),
+    )
+
+
+def _unless_leaked(load: Callable[[], PageRanker | None]) -> PageRanker | None:
+    try:
+        return load()
+    except BenchmarkError:
+        return None
+
+
+def alphas_without(lake: Lake, fold: int | None) -> dict[str, float]:
+    """Weight of ``hybrid_alpha`` by search space, chosen without the questions of ``fold``.
+
+    Empty when the lake holds no sweep of weights, or when the fold holds all of its questions.
+    """
+    if lake.info(ALPHA_SWEEP) is None:
+        return {}
+    sweep = lake.read(ALPHA_SWEEP)
+    if fold is None:
+        return pick_alphas(sweep, sweep["question_id"].unique().to_pylist())
+    if lake.info("folds") is None:
+        return {}
+    table: pa.Table = lake.read("folds")
+    others = table.filter(pc.not_equal(table["fold"], fold))["question_id"].to_pylist()
+    return pick_alphas(sweep, others)
+
+
+def load_page_scorer(lake: Lake, settings: Settings, fold: int | None) -> PageRanker | None:
+    """The learned page scorer trained without ``fold``; None when the lake holds none.
+
+    Raises:
+        BenchmarkError: it was trained on questions or filings that ``fold`` tests.
+        LakeError: its files are damaged.
+    """
+    found = _fine_tuned(lake, PAGE_SCORER, fold)
+    return PageScorerRanker(lake, settings, *found) if found else None
+
+
+def load_reranker(lake: Lake, settings: Settings, fold: int | None) -> TrainedReranker | None:
+    """The cross-encoder trained without ``fold``; None when the lake holds none.
+
+    Raises:
+        BenchmarkError: it was trained on questions or filings that ``fold`` tests.
+        LakeError: its files are damaged.
+    """
+    found = _fine_tuned(lake, RERANKER, fold)
+    return TrainedReranker(lake, settings, *found) if found else None
+
+
+def load_page_reranker(
+    lake: Lake, settings: Settings, fold: int | None, page_ranker: PageRanker | None
+) -> PageRanker | None:
+    """``page_ranker`` with its first pages ordered anew by the cross-encoder of the same fold.
+
+    None where either is missing.
+
+    Raises:
+        BenchmarkError: the cross-encoder was trained on questions or filings that ``fold`` tests.
+        LakeError: its files are damaged.
+    """
+    if page_ranker is None:
+        return None
+    reranker = load_reranker(lake, settings, fold)
+    if reranker is None:
+        return None
+    training = settings.reranker_training
+    return RerankedPages(page_ranker, reranker, training.pages, training.fusion_k)
+
+
+def _fine_tuned(lake: Lake, kind: str, fold: int | None) -> tuple[tuple[str, ...], dict[str, Any]] | None:
+    """Folder and card of the model of a kind for a fold, by document; None when the lake holds none."""
+    keys = {"fold": "production" if fold is None else f"fold_{fold}"}
+    if lake.info(kind, keys) is None:
+        return None
+    curves: pa.Table = lake.read(kind, keys, ["policy", "model"])
+    names = curves.filter(pc.equal(curves["policy"], "document"))["model"].to_pylist()
+    folder = scorer_folder(names[0], kind) if names else ()
+    card = load_card(lake, folder) if folder else None
+    if card is None:
+        return None
+    if tested := _tested(lake, fold):
+        what = f"The {kind.replace('_', ' ')} of fold {fold}"
+        check_no_leak(card["question_ids"], card["filings"], tested, what, remedy(kind))
+    return folder, card
+
+
+def load_page_ranker(
+    lake: Lake, settings: Settings, fold: int | None, library: PageLibrary | None = None
+) -> PageRanker | None:
+    """The page ranker of ``finrag`` trained without ``fold``; None when the lake holds none.
+
+    Raises:
+        BenchmarkError: it was trained on questions or filings that ``fold`` tests.
+    """
+    info = lake.info(PAGE_RANKER, {"fold": "production" if fold is None else f"fold_{fold}"})
+    model = load_model(lake, model_folder(info.fingerprint)) if info else None
+    if model is None:
+        return None
+    if tested := _tested(lake, fold):
+        what = f"The page ranker of fold {fold}"
+        check_no_leak(model.card["question_ids"], model.card["filings"], tested, what)
+    return LearnedPageRanker(model, library or page_library(lake, settings))
+
+
+def page_library(lake: Lake, settings: Settings) -> PageLibrary:
+    """Pages of the filings of the lake, loaded when a ranker first asks for them."""
+    return PageLibrary(lake, settings, Encoder(settings.encoder, lake))
+
+
+def _tested(lake: Lake, fold: int | None) -> list[dict[str, Any]]:
+    """Rows of ``folds`` of the questions that ``fold`` tests; none for the production models."""
+    if fold is None or lake.info("folds") is None:
+        return []
+    table: pa.Table = lake.read("folds")
+    return list(table.filter(pc.equal(table["fold"], fold)).to_pylist())

@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from finrag_pipeline.errors import BenchmarkError, LakeError
+from finrag_pipeline.rankers.page_ranker import training
+from finrag_pipeline.rankers.page_ranker.candidates import candidate_filings, company_words, read_candidates
+from finrag_pipeline.rankers.page_ranker.library import SENTENCES, VECTOR_KINDS, PageLibrary
+from finrag_pipeline.rankers.page_ranker.training import (
+    check_no_leak,
+    is_kept,
+    keep_model,
+    model_folder,
+    page_examples,
+    train_page_ranker,
+    training_fingerprint,
+)
+from finrag_pipeline.resolver.resolver import RankedFiling, Resolution
+from finrag_pipeline.retrieval.toolbox import Toolbox
+from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline_tests.indexed_lake import IndexedLake
+from finrag_pipeline_tests.profiled_lake import copied
+from finrag_pipeline_tests.rankers.page_ranker.made_up import planted
+
+QUESTIONS = [
+    {"question_id": f"q{n}", "question": f"What was item {n}?", "filing": f"F{n // 2}", "gold_pages": [n, 9]}
+    for n in range(6)
+]
+
+
+class TestLeakCheck:
+    def test_nothing_shared(self) -> None:
+        check_no_leak(["q0", "q1"], ["F0"], QUESTIONS[2:], "The ranker")
+        check_no_leak([], [], QUESTIONS, "The ranker")
+        check_no_leak(["q0"], ["F0"], [], "The ranker")
+
+    def test_a_shared_question(self) -> None:
+        moved = {**QUESTIONS[0], "filing": "elsewhere"}
+        with pytest.raises(
+            BenchmarkError, match="The ranker was trained on what it is measured on"
+        ) as caught:
+            check_no_leak(["q0", "q1"], ["F0"], [moved], "The ranker")
+        assert "q0" in caught.value.reason and caught.value.remedy
+
+    def test_a_shared_filing(self) -> None:
+        with pytest.raises(BenchmarkError, match="F1"):
+            check_no_leak(["q2"], ["F1"], [QUESTIONS[3]], "The ranker")
+
+
+class TestFingerprint:
+    @staticmethod
+    def of(
+        questions: list[dict[str, Any]],
+        pages: str = "pages",
+        seed: int = 13,
+        known: tuple[str, ...] = ("F0",),
+    ) -> str:
+        library: Any = SimpleNamespace(fingerprint=lambda filings: f"{pages} {filings}")
+        return training_fingerprint(questions, library, known, seed)
+
+    def test_the_same_for_the_same(self) -> None:
+        assert self.of(QUESTIONS) == self.of([dict(question) for question in QUESTIONS])
+        turned = [{**question, "gold_pages": question["gold_pages"][::-1]} for question in QUESTIONS]
+        assert self.of(turned) == self.of(QUESTIONS), "gold pages are a set"
+
+    @pytest.mark.parametrize(
+        "change", [{"gold_pages": [1]}, {"question": "Another?"}, {"filing": "F7"}, {"question_id": "q7"}]
+    )
+    def test_changes_with_a_question(self, change: dict[str, Any]) -> None:
+        assert self.of([{**QUESTIONS[0], **change}, *QUESTIONS[1:]]) != self.of(QUESTIONS)
+
+    def test_changes_with_the_questions_the_corpus_and_the_seed(self) -> None:
+        others = [
+            self.of(QUESTIONS[1:]),
+            self.of(QUESTIONS, pages="other pages"),
+            self.of(QUESTIONS, known=("F0", "F1")),
+            self.of(QUESTIONS, seed=14),
+        ]
+        assert len({*others, self.of(QUESTIONS)}) == 5
+
+    @pytest.mark.parametrize("name", ["RANKER_VERSION", "PROFILES_VERSION", "RESOLVER_VERSION"])
+    def test_changes_with_the_code(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        before = self.of(QUESTIONS)
+        monkeypatch.setattr(training, name, "next")
+        assert self.of(QUESTIONS) != before
+
+    def test_pages_of_a_library(self, profiled: IndexedLake) -> None:
+        library = PageLibrary(profiled.lake, profiled.settings, profiled.encoder)
+        one, two, turned = (
+            library.fingerprint(profiled.filings[cut]) for cut in (slice(1), slice(2), slice(1, None, -1))
+        )
+        assert one != two == turned
+
+
+class TestModels:
+    def test_the_card_names_questions_and_filings_for_the_leak_check(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("finrag_pipeline.rankers.page_ranker.model.ROUNDS", 3)
+        model = train_page_ranker(QUESTIONS, planted(6), 13, "made from")
+        assert model.card["question_ids"] == [question["question_id"] for question in QUESTIONS]
+        assert model.card["filings"] == ["F0", "F1", "F2"]
+        assert model.card["made_from"] == "made from"
+        with pytest.raises(BenchmarkError):
+            check_no_leak(model.card["question_ids"], model.card["filings"], QUESTIONS[:1], "It")
+
+    def test_kept_undamaged(self, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("finrag_pipeline.rankers.page_ranker.model.ROUNDS", 3)
+        assert not is_kept(lake, "made from")
+        keep_model(train_page_ranker(QUESTIONS, planted(6), 13, "made from"), lake, "made from")
+        assert is_kept(lake, "made from") and not is_kept(lake, "another")
+        lake.local_path(*model_folder("made from"), "binary-0.txt").unlink()
+        assert not is_kept(lake, "made from")
+
+
+@pytest.fixture
+def library(profiled: IndexedLake) -> PageLibrary:
+    return PageLibrary(profiled.lake, profiled.settings, profiled.encoder)
+
+
+class TestExamples:
+    def test_labels_are_the_gold_pages_of_the_gold_filing(
+        self, profiled: IndexedLake, library: PageLibrary
+    ) -> None:
+        resolver = Toolbox(profiled.lake, profiled.filings, profiled.settings).resolver
+        steps: list[tuple[int, int]] = []
+        examples = page_examples(
+            profiled.questions,
+            profiled.encoder.embed_short,
+            library,
+            resolver,
+            profiled.filings,
+            lambda done, of: steps.append((done, of)),
+        )
+        assert steps == [(n + 1, len(examples)) for n in range(len(profiled.questions))]
+        assert len({example.candidates.names for example in examples}) == 1
+        for question, example in zip(profiled.questions, examples, strict=True):
+            found = example.candidates
+            places = {
+                (found.filings[place], int(found.pages[place])) for place in np.flatnonzero(example.relevant)
+            }
+            assert places == {(question["filing"], page) for page in question["gold_pages"]}
+            assert found.features.shape == (len(found.pages), len(found.names))
+            assert found.features.dtype == np.float32 and np.isfinite(found.features).all()
+
+    def test_the_gold_filing_is_learned_from_where_the_resolver_misses_it(
+        self, profiled: IndexedLake, library: PageLibrary
+    ) -> None:
+        other, gold = profiled.filings[:2]
+        resolver: Any = SimpleNamespace(
+            resolve=lambda text: Resolution(text, ("alder",), (), None, (RankedFiling(other, 0.9, ()),))
+        )
+        question = {"question": "What was goodwill?", "filing": gold, "gold_pages": [1]}
+        (example,) = page_examples(
+            [question], profiled.encoder.embed_short, library, resolver, profiled.filings
+        )
+        assert set(example.candidates.filings) == {other, gold}
+        assert example.relevant.sum() == 1
+        searched = read_candidates(
+            question["question"], profiled.encoder.embed_short, library, resolver, profiled.filings
+        )
+        assert set(searched.filings) == {other}, "a search must do without"
+
+    def test_features_of_the_filing_tell_how_sure_the_resolver_is(
+        self, profiled: IndexedLake, library: PageLibrary
+    ) -> None:
+        ranked = tuple(
+            RankedFiling(filing, score, ())
+            for filing, score in zip(profiled.filings, (0.9, 0.6), strict=False)
+        )
+        resolver: Any = SimpleNamespace(resolve=lambda text: Resolution(text, ("alder",), (), None, ranked))
+        found = read_candidates(
+            "What was goodwill?", profiled.encoder.embed_short, library, resolver, profiled.filings
+        )
+        values = {
+            name: found.features[:, found.names.index(name)].reshape(2, -1)[:, 0].tolist()
+            for name in ("filing_score", "filing_behind", "filing_rank", "filings")
+        }
+        assert values["filing_score"] == pytest.approx([0.9, 0.6])
+        assert values["filing_behind"] == pytest.approx([0.0, 0.3])
+        assert values["filing_rank"] == [0, 1] and values["filings"] == [2, 2]
+
+    def test_similarities_are_those_of_the_vectors_of_the_page(
+        self, profiled: IndexedLake, library: PageLibrary
+    ) -> None:
+        vector = profiled.encoder.embed_query("goodwill and inventory")
+        found = library.similarities(profiled.filings[0], vector)
+        assert tuple(found) == (*VECTOR_KINDS, SENTENCES)
+        for values in found.values():
+            assert values.shape == (5,) and (np.abs(values) <= 1 + 1e-5).all()
+        # The one table stands on page 1.
+        rows = found["table_row"]
+        assert (rows[[0, 2, 3, 4]] < 0).all() and rows[1] != rows[0]
+        assert (found[SENTENCES] <= found["sentence"] + 1e-6).all()
+
+    def test_a_filing_without_profiles(self, profiled: IndexedLake, library: PageLibrary) -> None:
+        with pytest.raises(LakeError, match="'NOPE' has no page profiles") as caught:
+            library.pages("NOPE")
+        assert caught.value.remedy
+
+    def test_a_filing_without_sentences(self, profiled: IndexedLake, tmp_path: Path) -> None:
+        changed = copied(profiled, tmp_path)
+        filing = changed.filings[0]
+        changed.lake.remove("page_sentences", {"filing": filing})
+        library = PageLibrary(changed.lake, changed.settings, changed.encoder)
+        with pytest.raises(LakeError, match=f"'{re.escape(filing)}' has no sentences of pages") as caught:
+            library.similarities(filing, changed.encoder.embed_query("goodwill"))
+        assert caught.value.remedy
+
+
+class TestCandidateFilings:
+    KNOWN = ("A", "B", "C")
+
+    @staticmethod
+    def read(*filings: str, companies: tuple[str, ...] = ("x",)) -> Resolution:
+        ranked = tuple(RankedFiling(name, 1 - place / 10, ()) for place, name in enumerate(filings))
+        return Resolution("q", companies, (), None, ranked)
+
+    @pytest.mark.parametrize(
+        ("resolution", "filings", "expected"),
+        [
+            (read("B"), None, ["B"]),
+            (read(), None, ["A", "B", "C"]),
+            (read("gone"), None, ["A", "B", "C"]),
+            (read("gone", "C"), None, ["C"]),
+            (read("B"), ["A", "C"], ["A", "C"]),
+            (read("B"), ["gone"], []),
+            (read("B"), [], []),
+            (read(*"ABC"), None, ["A", "B", "C"]),
+        ],
+    )
+    def test_those_given_else_those_of_the_resolver_else_all(
+        self, resolution: Resolution, filings: list[str] | None, expected: list[str]
+    ) -> None:
+        found = candidate_filings(resolution, self.KNOWN, filings)
+        assert [ranked.filing for ranked in found] == expected
+
+    def test_names_of_the_question_and_of_the_index_say_nothing_about_the_page(self) -> None:
+        resolution = Resolution("q", ("qzi",), (), None, (), printed_names=("Quick Zone's",))
+        assert company_words(resolution) == {"qzi", "quick", "zone"}
+
+    def test_scores_of_the_resolver_are_kept(self) -> None:
+        found = candidate_filings(self.read("B"), self.KNOWN, ["A", "B"])
+        assert [(ranked.filing, ranked.score) for ranked in found] == [("A", 0.0), ("B", 1.0)]
+
+    def test_no_more_than_asked_for(self) -> None:
+        found = candidate_filings(self.read("C", "B", "A"), self.KNOWN, None, most=2)
+        assert [ranked.filing for ranked in found] == ["C", "B"]
