@@ -68,8 +68,7 @@ class TableSettings(BaseModel):
 
     detector: Literal["words", "pymupdf", "tatr"] = Field(
         "words",
-        description="words: alignment of words; pymupdf: ruling lines; tatr: Table Transformer. Filings that "
-        "came as page text are always read by page_text.",
+        description="words: alignment of words; pymupdf: ruling lines; tatr: Table Transformer.",
     )
     detection_model: str = Field(
         "microsoft/table-transformer-detection", description="Hub name or local folder: finds tables."

@@ -97,6 +97,14 @@ def test_what_the_filings_do_not_hold_is_not_answered(asker: Asker, question: st
     assert reply["answer"].startswith("Cannot be determined from the filings indexed")
 
 
+def test_a_filing_that_came_as_text_only_is_named_where_its_figures_are_missing(root: Path) -> None:
+    question = "What was the deferred revenue of Sundrevale in FY2022?"
+    arguments = ("ask", question, "--filing", "SUNDREVALE_2022_10K")
+    reply = finrag(root, *arguments, "--json").json()
+    assert reply["abstained"] and reply["why"].endswith("SUNDREVALE_2022_10K is text only: no tables")
+    assert "text only: no tables" in finrag(root, *arguments).out
+
+
 def test_modes_with_a_language_model_say_that_there_is_none(asker: Asker) -> None:
     with pytest.raises(ModelError) as error:
         asker.ask("What was revenue of Torvexley in FY2023?", "grounded")

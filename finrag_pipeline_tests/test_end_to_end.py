@@ -190,6 +190,7 @@ def test_the_identity_of_the_filings_is_read_from_their_covers(root: Path) -> No
         row = rows[entry.name]
         assert row["status"] == "ok" and row["conflicts"] == [], row
         assert row["source"] == ("page_text" if entry.as_text else "pdf")
+        assert row["warnings"] == (["text only: no tables"] if entry.as_text else []), row
         assert row["form"] == {"10k": "10-K", "10q": "10-Q", "8k": "8-K", "earnings": "EARNINGS"}[entry.kind]
         assert row["fiscal_year"] == entry.period and row["pages"] >= 1
     assert finrag(root, "filings", "--failed", "--json").json() == []

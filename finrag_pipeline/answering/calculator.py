@@ -24,12 +24,13 @@ from finrag_pipeline.answering.wording import (
     word_ratio,
     word_shares,
 )
+from finrag_pipeline.filings import TEXT_ONLY
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
 from finrag_pipeline.resolver.tokens import plain
 from finrag_pipeline.retrieval.question_text import check_question
 from finrag_pipeline.storage.lake import Lake
 
-CALCULATOR_VERSION = "3"
+CALCULATOR_VERSION = "4"
 """Changes whenever a question may be answered differently."""
 
 PageHits = Sequence[tuple[str, int]]
@@ -153,6 +154,9 @@ class Calculator:
         try:
             result = calculation.compute(parsed.expression, period)
         except Abstention as missing:
+            if infos[0].source != "pdf":
+                told = f"{missing.why}; {infos[0].filing} is {TEXT_ONLY}"
+                raise Abstention(missing.kind, told, missing.looked_for) from missing
             if missing.kind is AbstentionKind.NOT_REPORTED and parsed.otherwise_zero:
                 return Derivation(
                     question, "0", 0.0, "ratio", "0", (missing.why,), looked_for=missing.looked_for

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from finrag_pipeline.engine import Engine
 from finrag_pipeline.errors import FilingError
+from finrag_pipeline.filings import TEXT_ONLY
 from finrag_pipeline.filings.declared import DeclaredIdentity, declared_from_document_information
 from finrag_pipeline.filings.identity import FilingIdentity, find_conflicts, merge_declared, read_identity
 from finrag_pipeline.filings.intake import FilingSource
@@ -44,6 +45,7 @@ def describe_filing(path: Path, source: FilingSource) -> pa.Table:
                 warnings.append("the file is damaged and was repaired while reading")
         else:
             pages = read_page_text(path, source.filing).num_rows
+            warnings.append(TEXT_ONLY)
         identity = _identity(path, source.source, pages)
         conflicts = [*conflicts, *find_conflicts(identity, declared)]
     except FilingError as error:

@@ -57,10 +57,10 @@ def chunks_fingerprint(pages: str, settings: Settings) -> str:
 
 def tables_fingerprint(pages: str, filing: Mapping[str, Any], settings: Settings) -> str:
     """Fingerprint of a part of ``page_tables`` made from pages with the fingerprint ``pages``."""
-    from finrag_pipeline.tables.extract import detector_versions
+    from finrag_pipeline.tables.words.detector import WordsDetector
 
     return fingerprint(
-        "page_tables", TABLES_VERSION, detector_versions(), pages, _identity(filing), settings.tables
+        "page_tables", TABLES_VERSION, WordsDetector.version, pages, _identity(filing), settings.tables
     )
 
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from finrag_pipeline.evaluation.published import CUTOFF
-from finrag_pipeline.reporting.estimates import Estimate, MetricIndex, metric_label, system_title
+from finrag_pipeline.reporting.estimates import (
+    Estimate,
+    MetricIndex,
+    metric_label,
+    slice_value_label,
+    system_title,
+)
 from finrag_pipeline.retrieval.spaces import Space
 
 _LEVELS = (
@@ -39,11 +45,13 @@ class Headline:
     Attributes:
         system: its title.
         figures: one per level, from filing to passage.
+        strata: the same recall of pages on filings that are here as PDF and as text only, where both are.
         reading: what the gap to the oracles says, in sentences.
     """
 
     system: str
     figures: tuple[KeyFigure, ...]
+    strata: str
     reading: tuple[str, ...]
 
 
@@ -59,7 +67,19 @@ def headline(index: MetricIndex, k: int = CUTOFF) -> Headline | None:
         for (metric, title, meaning), estimate in found
         if estimate is not None
     )
-    return Headline(system_title(best), figures, tuple(_reading(index, best, k)))
+    return Headline(system_title(best), figures, _strata(index, best, k), tuple(_reading(index, best, k)))
+
+
+def _strata(index: MetricIndex, system: str, k: int) -> str:
+    """PageRec@k by source of the filing, which says how far a total rests on pages without boxes."""
+    found = [
+        (slice_value_label("source", value), index.find(system, Space.CORPUS, "page_rec", k, "source", value))
+        for value in index.values("source")
+    ]
+    told = [f"{name} {estimate} (n = {estimate.n})" for name, estimate in found if estimate is not None]
+    return (
+        f"{metric_label('page_rec', k)} by source of the filing: {'; '.join(told)}." if len(told) > 1 else ""
+    )
 
 
 def _reading(index: MetricIndex, system: str, k: int) -> list[str]:

@@ -62,7 +62,7 @@ FILINGS = pa.schema(
         _column(
             "conflicts", pa.list_(pa.string()), "Disagreements between cover page and declared identity."
         ),
-        _column("warnings", pa.list_(pa.string()), "What else is odd: repaired file, pages that need OCR, …"),
+        _column("warnings", pa.list_(pa.string()), "What else is odd: repaired file, text only."),
     ]
 )
 

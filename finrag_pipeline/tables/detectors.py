@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from finrag_pipeline.errors import UsageError
 from finrag_pipeline.settings import TableSettings
-from finrag_pipeline.tables.model import FilingWords, TableDetector
+from finrag_pipeline.tables.model import TableDetector
 
 
 def _words(settings: TableSettings) -> TableDetector:
@@ -27,17 +27,10 @@ def _tatr(settings: TableSettings) -> TableDetector:
     return TatrDetector(settings)
 
 
-def _page_text(settings: TableSettings) -> TableDetector:
-    from finrag_pipeline.tables.page_text.detector import PageTextDetector
-
-    return PageTextDetector()
-
-
 DETECTORS: dict[str, Callable[[TableSettings], TableDetector]] = {
     "words": _words,
     "pymupdf": _pymupdf,
     "tatr": _tatr,
-    "page_text": _page_text,
 }
 """How each detector is made."""
 
@@ -52,13 +45,3 @@ def get_detector(name: str, settings: TableSettings) -> TableDetector:
     if name not in DETECTORS:
         raise UsageError(f"There is no table detector '{name}'.", f"Choose one of {', '.join(DETECTORS)}.")
     return DETECTORS[name](settings)
-
-
-def detector_for(filing: FilingWords, settings: TableSettings) -> TableDetector:
-    """The detector of the settings, or ``page_text`` for a filing that came as text only.
-
-    Raises:
-        FinragError: as `get_detector`.
-    """
-    text_only = not any(page.words for page in filing.pages) and not any(page.width for page in filing.pages)
-    return get_detector("page_text" if text_only else settings.detector, settings)

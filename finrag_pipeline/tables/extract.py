@@ -8,8 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from finrag_pipeline.schemas import PAGE_TABLES
 from finrag_pipeline.settings import TableSettings
-from finrag_pipeline.tables.detectors import detector_for
+from finrag_pipeline.tables.detectors import get_detector
 from finrag_pipeline.tables.normalise import filing_context, normalise_tables
 from finrag_pipeline.tables.words_of_pages import filing_words
 
@@ -17,13 +18,13 @@ from finrag_pipeline.tables.words_of_pages import filing_words
 def extract_tables(
     filing: Mapping[str, Any], pages: pa.Table, settings: TableSettings, path: Path | None = None
 ) -> pa.Table:
-    """Cells of all tables of a filing, with their values.
+    """Cells of all tables of a filing, with their values; none of a filing that came as text only.
 
     Args:
         filing: its row of ``filings``.
         pages: its rows of ``filing_pages``.
         settings: which detector.
-        path: the PDF, for detectors that look at pictures.
+        path: the PDF, for detectors that look at pictures; None for a filing that came as text only.
 
     Returns:
         Rows of ``page_tables``.
@@ -31,16 +32,10 @@ def extract_tables(
     Raises:
         FinragError: the detector cannot run.
     """
+    if path is None:
+        # Without boxes nothing tells which number stands beside which label.
+        return PAGE_TABLES.empty_table()
     words = filing_words(str(filing["filing"]), pages, path)
-    detector = detector_for(words, settings)
-    tables = [table for found in detector.detect(words) for table in found]
+    tables = [table for found in get_detector(settings.detector, settings).detect(words) for table in found]
     context = filing_context(dict(filing), [page.text for page in words.pages])
     return normalise_tables(words.filing, tables, context)
-
-
-def detector_versions() -> dict[str, str]:
-    """Version of the code of every detector that needs no weights; part of the fingerprint of tables."""
-    from finrag_pipeline.tables.page_text.detector import PageTextDetector
-    from finrag_pipeline.tables.words.detector import WordsDetector
-
-    return {detector.name: detector.version for detector in (WordsDetector, PageTextDetector)}

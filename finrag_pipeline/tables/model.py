@@ -71,7 +71,7 @@ class FilingWords:
         if self.path is None:
             raise UsageError(
                 f"{self.filing} came as page text; the detector '{detector}' needs its PDF.",
-                "Use the detector page_text.",
+                "Ingest its PDF: text alone does not tell which number stands beside which label.",
             )
         return self.path
 

@@ -239,6 +239,19 @@ def test_an_abstention_says_what_was_looked_for() -> None:
     assert found.looked_for == ("Goodwill, FY2021",)
 
 
+def test_a_filing_that_came_as_text_only_is_named_where_its_figures_are_missing() -> None:
+    end = dt.date(2023, 12, 31)
+    text = filing_row("ZOLTEK_2023_10K", "Zoltek Inc", "10-K", 2023, end, ticker="ZTK", source="page_text")
+    older = {"ZOLTEK_2021_10K": annual("ZOLTEK_2021_10K", ROWS), "ZOLTEK_2023_10K": []}
+    made = calculator(older, [*FILINGS, text])
+    for question in ("Zoltek revenue in FY2023?", "Zoltek goodwill in FY2023? If it reports none, answer 0."):
+        found = made.answer(question)
+        assert found.why and found.why.endswith("ZOLTEK_2023_10K is text only: no tables")
+        assert "text only: no tables" in found.as_text() and found.as_json()["why"] == found.why
+    assert made.answer("Zoltek revenue in FY2021?").value == 1500
+    assert "text only" not in (made.answer("Zoltek goodwill in FY2021?").why or "")
+
+
 @pytest.mark.parametrize("question", ["", "   ", "x" * 20_001, "\ud800"])
 def test_no_questions(question: str) -> None:
     with pytest.raises(UsageError):

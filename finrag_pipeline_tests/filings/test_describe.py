@@ -10,6 +10,7 @@ import pymupdf
 import pytest
 
 from finrag_pipeline.engine import LocalEngine, WorkerCrashError, WorkerTimeoutError
+from finrag_pipeline.filings import TEXT_ONLY
 from finrag_pipeline.filings.describe import describe_filing, describe_in_worker
 from finrag_pipeline.filings.intake import FilingSource, accept, original_path
 from finrag_pipeline.schemas import conform
@@ -51,6 +52,7 @@ def test_page_text(lake: Lake, tmp_path: Path) -> None:
     path = small_filings.write_lines(tmp_path / "ALDER_2021_10K.jsonl", rows)
     row = _describe(lake, path)
     assert (row["status"], row["source"], row["pages"]) == ("ok", "page_text", 3)
+    assert row["warnings"] == [TEXT_ONLY]
     assert (row["company"], row["form"], row["fiscal_year"]) == ("Alder Corp", "10-K", 2021)
 
 

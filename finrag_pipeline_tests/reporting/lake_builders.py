@@ -283,8 +283,8 @@ def full_tables() -> dict[str, pa.Table]:
                     "unread": 20,
                 },
                 {
-                    "filing": "TEXT_ONLY",
-                    "detector": "page_text",
+                    "filing": "OTHER",
+                    "detector": "pymupdf",
                     "pages": 3,
                     "tables": 4,
                     "numbers": 50,

@@ -135,7 +135,7 @@ def test_detectors_are_counted() -> None:
     rows = detector_grid(full_tables()["table_counts"]).rows
     assert [[cell.text for cell in row.cells] for row in rows] == [
         ["words", "1", "30", "41", "900", "20"],
-        ["page_text", "1", "3", "4", "50", "1"],
+        ["pymupdf", "1", "3", "4", "50", "1"],
     ]
 
 

@@ -247,6 +247,15 @@ def test_the_headline_says_what_was_measured(full: Element) -> None:
     assert time.attributes["datetime"] == "2026-03-14T15:09:00+00:00"
 
 
+def test_the_stratum_of_the_pdfs_stands_beside_the_total(full: Element) -> None:
+    (told,) = [text for text in map(words, full.all("p")) if "by source of the filing" in text]
+    assert re.fullmatch(
+        r"PageRec@5 by source of the filing: PDF 0\.\d{3} \[.*\] \(n = 129\); "
+        r"Text only 0\.\d{3} \[.*\] \(n = 21\)\.",
+        told,
+    )
+
+
 def test_the_metrics_are_sorted_by_space_then_page_recall(full: Element) -> None:
     rows = body_rows(full.by_id("table-metrics-all"))
     spaces = [words(cells[1]) for cells in rows]

@@ -1,18 +1,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 
 from finrag_pipeline.errors import FilingError, UsageError
 from finrag_pipeline.filings import pdf
+from finrag_pipeline.filings.pages import read_page_text
+from finrag_pipeline.schemas import PAGE_TABLES
 from finrag_pipeline.settings import TableSettings
 from finrag_pipeline.tables.boxed import Slot, is_caption, table_of_slots
-from finrag_pipeline.tables.detectors import DETECTORS, detector_for, get_detector
+from finrag_pipeline.tables.detectors import DETECTORS, get_detector
+from finrag_pipeline.tables.extract import extract_tables
 from finrag_pipeline.tables.model import Box, FilingWords, PageWords
 from finrag_pipeline.tables.ocr import words_by_ocr
 from finrag_pipeline.tables.ruled import RuledDetector, slots_of
+from finrag_pipeline_tests.small_filings import write_lines
 from finrag_pipeline_tests.tables.drawn import LEFT, ROW_HEIGHT, ROWS, TOP, WIDTHS, words_of, write_table
 
 
@@ -62,7 +67,7 @@ def test_a_page_that_fails_has_no_tables(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_page_text_and_missing_files_are_refused(tmp_path: Path) -> None:
     filing = words_of(write_table(tmp_path / "ruled.pdf"))
-    with pytest.raises(UsageError, match="page_text"):
+    with pytest.raises(UsageError, match="came as page text"):
         next(RuledDetector().detect(FilingWords("text", filing.pages)))
     with pytest.raises(FilingError, match="cannot be opened"):
         next(RuledDetector().detect(FilingWords("gone", filing.pages, tmp_path / "gone.pdf")))
@@ -150,19 +155,19 @@ def test_captions_are_told_from_units_periods_and_sentences(text: str, is_one: b
 
 
 def test_the_registry_names_its_detectors() -> None:
-    assert set(DETECTORS) == {"words", "pymupdf", "tatr", "page_text"}
+    assert set(DETECTORS) == {"words", "pymupdf", "tatr"}
     assert get_detector("pymupdf", TableSettings()).name == "pymupdf"
     with pytest.raises(UsageError, match="no table detector 'camelot'"):
         get_detector("camelot", TableSettings())
 
 
-def test_page_text_has_its_own_detector(tmp_path: Path) -> None:
-    settings = TableSettings(detector="pymupdf")
-    path = write_table(tmp_path / "ruled.pdf")
-    assert detector_for(words_of(path), settings).name == "pymupdf"
-    nothing = np.zeros(0, int)
-    text = PageWords(0, 0, 0, "Net sales", np.zeros((0, 4), np.float32), (), nothing, nothing)
-    assert detector_for(FilingWords("text", (text,)), settings).name == "page_text"
+@pytest.mark.parametrize("detector", ["words", "pymupdf", "tatr"])
+def test_page_text_has_no_tables(tmp_path: Path, detector: Literal["words", "pymupdf", "tatr"]) -> None:
+    row = {"doc": "ACME", "page": 0, "text": "Net sales\n$\n1,577\n1,373\nNet income\n98\n76\n"}
+    path = write_lines(tmp_path / "ACME.jsonl", [row])
+    pages = read_page_text(path, "ACME")
+    found = extract_tables({"filing": "ACME"}, pages, TableSettings(detector=detector))
+    assert found.schema.names == PAGE_TABLES.names and not found.num_rows
 
 
 def test_without_tesseract_ocr_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -228,7 +228,7 @@ def test_a_picture_without_words_tells_why_it_is_empty(
 
 
 def test_page_text_is_refused(settings: TableSettings) -> None:
-    with pytest.raises(UsageError, match="page_text"):
+    with pytest.raises(UsageError, match="came as page text"):
         next(TatrDetector(settings).detect(FilingWords("text", ())))
 
 
