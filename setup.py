@@ -4,7 +4,6 @@ from setuptools import find_packages, setup
 
 # Ranges say what should work; `constraints.txt` pins what has been tested.
 CORE = [
-    "bm25s>=0.2.14",
     "dagster>=1.13.20,<1.14",  # partition semantics relied on here are those of 1.13
     "duckdb>=2.0,<3",  # 2.0 database files cannot be read by 1.x; the file is a rebuildable cache
     "fastapi>=0.120",
@@ -29,6 +28,7 @@ CORE = [
     # AGPL, see README. Below 2: from there on it pulls in pymupdf_layout, whose metadata states no
     # licence, and an ONNX runtime that doubles its import time; the text of real filings is the same.
     "pymupdf>=1.26,<2",
+    "rank-bm25>=0.2.2",
     "rapidfuzz>=3.13",
     "reportlab>=4.4",  # writes the sample filings
     "rich>=13",
@@ -62,7 +62,6 @@ EXTRAS = {
         "pytest>=8.3",
         "pytest-timeout>=2.3",
         "pytest-xdist>=3.6",
-        "rank-bm25>=0.2.2",
         "ranx>=0.3.20",
         "ruff>=0.12",
         "schemathesis>=4.0",

@@ -301,6 +301,17 @@ class RerankerTrainingSettings(TrainingSettings):
     prediction_batch_size: int = Field(16, ge=1, description="Pairs per forward pass of a search.")
 
 
+class Bm25Settings(BaseModel):
+    """Okapi BM25; both backends give the same scores."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    backend: Literal["precomputed", "rank_bm25"] = Field(
+        "precomputed",
+        description="precomputed: weights kept in the lake; rank_bm25: the package itself, slower.",
+    )
+
+
 class RetrievalSettings(BaseModel):
     """Search and sweep."""
 
@@ -348,6 +359,7 @@ class Settings(BaseSettings):
     chunks: ChunkSettings = ChunkSettings()
     contextual_chunks: ContextualChunkSettings = ContextualChunkSettings()
     tables: TableSettings = TableSettings()
+    bm25: Bm25Settings = Bm25Settings()
     retrieval: RetrievalSettings = RetrievalSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
     language_model: LanguageModelSettings = LanguageModelSettings()

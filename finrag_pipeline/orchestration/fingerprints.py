@@ -168,7 +168,7 @@ _ASKED = ("question_id", "question", "filing", "gold_pages")
 def _first_stage_code(system: RetrievalSystem, corpus: Corpus) -> list[str]:
     code = [SYSTEMS_VERSION]
     if "bm25" in system.first_stages:
-        code.append(BM25_VERSION)
+        code += [BM25_VERSION, corpus.settings.bm25.backend]
     if system.needs_encoder():
         code += [WINDOWS_VERSION, corpus.encoder.fingerprint, corpus.settings.encoder.pooling]
     return code

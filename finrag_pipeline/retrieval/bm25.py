@@ -1,7 +1,8 @@
-"""BM25 as the papers run it (Okapi, as in the package rank-bm25), with every weight precomputed.
+"""BM25 as the papers run it: the package rank-bm25 itself, or its scores from an index kept in the lake.
 
-Scores equal rank-bm25's; only the work is arranged differently: the weight of each (term, chunk) is
-computed once, frequent terms are kept as dense rows, the others as sorted postings.
+rank-bm25 keeps a dictionary per document and looks into all of them at every question. `Bm25Index` computes
+the weight of each (term, chunk) once. The package bm25s does so too, but none of its methods has rank-bm25's
+idf with its floor, so its scores are others; docs/architecture.md has the figures.
 """
 
 from __future__ import annotations
@@ -18,10 +19,8 @@ from finrag_pipeline.errors import LakeError
 from finrag_pipeline.retrieval.finance_tokens import finance_tokens
 from finrag_pipeline.storage.lake import Lake
 
-BM25_VERSION = "1"
+BM25_VERSION = "2"
 K1, B, EPSILON = 1.5, 0.75, 0.25
-_DENSE_SHARE = 1 / 10
-_BLOCK = 64
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,6 @@ class Bm25Index:
         postings: document numbers of the postings, ascending per term.
         weights: BM25 weight of each posting, float32.
         documents: number of documents.
-        dense_rows: weight of every document for the terms that stand in many, by number of the term.
     """
 
     vocabulary: dict[str, int]
@@ -42,26 +40,22 @@ class Bm25Index:
     postings: np.ndarray
     weights: np.ndarray
     documents: int
-    dense_rows: dict[int, np.ndarray]
 
     def scores(self, query: str) -> np.ndarray:
         """BM25 score of every document for ``query``; shape (documents,), float32.
 
         A term that the query repeats counts as often as it stands there (as in rank-bm25).
         """
-        scores = np.zeros(self.documents, np.float32)
-        for term, times in Counter(finance_tokens(query)).items():
-            number = self.vocabulary.get(term)
-            if number is None:
-                continue
-            dense = self.dense_rows.get(number)
-            if dense is not None:
-                scores += dense if times == 1 else dense * np.float32(times)
-            else:
-                part = slice(self.indptr[number], self.indptr[number + 1])
-                weights = self.weights[part]
-                scores[self.postings[part]] += weights if times == 1 else weights * np.float32(times)
-        return scores
+        numbers = [self.vocabulary[term] for term in finance_tokens(query) if term in self.vocabulary]
+        found = [self._part(number) for number in numbers]
+        if not found:
+            return np.zeros(self.documents, np.float32)
+        places = np.concatenate([self.postings[part] for part in found])
+        weights = np.concatenate([self.weights[part] for part in found])
+        return np.bincount(places, weights, self.documents).astype(np.float32)
+
+    def _part(self, number: int) -> slice:
+        return slice(self.indptr[number], self.indptr[number + 1])
 
     def matched_terms(self, query: str, document: int) -> list[tuple[str, float]]:
         """Terms of the query that ``document`` holds, with what each adds to its score, largest first."""
@@ -70,10 +64,41 @@ class Bm25Index:
             number = self.vocabulary.get(term)
             if number is None:
                 continue
-            part = slice(self.indptr[number], self.indptr[number + 1])
+            part = self._part(number)
             place = int(np.searchsorted(self.postings[part], document))
             if place < len(self.postings[part]) and self.postings[part][place] == document:
                 found.append((term, float(self.weights[part][place]) * times))
+        return sorted(found, key=lambda pair: -pair[1])
+
+
+class RankBm25:
+    """The package rank-bm25 over ``texts``; it is made anew in every process.
+
+    Args:
+        texts: the documents.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        from rank_bm25 import BM25Okapi
+
+        tokens = [finance_tokens(text) for text in texts]
+        self.documents = len(tokens)
+        # It divides by the numbers of documents and of terms.
+        self._okapi = BM25Okapi(tokens, k1=K1, b=B, epsilon=EPSILON) if any(tokens) else None
+
+    def scores(self, query: str) -> np.ndarray:
+        """As `Bm25Index.scores`."""
+        if self._okapi is None:
+            return np.zeros(self.documents, np.float32)
+        return np.asarray(self._okapi.get_scores(finance_tokens(query)), np.float32)
+
+    def matched_terms(self, query: str, document: int) -> list[tuple[str, float]]:
+        """As `Bm25Index.matched_terms`."""
+        if self._okapi is None:
+            return []
+        held = self._okapi.doc_freqs[document]
+        times = Counter(term for term in finance_tokens(query) if term in held)
+        found = [(term, self._okapi.get_batch_scores([term], [document])[0] * n) for term, n in times.items()]
         return sorted(found, key=lambda pair: -pair[1])
 
 
@@ -109,21 +134,7 @@ def build_bm25(texts: Iterable[str]) -> Bm25Index:
     norm = K1 * (1 - B + B * length / (length.mean() if length.any() else 1.0))
     weights = np.repeat(idf, df.astype(np.int64)) * frequency * (K1 + 1) / (frequency + norm[document])
     indptr = np.concatenate([[0], np.cumsum(df.astype(np.int64))])
-    return _with_dense_rows(
-        vocabulary, indptr, document.astype(np.int32), weights.astype(np.float32), documents
-    )
-
-
-def _with_dense_rows(
-    vocabulary: dict[str, int], indptr: np.ndarray, postings: np.ndarray, weights: np.ndarray, documents: int
-) -> Bm25Index:
-    frequent = np.flatnonzero(np.diff(indptr) > documents * _DENSE_SHARE)
-    dense = {}
-    for number in frequent.tolist():
-        part = slice(indptr[number], indptr[number + 1])
-        dense[number] = np.zeros(documents, np.float32)
-        dense[number][postings[part]] = weights[part]
-    return Bm25Index(vocabulary, indptr, postings, weights, documents, dense)
+    return Bm25Index(vocabulary, indptr, document.astype(np.int32), weights.astype(np.float32), documents)
 
 
 def top_documents(scores: np.ndarray, k: int, allowed: np.ndarray | None = None) -> np.ndarray:
@@ -143,15 +154,7 @@ def _best(scores: np.ndarray, k: int) -> np.ndarray:
     k = min(k, len(scores))
     if not k:
         return np.empty(0, np.int64)
-    blocks = len(scores) // _BLOCK
-    if blocks > k:
-        # The k-th best block maximum bounds the k-th best score from below, so few candidates remain.
-        # Documents after the last whole block are candidates like all others.
-        maxima = scores[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
-        bound = np.partition(maxima, blocks - k)[blocks - k]
-        candidates = np.flatnonzero(scores >= bound)
-    else:
-        candidates = np.arange(len(scores))
+    candidates = np.flatnonzero(scores >= np.partition(scores, len(scores) - k)[len(scores) - k])
     return candidates[np.argsort(-scores[candidates], kind="stable")[:k]]
 
 
@@ -186,7 +189,7 @@ def load_bm25(lake: Lake, folder: Sequence[str]) -> Bm25Index | None:
             indptr, documents = arrays["indptr"], int(arrays["documents"])
             if len(indptr) != len(terms) + 1:
                 raise ValueError(f"{len(terms)} terms, but postings of {len(indptr) - 1}")
-            return _with_dense_rows(terms, indptr, arrays["postings"], arrays["weights"], documents)
+            return Bm25Index(terms, indptr, arrays["postings"], arrays["weights"], documents)
     except (ValueError, TypeError, KeyError, OSError, EOFError, BadZipFile) as error:
         raise LakeError(
             f"The BM25 index in {'/'.join(folder)} is damaged ({error}).", "Delete that folder."

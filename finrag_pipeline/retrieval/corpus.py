@@ -17,7 +17,14 @@ from finrag_pipeline.chunking.parent_child import CHILD
 from finrag_pipeline.chunking.registry import FIXED, Chunking
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.retrieval.bm25 import BM25_VERSION, Bm25Index, build_bm25, load_bm25, save_bm25
+from finrag_pipeline.retrieval.bm25 import (
+    BM25_VERSION,
+    Bm25Index,
+    RankBm25,
+    build_bm25,
+    load_bm25,
+    save_bm25,
+)
 from finrag_pipeline.retrieval.chunk_index import index_chunks, open_chunk_index, to_index
 from finrag_pipeline.retrieval.toolbox import Toolbox
 from finrag_pipeline.settings import Settings
@@ -166,8 +173,10 @@ class Corpus:
         return fingerprint(chunks, self.kinds) if self.kinds is not None else fingerprint(chunks)
 
     @cached_property
-    def bm25(self) -> Bm25Index:
-        """The BM25 index over the chunks, kept in the lake under its fingerprint."""
+    def bm25(self) -> Bm25Index | RankBm25:
+        """The BM25 index over the chunks; the precomputed one is kept in the lake under its fingerprint."""
+        if self.settings.bm25.backend == "rank_bm25":
+            return RankBm25(self.chunks["text"].to_pylist())
         folder = ("bm25", fingerprint(self.fingerprint, BM25_VERSION))
         try:
             index = load_bm25(self.lake, folder)

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.retrieval.bm25 import Bm25Index, build_bm25, load_bm25, save_bm25, top_documents
+from finrag_pipeline.retrieval.bm25 import (
+    Bm25Index,
+    RankBm25,
+    build_bm25,
+    load_bm25,
+    save_bm25,
+    top_documents,
+)
 from finrag_pipeline.retrieval.finance_tokens import finance_tokens
 from finrag_pipeline.storage.lake import Lake
 
@@ -40,7 +47,12 @@ def _reference(texts: list[str], query: str) -> np.ndarray:
 
 
 def _assert_parity(texts: list[str], query: str) -> None:
-    scores, expected = build_bm25(texts).scores(query), _reference(texts, query)
+    index, package = build_bm25(texts), RankBm25(texts)
+    scores, expected = index.scores(query), _reference(texts, query)
+    np.testing.assert_array_equal(package.scores(query), expected.astype(np.float32))
+    for document in range(len(texts)):
+        ours, theirs = index.matched_terms(query, document), package.matched_terms(query, document)
+        assert dict(ours) == pytest.approx(dict(theirs), rel=1e-4, abs=1e-5)
     assert scores.shape == expected.shape
     np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-5)
     # The same five first, up to ties that rounding to float32 makes or breaks.
@@ -77,7 +89,6 @@ class TestParity:
         _assert_parity(texts, query)
 
     def test_a_corpus_with_terms_of_every_frequency(self) -> None:
-        """Frequent terms are kept as dense rows, rare ones as postings; both must add up."""
         random = np.random.default_rng(0)
         words = [f"w{n}" for n in range(300)]
         weights = 1.0 / np.arange(1, 301)
@@ -86,7 +97,6 @@ class TestParity:
             for _ in range(700)
         ]
         index = build_bm25(texts)
-        assert 0 < len(index.dense_rows) < len(index.vocabulary)
         reference = BM25Okapi([text.split() for text in texts])
         for _ in range(30):
             query = list(random.choice(words, size=8))
@@ -104,10 +114,12 @@ def test_a_golden_value_by_hand() -> None:
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["", "  ", "…"]])
-def test_a_corpus_without_terms(texts: list[str]) -> None:
-    index = build_bm25(texts)
+@pytest.mark.parametrize("make", [build_bm25, RankBm25])
+def test_a_corpus_without_terms(texts: list[str], make: type[RankBm25]) -> None:
+    index = make(texts)
     assert index.documents == len(texts)
     np.testing.assert_array_equal(index.scores("net sales"), np.zeros(len(texts)))
+    assert all(index.matched_terms("net sales", document) == [] for document in range(len(texts)))
 
 
 def test_terms_that_matched() -> None:
@@ -161,7 +173,6 @@ class TestKeeping:
         assert loaded is not None
         assert loaded.vocabulary == index.vocabulary
         assert loaded.documents == index.documents
-        assert loaded.dense_rows.keys() == index.dense_rows.keys()
         for query in ("net sales 5", "株式 150 tax", ""):
             np.testing.assert_array_equal(loaded.scores(query), index.scores(query))
 

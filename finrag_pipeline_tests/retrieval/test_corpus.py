@@ -7,10 +7,16 @@ import pytest
 
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import LakeError
+from finrag_pipeline.orchestration.fingerprints import alpha_sweep_fingerprint
+from finrag_pipeline.retrieval.bm25 import RankBm25
 from finrag_pipeline.retrieval.chunk_index import index_chunks, open_chunk_index, searchable_filings
 from finrag_pipeline.retrieval.corpus import Corpus
-from finrag_pipeline.schemas import FILING_CHUNKS
-from finrag_pipeline.settings import EncoderSettings, Settings
+from finrag_pipeline.retrieval.first_stages import first_stage
+from finrag_pipeline.retrieval.queries import Query
+from finrag_pipeline.retrieval.spaces import Scope
+from finrag_pipeline.retrieval.systems import get_system
+from finrag_pipeline.schemas import BENCHMARK_QUESTIONS, FILING_CHUNKS
+from finrag_pipeline.settings import Bm25Settings, EncoderSettings, Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.indexed_lake import IndexedLake, write_filing
 
@@ -82,6 +88,24 @@ class TestIndexes:
         np.testing.assert_array_equal(again.scores("net revenue"), built.scores("net revenue"))
         Corpus(lake, ["A"], settings, encoder).bm25  # noqa: B018 - another corpus has its own
         assert len(list(Path(lake.path("bm25")).iterdir())) == 2
+
+    def test_the_package_rank_bm25_ranks_alike_and_keeps_nothing(
+        self, small: tuple[Settings, Lake, Encoder]
+    ) -> None:
+        settings, lake, encoder = small
+        package = settings.model_copy(update={"bm25": Bm25Settings(backend="rank_bm25")})
+        ours, theirs = (Corpus(lake, ["A", "B"], one, encoder) for one in (settings, package))
+        assert isinstance(theirs.bm25, RankBm25) and not Path(lake.path("bm25")).exists()
+        for text in ("net revenue", "capital expenditure of 2022", "goodwill"):
+            query = Query(text, text, ())
+            mine, other = (first_stage("bm25", query, one, Scope(), 10) for one in (ours, theirs))
+            assert [hit.chunk_id for hit in mine] == [hit.chunk_id for hit in other]
+            assert [hit.score for hit in mine] == pytest.approx([hit.score for hit in other], rel=1e-4)
+        questions = BENCHMARK_QUESTIONS.empty_table()
+        wanted = {
+            alpha_sweep_fingerprint(get_system("bm25"), c, c.settings, questions) for c in (ours, theirs)
+        }
+        assert len(wanted) == 2, "runs of one backend are not taken for the other's"
 
     @pytest.mark.parametrize("name", ["bm25.npz", "vocabulary.json"])
     def test_a_damaged_bm25_index_is_made_again(

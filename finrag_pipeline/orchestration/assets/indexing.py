@@ -153,7 +153,7 @@ def _index(
 def bm25_index(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> dg.MaterializeResult:
-    """Precomputed BM25 weights over every searchable filing, as `finrag search` uses them."""
+    """The BM25 index over every searchable filing, as `finrag search` uses it."""
     store, values = lake.open(), settings.get()
     names = searchable_filings(store)
     if not names:
@@ -170,4 +170,4 @@ def bm25_index(
         rows=step.rows,
         run_id=context.run.run_id,
     )
-    return result([step], filings=len(names), chunks=index.documents, terms=len(index.vocabulary))
+    return result([step], filings=len(names), chunks=index.documents)
