@@ -16,9 +16,9 @@ from finrag_pipeline.language_models.load import language_model_problem, load_la
 from finrag_pipeline.language_models.protocol import LanguageModel
 from finrag_pipeline.resolver.load import load_resolver
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
+from finrag_pipeline.retrieval.question_text import check_question
 from finrag_pipeline.retrieval.systems import get_system
 from finrag_pipeline.services.filings import require_filing
-from finrag_pipeline.services.question_text import check_question
 from finrag_pipeline.services.search import Searcher
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake

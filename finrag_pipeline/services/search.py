@@ -15,6 +15,8 @@ from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.component import Hit, Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.page_stage import PagesInOrder
+from finrag_pipeline.retrieval.question_text import check_question
+from finrag_pipeline.retrieval.snippet import snippet
 from finrag_pipeline.retrieval.spaces import Scope, Space
 from finrag_pipeline.retrieval.systems import (
     ALIASES,
@@ -24,8 +26,6 @@ from finrag_pipeline.retrieval.systems import (
     get_system,
 )
 from finrag_pipeline.services.filings import require_filing
-from finrag_pipeline.services.question_text import check_question
-from finrag_pipeline.services.snippet import snippet
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from finrag_pipeline.answering.answer import AnswerMode
-from finrag_pipeline.services.question_text import MAX_QUESTION_CHARACTERS
+from finrag_pipeline.retrieval.question_text import MAX_QUESTION_CHARACTERS
 from finrag_pipeline.serving.models import MAX_FILINGS, AnswerPart, FilingName, SystemName
 
 _QUESTION = "What was the capital expenditure of Acme in FY2022 in USD million?"
