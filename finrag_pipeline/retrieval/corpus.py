@@ -92,7 +92,7 @@ class Corpus:
     def of_kinds(self, kinds: Sequence[str]) -> Corpus:
         """The chunks of some kinds only, of the same filings and chunking; loaded once."""
         return self.once(
-            ("corpus", self.filings, self.chunking.name, tuple(kinds), self.encoder.name),
+            ("corpus", self.filings, self.chunking.name, tuple(kinds), self.settings.encoder.name),
             lambda: Corpus(
                 self.lake,
                 self.filings,

@@ -55,11 +55,12 @@ def list_filings(lake: Lake, failed: bool) -> list[dict[str, Any]]:
 
 def _failures(lake: Lake) -> dict[str, dict[str, Any]]:
     """First step that failed when it last ran, by filing."""
-    entries = [
-        row for row in lake.ledger().to_pylist() if row["outcome"] == "failed" and row["asset"] in PER_FILING
-    ]
-    entries.sort(key=lambda entry: PER_FILING.index(entry["asset"]), reverse=True)
-    return {entry["partition"]: entry for entry in entries}
+    return {
+        entry["partition"]: entry
+        for asset in reversed(PER_FILING)
+        for entry in lake.ledger_entries(asset)
+        if entry["outcome"] == "failed"
+    }
 
 
 @dataclass(frozen=True)
