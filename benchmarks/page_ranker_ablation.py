@@ -29,10 +29,10 @@ from finrag_pipeline.rankers.page_ranker.candidates import Candidates, Encode, r
 from finrag_pipeline.rankers.page_ranker.library import PageLibrary
 from finrag_pipeline.rankers.page_ranker.model import Example, RankingModel, train_model
 from finrag_pipeline.rankers.page_ranker.ranker import LIKELY, show_every_filing
+from finrag_pipeline.resolver.load import load_resolver
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.leaks import check_no_leak
-from finrag_pipeline.retrieval.toolbox import Toolbox
 from finrag_pipeline.settings import get_settings
 from finrag_pipeline.storage.lake import Lake
 
@@ -331,7 +331,7 @@ def main() -> None:
             options.out.write_text(json.dumps(found))
 
     if wanted:
-        resolver = Toolbox(lake, known, settings).resolver
+        resolver = load_resolver(lake, known)
         questions = read_questions(rows, folds, encoder.embed_short, library, resolver, known)
         run_rows(questions, wanted, settings.seed, options.workers, keep)
     if RESOLVER in asked and RESOLVER not in found:

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow.compute as pc
 
-from finrag_pipeline.commands.search import Searcher
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
+from finrag_pipeline.services.search import Searcher
 from finrag_pipeline.settings import get_settings
 from finrag_pipeline.storage.lake import Lake
 

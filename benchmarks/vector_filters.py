@@ -18,10 +18,11 @@ import pyarrow.compute as pc
 
 from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, Chunking, get_chunking
 from finrag_pipeline.embedding.encoder import Encoder
+from finrag_pipeline.resolver.load import load_resolver
+from finrag_pipeline.resolver.resolver import Resolver
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index, searchable_filings
 from finrag_pipeline.retrieval.scoping import MOST_FILINGS
-from finrag_pipeline.retrieval.statement_pages import needed_statements
-from finrag_pipeline.retrieval.toolbox import Toolbox
+from finrag_pipeline.retrieval.statement_pages import StatementPages, needed_statements, read_statement_pages
 from finrag_pipeline.settings import get_settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.vectors import VectorFilter
@@ -110,15 +111,15 @@ def differences(found: Sequence[Mapping[str, Any]], exact: Mapping[str, float], 
 
 
 def filters(
-    question: Mapping[str, Any], tools: Toolbox, kinds: Sequence[str]
+    question: Mapping[str, Any], resolver: Resolver, statement_pages: StatementPages, kinds: Sequence[str]
 ) -> Iterator[tuple[str, VectorFilter]]:
     """Filters of a question by name; ``kinds`` are those of the index."""
     gold, pages = (str(question["filing"]),), tuple(question["gold_pages"])
-    resolution = tools.resolver.resolve(question["question"])
+    resolution = resolver.resolve(question["question"])
     named = resolution.allowed(MOST_FILINGS)
     statements = needed_statements(question["question"])
     years = [period.fiscal_year for period in resolution.periods if period.fiscal_year is not None]
-    places = tuple(tools.statement_pages.places(named, statements, years))
+    places = tuple(statement_pages.places(named, statements, years))
     yield "none", VectorFilter()
     yield "filing", VectorFilter(gold)
     yield "filings named", VectorFilter(named)
@@ -134,7 +135,7 @@ def filters(
 
 
 def compare(
-    lake: Lake, chunking: Chunking, questions: Sequence[Mapping[str, Any]], encoder: Encoder, tools: Toolbox
+    lake: Lake, chunking: Chunking, questions: Sequence[Mapping[str, Any]], encoder: Encoder
 ) -> tuple[Counter[str], list[str], int]:
     """Searches by filter, what differed, and the number of rows of the index."""
     import lancedb
@@ -142,13 +143,14 @@ def compare(
     settings = get_settings()
     index = open_chunk_index(lake, encoder, settings, chunking)
     scan = ExactScan(lancedb.connect(lake.uri("lance")).open_table(index.name).to_arrow())
-    depth = settings.retrieval.depth
+    depth, filings = settings.retrieval.depth, searchable_filings(lake)
+    resolver, statement_pages = load_resolver(lake, filings), read_statement_pages(lake, filings)
     counts: Counter[str] = Counter()
     problems: list[str] = []
     for question in questions:
         vector = encoder.embed_short([question["question"]])[0]
         scores = scan.scores(vector)
-        for name, where in filters(question, tools, scan.kinds):
+        for name, where in filters(question, resolver, statement_pages, scan.kinds):
             counts[name] += 1
             found = index.search(vector, depth, where)
             wrong = differences(found, scan.units(scores, where), depth)
@@ -165,12 +167,11 @@ def main() -> None:
     lake = Lake(settings.lake)
     table = lake.read("benchmark_questions")
     questions = table.filter(pc.equal(table["status"], "measured")).to_pylist()[: options.questions]
-    tools = Toolbox(lake, searchable_filings(lake), settings)
     encoder = Encoder(settings.encoder, lake)
     failed = False
     for chunking in map(get_chunking, options.chunkings):
         start = time.perf_counter()
-        counts, problems, rows = compare(lake, chunking, questions, encoder, tools)
+        counts, problems, rows = compare(lake, chunking, questions, encoder)
         for problem in problems:
             print(problem)
         seconds = time.perf_counter() - start

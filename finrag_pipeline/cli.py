@@ -27,16 +27,16 @@ from finrag_pipeline.commands.console import (
     print_rows,
     use_settings,
 )
-from finrag_pipeline.commands.evaluation_cli import evaluate
-from finrag_pipeline.commands.filing_cli import facts, show
+from finrag_pipeline.commands.evaluate import evaluate
+from finrag_pipeline.commands.filings import facts, show
 from finrag_pipeline.commands.judge import judge
 from finrag_pipeline.commands.labels import labels
 from finrag_pipeline.commands.progress_bar import ProgressBar
-from finrag_pipeline.commands.question_cli import ask, search, systems
+from finrag_pipeline.commands.questions import ask, search, systems
 from finrag_pipeline.commands.report import report
+from finrag_pipeline.commands.serve import serve
 from finrag_pipeline.commands.train import train
 from finrag_pipeline.errors import FinragError, UsageError
-from finrag_pipeline.serving.command import serve
 from finrag_pipeline.settings import get_settings
 
 FAILED, USAGE, PARTLY, STOPPED = 1, 2, 3, 130
@@ -94,7 +94,7 @@ def run(
         done = materialise(current_settings(), source, filings, limit, systems, bar, ablations)
     _finish(done, as_json, time.monotonic() - start)
     if done.measured and not as_json:
-        from finrag_pipeline.commands.results import metrics_table
+        from finrag_pipeline.services.results import metrics_table
 
         _print_metrics(metrics_table(Lake(current_settings().lake), None), None)
         out.print(f"Report: {done.report}", soft_wrap=True)
@@ -150,7 +150,7 @@ def metrics(
     as_json: Json = False,
 ) -> None:
     """Show the metrics of the active benchmark, with intervals."""
-    from finrag_pipeline.commands.results import metrics_json, metrics_table
+    from finrag_pipeline.services.results import metrics_json, metrics_table
     from finrag_pipeline.storage.lake import Lake
 
     lake = Lake(current_settings().lake)
@@ -204,7 +204,7 @@ def export_run(
     as_json: Json = False,
 ) -> None:
     """Write a system's rankings and the gold labels for other evaluators (trec_eval, ranx, ir_measures)."""
-    from finrag_pipeline.commands.results import write_trec
+    from finrag_pipeline.services.results import write_trec
     from finrag_pipeline.storage.lake import Lake
 
     run_path, qrels_path = write_trec(Lake(current_settings().lake), system, space, level, cut, to)
@@ -220,7 +220,7 @@ def filings(
     as_json: Json = False,
 ) -> None:
     """List the filings of the lake: identity, state, and what is odd about them."""
-    from finrag_pipeline.commands.results import list_filings
+    from finrag_pipeline.services.filings import list_filings
     from finrag_pipeline.storage.lake import Lake
 
     rows = list_filings(Lake(current_settings().lake), failed)

@@ -18,7 +18,7 @@ from finrag_pipeline.rankers.page_ranker.model import RankingModel
 from finrag_pipeline.rankers.page_ranker.page_sentences import page_sentences
 from finrag_pipeline.rankers.page_ranker.profiles import page_profiles
 from finrag_pipeline.rankers.page_ranker.training import keep_model, page_examples, train_page_ranker
-from finrag_pipeline.retrieval.toolbox import Toolbox
+from finrag_pipeline.resolver.load import load_resolver
 from finrag_pipeline.schemas import FILINGS as FILINGS_SCHEMA
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.indexed_lake import IndexedLake, figures
@@ -80,7 +80,7 @@ def copied(found: IndexedLake, folder: Path) -> IndexedLake:
 def train(found: IndexedLake, questions: Sequence[dict], key: str, seed: int = 13) -> RankingModel:
     """Train a small ranker on ``questions`` and keep it as the one of the partition ``key``."""
     library = PageLibrary(found.lake, found.settings, found.encoder)
-    resolver = Toolbox(found.lake, found.filings, found.settings).resolver
+    resolver = load_resolver(found.lake, found.filings)
     examples = page_examples(questions, found.encoder.embed_short, library, resolver, found.filings)
     wanted = f"{key} {seed}"
     with pytest.MonkeyPatch.context() as patch:

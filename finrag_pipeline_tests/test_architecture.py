@@ -38,15 +38,16 @@ ROOMS = (
     "evaluation",
     "judging",
     "reporting",
+    "services",
+    "serving",
     "orchestration",
     "definitions",
     "commands",
-    "serving",
     "cli",
 )
 """Rooms from the ground up: a room may import the rooms before it, never one after it."""
 
-KNOWS_DAGSTER = ("orchestration", "definitions", "commands", "serving", "cli")
+KNOWS_DAGSTER = ("orchestration", "definitions", "commands", "cli")
 HEAVY = (
     "torch",
     "transformers",

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from finrag_pipeline.commands.ask import Asker
 from finrag_pipeline.errors import ModelError, UsageError
+from finrag_pipeline.services.ask import Asker
 from finrag_pipeline.serving.answer_models import Answer
 from finrag_pipeline.serving.app import create_app
 from finrag_pipeline.serving.service import SearchService

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from finrag_pipeline.retrieval.hits import Hit
+from finrag_pipeline.retrieval.component import Hit
 
 Order = Literal["best_first", "best_last", "filing"]
 

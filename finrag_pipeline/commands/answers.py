@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from finrag_pipeline.answering.systems import get_answer_system
 from finrag_pipeline.commands.console import Json, current_settings, err, out, plain, print_json, print_rows
-from finrag_pipeline.commands.run import run_or_raise
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.settings import Settings
-from finrag_pipeline.storage.lake import Lake
+
+if TYPE_CHECKING:
+    from finrag_pipeline.settings import Settings
 
 METRICS = ("numeric_match", "strict_match", "rouge_l", "citation_validity", "abstained")
 
@@ -37,8 +36,11 @@ def answer_benchmark(
         LakeError: the lake holds no benchmark.
         FinragError: a run failed; those before it are kept.
     """
+    from finrag_pipeline.answering.systems import get_answer_system
     from finrag_pipeline.commands.instance import open_materialiser
+    from finrag_pipeline.commands.run import run_or_raise
     from finrag_pipeline.orchestration.schedules import sweep_range
+    from finrag_pipeline.storage.lake import Lake
 
     lake = Lake(settings.lake)
     chosen = [get_answer_system(name).name for name in systems]

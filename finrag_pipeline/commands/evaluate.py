@@ -1,226 +1,53 @@
-"""``finrag evaluate``: score any questions in FinanceBench's format over the filings of the lake."""
+"""``finrag evaluate`` on the command line."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Optional
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import typer
 
-from finrag_pipeline.answering.calculator import Calculator
-from finrag_pipeline.answering.runs import run_answers
-from finrag_pipeline.answering.systems import get_answer_system
-from finrag_pipeline.chunking.registry import get_chunking
-from finrag_pipeline.embedding.encoder import Encoder
-from finrag_pipeline.errors import BenchmarkError
-from finrag_pipeline.evaluation.answer_metrics import as_series, score_answers
-from finrag_pipeline.evaluation.questions import load_questions
-from finrag_pipeline.evaluation.retrieval_metrics import find_gold_chunks, score_runs
-from finrag_pipeline.evaluation.summary import summarise
-from finrag_pipeline.rankers.registry import trained_models
-from finrag_pipeline.retrieval.chunk_index import searchable_filings
-from finrag_pipeline.retrieval.corpus import Corpus
-from finrag_pipeline.retrieval.needs import Needs
-from finrag_pipeline.retrieval.runner import run_system
-from finrag_pipeline.retrieval.spaces import Space
-from finrag_pipeline.retrieval.systems import DEFAULT_SYSTEM, get_system
-from finrag_pipeline.retrieval.toolbox import Toolbox
-from finrag_pipeline.settings import Settings
-from finrag_pipeline.storage.lake import Lake
-
-MEASURED = (("doc_rec", 5), ("page_rec", 5), ("page_rec", 10), ("hit", 5), ("mrr", 0))
-"""Metrics of pages shown, with their cut-offs."""
-ANSWER_METRICS = ("numeric_match", "strict_match", "rouge_l", "citation_validity", "abstained")
-"""Metrics of answers shown."""
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Scores of systems on questions that nothing was trained on here.
-
-    Attributes:
-        questions: how many were scored.
-        problems: what is wrong with the file, one sentence each.
-        learned_from: questions that the ranker of a system was trained on, by system; their scores flatter.
-        not_run: why systems were not run, by name.
-        metrics: ``{system, slice, slice_value, metric, k, mean, low, high, n}`` each.
-        per_question: ``{system, question_id, page_rec_5, doc_rec_5, pages}`` each.
-        answer_metrics: of the calculator's answers on the pages of each system (``calculator on finrag``), in
-            the fields of ``metrics``.
-        answers: ``{system, question_id, answer, gold, numeric_match, strict_match, abstained}`` each;
-            ``strict_match`` is null where the gold answer is no figure.
-        seconds: time it took.
-    """
-
-    questions: int
-    problems: list[str]
-    learned_from: dict[str, list[str]]
-    not_run: dict[str, str]
-    metrics: list[dict[str, Any]]
-    per_question: list[dict[str, Any]]
-    answer_metrics: list[dict[str, Any]]
-    answers: list[dict[str, Any]]
-    seconds: float
-
-    def as_json(self) -> dict[str, Any]:
-        """The documented contract: the attributes as they are."""
-        return dict(vars(self))
+from finrag_pipeline.commands.console import Json, current_settings, err, out, plain, print_json, print_rows
 
 
 def evaluate(
-    settings: Settings,
-    questions_file: Path,
-    systems: Sequence[str] = (),
-    progress: Callable[[str, int, int], object] | None = None,
-) -> Evaluation:
-    """Run systems with their production models on questions of a file, and score them; nothing is trained.
+    questions: Annotated[Path, typer.Option(help="Questions, as JSON Lines in FinanceBench's format.")],
+    systems: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(help="Retrieval system; may be repeated."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Score questions of a file over the filings of the lake; nothing is trained."""
+    from finrag_pipeline.services.evaluate import evaluate as score
 
-    Args:
-        settings: settings of the lake.
-        questions_file: JSON Lines in FinanceBench's format.
-        systems: names; the default system when empty.
-        progress: told the system, its number and how many there are.
-
-    Raises:
-        BenchmarkError: no question of the file can be measured over the filings of the lake.
-        UsageError: an unknown system.
-    """
-    start = time.perf_counter()
-    lake = Lake(settings.lake)
-    chosen = [get_system(name) for name in systems or [DEFAULT_SYSTEM]]
-    rows = lake.read_all("filings").to_pylist()
-    pages = {row["filing"]: row["pages"] for row in rows if row["status"] == "ok"}
-    loaded = load_questions(questions_file, None, pages, searchable_filings(lake))
-    questions = loaded.table.filter(pc.equal(loaded.table["status"], "measured"))
-    if not questions.num_rows:
-        found = "; ".join(loaded.problems[:3])
-        raise BenchmarkError(
-            f"No question of {questions_file.name} can be measured. {found}",
-            "Bring their filings into the lake: finrag ingest FILE, or finrag run --source FOLDER.",
-        )
-    trained = trained_models(lake, settings, None)
-    names = searchable_filings(lake)
-    needs = Needs(lake, settings, questions["question"].to_pylist(), names)
-    tools = Toolbox(lake, names, settings)
-    scores: list[pa.Table] = []
-    runs: list[pa.Table] = []
-    answered: list[pa.Table] = []
-    calculator = Calculator(lake, tools.resolver)
-    not_run: dict[str, str] = {}
-    learned_from: dict[str, list[str]] = {}
-    for number, system in enumerate(chosen):
-        if progress:
-            progress(system.name, number, len(chosen))
-        if problem := trained.problem(system) or needs.problem(system):
-            not_run[system.name] = problem
-            continue
-        if seen := trained.learned_from(system, questions["question_id"].to_pylist()):
-            learned_from[system.name] = seen
-        values = system.settings(settings)
-        chunking = get_chunking(system.chunking)
-        encoder = Encoder(values.encoder, lake)
-        corpus = Corpus(
-            lake, searchable_filings(lake, chunking), values, encoder, chunking, system.kinds, tools
-        )
-        ranked = run_system(system, corpus, questions.to_pylist(), [Space.CORPUS], trained=trained)
-        texts = dict(zip(corpus.chunk_ids, corpus.chunks["text"].to_pylist(), strict=True))
-        gold = find_gold_chunks(questions, corpus.chunks)
-        scores.append(
-            score_runs(ranked, questions, texts, gold, expected=[(system.name, Space.CORPUS.value)])
-        )
-        runs.append(ranked)
-        answered.append(_answers(system.name, ranked, questions, corpus, calculator, settings))
-    if progress:
-        progress("", len(chosen), len(chosen))
-    metrics: list[dict[str, Any]] = []
-    per_question: list[dict[str, Any]] = []
-    answer_metrics: list[dict[str, Any]] = []
-    answers: list[dict[str, Any]] = []
-    if scores:
-        all_scores = pa.concat_tables(scores)
-        sources = {row["filing"]: row["source"] for row in rows}
-        table = summarise(all_scores, questions, sources, settings.evaluation)
-        metrics = [_shown(row) for row in table.to_pylist() if (row["metric"], row["k"]) in MEASURED]
-        per_question = _per_question(pa.concat_tables(runs), all_scores)
-        all_answers = pa.concat_tables(answered)
-        judged = score_answers(all_answers, questions)
-        series = summarise(as_series(judged), questions, sources, settings.evaluation)
-        answer_metrics = [_shown(row) for row in series.to_pylist() if row["metric"] in ANSWER_METRICS]
-        answers = _answers_shown(all_answers, judged, questions)
-    return Evaluation(
-        questions.num_rows,
-        loaded.problems,
-        learned_from,
-        not_run,
-        metrics,
-        per_question,
-        answer_metrics,
-        answers,
-        round(time.perf_counter() - start, 3),
-    )
-
-
-def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    wanted = ("system", "slice", "slice_value", "metric", "k", "mean", "low", "high", "n")
-    return {name: row[name] for name in wanted}
-
-
-def _answers(
-    system: str,
-    ranked: pa.Table,
-    questions: pa.Table,
-    corpus: Corpus,
-    calculator: Calculator,
-    settings: Settings,
-) -> pa.Table:
-    answering = replace(get_answer_system("calculator"), retrieval=system)
-    rows = questions.select(["question_id", "question"]).to_pylist()
-    embed = corpus.encoder.embed_short
-    return run_answers(answering, ranked, rows, corpus.text, calculator, embed, None, settings)
-
-
-def _answers_shown(answers: pa.Table, scores: pa.Table, questions: pa.Table) -> list[dict[str, Any]]:
-    gold = dict(zip(questions["question_id"].to_pylist(), questions["answer"].to_pylist(), strict=True))
-    values = {
-        (row["retrieval"], row["question_id"], row["metric"]): row["value"] for row in scores.to_pylist()
-    }
-    return [
+    done = score(current_settings(), questions, systems or [])
+    if as_json:
+        print_json(done.as_json())
+        return
+    for problem in done.problems:
+        err.print(f"[yellow]{plain(problem)}[/yellow]")
+    for name, seen in done.learned_from.items():
+        told = f"{name} was trained on {len(seen)} of these questions: its scores on them are too good."
+        err.print(f"[yellow]{plain(told)}[/yellow]")
+    for name, reason in done.not_run.items():
+        err.print(f"[yellow]{name} was not run: {plain(reason)}[/yellow]")
+    rows = [
         {
-            "system": row["retrieval"],
-            "question_id": row["question_id"],
-            "answer": row["answer"],
-            "gold": gold[row["question_id"]],
-            "numeric_match": values.get((row["retrieval"], row["question_id"], "numeric_match")),
-            "strict_match": values.get((row["retrieval"], row["question_id"], "strict_match")),
-            "abstained": row["abstained"],
+            "system": row["system"],
+            "questions": f"{row['slice']} {row['slice_value']}" if row["slice"] != "all" else "all",
+            "metric": f"{row['metric']}@{row['k']}" if row["k"] else row["metric"],
+            "value": _interval_text(row),
+            "n": str(row["n"]),
         }
-        for row in answers.to_pylist()
+        for row in [*done.metrics, *done.answer_metrics]
+        if row["slice"] in ("all", "question_type", "doc_type")
     ]
+    columns = ["system", "questions", "metric", "value", "n"]
+    print_rows("Evaluation: mean [95 % interval over documents]", columns, rows)
+    out.print(f"[dim]{done.questions} questions, {done.seconds:.1f} s[/dim]")
 
 
-def _per_question(runs: pa.Table, scores: pa.Table) -> list[dict[str, Any]]:
-    pages: dict[tuple[str, str], list[str]] = {}
-    for row in runs.sort_by("rank").to_pylist():
-        places = pages.setdefault((row["system"], row["question_id"]), [])
-        if row["rank"] <= 5:
-            places.append(f"{row['filing']} p. {row['page'] + 1}")
-    values = {
-        (row["system"], row["question_id"], row["metric"]): row["value"]
-        for row in scores.to_pylist()
-        if row["k"] == 5 and row["metric"] in ("page_rec", "doc_rec")
-    }
-    asked = dict.fromkeys((system, question) for system, question, _ in values)
-    return [
-        {
-            "system": system,
-            "question_id": question,
-            "page_rec_5": values[system, question, "page_rec"],
-            "doc_rec_5": values[system, question, "doc_rec"],
-            "pages": pages.get((system, question), []),
-        }
-        for system, question in asked
-    ]
+def _interval_text(cell: dict[str, Any]) -> str:
+    interval = "" if cell["low"] is None else f" [{cell['low']:.2f}, {cell['high']:.2f}]"
+    return f"{cell['mean']:.3f}{interval}"

@@ -5,24 +5,17 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from finrag_pipeline.commands.console import Json, current_settings, err, out, plain, print_json, print_rows
 from finrag_pipeline.commands.judge import bad_sheets, print_estimates
-from finrag_pipeline.commands.run import run_or_raise
 from finrag_pipeline.errors import LakeError, UsageError
-from finrag_pipeline.judging.label_sheets import (
-    FILLED,
-    FOLDER,
-    filled_sheets,
-    read_sheets,
-    sampled_items,
-    sheet_name,
-)
-from finrag_pipeline.settings import Settings
-from finrag_pipeline.storage.lake import Lake
+
+if TYPE_CHECKING:
+    from finrag_pipeline.settings import Settings
+    from finrag_pipeline.storage.lake import Lake
 
 labels = typer.Typer(
     no_args_is_help=True, help="Sheets that people label answers on: write them, check them, read them."
@@ -41,6 +34,9 @@ def write_label_sheets(settings: Settings) -> list[dict[str, Any]]:
         FinragError: the run failed.
     """
     from finrag_pipeline.commands.instance import open_materialiser
+    from finrag_pipeline.commands.run import run_or_raise
+    from finrag_pipeline.judging.label_sheets import FOLDER, sheet_name
+    from finrag_pipeline.storage.lake import Lake
 
     lake = Lake(settings.lake)
     if not lake.partitions("answers"):
@@ -68,6 +64,8 @@ def check_sheets(lake: Lake, paths: Sequence[Path]) -> tuple[list[dict[str, Any]
     Raises:
         LakeError: no sheet was written yet.
     """
+    from finrag_pipeline.judging.label_sheets import read_sheets, sampled_items
+
     if lake.info("label_sample") is None:
         raise LakeError("No sheet was written yet.", "Write them: finrag labels write.")
     table, problems = read_sheets(paths, sampled_items(lake.read("label_sample")))
@@ -91,6 +89,9 @@ def import_sheets(settings: Settings, paths: Sequence[Path]) -> dict[str, Any]:
         FinragError: the run failed.
     """
     from finrag_pipeline.commands.instance import open_materialiser
+    from finrag_pipeline.commands.run import run_or_raise
+    from finrag_pipeline.judging.label_sheets import FILLED, FOLDER, filled_sheets
+    from finrag_pipeline.storage.lake import Lake
 
     lake = Lake(settings.lake)
     folder = lake.local_path(FOLDER)
@@ -140,6 +141,8 @@ def check(
     files: Annotated[list[Path], typer.Argument(help="Filled sheets, CSV or XLSX.")], as_json: Json = False
 ) -> None:
     """Say how far sheets are filled, and what is wrong with them."""
+    from finrag_pipeline.storage.lake import Lake
+
     rows, problems = check_sheets(Lake(current_settings().lake), files)
     if as_json:
         print_json({"sheets": rows, "bad_sheets": problems})

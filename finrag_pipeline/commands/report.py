@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from finrag_pipeline.commands.console import Json, current_settings, out, print_json
-from finrag_pipeline.commands.run import run_or_raise
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.settings import Settings
-from finrag_pipeline.storage.lake import Lake
+
+if TYPE_CHECKING:
+    from finrag_pipeline.settings import Settings
 
 
 def rewrite_report(settings: Settings) -> str:
@@ -22,6 +24,8 @@ def rewrite_report(settings: Settings) -> str:
         FinragError: the run failed.
     """
     from finrag_pipeline.commands.instance import open_materialiser
+    from finrag_pipeline.commands.run import run_or_raise
+    from finrag_pipeline.storage.lake import Lake
 
     lake = Lake(settings.lake)
     path = str(lake.local_path("report", "index.html"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -10,16 +10,17 @@ from typing import Any
 
 from finrag_pipeline.chunking.registry import CHUNKINGS, get_chunking
 from finrag_pipeline.commands.instance import Materialiser, open_materialiser
-from finrag_pipeline.errors import BenchmarkError, FilingError, FinragError, LakeError, UsageError
+from finrag_pipeline.errors import BenchmarkError, FilingError, FinragError, LakeError
 from finrag_pipeline.evaluation.benchmark_registry import register_benchmark
 from finrag_pipeline.evaluation.questions import find_document_information, read_document_information
-from finrag_pipeline.filings.intake import FilingSource, accept, find_source
+from finrag_pipeline.filings.intake import FilingSource, accept
 from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.filings.source_folder import SourceFolder, read_source_folder
-from finrag_pipeline.retrieval.needs import used_by
+from finrag_pipeline.retrieval.component import Inputs
+from finrag_pipeline.retrieval.page_stage import PagesInOrder
 from finrag_pipeline.retrieval.systems import ABLATIONS, SYSTEMS, get_system
-from finrag_pipeline.retrieval.toolbox import Toolbox
 from finrag_pipeline.sample import SAMPLE_NAME
+from finrag_pipeline.schemas import PER_FILING
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
@@ -187,8 +188,6 @@ def index_filings(
 
 
 def _reason(lake: Lake, filing: str) -> str | None:
-    from finrag_pipeline.orchestration.jobs import PER_FILING
-
     for asset in PER_FILING:
         entry = lake.ledger_entry(asset, filing)
         if entry and entry["outcome"] == "failed":
@@ -224,7 +223,7 @@ def measure(
         return
     run_or_raise(materialiser, "prepare_benchmark", progress, "prepare")
     index_on_demand(materialiser, lake, settings, systems, outcome, progress)
-    if any(get_system(name).shows_pages() for name in systems):
+    if any(isinstance(get_system(name).pages, PagesInOrder) for name in systems):
         run_or_raise(materialiser, "train_page_ranker", progress, "page_ranker", tags=trained_range())
     missing = problems(lake, settings, systems)
     not_run = [f"{system} was not run: {reason}" for system, reason in missing.items()]
@@ -286,6 +285,7 @@ def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
     """What the results in the lake are and were made from; equal before and after when nothing changed."""
     from finrag_pipeline.orchestration.freshness import code_state
     from finrag_pipeline.orchestration.partitions import FOLD_COUNT
+    from finrag_pipeline.orchestration.resources.settings import make_corpus
     from finrag_pipeline.rankers.registry import ALPHA_SWEEP, usable_models
 
     assets = (
@@ -314,9 +314,11 @@ def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
     # A model that can be had now, or was trained anew, is work to do.
     not_run = problems(lake, settings, systems) if prepared else {}
     trained = [usable_models(lake, settings, fold).fingerprint for fold in range(FOLD_COUNT)]
-    tools = Toolbox(lake, (), settings)
+    shared: dict[Hashable, Any] = {}
     models = [
-        used_by(get_system(name), lake, (), tools) for name in systems if prepared and name not in not_run
+        get_system(name).fingerprint(Inputs(make_corpus(settings, lake, (), get_system(name), shared)))
+        for name in systems
+        if prepared and name not in not_run
     ]
     made_with = (settings.model_dump(mode="json"), list(systems), code_state(), not_run, trained, models)
     return fingerprint(plain, record, published, made_with)
@@ -337,14 +339,3 @@ def run_or_raise(
         raise FinragError(ended.error or f"Job {job} failed.", "See the run in the Dagster UI (make ui).")
     if progress:
         progress(job, item, 1, 1)
-
-
-def require_filing(lake: Lake, filing: str) -> str:
-    """``filing`` when the lake holds it.
-
-    Raises:
-        UsageError: it does not.
-    """
-    if find_source(lake, filing) is None:
-        raise UsageError(f"The lake holds no filing '{filing}'.", "List filings with: finrag filings.")
-    return filing

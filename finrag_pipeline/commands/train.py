@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
 
 from finrag_pipeline.commands.console import Json, current_settings, err, out, plain, print_json, print_rows
 from finrag_pipeline.errors import FinragError, UsageError
-from finrag_pipeline.settings import Settings
-from finrag_pipeline.storage.lake import Lake
+
+if TYPE_CHECKING:
+    from finrag_pipeline.settings import Settings
 
 Model = Literal["page_scorer", "reranker"]
 COLUMNS = ["fold", "policy", "best_epoch", "validation_page_rec", "tested_page_rec"]
@@ -40,6 +41,7 @@ def train_models(
     """
     from finrag_pipeline.commands.instance import open_materialiser
     from finrag_pipeline.orchestration.partitions import trained_partitions
+    from finrag_pipeline.storage.lake import Lake
 
     known = trained_partitions.get_partition_keys()
     chosen = list(dict.fromkeys(folds or known))

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from finrag_pipeline.storage.optional_imports import UNUSED, without
+
 if TYPE_CHECKING:
     from sacrebleu.metrics import BLEU
 
@@ -80,7 +82,8 @@ class _MemoisingStemmer:
     """NLTK's Porter stemmer, asked once per distinct word."""
 
     def __init__(self) -> None:
-        from nltk.stem.porter import PorterStemmer
+        with without(*UNUSED, "scipy"):
+            from nltk.stem.porter import PorterStemmer
 
         self.stem = lru_cache(maxsize=1 << 17)(PorterStemmer().stem)
 

@@ -10,6 +10,8 @@ import re
 from functools import cache
 from typing import Any
 
+from finrag_pipeline.storage.optional_imports import UNUSED, without
+
 _ABBREVIATIONS = """
     u.s u.k e.g i.e a.m p.m etc inc corp co ltd llc plc n.a n.v s.a l.p no nos vs v approx p pp fig sec art
     mr mrs ms dr jr sr st messrs jan feb mar apr jun jul aug sept sep oct nov dec dept est incl excl cf al
@@ -30,7 +32,8 @@ def sentences(text: str) -> list[str]:
 
 @cache
 def _splitter() -> Any:
-    from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+    with without(*UNUSED, "scipy"):
+        from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
     parameters = PunktParameters()
     parameters.abbrev_types = set(_ABBREVIATIONS.split())

@@ -11,7 +11,7 @@ from finrag_pipeline.answering.systems import RUNS_VERSION, AnswerSystem
 from finrag_pipeline.language_models.load import language_model_problem, load_language_model
 from finrag_pipeline.language_models.protocol import LanguageModel
 from finrag_pipeline.orchestration.corpora import benchmark_filings, fold_questions
-from finrag_pipeline.orchestration.resources.settings import get_corpus, get_encoder, get_toolbox
+from finrag_pipeline.orchestration.resources.settings import get_corpus, get_encoder, get_resolver
 from finrag_pipeline.retrieval.systems import get_system
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
@@ -42,9 +42,7 @@ class AnswerSweep:
     def _calculator(self) -> Calculator:
         from finrag_pipeline.answering.calculator import Calculator
 
-        return Calculator(
-            self._store, get_toolbox(self._values, self._store, self._names).resolver, self._names
-        )
+        return Calculator(self._store, get_resolver(self._values, self._store, self._names), self._names)
 
     def problem(self, system: AnswerSystem, fold: str) -> str | None:
         """Why ``system`` is not run on ``fold``; None when it can be run."""

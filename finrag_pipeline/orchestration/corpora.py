@@ -5,8 +5,9 @@ Imports no Dagster at its top level besides what the resources need; the assets 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import lru_cache
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,12 +16,11 @@ from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.evaluation.benchmark_registry import get_benchmark
 from finrag_pipeline.orchestration.fingerprints import runs_fingerprint, scores_fingerprint
 from finrag_pipeline.orchestration.partitions import fold_number, fold_partitions
-from finrag_pipeline.orchestration.resources.settings import get_corpus
+from finrag_pipeline.orchestration.resources.settings import get_corpus, make_corpus
+from finrag_pipeline.retrieval.component import Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
-from finrag_pipeline.retrieval.needs import Needs
 from finrag_pipeline.retrieval.system import RetrievalSystem
 from finrag_pipeline.retrieval.systems import ALL_SYSTEMS
-from finrag_pipeline.retrieval.trained import Trained
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 
@@ -57,11 +57,12 @@ class Sweep:
 
         self.values = values
         self.store = store
-        names = benchmark_filings(store)
+        self._names = names = benchmark_filings(store)
         questions = store.read("benchmark_questions", columns=["question", "status"])
         measured = questions.filter(pc.equal(questions["status"], "measured"))["question"].to_pylist()
-        self._needs = Needs(store, values, measured, names)
-        self._trained: dict[int, Trained] = {}
+        self._questions = frozenset(measured)
+        self._trained: dict[int, Learned] = {}
+        self._looked_up: dict[Hashable, Any] = {}  # asking a model hub for weights takes seconds
         self._library = page_library(store, values)  # profiles and vectors are the same for every fold
 
         @lru_cache(maxsize=1)  # the last one alone: a loaded corpus is large
@@ -70,7 +71,7 @@ class Sweep:
 
         self.corpus: Callable[[RetrievalSystem], Corpus] = corpus_of
 
-    def trained(self, fold: int) -> Trained:
+    def trained(self, fold: int) -> Learned:
         """What was trained without the questions of ``fold``."""
         from finrag_pipeline.rankers.registry import usable_models
 
@@ -78,20 +79,23 @@ class Sweep:
             self._trained[fold] = usable_models(self.store, self.values, fold, self._library)
         return self._trained[fold]
 
+    def inputs(self, system: RetrievalSystem, fold: int) -> Inputs:
+        """What ``system`` works on for the questions of ``fold``."""
+        return Inputs(self.corpus(system), self.trained(fold), self._questions)
+
     def problem(self, system: RetrievalSystem, fold: int | None = None) -> str | None:
         """Why ``system`` is not run on ``fold``, or on any fold; None when it can be run."""
         folds = range(len(fold_partitions.get_partition_keys())) if fold is None else (fold,)
         asked = [
             number for number in folds if fold is not None or fold_questions(self.store, number).num_rows
         ]
-        for number in asked:
-            if problem := self.trained(number).problem(system):
-                return problem
-        return self._needs.problem(system)
+        corpus = make_corpus(self.values, self.store, self._names, system, self._looked_up)
+        inputs = [Inputs(corpus, self.trained(number), self._questions) for number in asked]
+        return next(filter(None, map(system.problem, inputs or [Inputs(corpus)])), None)
 
     def runs_fingerprint(self, system: RetrievalSystem, fold: int, questions: pa.Table) -> str:
         """What a part of ``retrieval_runs`` should have been made from."""
-        return runs_fingerprint(system, self.corpus(system), self.values, questions, self.trained(fold))
+        return runs_fingerprint(system, self.inputs(system, fold), questions)
 
 
 def drop_stale_results(store: Lake, values: Settings) -> list[str]:

@@ -20,11 +20,8 @@ from finrag_pipeline.filings.intake import FilingSource
 from finrag_pipeline.filings.pages import reader_version
 from finrag_pipeline.rankers.page_ranker import PROFILES_VERSION, SENTENCES_VERSION
 from finrag_pipeline.retrieval.alpha import ALPHA_VERSION, GRID
-from finrag_pipeline.retrieval.bm25 import BM25_VERSION
-from finrag_pipeline.retrieval.corpus import Corpus
-from finrag_pipeline.retrieval.needs import used_by
-from finrag_pipeline.retrieval.systems import SYSTEMS_VERSION, RetrievalSystem
-from finrag_pipeline.retrieval.trained import UNTRAINED, Trained
+from finrag_pipeline.retrieval.component import Inputs
+from finrag_pipeline.retrieval.system import RetrievalSystem
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.statements import FACTS_VERSION
 from finrag_pipeline.storage.fingerprints import fingerprint
@@ -114,64 +111,28 @@ def parent_child_fingerprint(pages: str, settings: Settings) -> str:
     )
 
 
-def runs_fingerprint(
-    system: RetrievalSystem,
-    corpus: Corpus,
-    settings: Settings,
-    questions: pa.Table,
-    trained: Trained = UNTRAINED,
-) -> str:
+def runs_fingerprint(system: RetrievalSystem, inputs: Inputs, questions: pa.Table) -> str:
     """Fingerprint of a part of ``retrieval_runs``: a system on the questions of a fold.
 
     Args:
         system: what is run.
-        corpus: chunks, encoder, models and look-ups.
-        settings: of the run.
+        inputs: chunks, encoder, models, and what was learned without the questions.
         questions: rows of ``benchmark_questions`` of the fold.
-        trained: what the system has learned without them.
 
     Raises:
         ModelError: a model that the system needs cannot be had.
     """
     asked = [questions[column].to_pylist() for column in _ASKED]
-    used = used_by(system, corpus.lake, corpus.filings, corpus.tools)
-    return fingerprint(
-        "retrieval_runs",
-        system.parameters(settings),
-        corpus.fingerprint,
-        asked,
-        _first_stage_code(system, corpus),
-        used,
-        trained.used_by(system),
-    )
+    return fingerprint("retrieval_runs", system.fingerprint(inputs), asked)
 
 
-def alpha_sweep_fingerprint(
-    system: RetrievalSystem, corpus: Corpus, settings: Settings, questions: pa.Table
-) -> str:
+def alpha_sweep_fingerprint(system: RetrievalSystem, inputs: Inputs, questions: pa.Table) -> str:
     """Fingerprint of ``hybrid_alpha_sweep`` over these questions."""
     asked = [questions[column].to_pylist() for column in _ASKED]
-    return fingerprint(
-        "hybrid_alpha_sweep",
-        ALPHA_VERSION,
-        GRID,
-        system.parameters(settings),
-        corpus.fingerprint,
-        asked,
-        _first_stage_code(system, corpus),
-    )
+    return fingerprint("hybrid_alpha_sweep", ALPHA_VERSION, GRID, system.fingerprint(inputs), asked)
 
 
 _ASKED = ("question_id", "question", "filing", "gold_pages")
-
-
-def _first_stage_code(system: RetrievalSystem, corpus: Corpus) -> list[str]:
-    code = [SYSTEMS_VERSION]
-    if "bm25" in system.first_stages:
-        code += [BM25_VERSION, corpus.settings.bm25.backend]
-    if system.needs_encoder():
-        code += [WINDOWS_VERSION, corpus.encoder.fingerprint, corpus.settings.encoder.pooling]
-    return code
 
 
 def scores_fingerprint(runs: str, questions: pa.Table) -> str:

@@ -24,7 +24,6 @@ from finrag_pipeline.orchestration.fingerprints import (
     sentences_fingerprint,
     tables_fingerprint,
 )
-from finrag_pipeline.orchestration.jobs import PER_FILING
 from finrag_pipeline.orchestration.resources.settings import get_encoder
 from finrag_pipeline.rankers.page_ranker import PROFILES_VERSION, RANKER_VERSION, SENTENCES_VERSION
 from finrag_pipeline.reporting import REPORT_VERSION
@@ -33,6 +32,7 @@ from finrag_pipeline.retrieval.alpha import ALPHA_VERSION
 from finrag_pipeline.retrieval.bm25 import BM25_VERSION
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index
 from finrag_pipeline.retrieval.systems import SYSTEMS_VERSION
+from finrag_pipeline.schemas import PER_FILING
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 

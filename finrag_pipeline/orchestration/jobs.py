@@ -9,19 +9,8 @@ from finrag_pipeline.chunking.registry import CHUNKINGS
 from finrag_pipeline.orchestration.checks import corpus as corpus_checks
 from finrag_pipeline.orchestration.pools import VECTORS
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
+from finrag_pipeline.schemas import PER_FILING
 
-PER_FILING = (
-    "filings",
-    "filing_pages",
-    "filing_chunks",
-    "chunk_index",
-    "page_tables",
-    "statement_facts",
-    "contextual_chunks",
-    "contextual_index",
-    "page_profiles",
-    "page_sentences",
-)
 ON_DEMAND = ("parent_child_chunks", "parent_child_index")
 """Chunks of a filing that only some systems need: made by 'finrag run' when it measures one of them."""
 BENCHMARK = ("benchmark_questions", "folds", "corpus_statistics")

@@ -11,10 +11,11 @@ from typing import Any
 import dagster as dg
 
 from finrag_pipeline.filings.intake import settled_inbox_files
-from finrag_pipeline.orchestration.jobs import BENCHMARK, PER_FILING, PUBLISH, SWEEP, index_filing_job
+from finrag_pipeline.orchestration.jobs import BENCHMARK, PUBLISH, SWEEP, index_filing_job
 from finrag_pipeline.orchestration.partitions import filings_partitions, sweep_partitions
 from finrag_pipeline.orchestration.resources.settings import LakeResource
 from finrag_pipeline.orchestration.steps import ledger_key
+from finrag_pipeline.schemas import PER_FILING
 from finrag_pipeline.storage.lake import Lake
 
 MAX_PER_TICK = 50

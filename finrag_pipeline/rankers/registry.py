@@ -23,8 +23,10 @@ from finrag_pipeline.rankers.page_scorer.ranking import PageScorerRanker
 from finrag_pipeline.rankers.page_scorer.recipe import remedy, scorer_folder
 from finrag_pipeline.rankers.reranker.ranking import RerankedPages, TrainedReranker
 from finrag_pipeline.retrieval.alpha import pick_alphas
+from finrag_pipeline.retrieval.component import Learned
+from finrag_pipeline.retrieval.fusion import HybridWeights
 from finrag_pipeline.retrieval.leaks import check_no_leak
-from finrag_pipeline.retrieval.trained import PageRanker, Trained
+from finrag_pipeline.retrieval.page_stage import PageRanker
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 
@@ -36,7 +38,7 @@ RERANKER = "reranker"
 
 def trained_models(
     lake: Lake, settings: Settings, fold: int | None, library: PageLibrary | None = None
-) -> Trained:
+) -> Learned:
     """What was trained without the questions of ``fold``; production models when it is None.
 
     What was not trained is missing from the result: the systems that need it are not run.
@@ -47,30 +49,34 @@ def trained_models(
         fold: whose questions were left out.
         library: pages that the rankers of several folds share; one of its own when None.
     """
-    page_ranker = load_page_ranker(lake, settings, fold, library)
-    return Trained(
-        fold,
-        alphas_without(lake, fold),
-        load_page_scorer(lake, settings, fold),
-        page_ranker,
-        load_page_reranker(lake, settings, fold, page_ranker),
-    )
+    return _learned(lake, settings, fold, library, lambda load: load())
 
 
-def usable_models(lake: Lake, settings: Settings, fold: int, library: PageLibrary | None = None) -> Trained:
+def usable_models(lake: Lake, settings: Settings, fold: int, library: PageLibrary | None = None) -> Learned:
     """`trained_models` of a fold, in which rankers that have seen its questions count as missing.
 
     So it is after another benchmark, or a part of one, has made other folds: they must not be measured, and
     must not keep the other systems from being measured either.
     """
-    page_ranker = _unless_leaked(lambda: load_page_ranker(lake, settings, fold, library))
-    return Trained(
-        fold,
-        alphas_without(lake, fold),
-        _unless_leaked(lambda: load_page_scorer(lake, settings, fold)),
-        page_ranker,
-        _unless_leaked(lambda: load_page_reranker(lake, settings, fold, page_ranker)),
-    )
+    return _learned(lake, settings, fold, library, _unless_leaked)
+
+
+Loader = Callable[[Callable[[], PageRanker | None]], PageRanker | None]
+
+
+def _learned(
+    lake: Lake, settings: Settings, fold: int | None, library: PageLibrary | None, get: Loader
+) -> Learned:
+    """Models by the names under which the components of `retrieval.systems` ask for them."""
+    page_ranker = get(lambda: load_page_ranker(lake, settings, fold, library))
+    weights = alphas_without(lake, fold)
+    models = {
+        "hybrid_alpha": HybridWeights(weights) if weights else None,
+        PAGE_SCORER: get(lambda: load_page_scorer(lake, settings, fold)),
+        PAGE_RANKER: page_ranker,
+        "page_reranker": get(lambda: load_page_reranker(lake, settings, fold, page_ranker)),
+    }
+    return Learned({name: model for name, model in models.items() if model is not None}, fold)
 
 
 def _unless_leaked(load: Callable[[], PageRanker | None]) -> PageRanker | None:

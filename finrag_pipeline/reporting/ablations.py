@@ -9,6 +9,7 @@ import pyarrow as pa
 from finrag_pipeline.evaluation.published import CUTOFF
 from finrag_pipeline.reporting.estimates import MetricIndex, metric_label, space_label, system_title
 from finrag_pipeline.reporting.grid import Cell, Column, Grid, Row, estimate_cell, grid_markdown, number_cell
+from finrag_pipeline.retrieval.second_stages import BestOfPage
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import ABLATIONS, ALL_SYSTEMS, SYSTEMS, RetrievalSystem
 
@@ -38,7 +39,7 @@ def ablation_grid(index: MetricIndex, k: int = CUTOFF) -> Grid:
             Cell(system_title(base.name)),
             Cell(system.chunking),
             Cell(kinds if system.chunking != "fixed" else "text"),
-            Cell("page" if system.collapse == "page" else "chunk"),
+            Cell("page" if isinstance(system.collapse, BestOfPage) else "chunk"),
             *map(estimate_cell, estimates),
             number_cell(max((estimate.n for estimate in estimates if estimate), default=0)),
         )

@@ -177,7 +177,7 @@ def collect_explorer(lake: Lake, settings: Settings, filings: Collection[str]) -
     losses = _read_losses(lake)
     chunks = {chunk for found in rankings.values() for chunk in _quoted(found)}
     texts = read_texts(lake, chunks) if chunks else {}
-    kinds = PageKinds(lake, settings, filing_rows)
+    kinds = PageKinds(lake, filing_rows)
     records = [
         _question(
             row,

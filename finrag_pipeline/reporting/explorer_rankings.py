@@ -17,9 +17,8 @@ from finrag_pipeline.rankers.page_ranker.features import FIELDS, FilingPages, fi
 from finrag_pipeline.rankers.page_ranker.labels import filing_labels
 from finrag_pipeline.rankers.page_ranker.needs import read_needs
 from finrag_pipeline.rankers.page_ranker.ranker import STATEMENT_NAMES, page_reasons
-from finrag_pipeline.retrieval.toolbox import Toolbox
+from finrag_pipeline.resolver.load import load_resolver
 from finrag_pipeline.schemas import RETRIEVAL_RUNS
-from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 
 Place = tuple[str, int]
@@ -158,14 +157,13 @@ class PageKinds:
 
     Args:
         lake: holds ``page_profiles``; pages without a profile have nothing to tell.
-        settings: of the lake.
         filings: rows of ``filings``.
     """
 
-    def __init__(self, lake: Lake, settings: Settings, filings: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, lake: Lake, filings: Sequence[Mapping[str, Any]]) -> None:
         self._lake = lake
-        self._tools = Toolbox(lake, [row["filing"] for row in filings], settings)
         self._filings = {row["filing"]: row for row in filings}
+        self._resolver = load_resolver(lake, self._filings)
         self._profiles: dict[str, list[dict[str, Any]]] = {}
         self._pages: dict[str, FilingPages] = {}
 
@@ -190,7 +188,7 @@ class PageKinds:
         known = [place for place in places if 0 <= place[1] < len(self._profiles_of(place[0]))]
         if not known:
             return {}
-        resolution = self._tools.resolver.resolve(question)
+        resolution = self._resolver.resolve(question)
         needs = read_needs(question, company_words(resolution))
         of_filing = {ranked.filing: ranked.reasons for ranked in resolution.filings}
         return {

@@ -21,6 +21,7 @@ from finrag_pipeline.reporting.grid import (
     share_cell,
     system_cell,
 )
+from finrag_pipeline.retrieval.page_stage import InsidePages
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import ALL_SYSTEMS
 
@@ -30,15 +31,19 @@ _TOP_FEATURES = 20
 
 def pages_grid(index: MetricIndex, k: int = CUTOFF) -> Grid:
     """The page scorer by the number of pages P that it hands on: document and page recall."""
-    scorers = [system for system in ALL_SYSTEMS.values() if system.page_stage == "page_scorer"]
+    scorers = [
+        (system, system.pages.pages)
+        for system in ALL_SYSTEMS.values()
+        if isinstance(system.pages, InsidePages)
+    ]
     measured = {*index.systems, *index.ablations}
     rows = []
-    for system in sorted(scorers, key=lambda system: system.pages):
+    for system, pages in sorted(scorers, key=lambda pair: pair[1]):
         if system.name not in measured:
             continue
         estimates = [index.find(system.name, space.value, metric, k) for space, metric in _SERIES]
         cells = (
-            Cell(f"P = {system.pages}", sort=float(system.pages)),
+            Cell(f"P = {pages}", sort=float(pages)),
             system_cell(system.name),
             *map(estimate_cell, estimates),
             number_cell(max((estimate.n for estimate in estimates if estimate), default=0)),

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from finrag_pipeline.chunking.registry import get_chunking
+from finrag_pipeline.retrieval.fusion import Fusion
+from finrag_pipeline.retrieval.second_stages import BestChild, BestOfPage, CrossEncoder
 from finrag_pipeline.retrieval.system import RetrievalSystem, Source
 
 
@@ -25,9 +28,9 @@ def chunking_variants(base: RetrievalSystem) -> Iterator[RetrievalSystem]:
     base = replace(base, variant_of=base.name)
     by_page = Source(base.source.paper, base.source.table, f"{base.source.row}, one chunk per page")
     title = f"{base.title}, one chunk per page"
-    yield replace(base, name=f"{base.name}_pages", title=title, source=by_page, collapse="page")
+    yield replace(base, name=f"{base.name}_pages", title=title, source=by_page, collapse=BestOfPage())
     for suffix, kept in kinds.items():
-        if kept and base.fusion:
+        if kept and isinstance(base.first, Fusion):
             continue  # what a kind adds is seen on the rankings that are fused
         row = Source(
             "Mixpeek technical guide", "section 4", "context-aware chunks" + suffix.replace("_", " ")
@@ -40,7 +43,7 @@ def chunking_variants(base: RetrievalSystem) -> Iterator[RetrievalSystem]:
         if kept is None:
             yield system
         yield replace(
-            system, name=f"{name}_pages", title=f"{system.title}, one chunk per page", collapse="page"
+            system, name=f"{name}_pages", title=f"{system.title}, one chunk per page", collapse=BestOfPage()
         )
 
 
@@ -62,16 +65,16 @@ def one_part_changed(
     Raises:
         UsageError: there is no such chunking.
     """
-    changes: dict[str, str | tuple[str, ...] | None] = {}
+    changes: dict[str, Any] = {}
     if chunking is not None:
         parents = "parent" in get_chunking(chunking).kinds
         changes |= {"chunking": chunking, "kinds": ("parent",) if parents else None}
-        if parents or base.collapse == "parent":
-            changes["collapse"] = "parent" if parents else None
+        if parents or isinstance(base.collapse, BestChild):
+            changes["collapse"] = BestChild() if parents else None
     if encoder is not None:
         changes["encoder"] = encoder
     if reranker is not None:
-        changes["rerank"] = reranker
+        changes["rerank"] = CrossEncoder(reranker)
     told = ", ".join(
         f"{what} {given}"
         for what, given in (("chunks", chunking), ("encoder", encoder), ("reranker", reranker))
@@ -85,5 +88,5 @@ def one_part_changed(
         name=f"{base.name}+{suffix}" if suffix else base.name,
         title=f"{base.title} ({told})" if told else base.title,
         variant_of=base.name,
-        **changes,  # type: ignore[arg-type]
+        **changes,
     )

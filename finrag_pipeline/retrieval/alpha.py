@@ -12,11 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finrag_pipeline.retrieval.corpus import Corpus
-from finrag_pipeline.retrieval.first_stages import first_stage
-from finrag_pipeline.retrieval.fusion import weighted_fusion
-from finrag_pipeline.retrieval.hits import Hit
-from finrag_pipeline.retrieval.queries import make_query, query_vectors
+from finrag_pipeline.retrieval.component import Hit, Inputs, no_more
+from finrag_pipeline.retrieval.fusion import WeightedSum, fuse_scores
 from finrag_pipeline.retrieval.spaces import Scope, Space, restriction
 from finrag_pipeline.retrieval.system import RetrievalSystem
 from finrag_pipeline.schemas import RETRIEVAL_SCORES
@@ -33,7 +30,7 @@ _PREFIX = "alpha="
 
 def alpha_sweep(
     system: RetrievalSystem,
-    corpus: Corpus,
+    inputs: Inputs,
     questions: Iterable[dict[str, Any]],
     spaces: Sequence[Space] = tuple(Space),
     grid: Sequence[float] = GRID,
@@ -46,7 +43,7 @@ def alpha_sweep(
 
     Args:
         system: a system that fuses a dense and a lexical ranking by their scores.
-        corpus: where to search.
+        inputs: where to search.
         questions: rows of ``benchmark_questions``.
         spaces: search spaces.
         grid: weights of the dense score.
@@ -55,14 +52,16 @@ def alpha_sweep(
         Rows of ``retrieval_scores``; the system is ``alpha=0.35`` for a weight of 0.35.
     """
     questions = list(questions)
-    vectors = query_vectors(system, [question["question"] for question in questions], corpus)
-    depth = corpus.settings.retrieval.depth
+    fusion = system.first
+    assert isinstance(fusion, WeightedSum)
+    queries = system.queries([question["question"] for question in questions], inputs)
+    depth = inputs.corpus.settings.retrieval.depth
     rows: list[dict[str, Any]] = []
     for question in questions:
-        query = make_query(system, question["question"], corpus, vectors.get(question["question"], ()))
+        query = queries[question["question"]]
         for space in spaces:
             scope = Scope(*restriction(space, question["filing"], question["gold_pages"]))
-            found = {stage: first_stage(stage, query, corpus, scope, depth) for stage in system.first_stages}
+            dense, lexical = fusion.dense_and_lexical(fusion.rankings(query, inputs, scope, depth, no_more))
             rows.extend(
                 {
                     "system": f"{_PREFIX}{alpha:.2f}",
@@ -73,21 +72,15 @@ def alpha_sweep(
                     "value": value,
                 }
                 for alpha in grid
-                for metric, value in _scores(_fused(found, alpha), question).items()
+                for metric, value in _scores(_fused(dense, lexical, alpha), question).items()
             )
     return pa.Table.from_pylist(rows, schema=RETRIEVAL_SCORES)
 
 
-def _fused(found: dict[Any, list[Hit]], alpha: float) -> list[tuple[str, int]]:
-    """Filing and page of the first chunks, fused as the runner does it."""
-    places = {hit.chunk_id: (hit.filing, hit.page) for ranking in found.values() for hit in ranking}
-    dense = [(hit.chunk_id, hit.score) for hit in found["dense"]]
-    (lexical,) = (
-        [(hit.chunk_id, hit.score) for hit in ranking if hit.score > 0]
-        for stage, ranking in found.items()
-        if stage != "dense"
-    )
-    return [places[chunk_id] for chunk_id, _ in weighted_fusion(dense, lexical, alpha)[:CUTOFF]]
+def _fused(dense: list[Hit], lexical: list[Hit], alpha: float) -> list[tuple[str, int]]:
+    """Filing and page of the first chunks, fused as the system does it."""
+    places = {hit.chunk_id: (hit.filing, hit.page) for hit in (*dense, *lexical)}
+    return [places[chunk_id] for chunk_id, _ in fuse_scores(dense, lexical, alpha)[:CUTOFF]]
 
 
 def _scores(found: Sequence[tuple[str, int]], question: dict[str, Any]) -> dict[str, float]:

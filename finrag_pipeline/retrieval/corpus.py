@@ -5,15 +5,14 @@ Everything is loaded on first use and shared by all systems and spaces of a swee
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finrag_pipeline.chunking.parent_child import CHILD
 from finrag_pipeline.chunking.registry import FIXED, Chunking
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import LakeError
@@ -26,14 +25,16 @@ from finrag_pipeline.retrieval.bm25 import (
     save_bm25,
 )
 from finrag_pipeline.retrieval.chunk_index import index_chunks, open_chunk_index, to_index
-from finrag_pipeline.retrieval.toolbox import Toolbox
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.vectors import VectorIndex
 
 if TYPE_CHECKING:
+    from finrag_pipeline.resolver.resolver import Resolver
     from finrag_pipeline.retrieval.splade import SpladeIndex
+
+T = TypeVar("T")
 
 
 class Corpus:
@@ -46,7 +47,7 @@ class Corpus:
         encoder: embeds questions; its files are touched only when a dense system asks.
         chunking: which chunks.
         kinds: kinds of chunks to search; all when None.
-        tools: look-ups and models that systems share; made on first use when None.
+        shared: look-ups and models that corpora of the same filings and settings share; its own when None.
         index_missing: make vectors of the filings that the index lacks, on first use. For encoders other than
             that of the settings: no asset makes theirs.
     """
@@ -59,7 +60,7 @@ class Corpus:
         encoder: Encoder,
         chunking: Chunking = FIXED,
         kinds: Sequence[str] | None = None,
-        tools: Toolbox | None = None,
+        shared: dict[Hashable, Any] | None = None,
         index_missing: bool = False,
     ) -> None:
         self.lake = lake
@@ -68,28 +69,47 @@ class Corpus:
         self.encoder = encoder
         self.chunking = chunking
         self.kinds = None if kinds is None else tuple(kinds)
-        self._tools = tools
+        self._shared = {} if shared is None else shared
         self._index_missing = index_missing
         self._index_is_larger = False
         self._index_version: int | None = None
 
-    @cached_property
-    def tools(self) -> Toolbox:
-        """Look-ups and models that systems share."""
-        return self._tools or Toolbox(self.lake, self.filings, self.settings)
+    def once(self, name: Hashable, load: Callable[[], T]) -> T:
+        """What ``load`` gives, loaded on first use and once for all corpora that share it.
 
-    @cached_property
-    def children(self) -> Corpus:
-        """The children of this corpus of parents, which are what is searched."""
-        return Corpus(
-            self.lake,
-            self.filings,
-            self.settings,
-            self.encoder,
-            self.chunking,
-            (CHILD,),
-            self.tools,
-            self._index_missing,
+        Args:
+            name: of the thing loaded.
+            load: makes it.
+        """
+        if name not in self._shared:
+            self._shared[name] = load()
+        return cast("T", self._shared[name])
+
+    @property
+    def resolver(self) -> Resolver:
+        """Reads company, period and form out of a question."""
+
+        def load() -> Resolver:
+            from finrag_pipeline.resolver.load import load_resolver
+
+            return load_resolver(self.lake, self.filings)
+
+        return self.once(("resolver", self.filings), load)
+
+    def of_kinds(self, kinds: Sequence[str]) -> Corpus:
+        """The chunks of some kinds only, of the same filings and chunking; loaded once."""
+        return self.once(
+            ("corpus", self.filings, self.chunking.name, tuple(kinds), self.settings.encoder.name),
+            lambda: Corpus(
+                self.lake,
+                self.filings,
+                self.settings,
+                self.encoder,
+                self.chunking,
+                kinds,
+                self._shared,
+                self._index_missing,
+            ),
         )
 
     @cached_property

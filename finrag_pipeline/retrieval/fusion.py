@@ -1,11 +1,176 @@
-"""Fusion of rankings."""
+"""Fusion of the rankings of several first stages into one: by ranks, or by scores."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import TypeVar
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from finrag_pipeline.errors import ModelError
+from finrag_pipeline.retrieval.component import Component, Hit, Inputs, Query, Search
+from finrag_pipeline.retrieval.spaces import Scope, Space
+from finrag_pipeline.storage.fingerprints import fingerprint
 
 Item = TypeVar("Item", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Fusion(Component):
+    """Several first stages.
+
+    Attributes:
+        stages: their rankings are fused.
+    """
+
+    stages: tuple[Component, ...]
+
+    @property
+    def embeds(self) -> bool:
+        """Whether one of them looks for vectors."""
+        return any(stage.embeds for stage in self.stages)
+
+    def problem(self, inputs: Inputs) -> str | None:
+        """The first problem of a stage."""
+        return next(filter(None, (stage.problem(inputs) for stage in self.stages)), None)
+
+    def fingerprint(self, inputs: Inputs) -> Any:
+        """Of the stages."""
+        return [stage.fingerprint(inputs) for stage in self.stages]
+
+    def rankings(
+        self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search
+    ) -> list[list[Hit]]:
+        """The ranking of each stage.
+
+        A chunk that shares no term with the question has no rank among those that do.
+        """
+        return [
+            [hit for hit in stage.search(query, inputs, scope, depth, inner) if stage.embeds or hit.score > 0]
+            for stage in self.stages
+        ]
+
+
+@dataclass(frozen=True)
+class ReciprocalRanks(Fusion):
+    """The sum of reciprocal ranks."""
+
+    def fingerprint(self, inputs: Inputs) -> Any:
+        """Of the stages and the constant."""
+        return [*super().fingerprint(inputs), inputs.corpus.settings.retrieval.rrf_k]
+
+    def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
+        """Chunks by their fused ranks."""
+        names = [type(stage).__name__.lower() for stage in self.stages]
+        rankings = self.rankings(query, inputs, scope, depth, inner)
+        return fuse_ranks(rankings, names, inputs.corpus.settings.retrieval.rrf_k, depth)
+
+
+@dataclass(frozen=True)
+class HybridWeights:
+    """Weights of the dense score, chosen without some questions.
+
+    Attributes:
+        by_space: weight by search space.
+        question_ids: empty: one number for a space learns nothing of a question.
+    """
+
+    by_space: Mapping[str, float]
+    question_ids: tuple[str, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the weights."""
+        return fingerprint("hybrid weights", dict(sorted(self.by_space.items())))
+
+
+@dataclass(frozen=True)
+class WeightedSum(Fusion):
+    """The weighted sum of a dense and a lexical score; the weight is learned by search space."""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The weights."""
+        return ("hybrid_alpha",)
+
+    def _weights(self, inputs: Inputs) -> Mapping[str, float]:
+        found = inputs.learned.models.get("hybrid_alpha")
+        return found.by_space if isinstance(found, HybridWeights) else {}
+
+    def problem(self, inputs: Inputs) -> str | None:
+        """That the weight was not tuned, or the first problem of a stage."""
+        if not self._weights(inputs):
+            return "The weight of the hybrid was not tuned: materialise hybrid_alpha_sweep."
+        return super().problem(inputs)
+
+    def fingerprint(self, inputs: Inputs) -> Any:
+        """Of the stages and the weights."""
+        return [*super().fingerprint(inputs), dict(sorted(self._weights(inputs).items()))]
+
+    def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
+        """Chunks by their fused scores."""
+        space = (
+            Space.CORPUS if scope.filings is None else Space.FILING if scope.pages is None else Space.PAGES
+        )
+        alpha = self._weights(inputs).get(space.value)
+        if alpha is None:
+            raise ModelError("The weight of the hybrid was not tuned for this space.", "Run: finrag run.")
+        dense, lexical = self.dense_and_lexical(self.rankings(query, inputs, scope, depth, inner))
+        known = _by_chunk([dense, lexical])
+        parts = {
+            name: {hit.chunk_id: hit.score for hit in ranking}
+            for name, ranking in (("dense", dense), ("lexical", lexical))
+        }
+        hits = []
+        for chunk_id, score in fuse_scores(dense, lexical, alpha)[:depth]:
+            found = ", ".join(
+                f"{name} {part[chunk_id]:.2f}" for name, part in parts.items() if chunk_id in part
+            )
+            hits.append(replace(known[chunk_id], score=score, why=f"{found}; weight of dense {alpha:.2f}"))
+        return hits
+
+    def dense_and_lexical(self, rankings: Sequence[list[Hit]]) -> tuple[list[Hit], list[Hit]]:
+        """The rankings of the stages, the dense one first."""
+        by_kind = {stage.embeds: found for stage, found in zip(self.stages, rankings, strict=True)}
+        return by_kind[True], by_kind[False]
+
+
+def fuse_scores(dense: Sequence[Hit], lexical: Sequence[Hit], alpha: float) -> list[tuple[str, float]]:
+    """Chunks of two rankings with their weighted sum, best first."""
+    scored = [[(hit.chunk_id, hit.score) for hit in ranking] for ranking in (dense, lexical)]
+    return weighted_fusion(scored[0], scored[1], alpha)
+
+
+def fuse_ranks(rankings: list[list[Hit]], names: list[str], k: int, depth: int) -> list[Hit]:
+    """Rankings fused by reciprocal rank, each named in the reasons.
+
+    Args:
+        rankings: best first.
+        names: of the rankings.
+        k: the constant.
+        depth: length of the result.
+    """
+    known = _by_chunk(rankings)
+    fused = reciprocal_rank_fusion([[hit.chunk_id for hit in ranking] for ranking in rankings], k)
+    places = [{hit.chunk_id: n for n, hit in enumerate(ranking, start=1)} for ranking in rankings]
+    hits = []
+    for chunk_id, score in fused[:depth]:
+        why = ", ".join(
+            f"{name} rank {place[chunk_id]}"
+            for name, place in zip(names, places, strict=True)
+            if chunk_id in place
+        )
+        hits.append(replace(known[chunk_id], score=score, why=why))
+    return hits
+
+
+def _by_chunk(rankings: list[list[Hit]]) -> dict[str, Hit]:
+    """A hit of each chunk, one that knows its passage where there is any."""
+    known: dict[str, Hit] = {}
+    for ranking in rankings:
+        for hit in ranking:
+            if hit.chunk_id not in known or known[hit.chunk_id].passage is None:
+                known[hit.chunk_id] = hit
+    return known
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Sequence[Item]], k: int = 60) -> list[tuple[Item, float]]:

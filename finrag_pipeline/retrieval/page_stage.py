@@ -2,67 +2,164 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from finrag_pipeline.retrieval.corpus import Corpus
-from finrag_pipeline.retrieval.hits import Hit
-from finrag_pipeline.retrieval.queries import Query
+from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED
+from finrag_pipeline.errors import ModelError
+from finrag_pipeline.resolver import RESOLVER_VERSION
+from finrag_pipeline.retrieval.component import Component, Hit, Inputs, LearnedModel, Query, Search
 from finrag_pipeline.retrieval.spaces import Scope
-from finrag_pipeline.retrieval.system import RetrievalSystem
-from finrag_pipeline.retrieval.trained import PageHit, PageRanker
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from finrag_pipeline.retrieval.corpus import Corpus
 
 
-def scope_of_pages(
-    system: RetrievalSystem, ranker: PageRanker, query: Query, corpus: Corpus, scope: Scope
-) -> Scope:
-    """``scope`` in the first P pages of the ranker, for the search inside them.
+@dataclass(frozen=True)
+class PageHit:
+    """A page of a ranking.
+
+    Attributes:
+        filing: its filing.
+        page: zero-based.
+        score: of the ranker; higher is better.
+        why: what put it there, for people.
+    """
+
+    filing: str
+    page: int
+    score: float
+    why: str
+
+
+class PageRanker(LearnedModel, Protocol):
+    """Ranks pages for a question."""
+
+    def rank_pages(
+        self,
+        question: str,
+        corpus: Corpus,
+        filings: Sequence[str] | None,
+        pages: Sequence[int] | None,
+        depth: int,
+        vector: np.ndarray | None = None,
+    ) -> list[PageHit]:
+        """The first ``depth`` pages for a question, best first, no page twice.
+
+        Args:
+            question: the question.
+            corpus: where to search.
+            filings: filings to restrict the search to; the whole corpus when None.
+            pages: zero-based pages to restrict it to, together with ``filings``.
+            depth: how many pages at most.
+            vector: embedding of the question by the encoder of the corpus, when it is at hand.
+        """
+
+
+@dataclass(frozen=True)
+class PageStage(Component):
+    """A learned ranking of pages.
+
+    Attributes:
+        model: name of the ranker.
+        made_of: names of the models that it is made of, where it is no model of its own.
+    """
+
+    model: str
+    made_of: tuple[str, ...] = ()
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Its ranker."""
+        return (self.model,)
+
+    def problem(self, inputs: Inputs) -> str | None:
+        """That the ranker was not trained."""
+        if self.model in inputs.learned.models:
+            return None
+        wanted = [*self.made_of, self.model]
+        return inputs.learned.missing(next(name for name in wanted if name not in inputs.learned.models))
+
+    def fingerprint(self, inputs: Inputs) -> Any:
+        """Of the ranker."""
+        ranker = inputs.learned.models.get(self.model)
+        return ranker and ranker.fingerprint
+
+    def ranked(self, query: Query, inputs: Inputs, scope: Scope, depth: int) -> list[PageHit]:
+        """The first pages.
+
+        Raises:
+            ModelError: the ranker was not trained.
+        """
+        if problem := PageStage.problem(self, inputs):
+            raise ModelError(problem, "Train it first, or choose another system: finrag systems.")
+        ranker = cast(PageRanker, inputs.learned.models[self.model])
+        # The vector at hand is the question's own only where the question itself is searched for.
+        vector = query.vectors[0] if query.vectors and query.of_question else None
+        return ranker.rank_pages(query.question, inputs.corpus, scope.filings, scope.pages, depth, vector)
+
+
+@dataclass(frozen=True)
+class InsidePages(PageStage):
+    """Chunks are searched inside the first pages of the ranker.
 
     A filter before the search, as Kobeissi & Langlais describe it; their code drops chunks of other pages
     from a ranking of the whole corpus, which may leave fewer than k. Where the ranker knows no page of the
     scope, the scope stands.
+
+    Attributes:
+        pages: pages that are searched (P in the papers).
     """
-    pages = _ranked(ranker, query, corpus, scope, system.pages)
-    inside = scope.within_places((page.filing, page.page) for page in pages[: system.pages])
-    return inside if inside.places else scope
+
+    pages: int = 20
+
+    def fingerprint(self, inputs: Inputs) -> Any:
+        """Of the ranker and the pages that it reads."""
+        return [super().fingerprint(inputs), inputs.parts("filing_pages")]
+
+    def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
+        """Chunks of the first P pages alone."""
+        pages = self.ranked(query, inputs, scope, self.pages)
+        inside = scope.within_places((page.filing, page.page) for page in pages[: self.pages])
+        return inner(query, inputs, inside if inside.places else scope, depth)
 
 
-def chunks_of_pages(
-    ranker: PageRanker,
-    query: Query,
-    corpus: Corpus,
-    scope: Scope,
-    depth: int,
-    search: Callable[[Scope, int], list[Hit]],
-) -> list[Hit]:
-    """The best chunk of each of the ranker's pages, in the order of the pages.
+@dataclass(frozen=True)
+class PagesInOrder(PageStage):
+    """Pages in the order of the ranker, each shown by its best chunk; pages without a chunk are left out."""
 
-    Pages without a chunk have nothing to show and are left out.
+    def problem(self, inputs: Inputs) -> str | None:
+        """That the ranker was not trained, or that filings have no profiles for it to read."""
+        if problem := super().problem(inputs):
+            return problem
+        lake = inputs.corpus.lake
+        profiled, cut = (
+            {keys["filing"] for keys in lake.partitions(table)}
+            for table in ("page_profiles", "page_sentences")
+        )
+        missing = len(set(inputs.corpus.filings) - (profiled & cut))
+        return f"{missing} filings have no page profiles: run 'finrag run'." if missing else None
 
-    Args:
-        ranker: ranks pages.
-        query: what is asked.
-        corpus: where to search.
-        scope: the search space.
-        depth: pages at most.
-        search: ranks so many chunks inside a scope, best first.
-    """
-    pages = _ranked(ranker, query, corpus, scope, depth)
-    inside = scope.within_places((page.filing, page.page) for page in pages)
-    positions = corpus.positions(inside.filings, inside.pages, inside.places)
-    if positions is None or not len(positions):
-        return []
-    best: dict[tuple[str, int], Hit] = {}
-    for hit in search(inside, len(positions)):
-        best.setdefault((hit.filing, hit.page), hit)
-    return [
-        replace(best[page.filing, page.page], score=float(page.score), why=page.why)
-        for page in pages
-        if (page.filing, page.page) in best
-    ][:depth]
+    def fingerprint(self, inputs: Inputs) -> Any:
+        """Of the ranker, the resolver and what features are made of; profiles stand for tables and facts."""
+        tables = ("filings", "filing_pages", "page_profiles", "page_sentences", FIXED.table, CONTEXTUAL.table)
+        return [super().fingerprint(inputs), RESOLVER_VERSION, inputs.parts(*tables)]
 
-
-def _ranked(ranker: PageRanker, query: Query, corpus: Corpus, scope: Scope, depth: int) -> list[PageHit]:
-    # The vector at hand is the question's own only where the question itself is searched for.
-    vector = query.vectors[0] if query.vectors and query.of_question else None
-    return ranker.rank_pages(query.question, corpus, scope.filings, scope.pages, depth, vector)
+    def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
+        """The best chunk of each of the ranker's pages, in the order of the pages."""
+        pages = self.ranked(query, inputs, scope, depth)
+        inside = scope.within_places((page.filing, page.page) for page in pages)
+        positions = inputs.corpus.positions(inside.filings, inside.pages, inside.places)
+        if positions is None or not len(positions):
+            return []
+        best: dict[tuple[str, int], Hit] = {}
+        for hit in inner(query, inputs, inside, len(positions)):
+            best.setdefault((hit.filing, hit.page), hit)
+        return [
+            replace(best[page.filing, page.page], score=float(page.score), why=page.why)
+            for page in pages
+            if (page.filing, page.page) in best
+        ][:depth]

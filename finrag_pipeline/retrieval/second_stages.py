@@ -1,50 +1,158 @@
-"""Second stages: what orders or thins out the first candidates of a ranking."""
+"""What orders, thins out or groups the first candidates of a ranking."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from finrag_pipeline.chunking.parent_child import CHILD, parent_of
+from finrag_pipeline.retrieval.component import Component, Hit, Inputs, Query, Search
+from finrag_pipeline.retrieval.queries import language_model
+from finrag_pipeline.retrieval.spaces import Scope
 
-from finrag_pipeline.retrieval.corpus import Corpus
-from finrag_pipeline.retrieval.hits import Hit
-from finrag_pipeline.retrieval.system import RetrievalSystem
+if TYPE_CHECKING:
+    from finrag_pipeline.reranking.protocol import Reranker
+
+_MOST_CHUNKS = 6400
+"""Chunks ranked at most to find enough distinct pages or parents."""
 
 
-def reranked(system: RetrievalSystem, question: str, corpus: Corpus, hits: list[Hit]) -> list[Hit]:
-    """``hits`` with the first N in the order of the cross-encoder, which reads question and chunk together.
+@dataclass(frozen=True)
+class CrossEncoder(Component):
+    """The first N in the order of a cross-encoder, which reads question and chunk together.
 
     The others follow in their order, each a step of one below the lowest score, so that the ranking stays
     one.
+
+    Attributes:
+        model: hub name or folder.
+        depth: candidates that are read (N in the papers).
     """
-    head, tail = hits[: system.rerank_depth], hits[system.rerank_depth :]
-    if not head or system.rerank is None:
-        return hits
-    scores = corpus.tools.reranker(system.rerank).score(question, [corpus.text(hit.chunk_id) for hit in head])
-    order = np.argsort(-np.asarray(scores), kind="stable").tolist()
-    ranked = [
-        replace(head[n], score=float(scores[n]), why=f"cross-encoder {scores[n]:.2f}, before rank {n + 1}")
-        for n in order
-    ]
-    return [*ranked, *_below(tail, ranked[-1].score)]
+
+    model: str
+    depth: int = 20
+
+    def _reranker(self, inputs: Inputs) -> Reranker:
+        def load() -> Reranker:
+            from finrag_pipeline.reranking.cross_encoder import load_reranker
+
+            return load_reranker(self.model, inputs.corpus.settings.reranker, inputs.corpus.lake)
+
+        return inputs.corpus.once(("reranker", self.model), load)
+
+    def problem(self, inputs: Inputs) -> str | None:
+        """Why its weights cannot be had."""
+
+        def look() -> str | None:
+            from finrag_pipeline.reranking import cross_encoder
+
+            return cross_encoder.weights_problem(self.model, inputs.corpus.settings.reranker)
+
+        return inputs.corpus.once(("problem of reranker", self.model), look)
+
+    def fingerprint(self, inputs: Inputs) -> Any:
+        """Of the weights."""
+        return self._reranker(inputs).fingerprint
+
+    def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
+        """The candidates in their new order."""
+        import numpy as np
+
+        # However few are asked for, all N are read.
+        hits = inner(query, inputs, scope, max(depth, self.depth))
+        head, tail = hits[: self.depth], hits[self.depth :]
+        if not head:
+            return hits
+        texts = [inputs.corpus.text(hit.chunk_id) for hit in head]
+        scores = self._reranker(inputs).score(query.question, texts)
+        order = np.argsort(-np.asarray(scores), kind="stable").tolist()
+        ranked = [
+            replace(
+                head[n], score=float(scores[n]), why=f"cross-encoder {scores[n]:.2f}, before rank {n + 1}"
+            )
+            for n in order
+        ]
+        last = ranked[-1].score
+        below = [replace(hit, score=last - place) for place, hit in enumerate(tail, start=1)]
+        return [*ranked, *below][:depth]
 
 
-def selected(system: RetrievalSystem, question: str, corpus: Corpus, hits: list[Hit]) -> list[Hit]:
-    """Those of the first N ``hits`` that a language model keeps, in their order; nothing after them.
+@dataclass(frozen=True)
+class LanguageModelSelection(Component):
+    """Those of the first N that a language model keeps, in their order; nothing after them.
 
     What is dropped is gone, as in Kim et al.: the ranking may be shorter than was asked for. Where the
     model's reply cannot be read, or would drop all, all N stay.
+
+    Attributes:
+        depth: chunks that are judged.
     """
-    head = hits[: system.select_depth]
-    if not head or system.select is None:
-        return hits
-    from finrag_pipeline.retrieval.document_selection import select_documents
 
-    texts = [corpus.text(hit.chunk_id) for hit in head]
-    selection = select_documents(corpus.tools.language_model, question, texts, system.select_depth)
-    told = "not selected: the reply was of no use" if selection.reason else "selected"
-    return [replace(head[place], why=f"{head[place].why}, {told}") for place in selection.kept]
+    depth: int = 10
+
+    def problem(self, inputs: Inputs) -> str | None:
+        """Why there is no language model."""
+
+        def look() -> str | None:
+            from finrag_pipeline.language_models.load import language_model_problem
+
+            return language_model_problem(inputs.corpus.settings.language_model)
+
+        return inputs.corpus.once("problem of language_model", look)
+
+    def fingerprint(self, inputs: Inputs) -> Any:
+        """Of model and prompt."""
+        from finrag_pipeline.retrieval.document_selection import SELECTION_VERSION
+
+        return [language_model(inputs.corpus).fingerprint, SELECTION_VERSION]
+
+    def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
+        """The candidates that stay."""
+        head = inner(query, inputs, scope, max(depth, self.depth))[: self.depth]
+        if not head:
+            return head
+        from finrag_pipeline.retrieval.document_selection import select_documents
+
+        texts = [inputs.corpus.text(hit.chunk_id) for hit in head]
+        selection = select_documents(language_model(inputs.corpus), query.question, texts, self.depth)
+        told = "not selected: the reply was of no use" if selection.reason else "selected"
+        return [replace(head[place], why=f"{head[place].why}, {told}") for place in selection.kept][:depth]
 
 
-def _below(hits: list[Hit], score: float) -> list[Hit]:
-    return [replace(hit, score=score - place) for place, hit in enumerate(hits, start=1)]
+@dataclass(frozen=True)
+class BestOfPage(Component):
+    """The best chunk of each page stands for it."""
+
+    def group(self, hit: Hit) -> Hashable:
+        """What a chunk belongs to."""
+        return hit.filing, hit.page
+
+    def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
+        """One chunk per group; more are ranked until ``depth`` groups are found or no chunk is left."""
+        wanted = 4 * depth
+        while True:
+            hits = inner(query, inputs, scope, wanted)
+            best: dict[Hashable, Hit] = {}
+            for hit in hits:
+                best.setdefault(self.group(hit), hit)
+            if len(best) >= depth or len(hits) < wanted or wanted >= _MOST_CHUNKS:
+                return list(best.values())[:depth]
+            wanted *= 2
+
+
+@dataclass(frozen=True)
+class BestChild(BestOfPage):
+    """Children are searched; their parents are returned by the score of the best child, the passage."""
+
+    def group(self, hit: Hit) -> Hashable:
+        """The parent."""
+        return parent_of(hit.chunk_id)
+
+    def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
+        """Parents, each with its best child."""
+        among = replace(inputs, corpus=inputs.corpus.of_kinds((CHILD,)))
+        children = super().search(query, among, scope, depth, inner)
+        return [
+            replace(hit, chunk_id=parent_of(hit.chunk_id), why=f"best child: {hit.why}") for hit in children
+        ]

@@ -1,16 +1,23 @@
-"""What a retrieval system is: a named composition of steps, as data."""
+"""What a retrieval system is: a named chain of components, as data."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from finrag_pipeline.chunking.registry import get_chunking
+from finrag_pipeline.retrieval.component import Component, Hit, Inputs, Query, Search, no_more
+from finrag_pipeline.retrieval.queries import AsAsked
+from finrag_pipeline.retrieval.spaces import Scope
 from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.fingerprints import fingerprint
 
-Stage = Literal["bm25", "splade", "dense"]
+if TYPE_CHECKING:
+    import numpy as np
 
-FILTER_PERIODS = 2
-"""Fiscal years of a question that the filter by statements looks at, in the order of the question."""
+SYSTEMS_VERSION = "5"
+"""Changes with the code of the components and the order in which they are chained."""
 
 
 @dataclass(frozen=True)
@@ -27,34 +34,21 @@ class Source:
 
 @dataclass(frozen=True)
 class RetrievalSystem:
-    """A composition of retrieval steps: query, filter, pages, first stages, fusion, collapse, rerank, select.
+    """A chain of components: query, then filter ⊃ select ⊃ rerank ⊃ pages ⊃ collapse ⊃ first stage.
 
     Attributes:
         name: identifier; the partition key of its runs.
         title: name for people.
         source: paper, table and row.
-        first_stages: retrievers whose rankings are taken.
-        fusion: how several rankings become one: ``rrf``, or ``alpha``, the weighted sum of scores; None with
-            a single first stage.
+        first: what ranks chunks: a first stage, or several fused.
         chunking: which chunks it ranks.
         kinds: kinds of chunks it ranks; all of the chunking when None.
-        collapse: ``page`` keeps the best chunk of each page, so that k chunks are k pages; ``parent``
-            searches children and returns their parents, each scored by its best child.
-        query: what is searched for in place of the question: ``expansion`` spells out its short forms;
-            ``hyde`` takes the vector of one hypothetical passage, ``multi_hyde`` the mean over several,
-            ``multi_hyde_fused`` the fusion of the rankings of the question and of each passage.
-        filter: what narrows the search before it: ``company_year`` to the filings that the question names,
-            ``statements`` also to the pages of the statements that its metric stands in. It is intersected
-            with the search space; where nothing is left, the search space stands.
-        rerank: name of the cross-encoder that orders the first ``rerank_depth`` chunks anew.
-        rerank_depth: candidates of the reranker (N in the papers).
-        select: ``language_model`` lets a language model keep or drop each of the first ``select_depth``
-            chunks.
-        select_depth: chunks that are judged.
-        page_stage: ``page_scorer`` ranks pages and searches inside the first ``pages`` of them;
-            ``page_ranker`` ranks pages and shows each by its best chunk, in the order of the pages;
-            ``page_reranker`` does so after a trained cross-encoder has ordered the first pages anew.
-        pages: pages that are searched (P in the papers).
+        collapse: which chunk stands for a group of them, so that k results are k groups.
+        query: what is searched for in place of the question.
+        filter: what narrows the search before it.
+        rerank: orders the first candidates anew.
+        select: keeps or drops the first candidates.
+        pages: a learned ranking of pages that decides where chunks are searched or how they are ordered.
         encoder: name of the encoder; that of the settings when None.
         variant_of: system that this one is a variant of; decides nothing.
     """
@@ -62,33 +56,32 @@ class RetrievalSystem:
     name: str
     title: str
     source: Source
-    first_stages: tuple[Stage, ...]
-    fusion: Literal["rrf", "alpha"] | None = None
+    first: Component
     chunking: str = "fixed"
     kinds: tuple[str, ...] | None = None
-    collapse: Literal["page", "parent"] | None = None
-    query: Literal["expansion", "hyde", "multi_hyde", "multi_hyde_fused"] | None = None
-    filter: Literal["company_year", "statements"] | None = None
-    rerank: str | None = None
-    rerank_depth: int = 20
-    select: Literal["language_model"] | None = None
-    select_depth: int = 10
-    page_stage: Literal["page_scorer", "page_ranker", "page_reranker"] | None = None
-    pages: int = 20
+    collapse: Component | None = None
+    query: AsAsked = field(default_factory=AsAsked)
+    filter: Component | None = None
+    rerank: Component | None = None
+    select: Component | None = None
+    pages: Component | None = None
     encoder: str | None = None
     variant_of: str | None = None
 
-    def needs_encoder(self) -> bool:
-        """Whether the system embeds the question, or a passage in its place."""
-        return "dense" in self.first_stages
+    def _chain(self) -> Iterator[Component]:
+        """What searches, from the outermost to the first stage."""
+        steps = (self.filter, self.select, self.rerank, self.pages, self.collapse, self.first)
+        return (step for step in steps if step is not None)
 
-    def shows_pages(self) -> bool:
-        """Whether the system ranks pages, each shown by its best chunk."""
-        return self.page_stage in ("page_ranker", "page_reranker")
+    def components(self) -> tuple[Component, ...]:
+        """Every component; what takes longest to get first, so that a problem names that."""
+        steps = (self.pages, self.first, self.query, self.filter, self.rerank, self.select, self.collapse)
+        return tuple(step for step in steps if step is not None)
 
-    def needs_passages(self) -> bool:
-        """Whether the system searches for hypothetical passages."""
-        return self.query in ("hyde", "multi_hyde", "multi_hyde_fused")
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the learned models that it uses."""
+        return tuple(name for component in self.components() for name in component.models)
 
     def settings(self, settings: Settings) -> Settings:
         """``settings`` with the encoder of this system."""
@@ -98,24 +91,92 @@ class RetrievalSystem:
         encoder = settings.encoder.model_copy(update={"name": self.encoder, "revision": None})
         return settings.model_copy(update={"encoder": encoder})
 
-    def parameters(self, settings: Settings) -> dict[str, Any]:
-        """Everything that decides its rankings besides corpus and models; enters the fingerprint.
+    def problem(self, inputs: Inputs) -> str | None:
+        """Why it cannot run here, for people; None when it can.
 
-        Steps that a system does not take leave no trace, so that a new kind of step makes no old run stale.
+        A system with a problem is not run. It is never run with something else in its place.
         """
-        plain = {f.name: f.default for f in fields(self)}
-        told = {"title", "source", "variant_of"}
-        parameters: dict[str, Any] = {
-            name: value
-            for name, value in asdict(self).items()
-            if name not in told and (name in ("name", "first_stages") or value != plain[name])
-        }
-        for step, detail in (("rerank", "rerank_depth"), ("select", "select_depth"), ("page_stage", "pages")):
-            if getattr(self, step) is not None:
-                parameters[detail] = getattr(self, detail)
-        parameters["depth"] = settings.retrieval.depth
-        if self.fusion == "rrf" or self.query == "multi_hyde_fused":
-            parameters["rrf_k"] = settings.retrieval.rrf_k
-        if self.filter == "statements":
-            parameters["filter_periods"] = FILTER_PERIODS
-        return parameters
+        found = (component.problem(inputs) for component in self.components())
+        return next((problem for problem in found if problem), None) or self._without_chunks(inputs)
+
+    def _without_chunks(self, inputs: Inputs) -> str | None:
+        chunking = get_chunking(self.chunking)
+        if not chunking.on_demand:
+            return None
+        lake = inputs.corpus.lake
+        missing = set(inputs.corpus.filings) - {keys["filing"] for keys in lake.partitions(chunking.table)}
+        return (
+            f"{len(missing)} filings have no chunks of '{self.chunking}': run 'finrag run'."
+            if missing
+            else None
+        )
+
+    def note(self, inputs: Inputs) -> str:
+        """In what it differs here from what its name says; empty where it does not."""
+        notes = (component.note(inputs) for component in self.components())
+        return "" if self.problem(inputs) else "; ".join(note for note in notes if note)
+
+    def fingerprint(self, inputs: Inputs) -> str:
+        """Of everything that decides its rankings. Steps that it does not take leave no trace.
+
+        Raises:
+            ModelError: a model that it needs cannot be had.
+        """
+        corpus = inputs.corpus
+        made_of = [
+            (type(component).__name__, repr(component), component.fingerprint(inputs))
+            for component in self.components()
+        ]
+        depth = corpus.settings.retrieval.depth
+        return fingerprint(
+            SYSTEMS_VERSION, self.name, self.chunking, self.kinds, made_of, depth, corpus.fingerprint
+        )
+
+    def learned_from(self, inputs: Inputs) -> frozenset[str]:
+        """Questions of the benchmark that its models were trained on."""
+        models = inputs.learned.models
+        return frozenset(
+            question for name in self.models if name in models for question in models[name].question_ids
+        )
+
+    def queries(self, questions: Sequence[str], inputs: Inputs) -> dict[str, Query]:
+        """Questions as this system looks for them, by question; vectors are kept in the cache of embeddings.
+
+        Raises:
+            FinragError: the system needs passages and there are none.
+        """
+        return self.query.together(list(dict.fromkeys(questions)), inputs, self.first.embeds)
+
+    def search(
+        self,
+        question: str | Query,
+        inputs: Inputs,
+        scope: Scope | None = None,
+        depth: int | None = None,
+        vector: np.ndarray | None = None,
+    ) -> list[Hit]:
+        """The chunks that this system ranks first for a question.
+
+        Args:
+            question: the question, or what `queries` made of it.
+            inputs: where to search, and with what.
+            scope: the search space; the whole corpus when None.
+            depth: length of the ranking; the setting's when None.
+            vector: embedding of what the system searches for, when it is at hand; shape (dimensions,).
+
+        Raises:
+            ModelError: the system needs a model that was not trained, or cannot be had.
+        """
+        if isinstance(question, str):
+            question = self.query.one(question, inputs, self.first.embeds, vector)
+        search: Search = no_more
+        for step in reversed(list(self._chain())):
+            search = _inside(step, search)
+        return search(question, inputs, scope or Scope(), depth or inputs.corpus.settings.retrieval.depth)
+
+
+def _inside(step: Component, inner: Search) -> Search:
+    def search(query: Query, inputs: Inputs, scope: Scope, depth: int) -> list[Hit]:
+        return step.search(query, inputs, scope, depth, inner)
+
+    return search

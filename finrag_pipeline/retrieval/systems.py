@@ -1,7 +1,7 @@
 """The registry of retrieval systems: every row of the sweep, as data.
 
-A system is a named composition of steps, with the paper, table and row it stands for. Adding a row means
-adding an entry here, never a script.
+A system is a named chain of components (`system.RetrievalSystem`), with the paper, table and row it stands
+for. Adding a row means adding an entry here, and a component in a module of its own where there is none yet.
 """
 
 from __future__ import annotations
@@ -10,8 +10,14 @@ from dataclasses import dataclass, replace
 
 from finrag_pipeline.errors import UsageError
 from finrag_pipeline.retrieval.ablations import chunking_variants, one_part_changed
+from finrag_pipeline.retrieval.first_stages import Bm25, Dense, Splade
+from finrag_pipeline.retrieval.fusion import ReciprocalRanks, WeightedSum
+from finrag_pipeline.retrieval.page_stage import InsidePages, PagesInOrder
+from finrag_pipeline.retrieval.queries import Expanded, Passages
+from finrag_pipeline.retrieval.scoping import NamedFilings, NamedStatements
+from finrag_pipeline.retrieval.second_stages import BestChild, CrossEncoder, LanguageModelSelection
 from finrag_pipeline.retrieval.spaces import Space
-from finrag_pipeline.retrieval.system import RetrievalSystem, Source, Stage
+from finrag_pipeline.retrieval.system import SYSTEMS_VERSION, RetrievalSystem, Source
 
 __all__ = [
     "ABLATIONS",
@@ -23,12 +29,9 @@ __all__ = [
     "Alias",
     "RetrievalSystem",
     "Source",
-    "Stage",
     "get_system",
     "variant",
 ]
-
-SYSTEMS_VERSION = "4"
 
 RERANKER = "BAAI/bge-reranker-v2-m3"
 """The cross-encoder of the papers."""
@@ -37,8 +40,7 @@ _PAPER = "Kobeissi & Langlais, oracle-based evaluation of financial retrieval"
 _KIM = "Kim et al., optimizing retrieval strategies for financial question answering"
 _GUIDE = "Mixpeek technical guide"
 
-_DENSE: tuple[Stage, ...] = ("dense",)
-_BOTH: tuple[Stage, ...] = ("bm25", "dense")
+_BOTH = (Bm25(), Dense())
 
 
 def _paper(row: str) -> Source:
@@ -48,78 +50,82 @@ def _paper(row: str) -> Source:
 SYSTEMS: dict[str, RetrievalSystem] = {
     system.name: system
     for system in (
-        RetrievalSystem("bm25", "BM25 (Okapi)", _paper("BM25"), ("bm25",)),
-        RetrievalSystem("splade", "SPLADE", _paper("SPLADE"), ("splade",)),
-        RetrievalSystem("dense", "Dense", _paper("Dense"), _DENSE),
-        RetrievalSystem("hybrid_rrf", "Hybrid, reciprocal rank fusion", _paper("Hybrid RRF"), _BOTH, "rrf"),
+        RetrievalSystem("bm25", "BM25 (Okapi)", _paper("BM25"), Bm25()),
+        RetrievalSystem("splade", "SPLADE", _paper("SPLADE"), Splade()),
+        RetrievalSystem("dense", "Dense", _paper("Dense"), Dense()),
+        RetrievalSystem(
+            "hybrid_rrf", "Hybrid, reciprocal rank fusion", _paper("Hybrid RRF"), ReciprocalRanks(_BOTH)
+        ),
         RetrievalSystem(
             "hybrid_alpha",
             "Hybrid, weighted scores",
             Source(_KIM, "hybrid retrieval", "S = α·dense + (1 − α)·sparse"),
-            _BOTH,
-            "alpha",
+            WeightedSum(_BOTH),
         ),
         # The papers' text gives parents of 1024 tokens, their code 2048; the code made their figures.
         RetrievalSystem(
             "parent_child",
             "Parent and child",
             _paper("Parent-Child"),
-            _DENSE,
+            Dense(),
             chunking="parent_child",
             kinds=("parent",),
-            collapse="parent",
+            collapse=BestChild(),
         ),
         RetrievalSystem(
-            "query_expansion", "Query expansion", _paper("Expansion de requête"), _DENSE, query="expansion"
+            "query_expansion", "Query expansion", _paper("Expansion de requête"), Dense(), query=Expanded()
         ),
-        RetrievalSystem("hyde", "HyDE", _paper("HyDE"), _DENSE, query="hyde"),
-        RetrievalSystem("multi_hyde", "Multi-HyDE", _paper("Multi-HyDE"), _DENSE, query="multi_hyde"),
+        RetrievalSystem("hyde", "HyDE", _paper("HyDE"), Dense(), query=Passages(single=True)),
+        RetrievalSystem("multi_hyde", "Multi-HyDE", _paper("Multi-HyDE"), Dense(), query=Passages()),
         RetrievalSystem(
-            "dense_rerank", "Dense, reranked", _paper("BGE-M3 + ReRanker"), _DENSE, rerank=RERANKER
+            "dense_rerank",
+            "Dense, reranked",
+            _paper("BGE-M3 + ReRanker"),
+            Dense(),
+            rerank=CrossEncoder(RERANKER),
         ),
         RetrievalSystem(
             "multi_hyde_rerank",
             "Multi-HyDE, reranked",
             _paper("BGE-M3 + Multi-HyDE + ReRanker"),
-            _DENSE,
-            query="multi_hyde",
-            rerank=RERANKER,
+            Dense(),
+            query=Passages(),
+            rerank=CrossEncoder(RERANKER),
         ),
         RetrievalSystem(
             "page_scorer",
             "Learned page scorer",
             _paper("Scoreur de pages appris"),
-            _DENSE,
-            page_stage="page_scorer",
+            Dense(),
+            pages=InsidePages("page_scorer"),
         ),
         RetrievalSystem(
             "filtered_dense",
             "Dense in the filings asked about",
             Source(_GUIDE, "section 7", "company and fiscal year as hard filters"),
-            _DENSE,
-            filter="company_year",
+            Dense(),
+            filter=NamedFilings(),
         ),
         RetrievalSystem(
             "statement_aware",
             "Hybrid on the statements asked about",
             Source(_GUIDE, "section 6", "intelligent statement detection"),
-            _BOTH,
-            "rrf",
-            filter="statements",
+            ReciprocalRanks(_BOTH),
+            filter=NamedStatements(),
         ),
         RetrievalSystem(
             "document_selection",
             "Dense, selected by a language model",
             Source(_KIM, "post-retrieval", "document selection among the first ten"),
-            _DENSE,
-            select="language_model",
+            Dense(),
+            select=LanguageModelSelection(),
         ),
         RetrievalSystem(
             "finrag",
             "finrag: resolver and page ranker",
             Source("finrag_pipeline", "this project", "pages in the order of the page ranker"),
-            _DENSE,
-            page_stage="page_ranker",
+            Dense(),
+            pages=PagesInOrder("page_ranker"),
         ),
         RetrievalSystem(
             "finrag_rerank",
@@ -127,8 +133,8 @@ SYSTEMS: dict[str, RetrievalSystem] = {
             Source(
                 "finrag_pipeline", "this project", "first pages ordered anew by a cross-encoder trained here"
             ),
-            _DENSE,
-            page_stage="page_reranker",
+            Dense(),
+            pages=PagesInOrder("page_reranker", ("page_ranker", "reranker")),
         ),
     )
 }
@@ -165,7 +171,7 @@ def _named_variants() -> list[RetrievalSystem]:
             name=f"page_scorer_p{pages}",
             title=f"{scorer.title}, {pages} pages",
             source=Source(_PAPER, "Table 9", f"P = {pages}"),
-            pages=pages,
+            pages=InsidePages("page_scorer", pages=pages),
             variant_of="page_scorer",
         )
         for pages in (5, 10)
@@ -175,7 +181,7 @@ def _named_variants() -> list[RetrievalSystem]:
         name="multi_hyde_fused",
         title="Multi-HyDE, rankings fused",
         source=Source(_PAPER, "published code", "rankings of question and passages fused by RRF"),
-        query="multi_hyde_fused",
+        query=Passages(fused=True),
         variant_of="multi_hyde",
     )
     return [*fewer, fused]

@@ -27,6 +27,20 @@ from finrag_pipeline.schemas.judging import (
 from finrag_pipeline.schemas.pages import PAGE_PROFILES, PAGE_RANKER, PAGE_SCORER, PAGE_SENTENCES, RERANKER
 from finrag_pipeline.schemas.retrieval_gap import GAP_COUNTS, RETRIEVAL_GAP
 
+PER_FILING = (
+    "filings",
+    "filing_pages",
+    "filing_chunks",
+    "chunk_index",
+    "page_tables",
+    "statement_facts",
+    "contextual_chunks",
+    "contextual_index",
+    "page_profiles",
+    "page_sentences",
+)
+"""What is made of every filing, in the order in which it is made."""
+
 WORD = _struct(
     **dict.fromkeys(("x0", "y0", "x1", "y1"), pa.float32()),
     text=pa.string(),

@@ -19,12 +19,12 @@ from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
 from finrag_pipeline.answering.answer import AnswerMode
-from finrag_pipeline.commands.ask import Asker
-from finrag_pipeline.commands.results import list_filings
-from finrag_pipeline.commands.search import SearchAnswer, Searcher, list_systems
 from finrag_pipeline.errors import FinragError, UsageError
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.systems import get_system
+from finrag_pipeline.services.ask import Asker
+from finrag_pipeline.services.filings import list_filings
+from finrag_pipeline.services.search import SearchAnswer, Searcher, list_systems
 from finrag_pipeline.serving.lake_state import lake_state
 from finrag_pipeline.serving.problems import BusyError, NotFoundError, NotReadyError
 from finrag_pipeline.settings import Settings

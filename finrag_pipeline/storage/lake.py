@@ -25,6 +25,10 @@ from fsspec.implementations.local import LocalFileSystem
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.schemas import TABLES, conform
+from finrag_pipeline.storage.optional_imports import without
+
+with without("pandas"):
+    pa.scalar(0)  # PyArrow looks for pandas once, at the first value that it converts
 
 _PART = "data.parquet"
 _FINGERPRINT = b"finrag.fingerprint"
@@ -349,7 +353,11 @@ class Lake:
 
     def ledger(self) -> pa.Table:
         """The latest outcome of every asset and partition."""
-        base = self.path("ledger")
+        return pa.Table.from_pylist(self.ledger_entries(), schema=TABLES["ledger"])
+
+    def ledger_entries(self, *asset: str) -> list[dict[str, Any]]:
+        """The rows of `ledger`; of one asset when it is named."""
+        base = self.path("ledger", *asset)
         entries = []
         if self.fs.exists(base):
             for path in sorted(self.fs.find(base)):
@@ -357,4 +365,4 @@ class Lake:
                 # Other notes may lie beside the ledger, and an unreadable entry says nothing.
                 if isinstance(entry, dict) and entry.keys() >= set(TABLES["ledger"].names):
                     entries.append({**entry, "at": datetime.fromisoformat(entry["at"])})
-        return pa.Table.from_pylist(entries, schema=TABLES["ledger"])
+        return entries

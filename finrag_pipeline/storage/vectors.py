@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from finrag_pipeline.errors import LakeError
+from finrag_pipeline.storage.optional_imports import without
 
 # Partitions of an approximate index that a search reads; candidates per result that it scores again.
 _PROBES, _REFINE = 64, 5
@@ -123,7 +124,8 @@ class VectorIndex:
     """
 
     def __init__(self, uri: str, name: str, exact_below: int = 200_000) -> None:
-        import lancedb
+        with without("pandas"):
+            import lancedb
 
         self._database = lancedb.connect(uri)
         self._uri = uri

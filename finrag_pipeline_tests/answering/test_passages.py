@@ -11,7 +11,7 @@ from finrag_pipeline.answering.passages import (
     read_page_source,
     select_passages,
 )
-from finrag_pipeline.retrieval.hits import Hit
+from finrag_pipeline.retrieval.component import Hit
 
 
 def passage(source: str, text: str, filing: str = "A", page: int = 0) -> Passage:

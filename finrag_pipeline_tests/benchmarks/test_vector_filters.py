@@ -7,8 +7,9 @@ import pytest
 
 from benchmarks.vector_filters import ExactScan, differences, filters
 from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, Chunking
+from finrag_pipeline.resolver.load import load_resolver
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index
-from finrag_pipeline.retrieval.toolbox import Toolbox
+from finrag_pipeline.retrieval.statement_pages import read_statement_pages
 from finrag_pipeline.storage.vectors import VectorFilter, VectorIndex
 from finrag_pipeline_tests.indexed_lake import PAGES, IndexedLake
 
@@ -49,9 +50,10 @@ def test_every_filter_equals_an_exact_scan(indexed: IndexedLake, chunking: Chunk
 
 
 def test_filters_of_a_question_name_what_systems_search_by(indexed: IndexedLake) -> None:
-    tools = Toolbox(indexed.lake, indexed.filings, indexed.settings)
+    resolver = load_resolver(indexed.lake, indexed.filings)
+    statement_pages = read_statement_pages(indexed.lake, indexed.filings)
     question = indexed.questions[1]
-    made = list(filters(question, tools, ["table_row", "text"]))
+    made = list(filters(question, resolver, statement_pages, ["table_row", "text"]))
     assert {name for name, _ in made} == {
         "none",
         "filing",

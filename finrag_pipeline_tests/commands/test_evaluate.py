@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from finrag_pipeline import cli
-from finrag_pipeline.commands.evaluate import MEASURED, Evaluation, evaluate
-from finrag_pipeline.commands.search import Searcher
 from finrag_pipeline.errors import BenchmarkError, UsageError
 from finrag_pipeline.sample.generate import write_sample
+from finrag_pipeline.services.evaluate import MEASURED, Evaluation, evaluate
+from finrag_pipeline.services.search import Searcher
 from finrag_pipeline.settings import Settings, get_settings
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.console import finrag as finrag_process

@@ -5,14 +5,16 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from finrag_pipeline.commands.results import list_filings, metrics_json, metrics_table, write_trec
 from finrag_pipeline.errors import LakeError, UsageError
 from finrag_pipeline.filings.describe import describe_filing
 from finrag_pipeline.filings.intake import accept, original_path
+from finrag_pipeline.retrieval.component import Inputs
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.runner import run_system
 from finrag_pipeline.retrieval.systems import get_system
 from finrag_pipeline.schemas import SYSTEM_METRICS
+from finrag_pipeline.services.filings import list_filings
+from finrag_pipeline.services.results import metrics_json, metrics_table, write_trec
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.warehouse import build_warehouse
 from finrag_pipeline_tests import small_filings
@@ -74,7 +76,7 @@ class TestMetrics:
 def swept(indexed: IndexedLake) -> IndexedLake:
     """The indexed lake with a run of one system."""
     corpus = Corpus(indexed.lake, indexed.filings, indexed.settings, indexed.encoder)
-    runs = run_system(get_system("bm25"), corpus, indexed.questions)
+    runs = run_system(get_system("bm25"), Inputs(corpus), indexed.questions)
     indexed.lake.write("retrieval_runs", runs, "f", {"system": "bm25", "fold": "0"})
     rows = [question_row(q["question_id"], q["filing"], q["gold_pages"]) for q in indexed.questions]
     indexed.lake.write("benchmark_questions", questions_table(*rows), "f")

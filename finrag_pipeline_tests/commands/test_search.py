@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from finrag_pipeline import cli
-from finrag_pipeline.commands.search import Searcher, list_systems
 from finrag_pipeline.errors import FinragError, LakeError, ModelError, UsageError
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index
+from finrag_pipeline.retrieval.component import Learned
 from finrag_pipeline.retrieval.snippet import SNIPPET_CHARACTERS, snippet
 from finrag_pipeline.retrieval.systems import ALIASES, ALL_SYSTEMS
-from finrag_pipeline.retrieval.trained import Trained
+from finrag_pipeline.services.search import Searcher, list_systems
 from finrag_pipeline.settings import EncoderSettings, Settings, get_settings
 from finrag_pipeline_tests.indexed_lake import FILINGS, IndexedLake
 from finrag_pipeline_tests.retrieval.stand_ins import FixedPages
@@ -299,7 +299,7 @@ class TestTrained:
     def test_a_search_uses_what_was_trained(self, indexed: IndexedLake) -> None:
         filing = indexed.filings[1]
         ranker = FixedPages([(filing, 3), (filing, 0)])
-        answer = Searcher(indexed.settings, Trained(page_ranker=ranker)).search("revenue", "finrag", 5)
+        answer = Searcher(indexed.settings, Learned({"page_ranker": ranker})).search("revenue", "finrag", 5)
         assert [(row["filing"], row["page"]) for row in answer.results] == [(filing, 3), (filing, 0)]
         assert [row["why"] for row in answer.results] == ["page rank 1", "page rank 2"]
 

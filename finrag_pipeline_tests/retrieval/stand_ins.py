@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from finrag_pipeline.language_models.protocol import Completion, Message
+from finrag_pipeline.retrieval.component import Hit, Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
-from finrag_pipeline.retrieval.hits import Hit
-from finrag_pipeline.retrieval.toolbox import Toolbox
-from finrag_pipeline.retrieval.trained import PageHit
+from finrag_pipeline.retrieval.page_stage import PageHit
+from finrag_pipeline.retrieval.spaces import Scope
+from finrag_pipeline.retrieval.system import RetrievalSystem
 from finrag_pipeline_tests.indexed_lake import IndexedLake
 
 
@@ -97,20 +98,48 @@ class Replies:
 
 def corpus_of(indexed: IndexedLake, tools: dict[str, Any] | None = None, **options: Any) -> Corpus:
     """The corpus of the indexed lake with ``tools`` in place of those it would load."""
-    box = Toolbox(indexed.lake, indexed.filings, indexed.settings)
+    corpus = Corpus(indexed.lake, indexed.filings, indexed.settings, indexed.encoder, **options)
     for name, tool in (tools or {}).items():
-        if name == "rerankers":
-            box._rerankers.update(tool)
-        else:
-            setattr(box, name, tool)
-    return Corpus(indexed.lake, indexed.filings, indexed.settings, indexed.encoder, tools=box, **options)
+        give(corpus, name, tool)
+    return corpus
+
+
+def give(corpus: Corpus, name: Hashable, tool: Any) -> None:
+    """Let the components over ``corpus`` find ``tool`` where they would load it."""
+    if name == "rerankers":
+        for model, reranker in tool.items():
+            give(corpus, ("reranker", model), reranker)
+    else:
+        key = (name, corpus.filings) if name in ("resolver", "statement_pages") else name
+        assert corpus.once(key, lambda: tool) is tool, "it was loaded before"
+
+
+def rank(
+    system: RetrievalSystem,
+    question: str,
+    corpus: Corpus,
+    filings: Sequence[str] | None = None,
+    pages: Sequence[int] | None = None,
+    depth: int | None = None,
+    vector: np.ndarray | None = None,
+    learned: Learned | None = None,
+) -> list[Hit]:
+    """What ``system`` ranks first in these filings and pages."""
+    inputs = Inputs(corpus, learned or Learned())
+    scope = Scope(None if filings is None else tuple(filings), None if pages is None else tuple(pages))
+    return system.search(question, inputs, scope, depth, vector)
 
 
 def resolver(*filings: str, years: tuple[int, ...] = ()) -> Any:
     """A resolver that allows these filings whatever is asked; none for no filter."""
     periods = [SimpleNamespace(fiscal_year=year) for year in years]
-    resolution = SimpleNamespace(allowed=lambda most=3: filings[:most] or None, periods=periods)
-    return SimpleNamespace(resolve=lambda question: resolution)
+
+    def resolve(question: str) -> SimpleNamespace:
+        return SimpleNamespace(
+            question=question, allowed=lambda most=3: filings[:most] or None, periods=periods
+        )
+
+    return SimpleNamespace(resolve=resolve)
 
 
 def ids(hits: Sequence[Hit]) -> list[str]:

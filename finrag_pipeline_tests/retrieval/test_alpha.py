@@ -5,13 +5,14 @@ import pytest
 
 from finrag_pipeline.evaluation.retrieval_metrics import GoldStandard, RankedChunk, score_question
 from finrag_pipeline.retrieval.alpha import GRID, alpha_means, alpha_sweep, pick_alphas
+from finrag_pipeline.retrieval.component import Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
-from finrag_pipeline.retrieval.runner import rank
+from finrag_pipeline.retrieval.fusion import HybridWeights
 from finrag_pipeline.retrieval.spaces import Space, restriction
 from finrag_pipeline.retrieval.systems import SYSTEMS
-from finrag_pipeline.retrieval.trained import Trained
 from finrag_pipeline.schemas import RETRIEVAL_SCORES, conform
 from finrag_pipeline_tests.indexed_lake import IndexedLake
+from finrag_pipeline_tests.retrieval.stand_ins import rank
 
 GOLDEN = {
     # question: {alpha: (DocRec@5, PageRec@5)}
@@ -75,7 +76,8 @@ class TestSweep:
     def test_it_scores_what_the_runner_ranks(self, corpus: Corpus, indexed: IndexedLake) -> None:
         grid = (0.0, 0.35, 1.0)
         sweep = conform(
-            alpha_sweep(SYSTEMS["hybrid_alpha"], corpus, indexed.questions, grid=grid), "retrieval_scores"
+            alpha_sweep(SYSTEMS["hybrid_alpha"], Inputs(corpus), indexed.questions, grid=grid),
+            "retrieval_scores",
         )
         found = {
             (row["system"], row["space"], row["question_id"], row["metric"]): row["value"]
@@ -83,12 +85,12 @@ class TestSweep:
         }
         assert len(found) == len(grid) * 3 * len(indexed.questions) * 2 == sweep.num_rows
         for alpha in grid:
-            trained = Trained(alphas={space.value: alpha for space in Space})
+            learned = Learned({"hybrid_alpha": HybridWeights({space.value: alpha for space in Space})})
             for question in indexed.questions:
                 for space in Space:
                     where = restriction(space, question["filing"], question["gold_pages"])
                     hits = rank(
-                        SYSTEMS["hybrid_alpha"], question["question"], corpus, *where, trained=trained
+                        SYSTEMS["hybrid_alpha"], question["question"], corpus, *where, learned=learned
                     )[:5]
                     ranking = [RankedChunk(hit.chunk_id, hit.filing, hit.page) for hit in hits]
                     gold = GoldStandard(question["filing"], frozenset(question["gold_pages"]), frozenset())
@@ -102,4 +104,4 @@ class TestSweep:
         assert len(GRID) == 21 and GRID[0] == 0.0 and GRID[-1] == 1.0 and GRID[7] == 0.35
 
     def test_no_questions(self, corpus: Corpus) -> None:
-        assert alpha_sweep(SYSTEMS["hybrid_alpha"], corpus, []).num_rows == 0
+        assert alpha_sweep(SYSTEMS["hybrid_alpha"], Inputs(corpus), []).num_rows == 0

@@ -9,12 +9,14 @@ import pytest
 
 from finrag_pipeline.chunking.registry import PARENT_CHILD
 from finrag_pipeline.errors import ModelError
+from finrag_pipeline.retrieval.component import Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
-from finrag_pipeline.retrieval.runner import rank, run_system
+from finrag_pipeline.retrieval.page_stage import InsidePages
+from finrag_pipeline.retrieval.queries import Passages
+from finrag_pipeline.retrieval.runner import run_system
 from finrag_pipeline.retrieval.systems import SYSTEMS, variant
-from finrag_pipeline.retrieval.trained import Trained
 from finrag_pipeline_tests.indexed_lake import IndexedLake
-from finrag_pipeline_tests.retrieval.stand_ins import FixedPages, ScoredBy, Written, corpus_of, ids
+from finrag_pipeline_tests.retrieval.stand_ins import FixedPages, ScoredBy, Written, corpus_of, ids, rank
 
 QUESTION = "What was the net revenue and the goodwill of the company?"
 
@@ -29,8 +31,8 @@ class TestPageScorer:
         """A filter before the search: equal to a scan of all chunks that keeps those of the pages."""
         pages = [(indexed.filings[2], 3), (indexed.filings[0], 1), (indexed.filings[3], 4)]
         scorer = FixedPages([*pages, (indexed.filings[1], 0)])
-        system = replace(SYSTEMS["page_scorer"], pages=3)
-        hits = rank(system, QUESTION, corpus, trained=Trained(page_scorer=scorer))
+        system = replace(SYSTEMS["page_scorer"], pages=InsidePages("page_scorer", pages=3))
+        hits = rank(system, QUESTION, corpus, learned=Learned({"page_scorer": scorer}))
         everything = rank(SYSTEMS["dense"], QUESTION, corpus, depth=10_000)
         expected = [hit for hit in everything if (hit.filing, hit.page) in pages]
         assert expected and ids(hits) == ids(expected)
@@ -42,14 +44,16 @@ class TestPageScorer:
     ) -> None:
         filing = indexed.filings[1]
         scorer = FixedPages([(name, page) for name in indexed.filings for page in range(5)])
-        trained = Trained(page_scorer=scorer)
-        hits = rank(SYSTEMS["page_scorer"], QUESTION, corpus, (filing,), trained=trained)
+        learned = Learned({"page_scorer": scorer})
+        hits = rank(SYSTEMS["page_scorer"], QUESTION, corpus, (filing,), learned=learned)
         assert {hit.filing for hit in hits} == {filing} and {hit.page for hit in hits} == set(range(5))
-        hits = rank(SYSTEMS["page_scorer"], QUESTION, corpus, (filing,), (2, 3), trained=trained)
+        hits = rank(SYSTEMS["page_scorer"], QUESTION, corpus, (filing,), (2, 3), learned=learned)
         assert {(hit.filing, hit.page) for hit in hits} == {(filing, 2), (filing, 3)}
 
     def test_where_it_knows_no_page_the_space_stands(self, corpus: Corpus) -> None:
-        hits = rank(SYSTEMS["page_scorer"], QUESTION, corpus, trained=Trained(page_scorer=FixedPages([])))
+        hits = rank(
+            SYSTEMS["page_scorer"], QUESTION, corpus, learned=Learned({"page_scorer": FixedPages([])})
+        )
         assert ids(hits) == ids(rank(SYSTEMS["dense"], QUESTION, corpus))
 
     @pytest.mark.parametrize("name", ["page_scorer", "finrag", "finrag_rerank"])
@@ -57,7 +61,7 @@ class TestPageScorer:
         with pytest.raises(ModelError, match="was trained for searching"):
             rank(SYSTEMS[name], QUESTION, corpus)
         with pytest.raises(ModelError, match="without the questions of fold 3"):
-            run_system(SYSTEMS[name], corpus, indexed.questions, trained=Trained(fold=3))
+            run_system(SYSTEMS[name], Inputs(corpus, Learned(fold=3)), indexed.questions)
 
 
 class TestFinrag:
@@ -65,7 +69,7 @@ class TestFinrag:
         self, corpus: Corpus, indexed: IndexedLake
     ) -> None:
         pages = [(indexed.filings[n % 4], page) for n, page in enumerate([3, 1, 4, 0, 2, 3])]
-        hits = rank(SYSTEMS["finrag"], QUESTION, corpus, trained=Trained(page_ranker=FixedPages(pages)))
+        hits = rank(SYSTEMS["finrag"], QUESTION, corpus, learned=Learned({"page_ranker": FixedPages(pages)}))
         assert [(hit.filing, hit.page) for hit in hits] == pages
         best: dict[tuple[str, int], str] = {}
         for hit in rank(SYSTEMS["dense"], QUESTION, corpus, depth=10_000):
@@ -76,10 +80,10 @@ class TestFinrag:
 
     def test_reranked_it_shows_the_pages_of_the_reranker(self, corpus: Corpus, indexed: IndexedLake) -> None:
         pages = [(indexed.filings[n % 4], page) for n, page in enumerate([3, 1, 4])]
-        trained = Trained(page_ranker=FixedPages(pages), page_reranker=FixedPages(pages[::-1]))
-        hits = rank(SYSTEMS["finrag_rerank"], QUESTION, corpus, trained=trained)
+        learned = Learned({"page_ranker": FixedPages(pages), "page_reranker": FixedPages(pages[::-1])})
+        hits = rank(SYSTEMS["finrag_rerank"], QUESTION, corpus, learned=learned)
         assert [(hit.filing, hit.page) for hit in hits] == pages[::-1]
-        plain = rank(SYSTEMS["finrag"], QUESTION, corpus, trained=trained)
+        plain = rank(SYSTEMS["finrag"], QUESTION, corpus, learned=learned)
         assert sorted(ids(hits)) == sorted(ids(plain)), "each page by the same chunk"
 
     def test_the_ranker_is_given_the_vector_of_the_question_and_of_nothing_else(
@@ -87,23 +91,23 @@ class TestFinrag:
     ) -> None:
         ranker = FixedPages([(indexed.filings[0], 1)])
         corpus = corpus_of(indexed, {"passages": Written(lambda question, place: "net income")})
-        for system in (SYSTEMS["finrag"], replace(SYSTEMS["finrag"], query="hyde")):
-            rank(system, QUESTION, corpus, trained=Trained(page_ranker=ranker))
+        for system in (SYSTEMS["finrag"], replace(SYSTEMS["finrag"], query=Passages(single=True))):
+            rank(system, QUESTION, corpus, learned=Learned({"page_ranker": ranker}))
         own, of_passage = ranker.vectors
         assert of_passage is None and own is not None
         np.testing.assert_allclose(own, indexed.encoder.embed_queries([QUESTION])[0], atol=1e-6)
 
     def test_pages_without_a_chunk_are_left_out(self, corpus: Corpus, indexed: IndexedLake) -> None:
         ranker = FixedPages([(indexed.filings[0], 77), (indexed.filings[0], 1), ("nobody", 0)])
-        hits = rank(SYSTEMS["finrag"], QUESTION, corpus, trained=Trained(page_ranker=ranker))
+        hits = rank(SYSTEMS["finrag"], QUESTION, corpus, learned=Learned({"page_ranker": ranker}))
         assert [(hit.filing, hit.page) for hit in hits] == [(indexed.filings[0], 1)]
 
     def test_it_takes_any_chunking_and_a_reranker(self, indexed: IndexedLake) -> None:
         pages = [(indexed.filings[0], 2), (indexed.filings[1], 0)]
-        trained = Trained(page_ranker=FixedPages(pages))
+        learned = Learned({"page_ranker": FixedPages(pages)})
         parents = corpus_of(indexed, chunking=PARENT_CHILD, kinds=("parent",))
-        hits = rank(variant(SYSTEMS["finrag"], chunking="parent_child"), QUESTION, parents, trained=trained)
+        hits = rank(variant(SYSTEMS["finrag"], chunking="parent_child"), QUESTION, parents, learned=learned)
         assert [(hit.filing, hit.page) for hit in hits] == pages and "/parent" in hits[0].chunk_id
         corpus = corpus_of(indexed, {"rerankers": {"mine": ScoredBy(lambda q, text: "x2y0z" in text)}})
-        hits = rank(variant(SYSTEMS["finrag"], reranker="mine"), "x2y0z", corpus, trained=trained)
+        hits = rank(variant(SYSTEMS["finrag"], reranker="mine"), "x2y0z", corpus, learned=learned)
         assert [(hit.filing, hit.page) for hit in hits] == pages[::-1]

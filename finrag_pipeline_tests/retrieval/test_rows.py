@@ -14,14 +14,16 @@ from finrag_pipeline.chunking.parent_child import parent_of
 from finrag_pipeline.chunking.registry import PARENT_CHILD, get_chunking
 from finrag_pipeline.embedding.windows import mean_pool
 from finrag_pipeline.errors import LakeError, ModelError
+from finrag_pipeline.retrieval.component import Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
-from finrag_pipeline.retrieval.fusion import reciprocal_rank_fusion, weighted_fusion
+from finrag_pipeline.retrieval.first_stages import Splade
+from finrag_pipeline.retrieval.fusion import HybridWeights, reciprocal_rank_fusion, weighted_fusion
 from finrag_pipeline.retrieval.query_expansion import expand_query
-from finrag_pipeline.retrieval.runner import rank, run_system
+from finrag_pipeline.retrieval.runner import run_system
+from finrag_pipeline.retrieval.second_stages import CrossEncoder
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.statement_pages import StatementPages
-from finrag_pipeline.retrieval.systems import ABLATIONS, SYSTEMS, RetrievalSystem, variant
-from finrag_pipeline.retrieval.trained import Trained
+from finrag_pipeline.retrieval.systems import ABLATIONS, RERANKER, SYSTEMS, RetrievalSystem, variant
 from finrag_pipeline.settings import ChunkSettings
 from finrag_pipeline_tests.indexed_lake import IndexedLake
 from finrag_pipeline_tests.retrieval.stand_ins import (
@@ -31,6 +33,7 @@ from finrag_pipeline_tests.retrieval.stand_ins import (
     Written,
     corpus_of,
     ids,
+    rank,
     resolver,
 )
 
@@ -44,33 +47,38 @@ def corpus(indexed: IndexedLake) -> Corpus:
 
 class TestHybridAlpha:
     def test_it_is_the_weighted_sum_of_both_rankings(self, corpus: Corpus, indexed: IndexedLake) -> None:
-        trained = Trained(alphas={"corpus": 0.3, "filing": 0.3, "pages": 0.3})
+        learned = Learned({"hybrid_alpha": HybridWeights({"corpus": 0.3, "filing": 0.3, "pages": 0.3})})
         for question in indexed.questions:
             text = question["question"]
             dense = [(hit.chunk_id, hit.score) for hit in rank(SYSTEMS["dense"], text, corpus)]
             lexical = [
                 (hit.chunk_id, hit.score) for hit in rank(SYSTEMS["bm25"], text, corpus) if hit.score > 0
             ]
-            hits = rank(SYSTEMS["hybrid_alpha"], text, corpus, trained=trained)
+            hits = rank(SYSTEMS["hybrid_alpha"], text, corpus, learned=learned)
             assert [(hit.chunk_id, hit.score) for hit in hits] == weighted_fusion(dense, lexical, 0.3)
             assert all("weight of dense 0.30" in hit.why and hit.passage for hit in hits)
 
     def test_each_space_has_its_weight(self, corpus: Corpus, indexed: IndexedLake) -> None:
-        trained = Trained(alphas={"corpus": 1.0, "filing": 0.0, "pages": 1.0})
+        learned = Learned({"hybrid_alpha": HybridWeights({"corpus": 1.0, "filing": 0.0, "pages": 1.0})})
         filing, text = indexed.filings[0], "x1y2z revenue of x1y0z"
-        hits = rank(SYSTEMS["hybrid_alpha"], text, corpus, trained=trained)
+        hits = rank(SYSTEMS["hybrid_alpha"], text, corpus, learned=learned)
         assert ids(hits) == ids(rank(SYSTEMS["dense"], text, corpus))
-        in_filing = rank(SYSTEMS["hybrid_alpha"], text, corpus, (filing,), trained=trained)
+        in_filing = rank(SYSTEMS["hybrid_alpha"], text, corpus, (filing,), learned=learned)
         lexical = [hit for hit in rank(SYSTEMS["bm25"], text, corpus, (filing,)) if hit.score > 0]
         assert ids(in_filing)[: len(lexical)] == ids(lexical)
-        on_pages = rank(SYSTEMS["hybrid_alpha"], text, corpus, (filing,), (0, 2), trained=trained)
+        on_pages = rank(SYSTEMS["hybrid_alpha"], text, corpus, (filing,), (0, 2), learned=learned)
         assert ids(on_pages) == ids(rank(SYSTEMS["dense"], text, corpus, (filing,), (0, 2)))
 
     def test_without_a_weight_it_is_not_run(self, corpus: Corpus) -> None:
         with pytest.raises(ModelError, match="was not tuned"):
             rank(SYSTEMS["hybrid_alpha"], QUESTION, corpus)
         with pytest.raises(ModelError, match="was not tuned for this space"):
-            rank(SYSTEMS["hybrid_alpha"], QUESTION, corpus, trained=Trained(alphas={"pages": 0.5}))
+            rank(
+                SYSTEMS["hybrid_alpha"],
+                QUESTION,
+                corpus,
+                learned=Learned({"hybrid_alpha": HybridWeights({"pages": 0.5})}),
+            )
 
 
 class TestSplade:
@@ -109,7 +117,7 @@ class TestParentChild:
 
     def test_runs_hold_parents_in_every_space(self, indexed: IndexedLake) -> None:
         parents = corpus_of(indexed, chunking=PARENT_CHILD, kinds=("parent",))
-        rows = run_system(SYSTEMS["parent_child"], parents, indexed.questions).to_pylist()
+        rows = run_system(SYSTEMS["parent_child"], Inputs(parents), indexed.questions).to_pylist()
         assert {row["chunk_id"] for row in rows} <= set(parents.chunk_ids)
         pages = {(row["question_id"], row["page"]) for row in rows if row["space"] == "pages"}
         assert pages == {(q["question_id"], page) for q in indexed.questions for page in q["gold_pages"]}
@@ -154,7 +162,7 @@ class TestQueries:
 
     def test_runs_ask_for_each_question_in_every_space(self, indexed: IndexedLake) -> None:
         corpus = corpus_of(indexed, {"passages": Written(lambda question, place: f"{question} {place}")})
-        rows = run_system(SYSTEMS["multi_hyde"], corpus, indexed.questions).to_pylist()
+        rows = run_system(SYSTEMS["multi_hyde"], Inputs(corpus), indexed.questions).to_pylist()
         expected = {(space.value, q["question_id"]) for space in Space for q in indexed.questions}
         assert {(row["space"], row["question_id"]) for row in rows} == expected
 
@@ -167,7 +175,7 @@ class TestReranking:
     def test_the_first_candidates_are_ordered_by_the_reranker(self, indexed: IndexedLake) -> None:
         reranker = ScoredBy(lambda question, text: -len(text))
         corpus = corpus_of(indexed, {"rerankers": {"mine": reranker}})
-        system = replace(variant(SYSTEMS["dense"], reranker="mine"), rerank_depth=8)
+        system = replace(SYSTEMS["dense"], rerank=CrossEncoder("mine", 8))
         before = ids(rank(SYSTEMS["dense"], QUESTION, corpus))
         hits = rank(system, QUESTION, corpus)
         assert ids(hits)[:8] == sorted(before[:8], key=lambda chunk: len(corpus.text(chunk)))
@@ -179,7 +187,7 @@ class TestReranking:
 
     def test_n_candidates_are_read_however_few_are_wanted(self, indexed: IndexedLake) -> None:
         reranker = ScoredBy(lambda question, text: -len(text))
-        corpus = corpus_of(indexed, {"rerankers": {SYSTEMS["dense_rerank"].rerank: reranker}})
+        corpus = corpus_of(indexed, {"rerankers": {RERANKER: reranker}})
         few = rank(SYSTEMS["dense_rerank"], QUESTION, corpus, depth=3)
         assert ids(few) == ids(rank(SYSTEMS["dense_rerank"], QUESTION, corpus))[:3]
         assert reranker.asked[0] == (QUESTION, 20)
@@ -187,7 +195,7 @@ class TestReranking:
     def test_it_reads_the_question_and_not_the_passages(self, indexed: IndexedLake) -> None:
         reranker = ScoredBy(lambda question, text: 0.0)
         passages = Written(lambda question, place: "net income")
-        tools = {"rerankers": {SYSTEMS["multi_hyde_rerank"].rerank: reranker}, "passages": passages}
+        tools = {"rerankers": {RERANKER: reranker}, "passages": passages}
         corpus = corpus_of(indexed, tools)
         hits = rank(SYSTEMS["multi_hyde_rerank"], QUESTION, corpus)
         assert reranker.asked == [(QUESTION, 20)]
@@ -214,9 +222,12 @@ class TestSelection:
             rank(SYSTEMS["document_selection"], QUESTION, corpus)
 
 
-def _trained(indexed: IndexedLake) -> Trained:
+def _learned(indexed: IndexedLake) -> Learned:
     pages = FixedPages([(name, page) for page in range(5) for name in indexed.filings])
-    return Trained(None, {space.value: 0.4 for space in Space}, pages, pages, pages)
+    weights = HybridWeights({space.value: 0.4 for space in Space})
+    return Learned(
+        {"hybrid_alpha": weights, **dict.fromkeys(("page_scorer", "page_ranker", "page_reranker"), pages)}
+    )
 
 
 def _every_tool(indexed: IndexedLake) -> dict[str, Any]:
@@ -225,11 +236,11 @@ def _every_tool(indexed: IndexedLake) -> dict[str, Any]:
         "statement_pages": StatementPages({(indexed.filings[0], 1, "cash_flows"): frozenset()}),
         "passages": Written(lambda question, place: f"{question} {place}"),
         "language_model": Replies("T T T T T F F F F F"),
-        "rerankers": {"BAAI/bge-reranker-v2-m3": ScoredBy(lambda question, text: len(text))},
+        "rerankers": {RERANKER: ScoredBy(lambda question, text: len(text))},
     }
 
 
-ROWS = [system for system in (*SYSTEMS.values(), *ABLATIONS.values()) if "splade" not in system.first_stages]
+ROWS = [system for system in (*SYSTEMS.values(), *ABLATIONS.values()) if system.first != Splade()]
 
 
 @pytest.mark.parametrize("system", ROWS, ids=lambda system: system.name)
@@ -242,7 +253,8 @@ def test_gold_labels_are_read_by_the_oracle_spaces_alone(
     questions = indexed.questions
     wrong = [{**question, "filing": "NOBODY", "gold_pages": [99]} for question in questions]
     first, second = (
-        run_system(system, corpus, asked, [Space.CORPUS], _trained(indexed)) for asked in (questions, wrong)
+        run_system(system, Inputs(corpus, _learned(indexed)), asked, [Space.CORPUS])
+        for asked in (questions, wrong)
     )
     assert first.num_rows and first.equals(second)
 
@@ -253,7 +265,7 @@ def test_rankings_are_sorted_without_doubles_inside_their_space(
 ) -> None:
     chunks = {"chunking": get_chunking(system.chunking), "kinds": system.kinds}
     corpus = corpus_of(indexed, _every_tool(indexed), **chunks)
-    rows = run_system(system, corpus, indexed.questions, trained=_trained(indexed)).to_pylist()
+    rows = run_system(system, Inputs(corpus, _learned(indexed)), indexed.questions).to_pylist()
     gold = {q["question_id"]: (q["filing"], q["gold_pages"]) for q in indexed.questions}
     rankings = defaultdict(list)
     for row in rows:

@@ -7,13 +7,17 @@ import pyarrow as pa
 import pytest
 
 from finrag_pipeline.chunking.registry import CONTEXTUAL
+from finrag_pipeline.retrieval.component import Hit, Inputs
 from finrag_pipeline.retrieval.corpus import Corpus
-from finrag_pipeline.retrieval.runner import Hit, rank, run_system
+from finrag_pipeline.retrieval.first_stages import Bm25
+from finrag_pipeline.retrieval.fusion import Fusion, ReciprocalRanks
+from finrag_pipeline.retrieval.runner import run_system
 from finrag_pipeline.retrieval.spaces import Space, restriction
 from finrag_pipeline.retrieval.systems import ALL_SYSTEMS, SYSTEMS, RetrievalSystem, Source
 from finrag_pipeline.schemas import RETRIEVAL_RUNS, conform
 from finrag_pipeline.settings import RetrievalSettings, Settings
 from finrag_pipeline_tests.indexed_lake import IndexedLake
+from finrag_pipeline_tests.retrieval.stand_ins import rank
 
 FIRST_STAGES = {name: SYSTEMS[name] for name in ("bm25", "dense", "hybrid_rrf")}
 """Systems without filters, pages or models of their own; the others stand in test_rows.py."""
@@ -26,7 +30,9 @@ def corpus(indexed: IndexedLake) -> Corpus:
 
 @pytest.fixture(scope="module")
 def runs(corpus: Corpus, indexed: IndexedLake) -> dict[str, pa.Table]:
-    return {name: run_system(system, corpus, indexed.questions) for name, system in FIRST_STAGES.items()}
+    return {
+        name: run_system(system, Inputs(corpus), indexed.questions) for name, system in FIRST_STAGES.items()
+    }
 
 
 def _scan(corpus: Corpus, indexed: IndexedLake, question: str) -> dict[str, float]:
@@ -73,7 +79,9 @@ class TestRuns:
             assert len(allowed) <= indexed.settings.retrieval.depth
             assert chunks == set(allowed)
 
-    @pytest.mark.parametrize("name", [name for name, system in FIRST_STAGES.items() if system.fusion is None])
+    @pytest.mark.parametrize(
+        "name", [name for name, system in FIRST_STAGES.items() if not isinstance(system.first, Fusion)]
+    )
     def test_a_smaller_space_never_loses_gold_pages(
         self, runs: dict[str, pa.Table], indexed: IndexedLake, name: str
     ) -> None:
@@ -94,14 +102,14 @@ class TestRuns:
     @pytest.mark.parametrize("name", FIRST_STAGES)
     def test_a_run_can_be_repeated(self, runs: dict[str, pa.Table], indexed: IndexedLake, name: str) -> None:
         fresh = Corpus(indexed.lake, indexed.filings[::-1], indexed.settings, indexed.encoder)
-        assert run_system(SYSTEMS[name], fresh, indexed.questions).equals(runs[name])
+        assert run_system(SYSTEMS[name], Inputs(fresh), indexed.questions).equals(runs[name])
 
     def test_no_questions(self, corpus: Corpus) -> None:
         for system in FIRST_STAGES.values():
-            assert run_system(system, corpus, []).schema == RETRIEVAL_RUNS
+            assert run_system(system, Inputs(corpus), []).schema == RETRIEVAL_RUNS
 
     def test_chosen_spaces_only(self, corpus: Corpus, indexed: IndexedLake) -> None:
-        run = run_system(SYSTEMS["bm25"], corpus, indexed.questions, [Space.FILING])
+        run = run_system(SYSTEMS["bm25"], Inputs(corpus), indexed.questions, [Space.FILING])
         assert set(run["space"].to_pylist()) == {"filing"}
 
 
@@ -177,7 +185,7 @@ class TestRankings:
     def test_a_system_is_data(self, corpus: Corpus) -> None:
         """A new composition needs no code."""
         source = Source("paper", "table", "row")
-        twice = RetrievalSystem("twice", "BM25 twice", source, ("bm25", "bm25"), "rrf")
+        twice = RetrievalSystem("twice", "BM25 twice", source, ReciprocalRanks((Bm25(), Bm25())))
         once = rank(SYSTEMS["bm25"], "net revenue", corpus, depth=20)
         assert [hit.chunk_id for hit in rank(twice, "net revenue", corpus, depth=20)] == [
             h.chunk_id for h in once

@@ -1,11 +1,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from finrag_pipeline.chunking.registry import CHUNKINGS
 from finrag_pipeline.errors import UsageError
+from finrag_pipeline.retrieval.component import Inputs
+from finrag_pipeline.retrieval.corpus import Corpus
+from finrag_pipeline.retrieval.first_stages import Splade
+from finrag_pipeline.retrieval.fusion import Fusion, ReciprocalRanks
+from finrag_pipeline.retrieval.page_stage import InsidePages
+from finrag_pipeline.retrieval.queries import Passages
+from finrag_pipeline.retrieval.scoping import NamedStatements
+from finrag_pipeline.retrieval.second_stages import BestChild, BestOfPage, CrossEncoder
 from finrag_pipeline.retrieval.spaces import Scope, Space, restriction
 from finrag_pipeline.retrieval.systems import (
     ABLATIONS,
@@ -17,6 +27,7 @@ from finrag_pipeline.retrieval.systems import (
     variant,
 )
 from finrag_pipeline.settings import RetrievalSettings, Settings
+from finrag_pipeline.storage.lake import Lake
 
 
 def test_the_registry() -> None:
@@ -29,7 +40,6 @@ def test_the_registry() -> None:
     for name, system in ALL_SYSTEMS.items():
         assert get_system(name) is system
         assert system.name == name
-        assert (len(system.first_stages) > 1) == (system.fusion is not None)
         assert all((system.title, system.source.paper, system.source.table, system.source.row))
         assert str(system.source).count(",") >= 2
 
@@ -41,18 +51,48 @@ def test_an_unknown_system_is_told_with_the_known_ones() -> None:
 
 
 def test_what_needs_an_encoder() -> None:
-    assert [SYSTEMS[name].needs_encoder() for name in ("bm25", "dense", "hybrid_rrf")] == [False, True, True]
+    assert [SYSTEMS[name].first.embeds for name in ("bm25", "dense", "hybrid_rrf")] == [False, True, True]
 
 
-def test_parameters_hold_what_decides_a_ranking() -> None:
+def bare(corpus_settings: Settings, tmp_path: Path) -> Inputs:
+    """No filings and a stand-in for the encoder, so that only systems and settings decide."""
+    encoder = SimpleNamespace(fingerprint="encoder")
+    return Inputs(Corpus(Lake(str(tmp_path)), (), corpus_settings, encoder))  # type: ignore[arg-type]
+
+
+WITHOUT_MODELS = {
+    name: system
+    for name, system in ALL_SYSTEMS.items()
+    if system.rerank is None
+    and system.select is None
+    and not isinstance(system.query, Passages)
+    and not isinstance(system.first, Splade)
+}
+
+
+def test_fingerprints_hold_what_decides_a_ranking(tmp_path: Path) -> None:
     settings = Settings()
-    deeper = settings.model_copy(update={"retrieval": RetrievalSettings(depth=50)})  # type: ignore[call-arg]
-    other_k = settings.model_copy(update={"retrieval": RetrievalSettings(rrf_k=10)})  # type: ignore[call-arg]
-    for name, system in SYSTEMS.items():
-        assert system.parameters(deeper) != system.parameters(settings)
-        fused = name in ("hybrid_rrf", "statement_aware")
-        assert (system.parameters(other_k) != system.parameters(settings)) == fused
-    assert len({str(system.parameters(settings)) for system in ALL_SYSTEMS.values()}) == len(ALL_SYSTEMS)
+    inputs, deeper, other_k = (
+        bare(settings.model_copy(update={"retrieval": RetrievalSettings(**options)}), tmp_path)  # type: ignore[arg-type]
+        for options in ({}, {"depth": 50}, {"rrf_k": 10})
+    )
+    for system in WITHOUT_MODELS.values():
+        assert system.fingerprint(deeper) != system.fingerprint(inputs)
+        fused = isinstance(system.first, ReciprocalRanks)
+        assert (system.fingerprint(other_k) != system.fingerprint(inputs)) == fused
+    assert len({system.fingerprint(inputs) for system in WITHOUT_MODELS.values()}) == len(WITHOUT_MODELS) > 20
+
+
+def test_a_parameter_of_a_component_changes_the_fingerprint(tmp_path: Path) -> None:
+    inputs = bare(Settings(), tmp_path)
+    row = SYSTEMS["page_scorer"]
+    assert [system.pages for name, system in ALL_SYSTEMS.items() if name.startswith("page_scorer")] == [
+        InsidePages("page_scorer", pages=pages) for pages in (20, 5, 10)
+    ]
+    fewer = replace(row, pages=InsidePages("page_scorer", pages=5))
+    assert fewer.fingerprint(inputs) != row.fingerprint(inputs)
+    row = SYSTEMS["statement_aware"]
+    assert replace(row, filter=NamedStatements(3)).fingerprint(inputs) != row.fingerprint(inputs)
 
 
 def test_spaces_shrink() -> None:
@@ -63,24 +103,10 @@ def test_spaces_shrink() -> None:
     assert [space.value for space in Space] == ["corpus", "filing", "pages"]
 
 
-def test_steps_that_are_not_taken_leave_no_trace() -> None:
-    """A new kind of step must not make the runs of other systems stale."""
-    assert SYSTEMS["bm25"].parameters(Settings()) == {"name": "bm25", "first_stages": ("bm25",), "depth": 100}
-    found = SYSTEMS["multi_hyde_rerank"].parameters(Settings())
-    assert (found["query"], found["rerank"], found["rerank_depth"]) == (
-        "multi_hyde", "BAAI/bge-reranker-v2-m3", 20,
-    )  # fmt: skip
-    assert [SYSTEMS["page_scorer"].parameters(Settings())["pages"]] == [20]
-    assert [ABLATIONS[f"page_scorer_p{pages}"].parameters(Settings())["pages"] for pages in (5, 10)] == [
-        5,
-        10,
-    ]
-
-
-def test_a_renamed_row_is_the_same_system() -> None:
-    dense = SYSTEMS["dense"]
+def test_a_renamed_row_is_the_same_system(tmp_path: Path) -> None:
+    inputs, dense = bare(Settings(), tmp_path), SYSTEMS["dense"]
     renamed = replace(dense, title="Vectors", source=SYSTEMS["bm25"].source, variant_of="bm25")
-    assert renamed.parameters(Settings()) == dense.parameters(Settings())
+    assert renamed.fingerprint(inputs) == dense.fingerprint(inputs)
 
 
 def test_the_oracles_of_the_papers_are_rows_without_runs() -> None:
@@ -94,9 +120,15 @@ def test_first_stages_run_on_every_chunking_by_chunk_and_by_page(name: str) -> N
     system = SYSTEMS[name]
     assert (system.chunking, system.kinds, system.collapse) == ("fixed", None, None)
     variants = {(s.chunking, s.kinds, s.collapse) for s in ABLATIONS.values() if s.variant_of == name}
-    assert {("contextual", None, None), ("contextual", None, "page"), ("fixed", None, "page")} <= variants
-    if system.fusion is None:
-        assert ("contextual", ("text",), "page") in variants, f"what tables add to {name} is not measured"
+    assert {
+        ("contextual", None, None),
+        ("contextual", None, BestOfPage()),
+        ("fixed", None, BestOfPage()),
+    } <= variants
+    if not isinstance(system.first, Fusion):
+        assert ("contextual", ("text",), BestOfPage()) in variants, (
+            f"what tables add to {name} is not measured"
+        )
 
 
 def test_variants_say_what_they_vary() -> None:
@@ -104,16 +136,20 @@ def test_variants_say_what_they_vary() -> None:
         assert system.variant_of in SYSTEMS
         assert system.chunking in CHUNKINGS
         assert set(system.kinds or ()) <= set(CHUNKINGS[system.chunking].kinds)
-    assert ABLATIONS["multi_hyde_fused"].query == "multi_hyde_fused"
+    assert ABLATIONS["multi_hyde_fused"].query == Passages(fused=True)
 
 
 def test_any_row_takes_any_chunking_encoder_and_reranker() -> None:
     for system in SYSTEMS.values():
         for name, chunking in CHUNKINGS.items():
             other = variant(system, chunking=name, encoder="some/encoder", reranker="/models/mine")
-            assert (other.chunking, other.encoder, other.rerank) == (name, "some/encoder", "/models/mine")
+            assert (other.chunking, other.encoder, other.rerank) == (
+                name,
+                "some/encoder",
+                CrossEncoder("/models/mine"),
+            )
             assert other.name == f"{system.name}+{name}+encoder+mine" and other.variant_of == system.name
-            assert (other.collapse == "parent") == (name == "parent_child")
+            assert (other.collapse == BestChild()) == (name == "parent_child")
             assert set(other.kinds or ()) <= set(chunking.kinds)
     assert variant(SYSTEMS["bm25"]).name == "bm25"
     with pytest.raises(UsageError, match="no chunking 'nope'"):

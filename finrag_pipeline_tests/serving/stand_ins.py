@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from finrag_pipeline.commands.search import SearchAnswer
+from finrag_pipeline.services.search import SearchAnswer
 
 
 @dataclass

@@ -11,8 +11,8 @@ from fastapi.testclient import TestClient
 
 from finrag_pipeline import cli
 from finrag_pipeline.commands.console import use_settings
-from finrag_pipeline.commands.results import list_filings
-from finrag_pipeline.commands.search import list_systems
+from finrag_pipeline.services.filings import list_filings
+from finrag_pipeline.services.search import list_systems
 from finrag_pipeline.settings import get_settings
 from finrag_pipeline_tests.indexed_lake import FILINGS, IndexedLake
 

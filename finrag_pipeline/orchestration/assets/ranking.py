@@ -21,7 +21,7 @@ from finrag_pipeline.orchestration.resources.settings import (
     LakeResource,
     SettingsResource,
     get_encoder,
-    get_toolbox,
+    get_resolver,
 )
 from finrag_pipeline.orchestration.steps import (
     Step,
@@ -145,7 +145,7 @@ def page_ranker(
 
     def examples() -> list[Any]:
         if not known:  # shared by the folds of this run
-            resolver = get_toolbox(values, store, names).resolver
+            resolver = get_resolver(values, store, names)
             known.extend(page_examples(rows, encoder.embed_short, library, resolver, names))
         return known
 

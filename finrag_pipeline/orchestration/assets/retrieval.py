@@ -87,8 +87,7 @@ def retrieval_runs(
         wanted = sweep.runs_fingerprint(system, number, questions)
 
         def make() -> pa.Table:
-            trained = sweep.trained(number)
-            return run_system(system, sweep.corpus(system), questions.to_pylist(), trained=trained)
+            return run_system(system, sweep.inputs(system, number), questions.to_pylist())
 
         partition = {"system": name, "fold": fold}
         step = part_step(

@@ -14,6 +14,7 @@ from finrag_pipeline.orchestration.resources.settings import LakeResource, Setti
 from finrag_pipeline.orchestration.steps import column_schema, part_step, result
 from finrag_pipeline.reporting.alpha_plot import alpha_plot
 from finrag_pipeline.retrieval.alpha import ALPHA_VERSION, alpha_means, alpha_sweep
+from finrag_pipeline.retrieval.component import Inputs
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import SYSTEMS
 
@@ -38,14 +39,14 @@ def hybrid_alpha_sweep(
 
     store, values = lake.open(), settings.get()
     system = SYSTEMS["hybrid_alpha"]
-    corpus = get_corpus(values, store, benchmark_filings(store), system)
+    inputs = Inputs(get_corpus(values, store, benchmark_filings(store), system))
     questions = store.read("benchmark_questions")
     questions = questions.filter(pc.equal(questions["status"], "measured"))
 
     def make() -> pa.Table:
-        return alpha_sweep(system, corpus, questions.to_pylist())
+        return alpha_sweep(system, inputs, questions.to_pylist())
 
-    wanted = alpha_sweep_fingerprint(system, corpus, values, questions)
+    wanted = alpha_sweep_fingerprint(system, inputs, questions)
     step = part_step(
         store, ALPHA_SWEEP, "", None, wanted, make, context.run.run_id, schema="retrieval_scores"
     )

@@ -15,6 +15,7 @@ from finrag_pipeline.orchestration.assets.ingestion import filings
 from finrag_pipeline.orchestration.assets.reporting import system_metrics
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index, searchable_filings
+from finrag_pipeline.retrieval.fusion import Fusion
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import get_system
 
@@ -120,7 +121,7 @@ def oracle_not_below_parent(lake: LakeResource) -> dg.AssetCheckResult:
                 broken.append(
                     f"{system}: {smaller} {means[system, smaller]:.4f} < {larger} {means[system, larger]:.4f}"
                 )
-                fused_only &= get_system(system).fusion is not None
+                fused_only &= isinstance(get_system(system).first, Fusion)
     return dg.AssetCheckResult(
         passed=not broken,
         severity=_WARN if fused_only else dg.AssetCheckSeverity.ERROR,

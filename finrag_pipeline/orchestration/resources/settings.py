@@ -4,9 +4,10 @@ What is costly (worker processes, encoder weights, loaded corpora) is kept per p
 that share a process share it.
 """
 
+from collections.abc import Hashable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
@@ -14,11 +15,14 @@ from finrag_pipeline.chunking.registry import FIXED, get_chunking
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.engine import LocalEngine
 from finrag_pipeline.retrieval.corpus import Corpus
+from finrag_pipeline.retrieval.second_stages import CrossEncoder
 from finrag_pipeline.retrieval.system import RetrievalSystem
-from finrag_pipeline.retrieval.toolbox import Toolbox
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
+
+if TYPE_CHECKING:
+    from finrag_pipeline.resolver.resolver import Resolver
 
 
 class SettingsResource(dg.ConfigurableResource):
@@ -70,45 +74,53 @@ def get_encoder(settings: Settings, lake: Lake) -> Encoder:
 
 
 _corpora: dict[tuple[str, str, str, str, str], Corpus] = {}
-_toolboxes: dict[tuple[str, str, str], Toolbox] = {}
+_shared: dict[tuple[str, str, str], dict[Hashable, Any]] = {}
 
 
 def get_corpus(
     settings: Settings, lake: Lake, filings: tuple[str, ...], system: RetrievalSystem | None = None
 ) -> Corpus:
     """The corpus over ``filings`` that ``system`` searches; loaded once per process and state of the lake."""
-    chunking = get_chunking(system.chunking) if system else FIXED
-    kinds = system.kinds if system else None
     settings = system.settings(settings) if system else settings
-    reranker = system.rerank if system else None
+    reranker = system.rerank.model if system and isinstance(system.rerank, CrossEncoder) else None
     values, state = settings.model_dump_json(), _state(settings, lake, filings, reranker)
-    tools = get_toolbox(settings, lake, filings, reranker)
-    encoder = get_encoder(settings, lake)
-    other = system is not None and system.encoder is not None
-    corpus = Corpus(lake, filings, settings, encoder, chunking, kinds, tools, index_missing=other)
-    key = (lake.root, values, chunking.name, corpus.fingerprint, state)
+    corpus = make_corpus(settings, lake, filings, system, _shared_by(lake, values, state))
+    key = (lake.root, values, corpus.chunking.name, corpus.fingerprint, state)
     if key not in _corpora:
         _corpora.clear()  # one corpus at a time bounds the memory
         _corpora[key] = corpus
     return _corpora[key]
 
 
-def get_toolbox(
-    settings: Settings, lake: Lake, filings: tuple[str, ...], reranker: str | None = None
-) -> Toolbox:
-    """Look-ups over ``filings``, and models; loaded once per process and state of the lake and the models.
+def make_corpus(
+    settings: Settings,
+    lake: Lake,
+    filings: tuple[str, ...],
+    system: RetrievalSystem | None,
+    shared: dict[Hashable, Any],
+) -> Corpus:
+    """The corpus over ``filings`` that ``system`` searches, of which nothing is loaded yet."""
+    settings = system.settings(settings) if system else settings
+    encoder = get_encoder(settings, lake)
+    chunking = get_chunking(system.chunking) if system else FIXED
+    kinds = system.kinds if system else None
+    other = system is not None and system.encoder is not None
+    return Corpus(lake, filings, settings, encoder, chunking, kinds, shared, index_missing=other)
 
-    Args:
-        settings: which models.
-        lake: holds the tables.
-        filings: filings of the corpus.
-        reranker: a reranker that will be asked for by name.
-    """
-    key = (lake.root, settings.model_dump_json(), _state(settings, lake, filings, reranker))
-    if key not in _toolboxes:
-        _toolboxes.clear()
-        _toolboxes[key] = Toolbox(lake, filings, settings)
-    return _toolboxes[key]
+
+def get_resolver(settings: Settings, lake: Lake, filings: tuple[str, ...]) -> "Resolver":
+    """The resolver over ``filings``; loaded once per process and state of the lake."""
+    shared = _shared_by(lake, settings.model_dump_json(), _state(settings, lake, filings, None))
+    return make_corpus(settings, lake, filings, None, shared).resolver
+
+
+def _shared_by(lake: Lake, values: str, state: str) -> dict[Hashable, Any]:
+    """Look-ups and models that corpora share; kept per process and state of the lake and the models."""
+    key = (lake.root, values, state)
+    if key not in _shared:
+        _shared.clear()
+        _shared[key] = {}
+    return _shared[key]
 
 
 def _state(settings: Settings, lake: Lake, filings: tuple[str, ...], reranker: str | None) -> str:

@@ -14,6 +14,7 @@ from finrag_pipeline.rankers.page_ranker import RANKER_VERSION
 from finrag_pipeline.rankers.page_ranker.candidates import Candidates
 from finrag_pipeline.storage.fingerprints import fingerprint, text_hash
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.optional_imports import UNUSED, without
 
 if TYPE_CHECKING:
     import lightgbm
@@ -126,7 +127,8 @@ def load_model(lake: Lake, folder: Sequence[str]) -> RankingModel | None:
     Raises:
         LakeError: its files are damaged.
     """
-    import lightgbm
+    with without(*UNUSED):
+        import lightgbm
 
     raw = lake.read_bytes(lake.path(*folder, "card.json"))
     if raw is None:
@@ -162,7 +164,8 @@ def train_model(examples: Sequence[Example], seed: int, card: dict[str, Any]) ->
     Raises:
         ModelError: no question is left.
     """
-    import lightgbm
+    with without(*UNUSED):
+        import lightgbm
 
     examples = [example for example in examples if example.relevant.any()]
     if not examples:

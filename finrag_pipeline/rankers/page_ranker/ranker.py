@@ -13,7 +13,7 @@ from finrag_pipeline.rankers.page_ranker.library import PageLibrary
 from finrag_pipeline.rankers.page_ranker.model import RankingModel
 from finrag_pipeline.rankers.page_ranker.needs import QuestionNeeds
 from finrag_pipeline.retrieval.corpus import Corpus
-from finrag_pipeline.retrieval.trained import PageHit
+from finrag_pipeline.retrieval.page_stage import PageHit
 
 STATEMENT_NAMES = {
     "income_statement": "income statement",
@@ -82,7 +82,7 @@ class LearnedPageRanker:
             question,
             encode,
             self._library,
-            corpus.tools.resolver,
+            corpus.resolver,
             corpus.filings,
             filings,
         )

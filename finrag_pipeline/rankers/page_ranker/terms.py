@@ -6,6 +6,8 @@ import re
 from functools import cache
 from typing import Any
 
+from finrag_pipeline.storage.optional_imports import UNUSED, without
+
 _WORD = re.compile(r"[^\W_]+(?:[.,][0-9]+)*")
 _APOSTROPHE = re.compile(r"['’‘](?:s\b)?")
 
@@ -32,7 +34,8 @@ def terms(text: str) -> list[str]:
 
 @cache
 def _stemmer() -> Any:
-    from nltk.stem.snowball import EnglishStemmer
+    with without(*UNUSED, "scipy"):
+        from nltk.stem.snowball import EnglishStemmer
 
     return EnglishStemmer()
 

@@ -14,7 +14,7 @@ from finrag_pipeline.rankers.page_scorer.model import local_folder
 from finrag_pipeline.rankers.page_scorer.pairs import Place, Question
 from finrag_pipeline.rankers.page_scorer.texts import UNSEEN, PageTexts, flatten, page_scores
 from finrag_pipeline.rankers.page_scorer.validation import CUTOFF, Recall, recall
-from finrag_pipeline.retrieval.trained import PageHit
+from finrag_pipeline.retrieval.page_stage import PageHit
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake

@@ -17,7 +17,7 @@ from finrag_pipeline.rankers.reranker import RERANKER_TRAINING_VERSION
 from finrag_pipeline.rankers.reranker.validation import CandidatePages, likely_pieces
 from finrag_pipeline.reranking.cross_encoder import CrossEncoderReranker
 from finrag_pipeline.retrieval.fusion import reciprocal_rank_fusion
-from finrag_pipeline.retrieval.trained import PageHit, PageRanker
+from finrag_pipeline.retrieval.page_stage import PageHit, PageRanker
 from finrag_pipeline.settings import RerankerSettings, Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake

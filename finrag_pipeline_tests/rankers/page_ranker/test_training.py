@@ -21,8 +21,8 @@ from finrag_pipeline.rankers.page_ranker.training import (
     train_page_ranker,
     training_fingerprint,
 )
+from finrag_pipeline.resolver.load import load_resolver
 from finrag_pipeline.resolver.resolver import RankedFiling, Resolution
-from finrag_pipeline.retrieval.toolbox import Toolbox
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.indexed_lake import IndexedLake
 from finrag_pipeline_tests.profiled_lake import copied
@@ -128,7 +128,7 @@ class TestExamples:
     def test_labels_are_the_gold_pages_of_the_gold_filing(
         self, profiled: IndexedLake, library: PageLibrary
     ) -> None:
-        resolver = Toolbox(profiled.lake, profiled.filings, profiled.settings).resolver
+        resolver = load_resolver(profiled.lake, profiled.filings)
         steps: list[tuple[int, int]] = []
         examples = page_examples(
             profiled.questions,

@@ -14,14 +14,15 @@ from finrag_pipeline.rankers.page_scorer.model import load_card, load_model, sav
 from finrag_pipeline.rankers.page_scorer.ranking import PageScorerRanker
 from finrag_pipeline.rankers.page_scorer.recipe import Recipe, scorer_folder
 from finrag_pipeline.rankers.page_scorer.training import embed_texts
-from finrag_pipeline.retrieval.runner import rank
+from finrag_pipeline.retrieval.component import Learned
+from finrag_pipeline.retrieval.page_stage import InsidePages
 from finrag_pipeline.retrieval.systems import SYSTEMS
-from finrag_pipeline.retrieval.trained import Trained
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import file_sha256
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.indexed_lake import IndexedLake
 from finrag_pipeline_tests.rankers.page_scorer.corpus import write_corpus
+from finrag_pipeline_tests.retrieval.stand_ins import rank
 
 
 def changed(settings: Settings, **changes: Any) -> Settings:
@@ -191,10 +192,10 @@ class TestRanking:
         from dataclasses import replace
 
         corpus = indexed_corpus(indexed)
-        system = replace(SYSTEMS["page_scorer"], pages=3)
+        system = replace(SYSTEMS["page_scorer"], pages=InsidePages("page_scorer", pages=3))
         for row in indexed.questions:
             pages = [place for place, _ in ranker.rank(row["question"], indexed.filings)[:3]]
-            hits = rank(system, row["question"], corpus, trained=Trained(page_scorer=ranker))
+            hits = rank(system, row["question"], corpus, learned=Learned({"page_scorer": ranker}))
             assert {(hit.filing, hit.page) for hit in hits} == set(pages), "a filter before the search"
 
     def test_page_recall(self, indexed: IndexedLake, ranker: PageScorerRanker) -> None:

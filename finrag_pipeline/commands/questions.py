@@ -25,7 +25,7 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Find the pages that answer a question."""
-    from finrag_pipeline.commands.search import Searcher
+    from finrag_pipeline.services.search import Searcher
 
     answer = Searcher(current_settings()).search(question, system, k, filing or [])
     if as_json:
@@ -57,7 +57,7 @@ def ask(
     as_json: Json = False,
 ) -> None:
     """Answer a question, with the formula and the page of every number; or say that it cannot be had."""
-    from finrag_pipeline.commands.ask import Asker
+    from finrag_pipeline.services.ask import Asker
 
     reply = Asker(current_settings()).ask(question, mode, filing or [], system)
     if as_json:
@@ -70,7 +70,7 @@ def ask(
 
 def systems(as_json: Json = False) -> None:
     """List the retrieval systems, where they come from, and whether they can run here."""
-    from finrag_pipeline.commands.search import list_systems
+    from finrag_pipeline.services.search import list_systems
 
     rows = list_systems(current_settings())
     if as_json:

@@ -21,7 +21,7 @@ def show(
     """Draw a page with its tables, headers, cells and facts, and print the grids."""
     from rich.table import Table
 
-    from finrag_pipeline.commands.tables import show_page
+    from finrag_pipeline.services.filings import show_page
     from finrag_pipeline.storage.lake import Lake
 
     shown = show_page(Lake(current_settings().lake), filing, page, to)
@@ -62,7 +62,7 @@ def facts(
     as_json: Json = False,
 ) -> None:
     """List the values of a filing's statements, in full units, with the page each stands on."""
-    from finrag_pipeline.commands.tables import fact_json, list_facts
+    from finrag_pipeline.services.filings import fact_json, list_facts
     from finrag_pipeline.storage.lake import Lake
 
     lake = Lake(current_settings().lake)

@@ -1,4 +1,4 @@
-"""``finrag metrics``, ``finrag export-run``, ``finrag filings``: read results back."""
+"""Results of the active benchmark: metrics, and rankings for other evaluators."""
 
 from __future__ import annotations
 
@@ -76,38 +76,3 @@ def write_trec(
             f"{folder} cannot be written to: {error.strerror}.", "Choose another folder with --to."
         ) from error
     return run_path, qrels_path
-
-
-def list_filings(lake: Lake, failed: bool) -> list[dict[str, Any]]:
-    """Filings of the lake with identity, state and what is odd about them."""
-    columns = (
-        "filing", "status", "reason", "remedy", "source", "pages", "company", "form", "fiscal_year",
-        "fiscal_quarter", "period_end", "conflicts", "warnings",
-    )  # fmt: skip
-    rows = []
-    for row in lake.read_all("filings", columns).to_pylist():
-        row["period_end"] = row["period_end"].isoformat() if row["period_end"] else None
-        rows.append(row)
-    listed = {row["filing"] for row in rows}
-    failures = _failures(lake)
-    # A file that was refused before anything of it was kept has no row.
-    rows.extend(
-        {**dict.fromkeys(columns), "filing": filing, "status": "ok", "conflicts": [], "warnings": []}
-        for filing in sorted(failures.keys() - listed)
-    )
-    for row in rows:
-        if row["status"] == "ok" and row["filing"] in failures:
-            entry = failures[row["filing"]]
-            row.update(status="failed", reason=entry["error"], remedy=entry["remedy"])
-    return [row for row in rows if not failed or row["status"] != "ok"]
-
-
-def _failures(lake: Lake) -> dict[str, dict[str, Any]]:
-    """First step that failed when it last ran, by filing."""
-    from finrag_pipeline.orchestration.jobs import PER_FILING
-
-    entries = [
-        row for row in lake.ledger().to_pylist() if row["outcome"] == "failed" and row["asset"] in PER_FILING
-    ]
-    entries.sort(key=lambda entry: PER_FILING.index(entry["asset"]), reverse=True)
-    return {entry["partition"]: entry for entry in entries}

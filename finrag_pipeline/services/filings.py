@@ -1,4 +1,4 @@
-"""``finrag show`` and ``finrag facts``: what was read from a filing, as a picture, grids and values."""
+"""Filings of a lake: which there are, and what was read from one, as a picture, grids and values."""
 
 from __future__ import annotations
 
@@ -10,12 +10,57 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finrag_pipeline.commands.run import require_filing
 from finrag_pipeline.errors import LakeError, UsageError
-from finrag_pipeline.reporting.page_picture import page_picture
+from finrag_pipeline.filings.intake import find_source
+from finrag_pipeline.schemas import PER_FILING
 from finrag_pipeline.storage.lake import Lake
 
 DPI = 110
+
+
+def require_filing(lake: Lake, filing: str) -> str:
+    """``filing`` when the lake holds it.
+
+    Raises:
+        UsageError: it does not.
+    """
+    if find_source(lake, filing) is None:
+        raise UsageError(f"The lake holds no filing '{filing}'.", "List filings with: finrag filings.")
+    return filing
+
+
+def list_filings(lake: Lake, failed: bool) -> list[dict[str, Any]]:
+    """Filings of the lake with identity, state and what is odd about them."""
+    columns = (
+        "filing", "status", "reason", "remedy", "source", "pages", "company", "form", "fiscal_year",
+        "fiscal_quarter", "period_end", "conflicts", "warnings",
+    )  # fmt: skip
+    rows = []
+    for row in lake.read_all("filings", columns).to_pylist():
+        row["period_end"] = row["period_end"].isoformat() if row["period_end"] else None
+        rows.append(row)
+    listed = {row["filing"] for row in rows}
+    failures = _failures(lake)
+    # A file that was refused before anything of it was kept has no row.
+    rows.extend(
+        {**dict.fromkeys(columns), "filing": filing, "status": "ok", "conflicts": [], "warnings": []}
+        for filing in sorted(failures.keys() - listed)
+    )
+    for row in rows:
+        if row["status"] == "ok" and row["filing"] in failures:
+            entry = failures[row["filing"]]
+            row.update(status="failed", reason=entry["error"], remedy=entry["remedy"])
+    return [row for row in rows if not failed or row["status"] != "ok"]
+
+
+def _failures(lake: Lake) -> dict[str, dict[str, Any]]:
+    """First step that failed when it last ran, by filing."""
+    return {
+        entry["partition"]: entry
+        for asset in reversed(PER_FILING)
+        for entry in lake.ledger_entries(asset)
+        if entry["outcome"] == "failed"
+    }
 
 
 @dataclass(frozen=True)
@@ -59,6 +104,8 @@ def show_page(lake: Lake, filing: str, label: int, folder: Path) -> ShownPage:
         UsageError: there is no such filing or page, or the folder cannot be written to.
         LakeError: its tables have not been made.
     """
+    from finrag_pipeline.reporting.page_picture import page_picture
+
     require_filing(lake, filing)
     pages = lake.read("filing_pages", {"filing": filing}, ["page"]).num_rows
     if not 1 <= label <= pages:

@@ -1,4 +1,4 @@
-"""``finrag ask``: an answer with its proof."""
+"""Asking the filings of a lake: an answer with its proof."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from finrag_pipeline.answering.abstention import AbstentionKind
 from finrag_pipeline.answering.answer import Answer, AnswerMode, answer_with_model, explain, pages_of
 from finrag_pipeline.answering.calculator import Calculator
 from finrag_pipeline.answering.passages import passages_of
-from finrag_pipeline.commands.run import require_filing
-from finrag_pipeline.commands.search import Searcher
 from finrag_pipeline.errors import LakeError, ModelError
 from finrag_pipeline.language_models.load import language_model_problem, load_language_model
 from finrag_pipeline.language_models.protocol import LanguageModel
+from finrag_pipeline.resolver.load import load_resolver
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.question_text import check_question
 from finrag_pipeline.retrieval.systems import get_system
-from finrag_pipeline.retrieval.toolbox import Toolbox
+from finrag_pipeline.services.filings import require_filing
+from finrag_pipeline.services.search import Searcher
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 
@@ -64,8 +64,8 @@ class Asker:
         names = searchable_filings(self._lake)
         if not names:
             raise LakeError("The lake holds nothing to ask.", "Run 'finrag run', or 'finrag ingest FILE'.")
-        tools = None if searcher else Toolbox(self._lake, names, settings)
-        self._calculator = Calculator(self._lake, tools.resolver if tools else self.searcher.resolver)
+        resolver = searcher.resolver if searcher else load_resolver(self._lake, names)
+        self._calculator = Calculator(self._lake, resolver)
         self._model: LanguageModel | None = None
 
     @property

@@ -1,26 +1,23 @@
-"""``finrag search`` and ``finrag systems``: ask the index; list what can be asked."""
+"""Searching the filings of a lake, and which systems can."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from finrag_pipeline.chunking.registry import get_chunking
-from finrag_pipeline.commands.run import require_filing
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import LakeError, UsageError
 from finrag_pipeline.rankers.registry import trained_models
-from finrag_pipeline.resolver.resolver import Resolver
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
+from finrag_pipeline.retrieval.component import Hit, Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
-from finrag_pipeline.retrieval.hits import Hit
-from finrag_pipeline.retrieval.needs import Needs
+from finrag_pipeline.retrieval.page_stage import PagesInOrder
 from finrag_pipeline.retrieval.question_text import check_question
-from finrag_pipeline.retrieval.runner import rank
 from finrag_pipeline.retrieval.snippet import snippet
-from finrag_pipeline.retrieval.spaces import Space
+from finrag_pipeline.retrieval.spaces import Scope, Space
 from finrag_pipeline.retrieval.systems import (
     ALIASES,
     ALL_SYSTEMS,
@@ -28,10 +25,12 @@ from finrag_pipeline.retrieval.systems import (
     RetrievalSystem,
     get_system,
 )
-from finrag_pipeline.retrieval.toolbox import Toolbox
-from finrag_pipeline.retrieval.trained import Trained
+from finrag_pipeline.services.filings import require_filing
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
+
+if TYPE_CHECKING:
+    from finrag_pipeline.resolver.resolver import Resolver
 
 
 @dataclass(frozen=True)
@@ -45,12 +44,7 @@ class SearchAnswer:
 
     def as_json(self) -> dict[str, Any]:
         """``{question, system, results: [{rank, filing, page, page_label, …}], seconds}``."""
-        return {
-            "question": self.question,
-            "system": self.system,
-            "results": self.results,
-            "seconds": self.seconds,
-        }
+        return dict(vars(self))
 
 
 @dataclass(frozen=True)
@@ -70,48 +64,61 @@ class Found:
     hits: list[Hit]
 
 
+class Corpora:
+    """What systems search in the filings of a lake; encoders, look-ups and models are loaded once.
+
+    Args:
+        lake: the lake.
+        settings: models and parameters.
+    """
+
+    def __init__(self, lake: Lake, settings: Settings) -> None:
+        self._lake = lake
+        self._settings = settings
+        self._encoders: dict[str, Encoder] = {}
+        self._shared: dict[Hashable, Any] = {}
+        self._corpora: dict[tuple[str, tuple[str, ...] | None, str], Corpus] = {}
+
+    def of(self, system: RetrievalSystem) -> Corpus:
+        """The corpus that ``system`` searches: every filing that has chunks of its chunking."""
+        key = (system.chunking, system.kinds, system.settings(self._settings).encoder.name)
+        if key not in self._corpora:
+            names = searchable_filings(self._lake, get_chunking(system.chunking))
+            self._corpora[key] = self.over(names, system)
+        return self._corpora[key]
+
+    def over(self, filings: Sequence[str], system: RetrievalSystem) -> Corpus:
+        """The chunks of ``filings`` that ``system`` ranks, of which nothing is loaded yet."""
+        settings = system.settings(self._settings)
+        encoder = self._encoders.setdefault(settings.encoder.name, Encoder(settings.encoder, self._lake))
+        chunking = get_chunking(system.chunking)
+        return Corpus(self._lake, filings, settings, encoder, chunking, system.kinds, self._shared)
+
+
 class Searcher:
     """Searches every filing of the lake; indexes and weights are loaded once.
 
     Args:
         settings: settings of the lake.
-        trained: what systems have learned; the production models of the lake when None.
+        learned: what systems have learned; the production models of the lake when None.
     """
 
-    def __init__(self, settings: Settings, trained: Trained | None = None) -> None:
+    def __init__(self, settings: Settings, learned: Learned | None = None) -> None:
         self._settings = settings
         self._lake = Lake(settings.lake)
-        names = searchable_filings(self._lake)
-        if not names:
+        if not searchable_filings(self._lake):
             raise LakeError("The lake holds nothing to search.", "Run 'finrag run', or 'finrag ingest FILE'.")
-        self._trained = trained or trained_models(self._lake, settings, None)
-        self._tools = Toolbox(self._lake, names, settings)
-        self._encoders: dict[str, Encoder] = {}
-        self._corpora: dict[tuple[str, tuple[str, ...] | None, str], Corpus] = {}
+        self._learned = learned or trained_models(self._lake, settings, None)
+        self._corpora = Corpora(self._lake, settings)
 
     def default_system(self) -> str:
         """Finrag where a page ranker was trained, else the dense search."""
-        return "finrag" if self._trained.page_ranker is not None else DEFAULT_SYSTEM
+        return "finrag" if "page_ranker" in self._learned.models else DEFAULT_SYSTEM
 
     @property
     def resolver(self) -> Resolver:
         """Reads company, period and form out of a question."""
-        return self._tools.resolver
-
-    def _corpus_of(self, system: RetrievalSystem) -> Corpus:
-        settings = system.settings(self._settings)
-        name = settings.encoder.name
-        key = (system.chunking, system.kinds, name)
-        if key not in self._corpora:
-            chunking = get_chunking(system.chunking)
-            names = searchable_filings(self._lake, chunking)
-            if not names:
-                raise LakeError(f"No filing has chunks of '{chunking.name}'.", "Run 'finrag run'.")
-            encoder = self._encoders.setdefault(name, Encoder(settings.encoder, self._lake))
-            self._corpora[key] = Corpus(
-                self._lake, names, settings, encoder, chunking, system.kinds, self._tools
-            )
-        return self._corpora[key]
+        return self._corpora.of(get_system(DEFAULT_SYSTEM)).resolver
 
     def search(self, question: str, system: str | None, k: int, filings: Sequence[str] = ()) -> SearchAnswer:
         """The best ``k`` chunks for a question.
@@ -154,19 +161,19 @@ class Searcher:
         if k < 1:
             raise UsageError(f"k is {k}.", "Ask for at least one result.")
         chosen = get_system(system or self.default_system())
-        corpus = self._corpus_of(chosen)
+        corpus = self._corpora.of(chosen)
+        if not corpus.filings:
+            raise LakeError(f"No filing has chunks of '{chosen.chunking}'.", "Run 'finrag run'.")
         for filing in filings:
             if filing not in corpus.filings:
                 require_filing(self._lake, filing)
                 raise UsageError(f"'{filing}' holds no searchable text.", "See why: finrag filings --failed.")
-        hits = rank(
-            chosen,
+        hits = chosen.search(
             question,
-            corpus,
-            tuple(filings) or None,
+            Inputs(corpus, self._learned),
+            Scope(tuple(filings) or None),
             # The order of its pages does not depend on how many are shown; that of fused rankings does.
-            depth=k if chosen.shows_pages() else max(k, self._settings.retrieval.depth),
-            trained=self._trained,
+            depth=k if isinstance(chosen.pages, PagesInOrder) else max(k, self._settings.retrieval.depth),
         )
         return Found(question, chosen, corpus, hits[:k])
 
@@ -177,15 +184,18 @@ def list_systems(settings: Settings) -> list[dict[str, str]]:
     A system is ``not run`` when something that it needs is missing here; ``why`` then says what.
     """
     lake = Lake(settings.lake)
-    needs = Needs(lake, settings, _questions_to_ask(lake))
-    trained = trained_models(lake, settings, None)
-    problems = {
-        name: trained.problem(system) or needs.problem(system) for name, system in ALL_SYSTEMS.items()
+    learned, questions = trained_models(lake, settings, None), _questions_to_ask(lake)
+    corpora, filings = Corpora(lake, settings), searchable_filings(lake)
+    inputs = {
+        name: Inputs(corpora.over(filings, system), learned, questions)
+        for name, system in ALL_SYSTEMS.items()
     }
+    problems = {name: system.problem(inputs[name]) for name, system in ALL_SYSTEMS.items()}
 
     def row(name: str, source: str, space: Space, system: str, told: str) -> dict[str, str]:
         problem = problems[system]
-        told = problem or "; ".join(part for part in (told, needs.note(ALL_SYSTEMS[system])) if part)
+        note = "" if problem else ALL_SYSTEMS[system].note(inputs[system])
+        told = problem or "; ".join(part for part in (told, note) if part)
         status = "not run" if problem else "runnable"
         return {"name": name, "source": source, "space": space.value, "status": status, "why": told}
 
@@ -202,9 +212,9 @@ def list_systems(settings: Settings) -> list[dict[str, str]]:
     return rows
 
 
-def _questions_to_ask(lake: Lake) -> list[str]:
+def _questions_to_ask(lake: Lake) -> frozenset[str]:
     """Questions of the active benchmark, where the lake holds one."""
     if lake.info("benchmark_questions") is None:
-        return []
+        return frozenset()
     questions = lake.read("benchmark_questions", columns=["question", "status"]).to_pylist()
-    return [row["question"] for row in questions if row["status"] == "measured"]
+    return frozenset(row["question"] for row in questions if row["status"] == "measured")

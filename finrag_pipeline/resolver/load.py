@@ -1,0 +1,26 @@
+"""The resolver over filings of a lake."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from finrag_pipeline.resolver.resolver import Resolver
+from finrag_pipeline.storage.lake import Lake
+
+
+def load_resolver(lake: Lake, filings: Collection[str]) -> Resolver:
+    """The resolver over those of ``filings`` that the lake has rows of."""
+    rows = lake.read_all("filings", only={"filing": filings}).to_pylist()
+    return Resolver(rows, _covers(lake, filings))
+
+
+def _covers(lake: Lake, filings: Collection[str]) -> dict[str, str]:
+    """Text of the first page of each filing."""
+    covers: dict[str, str] = {}
+    known = {keys["filing"] for keys in lake.partitions("filing_pages")}
+    for filing in known & set(filings):
+        pages = lake.read("filing_pages", {"filing": filing}, ["page", "text"])
+        first = pages.slice(0, 1).to_pylist()
+        if first and first[0]["page"] == 0:
+            covers[filing] = first[0]["text"]
+    return covers

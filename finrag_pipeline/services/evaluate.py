@@ -1,0 +1,220 @@
+"""Evaluating: score any questions in FinanceBench's format over the filings of the lake."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finrag_pipeline.answering.calculator import Calculator
+from finrag_pipeline.answering.runs import run_answers
+from finrag_pipeline.answering.systems import get_answer_system
+from finrag_pipeline.errors import BenchmarkError
+from finrag_pipeline.evaluation.answer_metrics import as_series, score_answers
+from finrag_pipeline.evaluation.questions import load_questions
+from finrag_pipeline.evaluation.retrieval_metrics import find_gold_chunks, score_runs
+from finrag_pipeline.evaluation.summary import summarise
+from finrag_pipeline.rankers.registry import trained_models
+from finrag_pipeline.resolver.load import load_resolver
+from finrag_pipeline.retrieval.chunk_index import searchable_filings
+from finrag_pipeline.retrieval.component import Inputs
+from finrag_pipeline.retrieval.corpus import Corpus
+from finrag_pipeline.retrieval.runner import run_system
+from finrag_pipeline.retrieval.spaces import Space
+from finrag_pipeline.retrieval.systems import DEFAULT_SYSTEM, get_system
+from finrag_pipeline.services.search import Corpora
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.lake import Lake
+
+MEASURED = (("doc_rec", 5), ("page_rec", 5), ("page_rec", 10), ("hit", 5), ("mrr", 0))
+"""Metrics of pages shown, with their cut-offs."""
+ANSWER_METRICS = ("numeric_match", "strict_match", "rouge_l", "citation_validity", "abstained")
+"""Metrics of answers shown."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores of systems on questions that nothing was trained on here.
+
+    Attributes:
+        questions: how many were scored.
+        problems: what is wrong with the file, one sentence each.
+        learned_from: questions that the ranker of a system was trained on, by system; their scores flatter.
+        not_run: why systems were not run, by name.
+        metrics: ``{system, slice, slice_value, metric, k, mean, low, high, n}`` each.
+        per_question: ``{system, question_id, page_rec_5, doc_rec_5, pages}`` each.
+        answer_metrics: of the calculator's answers on the pages of each system (``calculator on finrag``), in
+            the fields of ``metrics``.
+        answers: ``{system, question_id, answer, gold, numeric_match, strict_match, abstained}`` each;
+            ``strict_match`` is null where the gold answer is no figure.
+        seconds: time it took.
+    """
+
+    questions: int
+    problems: list[str]
+    learned_from: dict[str, list[str]]
+    not_run: dict[str, str]
+    metrics: list[dict[str, Any]]
+    per_question: list[dict[str, Any]]
+    answer_metrics: list[dict[str, Any]]
+    answers: list[dict[str, Any]]
+    seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        """The documented contract: the attributes as they are."""
+        return dict(vars(self))
+
+
+def evaluate(
+    settings: Settings,
+    questions_file: Path,
+    systems: Sequence[str] = (),
+    progress: Callable[[str, int, int], object] | None = None,
+) -> Evaluation:
+    """Run systems with their production models on questions of a file, and score them; nothing is trained.
+
+    Args:
+        settings: settings of the lake.
+        questions_file: JSON Lines in FinanceBench's format.
+        systems: names; the default system when empty.
+        progress: told the system, its number and how many there are.
+
+    Raises:
+        BenchmarkError: no question of the file can be measured over the filings of the lake.
+        UsageError: an unknown system.
+    """
+    start = time.perf_counter()
+    lake = Lake(settings.lake)
+    chosen = [get_system(name) for name in systems or [DEFAULT_SYSTEM]]
+    rows = lake.read_all("filings").to_pylist()
+    pages = {row["filing"]: row["pages"] for row in rows if row["status"] == "ok"}
+    loaded = load_questions(questions_file, None, pages, searchable_filings(lake))
+    questions = loaded.table.filter(pc.equal(loaded.table["status"], "measured"))
+    if not questions.num_rows:
+        found = "; ".join(loaded.problems[:3])
+        raise BenchmarkError(
+            f"No question of {questions_file.name} can be measured. {found}",
+            "Bring their filings into the lake: finrag ingest FILE, or finrag run --source FOLDER.",
+        )
+    learned, corpora = trained_models(lake, settings, None), Corpora(lake, settings)
+    filings, asked = searchable_filings(lake), frozenset(questions["question"].to_pylist())
+    scores: list[pa.Table] = []
+    runs: list[pa.Table] = []
+    answered: list[pa.Table] = []
+    calculator = Calculator(lake, load_resolver(lake, filings))
+    not_run: dict[str, str] = {}
+    learned_from: dict[str, list[str]] = {}
+    for number, system in enumerate(chosen):
+        if progress:
+            progress(system.name, number, len(chosen))
+        if problem := system.problem(Inputs(corpora.over(filings, system), learned, asked)):
+            not_run[system.name] = problem
+            continue
+        corpus = corpora.of(system)
+        inputs = Inputs(corpus, learned, asked)
+        known = system.learned_from(inputs)
+        if seen := [question for question in questions["question_id"].to_pylist() if question in known]:
+            learned_from[system.name] = seen
+        ranked = run_system(system, inputs, questions.to_pylist(), [Space.CORPUS])
+        texts = dict(zip(corpus.chunk_ids, corpus.chunks["text"].to_pylist(), strict=True))
+        gold = find_gold_chunks(questions, corpus.chunks)
+        scores.append(
+            score_runs(ranked, questions, texts, gold, expected=[(system.name, Space.CORPUS.value)])
+        )
+        runs.append(ranked)
+        answered.append(_answers(system.name, ranked, questions, corpus, calculator, settings))
+    if progress:
+        progress("", len(chosen), len(chosen))
+    metrics: list[dict[str, Any]] = []
+    per_question: list[dict[str, Any]] = []
+    answer_metrics: list[dict[str, Any]] = []
+    answers: list[dict[str, Any]] = []
+    if scores:
+        all_scores = pa.concat_tables(scores)
+        sources = {row["filing"]: row["source"] for row in rows}
+        table = summarise(all_scores, questions, sources, settings.evaluation)
+        metrics = [_shown(row) for row in table.to_pylist() if (row["metric"], row["k"]) in MEASURED]
+        per_question = _per_question(pa.concat_tables(runs), all_scores)
+        all_answers = pa.concat_tables(answered)
+        judged = score_answers(all_answers, questions)
+        series = summarise(as_series(judged), questions, sources, settings.evaluation)
+        answer_metrics = [_shown(row) for row in series.to_pylist() if row["metric"] in ANSWER_METRICS]
+        answers = _answers_shown(all_answers, judged, questions)
+    return Evaluation(
+        questions.num_rows,
+        loaded.problems,
+        learned_from,
+        not_run,
+        metrics,
+        per_question,
+        answer_metrics,
+        answers,
+        round(time.perf_counter() - start, 3),
+    )
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    wanted = ("system", "slice", "slice_value", "metric", "k", "mean", "low", "high", "n")
+    return {name: row[name] for name in wanted}
+
+
+def _answers(
+    system: str,
+    ranked: pa.Table,
+    questions: pa.Table,
+    corpus: Corpus,
+    calculator: Calculator,
+    settings: Settings,
+) -> pa.Table:
+    answering = replace(get_answer_system("calculator"), retrieval=system)
+    rows = questions.select(["question_id", "question"]).to_pylist()
+    embed = corpus.encoder.embed_short
+    return run_answers(answering, ranked, rows, corpus.text, calculator, embed, None, settings)
+
+
+def _answers_shown(answers: pa.Table, scores: pa.Table, questions: pa.Table) -> list[dict[str, Any]]:
+    gold = dict(zip(questions["question_id"].to_pylist(), questions["answer"].to_pylist(), strict=True))
+    values = {
+        (row["retrieval"], row["question_id"], row["metric"]): row["value"] for row in scores.to_pylist()
+    }
+    return [
+        {
+            "system": row["retrieval"],
+            "question_id": row["question_id"],
+            "answer": row["answer"],
+            "gold": gold[row["question_id"]],
+            "numeric_match": values.get((row["retrieval"], row["question_id"], "numeric_match")),
+            "strict_match": values.get((row["retrieval"], row["question_id"], "strict_match")),
+            "abstained": row["abstained"],
+        }
+        for row in answers.to_pylist()
+    ]
+
+
+def _per_question(runs: pa.Table, scores: pa.Table) -> list[dict[str, Any]]:
+    pages: dict[tuple[str, str], list[str]] = {}
+    for row in runs.sort_by("rank").to_pylist():
+        places = pages.setdefault((row["system"], row["question_id"]), [])
+        if row["rank"] <= 5:
+            places.append(f"{row['filing']} p. {row['page'] + 1}")
+    values = {
+        (row["system"], row["question_id"], row["metric"]): row["value"]
+        for row in scores.to_pylist()
+        if row["k"] == 5 and row["metric"] in ("page_rec", "doc_rec")
+    }
+    asked = dict.fromkeys((system, question) for system, question, _ in values)
+    return [
+        {
+            "system": system,
+            "question_id": question,
+            "page_rec_5": values[system, question, "page_rec"],
+            "doc_rec_5": values[system, question, "doc_rec"],
+            "pages": pages.get((system, question), []),
+        }
+        for system, question in asked
+    ]
