@@ -57,6 +57,36 @@ def write_tiny_encoder(folder: Path, seed: int = 0) -> Path:
     return folder
 
 
+def write_tiny_static(folder: Path, inside: str = "", model2vec: bool = False, seed: int = 0) -> Path:
+    """Write a static model that averages the vectors of its tokens, laid out like a published one.
+
+    Args:
+        folder: of the model.
+        inside: folder of the layer within it; the folder itself where empty.
+        model2vec: as that library names the vectors, in half precision, beside no list of layers.
+        seed: of the vectors.
+    """
+    from safetensors.numpy import save_file
+
+    reads = folder / inside
+    reads.mkdir(parents=True)
+    vocabulary = _vocabulary()
+    _write_tokenizer(reads, vocabulary)
+    vectors = np.random.default_rng(seed).normal(0.0, 0.4, (len(vocabulary), DIMENSIONS)).astype(np.float32)
+    name, kind = ("embeddings", np.float16) if model2vec else ("embedding.weight", np.float32)
+    save_file({name: vectors.astype(kind)}, reads / "model.safetensors")
+    if model2vec:
+        _write_json(folder / "config.json", {"model_type": "model2vec", "seq_length": 1_000_000})
+        return folder
+    types = {inside: "StaticEmbedding", "1_Normalize": "Normalize"}
+    modules = [
+        {"idx": n, "name": str(n), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for n, (path, kind) in enumerate(types.items())
+    ]
+    _write_json(folder / "modules.json", modules)
+    return folder
+
+
 def _write_json(path: Path, value: object) -> None:
     path.write_text(json.dumps(value), encoding="utf-8")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
@@ -10,6 +9,8 @@ from pathlib import Path
 
 from finrag_pipeline.commands.instance import open_instance, release_dead_runs
 from finrag_pipeline.embedding.model_files import (
+    chosen_backend,
+    chosen_precision,
     encoder_fingerprint,
     max_tokens,
     model_folder,
@@ -72,13 +73,11 @@ def _encoder(settings: Settings) -> dict[str, str]:
     encoder_fingerprint(settings.encoder)
     tokenizer_fingerprint(settings.encoder)
     tokens = max_tokens(settings.encoder)
-    backend = settings.encoder.backend
-    if backend == "auto":
-        backend = "openvino" if importlib.util.find_spec("openvino") else "torch"
-    found = f"{settings.encoder.name} in {folder}, {tokens} tokens, {backend} at {settings.encoder.precision}"
-    if backend == "torch" and settings.encoder.precision != "fp32":
-        remedy = "Install the fast extra, or set FINRAG_ENCODER__PRECISION=fp32."
-        return _finding("encoder", "broken", f"{found}: torch runs at fp32 only", remedy)
+    backend, precision = chosen_backend(settings.encoder), chosen_precision(settings.encoder)
+    found = f"{settings.encoder.name} in {folder}, {tokens} tokens, {backend} at {precision}"
+    if backend != "openvino" and precision != "fp32":
+        remedy = "Install the fast extra, or set FINRAG_ENCODER__PRECISION=auto."
+        return _finding("encoder", "broken", f"{found}: {backend} runs at fp32 only", remedy)
     return _finding("encoder", "ok", found)
 
 

@@ -1,6 +1,6 @@
-"""Encoder backends: the same model run by PyTorch or by OpenVINO.
+"""Encoder backends: the same model run by PyTorch or by OpenVINO; static models by numpy.
 
-Both return unit-length float32 vectors. OpenVINO at fp32 agrees with PyTorch to float rounding; bf16
+All return unit-length float32 vectors. OpenVINO and numpy agree with PyTorch to float rounding at fp32; bf16
 and int8 are faster and slightly different (see docs/encoder-backends.md for measured losses).
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-import sys
 import uuid
 import warnings
 from collections import deque
@@ -19,25 +18,23 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from finrag_pipeline.embedding.model_files import encoder_fingerprint, model_folder
+from finrag_pipeline.embedding.model_files import (
+    chosen_backend,
+    chosen_precision,
+    encoder_fingerprint,
+    is_static,
+    max_tokens,
+    model_folder,
+    network_folder,
+    openvino,
+    tokenizer_file,
+)
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.settings import EncoderSettings
+from finrag_pipeline.storage.fingerprints import fingerprint
 
 Progress = Callable[[int], None]
 """Called with the number of texts just finished."""
-
-
-def _openvino() -> Any:
-    """OpenVINO, kept from reporting its use.
-
-    The package otherwise tells its maker of every import, from a forked process, which is unsafe beside
-    threads. Where its reporting package cannot be imported, it does without.
-    """
-    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
-    os.environ.setdefault("NNCF_CI", "1")  # the switch by which NNCF does without
-    import openvino
-
-    return openvino
 
 
 class Embedder(Protocol):
@@ -62,21 +59,28 @@ def load_embedder(settings: EncoderSettings, cache: Path, calibration: Callable[
     Raises:
         ModelError: the model or the backend is not to be had.
     """
-    backend = settings.backend
-    if backend == "auto":
-        backend = "openvino" if importlib.util.find_spec("openvino") else "torch"
+    backend, precision = chosen_backend(settings), chosen_precision(settings)
+    if backend != "openvino" and precision != "fp32":
+        raise ModelError(
+            f"The {backend} backend runs at fp32, not {precision}.",
+            "Set FINRAG_ENCODER__PRECISION=auto."
+            if backend == "numpy"
+            else "Set FINRAG_ENCODER__BACKEND=openvino.",
+        )
+    if backend == "numpy":
+        return StaticEmbedder(settings)
     if backend == "torch":
-        if settings.precision != "fp32":
-            raise ModelError(
-                f"The torch backend runs at fp32, not {settings.precision}.",
-                "Set FINRAG_ENCODER__BACKEND=openvino.",
-            )
         return TorchEmbedder(settings)
+    if is_static(settings):
+        raise ModelError(
+            f"{settings.name} is a static encoder, which OpenVINO does not run.",
+            "Set FINRAG_ENCODER__BACKEND=auto.",
+        )
     if importlib.util.find_spec("openvino") is None:
         raise ModelError(
             "OpenVINO is not installed.", "Install the fast extra, or set FINRAG_ENCODER__BACKEND=torch."
         )
-    return OpenVinoEmbedder(settings, cache, calibration)
+    return OpenVinoEmbedder(settings.model_copy(update={"precision": precision}), cache, calibration)
 
 
 def _sentence_transformer(settings: EncoderSettings) -> Any:
@@ -91,9 +95,15 @@ def _sentence_transformer(settings: EncoderSettings) -> Any:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     folder = model_folder(settings.name, settings.revision)
     try:
-        return SentenceTransformer(
+        model = SentenceTransformer(
             str(folder), device=_device(), trust_remote_code=False, model_kwargs={"use_safetensors": True}
         )
+        model.default_prompt_name = None  # texts come with their prompts
+        if is_static(settings):
+            model.tokenizer.enable_truncation(max_tokens(settings))
+        else:
+            model.max_seq_length = max_tokens(settings)
+        return model
     except Exception as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise ModelError(
@@ -113,7 +123,7 @@ class TorchEmbedder:
     def __init__(self, settings: EncoderSettings) -> None:
         self._model = _sentence_transformer(settings)
         self._batch_size = settings.batch_size
-        self.max_tokens = int(self._model.max_seq_length)
+        self.max_tokens = max_tokens(settings)
         self.dimensions = int(self._model.get_embedding_dimension())
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> np.ndarray:
@@ -131,6 +141,69 @@ class TorchEmbedder:
         return vectors
 
 
+class StaticEmbedder:
+    """Static encoders: the mean of the vectors of a text's tokens.
+
+    sentence-transformers computes the same, after seconds of importing PyTorch.
+    """
+
+    def __init__(self, settings: EncoderSettings) -> None:
+        from safetensors.numpy import load_file
+        from tokenizers import Tokenizer
+
+        folder = network_folder(model_folder(settings.name, settings.revision))
+        encoder_fingerprint(settings)  # raises when there are no safetensors weights
+        try:
+            self._vectors = _token_vectors(load_file(folder / "model.safetensors"))
+            self._tokenizer = Tokenizer.from_file(str(tokenizer_file(settings)))
+        except ModelError:
+            raise
+        except Exception as error:  # the libraries raise nothing narrower
+            reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+            raise ModelError(
+                f"The model in {folder} cannot be loaded: {reason}.", "Download it again."
+            ) from error
+        self.max_tokens = max_tokens(settings)
+        self.dimensions = int(self._vectors.shape[1])
+        self._tokenizer.enable_truncation(self.max_tokens)
+        self._tokenizer.no_padding()
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> np.ndarray:
+        """Unit-length float32 vectors, shape (texts, dimensions); zeros for texts without tokens."""
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
+        for start in range(0, len(texts), _STATIC_BATCH):
+            part = list(texts[start : start + _STATIC_BATCH])
+            encodings = self._tokenizer.encode_batch_fast(part, add_special_tokens=False)
+            for row, encoding in enumerate(encodings, start):
+                if encoding.ids:
+                    mean = self._vectors[encoding.ids].mean(axis=0)
+                    vectors[row] = mean / max(float(np.linalg.norm(mean)), 1e-12)
+            if progress:
+                progress(len(part))
+        return vectors
+
+
+_STATIC_BATCH = 1024
+"""Texts tokenised at once, on all cores."""
+
+
+def _token_vectors(weights: dict[str, np.ndarray]) -> np.ndarray:
+    """Vector of each token, shape (tokens, dimensions), float32.
+
+    sentence-transformers and model2vec keep it under different names; model2vec
+    may share one vector among tokens (``mapping``) and weigh tokens (``weights``).
+
+    Raises:
+        KeyError: there is no such table.
+    """
+    if "embedding.weight" in weights:
+        return weights["embedding.weight"].astype(np.float32)
+    vectors = weights["embeddings"].astype(np.float32)
+    if "mapping" in weights:
+        vectors = vectors[weights["mapping"]]
+    return vectors * weights["weights"][:, None].astype(np.float32) if "weights" in weights else vectors
+
+
 class OpenVinoEmbedder:
     """The fast backend for CPUs: the model converted once, then run on all cores.
 
@@ -138,10 +211,10 @@ class OpenVinoEmbedder:
     """
 
     def __init__(self, settings: EncoderSettings, cache: Path, calibration: Callable[[], list[str]]) -> None:
-        ov = _openvino()
+        ov = openvino()
         from tokenizers import Tokenizer
 
-        folder = cache / encoder_fingerprint(settings)
+        folder = cache / conversion_key(settings)
         if not (folder / "model.xml").is_file():
             _convert(settings, folder, calibration)
         self._batch_size = settings.batch_size
@@ -204,9 +277,20 @@ class OpenVinoEmbedder:
         return {name: value for name, value in arrays.items() if name in self._inputs}
 
 
+CONVERSION_VERSION = "1"
+
+
+def conversion_key(settings: EncoderSettings) -> str:
+    """Name of a converted model: fp32 and bf16 run the same one, which differs in int8."""
+    stored = "int8" if settings.precision == "int8" else "fp32"
+    return fingerprint(
+        CONVERSION_VERSION, encoder_fingerprint(settings.model_copy(update={"precision": stored}))
+    )
+
+
 def _convert(settings: EncoderSettings, folder: Path, calibration: Callable[[], list[str]]) -> None:
     """Convert the model with its pooling layers to OpenVINO's format, quantised when asked."""
-    ov = _openvino()
+    ov = openvino()
     import torch
     from tokenizers import Tokenizer
 
@@ -265,7 +349,7 @@ def _UnitVectors(model: Any, names: list[str]) -> Any:  # noqa: N802 - a class m
 def _quantised(converted: Any, tokenizer: Any, names: list[str], texts: list[str]) -> Any:
     if importlib.util.find_spec("nncf") is None:
         raise ModelError("NNCF, which quantises models to int8, is not installed.", "Install the fast extra.")
-    _openvino()
+    openvino()
     import nncf
 
     def inputs(text: str) -> dict[str, np.ndarray]:

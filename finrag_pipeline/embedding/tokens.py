@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from finrag_pipeline.embedding.model_files import model_folder
+from finrag_pipeline.embedding.model_files import tokenizer_file
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.settings import EncoderSettings
 
@@ -47,13 +47,8 @@ def token_counter(settings: EncoderSettings) -> TokenCounter:
     """
     from tokenizers import Tokenizer
 
-    from finrag_pipeline.embedding.model_files import tokenizer_fingerprint
-
-    tokenizer_fingerprint(settings)  # raises when there is no tokenizer.json
-    folder = model_folder(settings.name, settings.revision)
+    path = tokenizer_file(settings)
     try:
-        return TokenCounter(Tokenizer.from_file(str(folder / "tokenizer.json")))
+        return TokenCounter(Tokenizer.from_file(str(path)))
     except Exception as error:  # the library raises nothing narrower
-        raise ModelError(
-            f"{folder}/tokenizer.json is damaged ({error}).", "Download the model again."
-        ) from error
+        raise ModelError(f"{path} is damaged ({error}).", "Download the model again.") from error

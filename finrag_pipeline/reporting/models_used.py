@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
-from finrag_pipeline.embedding.model_files import encoder_fingerprint
+from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import FinragError
 from finrag_pipeline.reporting.report_data import ModelUsed
 from finrag_pipeline.settings import Settings
@@ -18,17 +19,17 @@ def models_used(store: Lake, settings: Settings) -> tuple[ModelUsed, ...]:
 
     The fingerprint of the encoder is over its files, that of a trained model over all that it was made from.
     """
-    return (_encoder(settings), *_trained(store), *_language_model(settings))
+    return (_encoder(store, settings), *_trained(store), *_language_model(settings))
 
 
-def _encoder(settings: Settings) -> ModelUsed:
-    encoder = settings.encoder
-    try:
-        found = encoder_fingerprint(encoder)
-    except (FinragError, OSError):  # the lake outlives the model's files
-        found = ""
-    revision = f" at {encoder.revision}" if encoder.revision else ""
-    return ModelUsed("Encoder", f"{encoder.name}{revision}, {encoder.precision}", found)
+def _encoder(store: Lake, settings: Settings) -> ModelUsed:
+    used = settings.encoder
+    found = ""
+    with suppress(FinragError, OSError):  # the lake outlives the model's files
+        encoder = Encoder(settings.encoder, store)
+        used, found = encoder.running, encoder.fingerprint
+    revision = f" at {used.revision}" if used.revision else ""
+    return ModelUsed("Encoder", f"{used.name}{revision}, {used.precision}", found)
 
 
 def _trained(store: Lake) -> Iterator[ModelUsed]:

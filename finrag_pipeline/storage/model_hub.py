@@ -34,7 +34,7 @@ def cached_model(name: str, revision: str | None, files: Sequence[str], variable
         raise ModelError(
             f"'{name}' is neither a folder nor the name of a model on the hub.", f"Set {variable}."
         ) from error
-    return cached if any(cached.glob("*.safetensors")) else None  # else only part of it was ever fetched
+    return cached if any(cached.rglob("*.safetensors")) else None  # else only part of it was ever fetched
 
 
 def offline_problem(name: str) -> str | None:

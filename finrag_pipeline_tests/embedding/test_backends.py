@@ -9,8 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from finrag_pipeline.embedding.backends import Embedder, OpenVinoEmbedder, TorchEmbedder, load_embedder
-from finrag_pipeline.embedding.model_files import encoder_fingerprint
+from finrag_pipeline.embedding.backends import (
+    Embedder,
+    OpenVinoEmbedder,
+    TorchEmbedder,
+    conversion_key,
+    load_embedder,
+)
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.settings import EncoderSettings
 from finrag_pipeline_tests.tiny_encoder import DIMENSIONS, WINDOW
@@ -43,7 +48,9 @@ def converted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def openvino(tiny_encoder_settings: EncoderSettings, converted: Path) -> Embedder:
     pytest.importorskip("openvino")
-    settings = tiny_encoder_settings.model_copy(update={"backend": "openvino", "batch_size": 8})
+    settings = tiny_encoder_settings.model_copy(
+        update={"backend": "openvino", "precision": "fp32", "batch_size": 8}
+    )
     return load_embedder(settings, converted, _no_calibration)
 
 
@@ -94,8 +101,8 @@ def test_progress_and_no_texts(
 def test_a_converted_model_is_kept_and_loaded_again(
     openvino: Embedder, tiny_encoder_settings: EncoderSettings, converted: Path, torch_vectors: np.ndarray
 ) -> None:
-    settings = tiny_encoder_settings.model_copy(update={"backend": "openvino"})
-    folder = converted / encoder_fingerprint(settings)
+    settings = tiny_encoder_settings.model_copy(update={"backend": "openvino", "precision": "fp32"})
+    folder = converted / conversion_key(settings)
     made = (folder / "model.xml").stat().st_mtime_ns
     again = OpenVinoEmbedder(settings, converted, _no_calibration)
     assert (folder / "model.xml").stat().st_mtime_ns == made
@@ -106,10 +113,10 @@ def test_a_converted_model_is_kept_and_loaded_again(
 def test_a_damaged_conversion_is_told_and_an_incomplete_one_is_made_again(
     openvino: Embedder, tiny_encoder_settings: EncoderSettings, converted: Path, tmp_path: Path
 ) -> None:
-    settings = tiny_encoder_settings.model_copy(update={"backend": "openvino"})
+    settings = tiny_encoder_settings.model_copy(update={"backend": "openvino", "precision": "fp32"})
     copy = tmp_path / "encoders"
     shutil.copytree(converted, copy)
-    folder = copy / encoder_fingerprint(settings)
+    folder = copy / conversion_key(settings)
     (folder / "model.xml").write_text("<net")
     with pytest.raises(ModelError, match=f"converted model in {folder} cannot be loaded") as caught:
         OpenVinoEmbedder(settings, copy, _no_calibration)
@@ -125,14 +132,13 @@ def test_bf16_is_close(
     openvino: Embedder,
     tiny_encoder_settings: EncoderSettings,
     converted: Path,
-    tmp_path: Path,
     torch_vectors: np.ndarray,
 ) -> None:
-    base = tiny_encoder_settings.model_copy(update={"backend": "openvino"})
+    base = tiny_encoder_settings.model_copy(update={"backend": "openvino", "precision": "fp32"})
     settings = base.model_copy(update={"precision": "bf16"})
-    # The stored model is the same: only the arithmetic differs. Converting it again would take seconds.
-    shutil.copytree(converted / encoder_fingerprint(base), tmp_path / encoder_fingerprint(settings))
-    vectors = load_embedder(settings, tmp_path, _no_calibration).embed(TEXTS)
+    assert conversion_key(settings) == conversion_key(base), "only the arithmetic differs"
+    assert conversion_key(base.model_copy(update={"precision": "int8"})) != conversion_key(base)
+    vectors = load_embedder(settings, converted, _no_calibration).embed(TEXTS)
     _assert_unit(vectors)
     assert (vectors * torch_vectors).sum(axis=1).min() > 0.99
 
@@ -189,7 +195,7 @@ class TestChoice:
         self, tiny_encoder_settings: EncoderSettings, tmp_path: Path, without: Callable[[str], None]
     ) -> None:
         without("openvino")
-        settings = tiny_encoder_settings.model_copy(update={"backend": "openvino"})
+        settings = tiny_encoder_settings.model_copy(update={"backend": "openvino", "precision": "fp32"})
         with pytest.raises(ModelError, match="OpenVINO is not installed") as caught:
             load_embedder(settings, tmp_path, _no_calibration)
         assert "fast extra" in caught.value.remedy

@@ -162,7 +162,7 @@ class TestFingerprint:
         assert encoder_fingerprint(_settings(model)) == encoder_fingerprint(_settings(tiny_model))
 
     def test_the_backend_and_the_batch_do_not_count_and_the_arithmetic_does(self, model: Path) -> None:
-        base = encoder_fingerprint(_settings(model))
+        base = encoder_fingerprint(_settings(model, precision="fp32"))
         assert encoder_fingerprint(_settings(model, backend="torch", batch_size=3, pooling="mean")) == base
         assert encoder_fingerprint(_settings(model, precision="int8")) != base
 
@@ -214,11 +214,17 @@ class TestMaxTokens:
         (model / "sentence_bert_config.json").unlink()
         assert max_tokens(_settings(model)) == 62
 
-    def test_unknown(self, model: Path) -> None:
+    def test_the_tokenizer_s_alone(self, model: Path) -> None:
         (model / "sentence_bert_config.json").unlink()
         (model / "config.json").write_text("{}")
-        with pytest.raises(ModelError, match="does not say how long its inputs may be"):
-            max_tokens(_settings(model))
+        assert max_tokens(_settings(model)) == 64
+
+    def test_without_any_limit_the_window_of_the_settings(self, model: Path) -> None:
+        (model / "sentence_bert_config.json").unlink()
+        (model / "tokenizer_config.json").write_text('{"model_max_length": 1e30}')
+        (model / "config.json").write_text("{}")
+        assert max_tokens(_settings(model)) == 256
+        assert max_tokens(_settings(model, window=100)) == 100
         (model / "config.json").write_text("{")
         with pytest.raises(ModelError, match=r"config\.json is damaged"):
             max_tokens(_settings(model))

@@ -45,7 +45,7 @@ class PageScorerRanker:
     def fingerprint(self) -> str:
         """What decides its rankings: weights, the texts of pages it reads, arithmetic."""
         read = [self.card[name] for name in ("text", "max_characters", "max_tokens")]
-        precision = self._settings.encoder.precision
+        precision = self.encoder.running.precision
         return fingerprint("page_scorer", SCORER_VERSION, self.card["weights_sha256"], read, precision)
 
     @cached_property
