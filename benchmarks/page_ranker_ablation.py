@@ -25,14 +25,15 @@ import pyarrow.compute as pc
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.evaluation.folds import assign_folds
 from finrag_pipeline.evaluation.intervals import cluster_bootstrap
+from finrag_pipeline.rankers.card import check_no_leak
 from finrag_pipeline.rankers.page_ranker.candidates import Candidates, Encode, read_candidates
 from finrag_pipeline.rankers.page_ranker.library import PageLibrary
 from finrag_pipeline.rankers.page_ranker.model import Example, RankingModel, train_model
 from finrag_pipeline.rankers.page_ranker.ranker import LIKELY, show_every_filing
+from finrag_pipeline.rankers.page_ranker.training import card_of
 from finrag_pipeline.resolver.load import load_resolver
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
-from finrag_pipeline.retrieval.leaks import check_no_leak
 from finrag_pipeline.settings import get_settings
 from finrag_pipeline.storage.lake import Lake
 
@@ -178,12 +179,8 @@ def train_fold(questions: Sequence[Question], fold: int, pattern: str | None, se
     """
     learned = [question for question in questions if question.fold != fold]
     tested = [question.row for question in questions if question.fold == fold]
-    check_no_leak(
-        [question.row["question_id"] for question in learned],
-        [question.row["filing"] for question in learned],
-        tested,
-        f"The model of fold {fold}",
-    )
+    card = card_of([question.row for question in learned], "")
+    check_no_leak(card, tested, f"The model of fold {fold}", "page_ranker")
     examples = [
         Example(without(question.example.candidates, pattern), question.example.relevant)
         for question in learned

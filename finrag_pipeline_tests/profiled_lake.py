@@ -12,12 +12,13 @@ import pytest
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.filings.describe import describe_filing
 from finrag_pipeline.filings.intake import find_source, original_path
+from finrag_pipeline.rankers.card import kept_folder
 from finrag_pipeline.rankers.page_ranker import model
 from finrag_pipeline.rankers.page_ranker.library import PageLibrary
 from finrag_pipeline.rankers.page_ranker.model import RankingModel
 from finrag_pipeline.rankers.page_ranker.page_sentences import page_sentences
 from finrag_pipeline.rankers.page_ranker.profiles import page_profiles
-from finrag_pipeline.rankers.page_ranker.training import keep_model, page_examples, train_page_ranker
+from finrag_pipeline.rankers.page_ranker.training import card_of, page_examples
 from finrag_pipeline.resolver.load import load_resolver
 from finrag_pipeline.schemas import FILINGS as FILINGS_SCHEMA
 from finrag_pipeline.storage.lake import Lake
@@ -85,8 +86,8 @@ def train(found: IndexedLake, questions: Sequence[dict], key: str, seed: int = 1
     wanted = f"{key} {seed}"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(model, "ROUNDS", 10)
-        made = train_page_ranker(questions, examples, seed, wanted)
-    keep_model(made, found.lake, wanted)
+        made = model.train_model(examples, seed, card_of(questions, wanted))
+    made.save(found.lake, kept_folder("page_ranker", wanted))
     gain = made.importance()
     found.lake.write(
         "page_ranker", pa.table({"feature": list(gain), "gain": list(gain.values())}), wanted, {"fold": key}

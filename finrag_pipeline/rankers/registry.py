@@ -14,18 +14,15 @@ import pyarrow.compute as pc
 
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import BenchmarkError
+from finrag_pipeline.rankers.card import Folder, check_no_leak, kept_folder, load_card
 from finrag_pipeline.rankers.page_ranker.library import PageLibrary
 from finrag_pipeline.rankers.page_ranker.model import load_model
 from finrag_pipeline.rankers.page_ranker.ranker import LearnedPageRanker
-from finrag_pipeline.rankers.page_ranker.training import model_folder
-from finrag_pipeline.rankers.page_scorer.model import load_card
-from finrag_pipeline.rankers.page_scorer.ranking import PageScorerRanker
-from finrag_pipeline.rankers.page_scorer.recipe import remedy, scorer_folder
-from finrag_pipeline.rankers.reranker.ranking import RerankedPages, TrainedReranker
+from finrag_pipeline.rankers.page_scorer import PageScorerRanker
+from finrag_pipeline.rankers.reranker import RerankedPages, TrainedReranker
 from finrag_pipeline.retrieval.alpha import pick_alphas
 from finrag_pipeline.retrieval.component import Learned
 from finrag_pipeline.retrieval.fusion import HybridWeights
-from finrag_pipeline.retrieval.leaks import check_no_leak
 from finrag_pipeline.retrieval.page_stage import PageRanker
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
@@ -145,20 +142,18 @@ def load_page_reranker(
     return RerankedPages(page_ranker, reranker, training.pages, training.fusion_k)
 
 
-def _fine_tuned(lake: Lake, kind: str, fold: int | None) -> tuple[tuple[str, ...], dict[str, Any]] | None:
+def _fine_tuned(lake: Lake, kind: str, fold: int | None) -> tuple[Folder, dict[str, Any]] | None:
     """Folder and card of the model of a kind for a fold, by document; None when the lake holds none."""
-    keys = {"fold": "production" if fold is None else f"fold_{fold}"}
+    keys = _part(fold)
     if lake.info(kind, keys) is None:
         return None
     curves: pa.Table = lake.read(kind, keys, ["policy", "model"])
     names = curves.filter(pc.equal(curves["policy"], "document"))["model"].to_pylist()
-    folder = scorer_folder(names[0], kind) if names else ()
+    folder = kept_folder(kind, names[0]) if names else ()
     card = load_card(lake, folder) if folder else None
     if card is None:
         return None
-    if tested := _tested(lake, fold):
-        what = f"The {kind.replace('_', ' ')} of fold {fold}"
-        check_no_leak(card["question_ids"], card["filings"], tested, what, remedy(kind))
+    _refuse_leak(lake, kind, fold, card)
     return folder, card
 
 
@@ -170,13 +165,11 @@ def load_page_ranker(
     Raises:
         BenchmarkError: it was trained on questions or filings that ``fold`` tests.
     """
-    info = lake.info(PAGE_RANKER, {"fold": "production" if fold is None else f"fold_{fold}"})
-    model = load_model(lake, model_folder(info.fingerprint)) if info else None
+    info = lake.info(PAGE_RANKER, _part(fold))
+    model = load_model(lake, kept_folder(PAGE_RANKER, info.fingerprint)) if info else None
     if model is None:
         return None
-    if tested := _tested(lake, fold):
-        what = f"The page ranker of fold {fold}"
-        check_no_leak(model.card["question_ids"], model.card["filings"], tested, what)
+    _refuse_leak(lake, PAGE_RANKER, fold, model.card)
     return LearnedPageRanker(model, library or page_library(lake, settings))
 
 
@@ -185,9 +178,14 @@ def page_library(lake: Lake, settings: Settings) -> PageLibrary:
     return PageLibrary(lake, settings, Encoder(settings.encoder, lake))
 
 
-def _tested(lake: Lake, fold: int | None) -> list[dict[str, Any]]:
-    """Rows of ``folds`` of the questions that ``fold`` tests; none for the production models."""
+def _part(fold: int | None) -> dict[str, str]:
+    return {"fold": "production" if fold is None else f"fold_{fold}"}
+
+
+def _refuse_leak(lake: Lake, kind: str, fold: int | None, card: dict[str, Any]) -> None:
+    """Refuse a model that has seen a question or a filing that ``fold`` tests; production tests none."""
     if fold is None or lake.info("folds") is None:
-        return []
+        return
     table: pa.Table = lake.read("folds")
-    return list(table.filter(pc.equal(table["fold"], fold)).to_pylist())
+    tested = table.filter(pc.equal(table["fold"], fold)).to_pylist()
+    check_no_leak(card, tested, f"The {kind.replace('_', ' ')} of fold {fold}", kind)

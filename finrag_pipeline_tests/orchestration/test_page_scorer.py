@@ -13,7 +13,7 @@ from finrag_pipeline.commands.train import train_models
 from finrag_pipeline.errors import BenchmarkError, UsageError
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT, trained_partitions
 from finrag_pipeline.orchestration.schedules import sweep_range, trained_range
-from finrag_pipeline.rankers.page_scorer.recipe import scorer_folder
+from finrag_pipeline.rankers.card import kept_folder
 from finrag_pipeline.rankers.registry import load_page_scorer
 from finrag_pipeline.settings import ChunkSettings, EncoderSettings, PageScorerSettings, Settings
 from finrag_pipeline_tests.orchestration.conftest import Pipeline, failure_text, made
@@ -83,7 +83,7 @@ def test_what_is_fresh_is_not_trained_again_and_what_is_gone_is(
     again = pipeline.run("train_page_scorer", partition_key="production")
     assert again.success and made(again)["page_scorer"].metadata["cache"] == "hit"
     name = pipeline.lake.read("page_scorer", {"fold": "production"})["model"][0].as_py()
-    pipeline.lake.fs.rm(pipeline.lake.path(*scorer_folder(name)), recursive=True)
+    pipeline.lake.fs.rm(pipeline.lake.path(*kept_folder("page_scorer", name)), recursive=True)
     assert load_page_scorer(pipeline.lake, pipeline.settings, None) is None
     again = pipeline.run("train_page_scorer", partition_key="production")
     assert again.success and made(again)["page_scorer"].metadata["cache"] == "miss"

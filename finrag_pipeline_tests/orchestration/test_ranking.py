@@ -13,9 +13,9 @@ import pytest
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.orchestration.partitions import FILINGS, trained_partitions
 from finrag_pipeline.orchestration.schedules import trained_range
+from finrag_pipeline.rankers.card import kept_folder
 from finrag_pipeline.rankers.page_ranker import model as ranking
 from finrag_pipeline.rankers.page_ranker.features import STATIC
-from finrag_pipeline.rankers.page_ranker.training import model_folder
 from finrag_pipeline.rankers.registry import load_page_ranker
 from finrag_pipeline.schemas import FOLDS
 from finrag_pipeline.settings import Settings
@@ -120,7 +120,7 @@ class TestRankers:
     def test_a_damaged_or_missing_model_is_trained_again_alone(self, sample: Pipeline) -> None:
         infos = {key: sample.lake.info("page_ranker", {"fold": key}) for key in KEYS}
         folders = {
-            key: sample.lake.local_path(*model_folder(info.fingerprint))
+            key: sample.lake.local_path(*kept_folder("page_ranker", info.fingerprint))
             for key, info in infos.items()
             if info
         }

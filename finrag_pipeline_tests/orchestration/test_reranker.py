@@ -14,7 +14,7 @@ from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.orchestration.corpora import Sweep
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT, trained_partitions
 from finrag_pipeline.orchestration.schedules import sweep_range, trained_range
-from finrag_pipeline.rankers.page_scorer.recipe import scorer_folder
+from finrag_pipeline.rankers.card import kept_folder
 from finrag_pipeline.rankers.registry import load_reranker, usable_models
 from finrag_pipeline.retrieval.systems import SYSTEMS
 from finrag_pipeline.settings import ChunkSettings, EncoderSettings, RerankerTrainingSettings, Settings
@@ -78,7 +78,7 @@ def test_what_is_fresh_is_not_trained_again_and_what_is_gone_is(
     again = pipeline.run("train_reranker", partition_key="production")
     assert again.success and made(again)["reranker"].metadata["cache"] == "hit"
     name = pipeline.lake.read("reranker", {"fold": "production"})["model"][0].as_py()
-    pipeline.lake.fs.rm(pipeline.lake.path(*scorer_folder(name, "reranker")), recursive=True)
+    pipeline.lake.fs.rm(pipeline.lake.path(*kept_folder("reranker", name)), recursive=True)
     assert load_reranker(pipeline.lake, pipeline.settings, None) is None
     again = pipeline.run("train_reranker", partition_key="production")
     assert again.success and made(again)["reranker"].metadata["cache"] == "miss"

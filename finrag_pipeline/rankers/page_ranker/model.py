@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from finrag_pipeline.errors import LakeError, ModelError
+from finrag_pipeline.rankers.card import Folder, read_card, write_card
 from finrag_pipeline.rankers.page_ranker import RANKER_VERSION
 from finrag_pipeline.rankers.page_ranker.candidates import Candidates
 from finrag_pipeline.storage.fingerprints import fingerprint, text_hash
@@ -109,7 +109,7 @@ class RankingModel:
             gain += own / max(float(own.sum()), 1e-9) / len(self.boosters)
         return {self.names[place]: float(gain[place]) for place in np.argsort(-gain)}
 
-    def save(self, lake: Lake, folder: Sequence[str]) -> None:
+    def save(self, lake: Lake, folder: Folder) -> None:
         """Keep it in the lake as LightGBM's text and a card; the card is written last."""
         hashes: dict[str, list[str]] = {}
         for objective, models in self.boosters.items():
@@ -118,10 +118,10 @@ class RankingModel:
                 lake.write_bytes(lake.path(*folder, f"{objective}-{number}.txt"), text.encode())
                 hashes.setdefault(objective, []).append(text_hash(text))
         card = {**self.card, "features": list(self.names), "models": hashes}
-        lake.write_json(lake.path(*folder, "card.json"), card)
+        write_card(lake, folder, card)
 
 
-def load_model(lake: Lake, folder: Sequence[str]) -> RankingModel | None:
+def load_model(lake: Lake, folder: Folder) -> RankingModel | None:
     """A kept model; None when there is none.
 
     Raises:
@@ -130,11 +130,10 @@ def load_model(lake: Lake, folder: Sequence[str]) -> RankingModel | None:
     with without(*UNUSED):
         import lightgbm
 
-    raw = lake.read_bytes(lake.path(*folder, "card.json"))
-    if raw is None:
+    card = read_card(lake, folder)
+    if card is None:
         return None
     try:
-        card = json.loads(raw)
         names, hashes = card.pop("features"), card.pop("models")
         boosters: dict[str, list[lightgbm.Booster]] = {}
         for objective, expected in hashes.items():

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
 from finrag_pipeline.errors import LakeError
+from finrag_pipeline.rankers.loop import Progress
 from finrag_pipeline.rankers.page_ranker import PROFILES_VERSION, RANKER_VERSION
 from finrag_pipeline.rankers.page_ranker.candidates import Encode, read_candidates
 from finrag_pipeline.rankers.page_ranker.library import PageLibrary
 from finrag_pipeline.rankers.page_ranker.model import Example, RankingModel, load_model, train_model
+from finrag_pipeline.rankers.pairs import Question
+from finrag_pipeline.rankers.recipe import Recipe
 from finrag_pipeline.resolver import RESOLVER_VERSION
 from finrag_pipeline.resolver.resolver import Resolver
-from finrag_pipeline.retrieval.leaks import check_no_leak as check_no_leak
+from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
-
-Question = Mapping[str, Any]
 
 
 def page_examples(
@@ -69,39 +71,111 @@ def training_fingerprint(
     return fingerprint("page_ranker", versions, asked, library.fingerprint(known), seed)
 
 
-def train_page_ranker(
-    questions: Sequence[Question], examples: Sequence[Example], seed: int, wanted: str
-) -> RankingModel:
-    """A page ranker with a card that says what it was trained on.
+def card_of(questions: Sequence[Question], made_from: str) -> dict[str, Any]:
+    """What the card of a page ranker says of what it was trained on.
 
     Args:
         questions: rows of ``benchmark_questions``.
-        examples: of the same questions, in the same order.
-        seed: of the training.
-        wanted: its `training_fingerprint`.
+        made_from: its `training_fingerprint`.
     """
-    card = {
-        "made_from": wanted,
+    return {
+        "made_from": made_from,
         "version": RANKER_VERSION,
         "question_ids": [question["question_id"] for question in questions],
         "filings": sorted({question["filing"] for question in questions}),
     }
-    return train_model(examples, seed, card)
 
 
-def model_folder(wanted: str) -> tuple[str, ...]:
-    """Folder in the lake of the model with this fingerprint."""
-    return ("models", "page_ranker", wanted)
+class Examples:
+    """Candidate pages of questions, computed once for all folds of a run.
+
+    Args:
+        questions: rows of ``benchmark_questions``.
+        library: pages of the filings.
+        encode: embeds questions.
+        resolver: makes what reads which filings are meant; asked when the first model is trained.
+        known: filings of the corpus.
+    """
+
+    def __init__(
+        self,
+        questions: Sequence[Question],
+        library: PageLibrary,
+        encode: Encode,
+        resolver: Callable[[], Resolver],
+        known: Sequence[str],
+    ) -> None:
+        self._questions = list(questions)
+        self._encode = encode
+        self._resolver = resolver
+        self._known = known
+        self.library = library
+
+    @cached_property
+    def _found(self) -> dict[str, Example]:
+        found = page_examples(self._questions, self._encode, self.library, self._resolver(), self._known)
+        ids = [str(question["question_id"]) for question in self._questions]
+        return dict(zip(ids, found, strict=True))
+
+    def of(self, questions: Sequence[Question]) -> list[Example]:
+        """Those of some of the questions, in their order."""
+        return [self._found[str(question["question_id"])] for question in questions]
 
 
-def keep_model(model: RankingModel, lake: Lake, wanted: str) -> None:
-    """Write a model into the lake."""
-    model.save(lake, model_folder(wanted))
+class PageRankerRecipe(Recipe):
+    """One page ranker. Filings that are tested are candidates all the same: their pages are nobody's label.
 
+    Args:
+        lake: holds filings and the models.
+        settings: of the run.
+        learned: rows of ``benchmark_questions`` to learn from, one at least.
+        tested: rows that it will be measured on.
+        filings: filings of the corpus.
+        examples: of the learned questions at least.
+    """
 
-def is_kept(lake: Lake, wanted: str) -> bool:
-    """Whether the lake holds the model with this fingerprint undamaged."""
-    try:
-        return load_model(lake, model_folder(wanted)) is not None
-    except LakeError:
-        return False
+    kind = "page_ranker"
+
+    def __init__(
+        self,
+        lake: Lake,
+        settings: Settings,
+        learned: Sequence[Question],
+        tested: Sequence[Question],
+        filings: Sequence[str],
+        examples: Examples,
+    ) -> None:
+        super().__init__(lake, settings, learned, tested, filings)
+        self._examples = examples
+        self._model: RankingModel | None = None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What it is made from: questions and gold pages, pages of the corpus, code and seed."""
+        return training_fingerprint(self._learned, self._examples.library, self._filings, self._settings.seed)
+
+    @classmethod
+    def part_fingerprint(cls, recipes: Sequence[Self]) -> str:
+        """That of the one model: the registry finds it by its part."""
+        (recipe,) = recipes
+        return recipe.fingerprint
+
+    def kept(self) -> dict[str, Any] | None:
+        """Card of the model; None where the lake does not hold it undamaged."""
+        try:
+            self._model = self._model or load_model(self._lake, self.folder)
+        except LakeError:
+            return None
+        return self._model.card if self._model else None
+
+    def _made(self, what: str, progress: Progress | None) -> dict[str, Any]:
+        told = card_of(self._learned, self.fingerprint)
+        self._check(told, what)  # before anything is spent on it
+        self._model = train_model(self._examples.of(self._learned), self._settings.seed, told)
+        self._model.save(self._lake, self.folder)
+        return self._model.card
+
+    def rows(self, card: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The share of the gain that each feature brings, largest first."""
+        assert self._model is not None, "it has a card"
+        return [{"feature": name, "gain": gain} for name, gain in self._model.importance().items()]

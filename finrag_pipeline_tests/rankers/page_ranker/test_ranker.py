@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 from finrag_pipeline.errors import BenchmarkError, LakeError, ModelError
+from finrag_pipeline.rankers.card import kept_folder
 from finrag_pipeline.rankers.page_ranker.labels import page_labels
 from finrag_pipeline.rankers.page_ranker.library import PageLibrary
 from finrag_pipeline.rankers.page_ranker.needs import read_needs
 from finrag_pipeline.rankers.page_ranker.ranker import LearnedPageRanker, page_reasons
 from finrag_pipeline.rankers.page_ranker.terms import terms
-from finrag_pipeline.rankers.page_ranker.training import model_folder
 from finrag_pipeline.rankers.registry import load_page_ranker, trained_models
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.schemas import FOLDS
@@ -199,7 +199,7 @@ class TestLoading:
     def test_a_damaged_model_is_an_error_and_not_a_search_without_it(self, folded: IndexedLake) -> None:
         info = folded.lake.info("page_ranker", {"fold": "fold_1"})
         assert info is not None
-        folded.lake.local_path(*model_folder(info.fingerprint), "binary-0.txt").write_text("")
+        folded.lake.local_path(*kept_folder("page_ranker", info.fingerprint), "binary-0.txt").write_text("")
         with pytest.raises(LakeError):
             load_page_ranker(folded.lake, folded.settings, 1)
 

@@ -9,20 +9,21 @@ import numpy as np
 import pytest
 
 from finrag_pipeline.errors import BenchmarkError, LakeError
+from finrag_pipeline.rankers.card import check_no_leak
 from finrag_pipeline.rankers.page_ranker import training
 from finrag_pipeline.rankers.page_ranker.candidates import candidate_filings, company_words, read_candidates
 from finrag_pipeline.rankers.page_ranker.library import SENTENCES, VECTOR_KINDS, PageLibrary
+from finrag_pipeline.rankers.page_ranker.model import train_model
 from finrag_pipeline.rankers.page_ranker.training import (
-    check_no_leak,
-    is_kept,
-    keep_model,
-    model_folder,
+    Examples,
+    PageRankerRecipe,
+    card_of,
     page_examples,
-    train_page_ranker,
     training_fingerprint,
 )
 from finrag_pipeline.resolver.load import load_resolver
 from finrag_pipeline.resolver.resolver import RankedFiling, Resolution
+from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.indexed_lake import IndexedLake
 from finrag_pipeline_tests.profiled_lake import copied
@@ -35,22 +36,26 @@ QUESTIONS = [
 
 
 class TestLeakCheck:
+    @staticmethod
+    def check(ids: list[str], filings: list[str], tested: list[dict[str, Any]]) -> None:
+        check_no_leak({"question_ids": ids, "filings": filings}, tested, "The ranker", "page_ranker")
+
     def test_nothing_shared(self) -> None:
-        check_no_leak(["q0", "q1"], ["F0"], QUESTIONS[2:], "The ranker")
-        check_no_leak([], [], QUESTIONS, "The ranker")
-        check_no_leak(["q0"], ["F0"], [], "The ranker")
+        self.check(["q0", "q1"], ["F0"], QUESTIONS[2:])
+        self.check([], [], QUESTIONS)
+        self.check(["q0"], ["F0"], [])
 
     def test_a_shared_question(self) -> None:
         moved = {**QUESTIONS[0], "filing": "elsewhere"}
         with pytest.raises(
             BenchmarkError, match="The ranker was trained on what it is measured on"
         ) as caught:
-            check_no_leak(["q0", "q1"], ["F0"], [moved], "The ranker")
-        assert "q0" in caught.value.reason and caught.value.remedy
+            self.check(["q0", "q1"], ["F0"], [moved])
+        assert "q0" in caught.value.reason and "page_ranker" in caught.value.remedy
 
     def test_a_shared_filing(self) -> None:
         with pytest.raises(BenchmarkError, match="F1"):
-            check_no_leak(["q2"], ["F1"], [QUESTIONS[3]], "The ranker")
+            self.check(["q2"], ["F1"], [QUESTIONS[3]])
 
 
 class TestFingerprint:
@@ -103,20 +108,33 @@ class TestModels:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("finrag_pipeline.rankers.page_ranker.model.ROUNDS", 3)
-        model = train_page_ranker(QUESTIONS, planted(6), 13, "made from")
+        model = train_model(planted(6), 13, card_of(QUESTIONS, "made from"))
         assert model.card["question_ids"] == [question["question_id"] for question in QUESTIONS]
         assert model.card["filings"] == ["F0", "F1", "F2"]
         assert model.card["made_from"] == "made from"
         with pytest.raises(BenchmarkError):
-            check_no_leak(model.card["question_ids"], model.card["filings"], QUESTIONS[:1], "It")
+            check_no_leak(model.card, QUESTIONS[:1], "It", "page_ranker")
 
-    def test_kept_undamaged(self, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_kept_undamaged(self, lake: Lake, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("finrag_pipeline.rankers.page_ranker.model.ROUNDS", 3)
-        assert not is_kept(lake, "made from")
-        keep_model(train_page_ranker(QUESTIONS, planted(6), 13, "made from"), lake, "made from")
-        assert is_kept(lake, "made from") and not is_kept(lake, "another")
-        lake.local_path(*model_folder("made from"), "binary-0.txt").unlink()
-        assert not is_kept(lake, "made from")
+        monkeypatch.setattr(training, "page_examples", lambda questions, *rest: planted(len(questions)))
+        library: Any = SimpleNamespace(fingerprint=lambda filings: "pages")
+        nothing: Any = None
+        examples = Examples(QUESTIONS, library, nothing, lambda: nothing, ["F0"])
+
+        def recipe(tested: list[dict[str, Any]]) -> PageRankerRecipe:
+            return PageRankerRecipe(lake, settings, QUESTIONS[:4], tested, ["F0"], examples)
+
+        first = recipe(QUESTIONS[4:])
+        assert first.kept() is None
+        card = first.trained("it")
+        assert first.kept() == card == recipe([]).kept() and card["questions"] == 4
+        assert sum(row["gain"] for row in first.rows(card)) == pytest.approx(1.0)
+        with pytest.raises(BenchmarkError, match="it was trained on what it is measured on"):
+            recipe(QUESTIONS[3:]).trained("it")
+        lake.local_path(*first.folder, "binary-0.txt").unlink()
+        assert recipe([]).kept() is None, "damaged: it is trained again"
+        assert recipe([]).trained("it") == card and recipe([]).kept() == card
 
 
 @pytest.fixture

@@ -1,9 +1,10 @@
-"""Training by recipe, and pages ordered anew by what came out."""
+"""The model of a trained reranker, and pages ordered anew by it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,23 +12,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finrag_pipeline.errors import BenchmarkError
-from finrag_pipeline.rankers.page_scorer.recipe import Recipe
-from finrag_pipeline.rankers.reranker.ranking import RerankedPages, TrainedReranker
-from finrag_pipeline.rankers.reranker.recipe import RerankerRecipe
-from finrag_pipeline.rankers.reranker.validation import likely_pieces
+from finrag_pipeline.errors import ModelError
+from finrag_pipeline.rankers.reranker import (
+    RerankedPages,
+    RerankerRecipe,
+    TrainedReranker,
+    load_cross_encoder,
+    score_pairs,
+)
+from finrag_pipeline.rankers.validation import likely_pieces
 from finrag_pipeline.reranking.cross_encoder import CrossEncoderReranker
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline_tests.rankers.page_scorer.corpus import write_corpus
+from finrag_pipeline_tests.rankers.corpus import write_corpus
 from finrag_pipeline_tests.retrieval.stand_ins import FixedPages
+from finrag_pipeline_tests.tiny_transformers import write_tiny_bert
 
 Corpus = tuple[list[str], list[dict[str, Any]]]
-
-
-def changed(settings: Settings, **changes: Any) -> Settings:
-    training = settings.reranker_training.model_copy(update=changes)
-    return settings.model_copy(update={"reranker_training": training})
 
 
 @pytest.fixture
@@ -35,58 +36,35 @@ def corpus(lake: Lake) -> Corpus:
     return write_corpus(lake)
 
 
-class TestRecipe:
-    def test_the_card_says_what_was_seen(
-        self, lake: Lake, training_settings: Settings, corpus: Corpus
-    ) -> None:
-        names, questions = corpus
-        tested = [row for row in questions if row["filing"] == names[0]]
-        learned = [row for row in questions if row["filing"] != names[0]]
-        recipe = RerankerRecipe(lake, changed(training_settings, epochs=1), learned, tested, names)
-        card = recipe.trained("the reranker")
-        assert recipe.folder[:2] == ("models", "reranker") and card["loss"] == "binary cross-entropy"
-        assert set(card["question_ids"]) == {row["question_id"] for row in learned}
-        assert names[0] not in card["filings"] and card["validation_question_ids"]
-        assert (card["max_tokens"], card["text_tokens"]) == (64, 32), "the question has its half"
-        assert len(card["curve"]) == 2 and card["curve"][0]["page_rec"] is not None
-        files = [path.name for path in lake.local_path(*recipe.folder).rglob("*")]
-        assert "model.safetensors" in files and not any(name.endswith((".bin", ".pt")) for name in files)
-        assert not lake.fs.exists(lake.path("checkpoints", "reranker", f"{recipe.fingerprint}.pt"))
-
-    def test_a_leak_fails_before_anything_is_trained(
-        self, lake: Lake, training_settings: Settings, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        names, questions = corpus
-        monkeypatch.setattr("finrag_pipeline.rankers.reranker.recipe.fit_reranker", None)
-        for tested in ([questions[0]], [{**questions[0], "question_id": "another of the same filing"}]):
-            with pytest.raises(BenchmarkError, match="was trained on what it is measured on") as caught:
-                RerankerRecipe(lake, training_settings, questions, tested, names).trained("it")
-            assert "reranker" in caught.value.remedy
-
-    def test_what_makes_another_model(self, lake: Lake, training_settings: Settings, corpus: Corpus) -> None:
-        names, questions = corpus
-
-        def made_from(settings: Settings) -> str:
-            return RerankerRecipe(lake, settings, questions, [], names).fingerprint
-
-        plain = made_from(training_settings)
-        assert plain == made_from(
-            changed(training_settings, pages=7, fusion_k=60, prediction_batch_size=3, pretraining_rows=9)
-        )
-        others = [
-            made_from(changed(training_settings, epochs=9)),
-            made_from(changed(training_settings, question_tokens=8)),
-            made_from(changed(training_settings, windows=3)),
-            made_from(training_settings.model_copy(update={"seed": 3})),
-            Recipe(lake, training_settings, questions, [], names).fingerprint,
+class TestModel:
+    def test_a_cross_encoder_keeps_its_own_output(self, tmp_path: Path) -> None:
+        folder = write_tiny_bert(tmp_path / "one", "BertForSequenceClassification", num_labels=1)
+        found = [
+            score_pairs(load_cross_encoder(folder, 64, seed), [("net revenue?", "tax")], 2) for seed in (1, 2)
         ]
-        assert len({plain, *others}) == 6
+        assert found[0] == found[1]
+
+    def test_an_encoder_gets_a_fresh_one_by_the_seed(self, tiny_model: Path) -> None:
+        found = [
+            float(score_pairs(load_cross_encoder(tiny_model, 64, seed), [("net revenue?", "tax")], 2)[0])
+            for seed in (1, 1, 2)
+        ]
+        assert found[0] == found[1] != found[2]
+
+    def test_several_outputs_and_pickles_are_refused(self, tmp_path: Path) -> None:
+        folder = write_tiny_bert(tmp_path / "three", "BertForSequenceClassification", num_labels=3)
+        with pytest.raises(ModelError, match="cannot be trained as a cross-encoder"):
+            load_cross_encoder(folder, 64, 1)
+        (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+        with pytest.raises(ModelError, match="no safetensors weights"):
+            load_cross_encoder(folder, 64, 1)
 
 
 class TestTrainedReranker:
     @pytest.fixture
     def reranker(self, lake: Lake, training_settings: Settings, corpus: Corpus) -> TrainedReranker:
-        settings = changed(training_settings, epochs=1, max_tokens=16)
+        training = training_settings.reranker_training.model_copy(update={"epochs": 1, "max_tokens": 16})
+        settings = training_settings.model_copy(update={"reranker_training": training})
         recipe = RerankerRecipe(lake, settings, corpus[1], [], corpus[0])
         return TrainedReranker(lake, training_settings, recipe.folder, recipe.trained("it"))
 

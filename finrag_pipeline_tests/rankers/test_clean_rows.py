@@ -10,18 +10,17 @@ from typing import Any
 import pytest
 
 from finrag_pipeline.errors import BenchmarkError
-from finrag_pipeline.rankers.page_scorer.clean_rows import clean_pairs, is_clean, read_clean_rows
-from finrag_pipeline.rankers.page_scorer.model import load_card
-from finrag_pipeline.rankers.page_scorer.pretraining import (
-    pretrained_folder,
-    pretrained_start,
-    pretraining_fingerprint,
-    split_clean,
+from finrag_pipeline.rankers.clean_rows import (
+    clean_pairs,
+    drawn_rows,
+    is_clean,
+    read_clean_rows,
+    split_rows,
 )
-from finrag_pipeline.rankers.page_scorer.texts import PageTexts
+from finrag_pipeline.rankers.texts import PageTexts
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline_tests.rankers.page_scorer.corpus import TOPICS, page_text
+from finrag_pipeline_tests.rankers.corpus import TOPICS, page_text
 
 NONE: dict[str, Any] = {
     "fb_company": None,
@@ -166,9 +165,9 @@ class TestPretraining:
     def texts(self, settings: Settings) -> PageTexts:
         return PageTexts(Lake(settings.lake), settings.page_scorer, settings.encoder, 32)
 
-    def test_negatives_are_other_pages_of_the_filing(self, folder: Path, scorer_settings: Settings) -> None:
+    def test_negatives_are_other_pages_of_the_filing(self, folder: Path, training_settings: Settings) -> None:
         clean = read_clean_rows(folder)
-        pairs = clean_pairs(clean, self.texts(scorer_settings), 1, 3)
+        pairs = clean_pairs(clean, self.texts(training_settings), 1, 3)
         assert len(pairs) == 20
         for row, pair in zip(clean.rows, pairs, strict=True):
             assert pair.positive == clean.pages[row.page_id]
@@ -177,32 +176,19 @@ class TestPretraining:
             }
             assert set(pair.negatives[0]) == others
 
-    def test_what_validates_is_not_learned(self, folder: Path, scorer_settings: Settings) -> None:
+    def test_what_validates_is_not_learned(self, folder: Path, training_settings: Settings) -> None:
         clean = read_clean_rows(folder)
-        learned, validation = split_clean(clean, self.texts(scorer_settings), 1, 3)
+        learned, questions, pages = split_rows(clean, self.texts(training_settings), 1, 3, 300)
         held = {row.filing for row in clean.rows} - {pair.filing for pair in learned}
-        assert len(held) == 1 and validation is not None
+        assert len(held) == 1 and {row["filing"] for row in questions} == set(pages) == held
         hidden = {clean.pages[page] for page, filing in clean.filing_of.items() if filing in held}
         assert not any(hidden & {pair.positive, *pair.negatives[0]} for pair in learned)
 
-    def test_it_is_done_once_and_again_for_other_data(
-        self, folder: Path, lake: Lake, scorer_settings: Settings, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        scorer = scorer_settings.page_scorer.model_copy(
-            update={"pretraining": str(folder), "pretraining_epochs": 1}
-        )
-        settings = scorer_settings.model_copy(update={"page_scorer": scorer})
-        start = pretrained_start(lake, settings)
-        card = load_card(lake, pretrained_folder(pretraining_fingerprint(settings)))
-        assert card and (card["questions"], card["pairs"], card["skipped"]["overlap"]) == (20, 16, 1)
-        assert start == lake.local_path(*pretrained_folder(card["made_from"]))
-        lake.write_bytes(lake.path(*pretrained_folder(card["made_from"]), "card.json"), b"{")
-        assert pretrained_start(lake, settings) == start, "what is damaged is trained again"
-        monkeypatch.setattr("finrag_pipeline.rankers.page_scorer.pretraining.fit", None)
-        assert pretrained_start(lake, settings) == start, "found, not made"
-        before = pretraining_fingerprint(settings)
-        fewer = settings.model_copy(update={"page_scorer": scorer.model_copy(update={"pretraining_rows": 9})})
-        assert pretraining_fingerprint(fewer) != before
-        (folder / "finqa" / "finqa_qa.jsonl").write_text(json.dumps(finqa("F1/2010", 1)) + "\n")
-        assert pretraining_fingerprint(settings) != before
-        assert pretrained_start(lake, scorer_settings) == Path(settings.encoder.name), "without: the base"
+    def test_rows_are_drawn_by_the_seed_with_the_pages_of_their_filings(self, folder: Path) -> None:
+        clean = read_clean_rows(folder)
+        assert drawn_rows(clean, None, 1) is clean and drawn_rows(clean, 99, 1) is clean
+        drawn = drawn_rows(clean, 3, 1)
+        assert len(drawn.rows) == 3 and drawn.rows == drawn_rows(clean, 3, 1).rows
+        assert {row.filing for row in drawn.rows} == set(drawn.filing_of.values())
+        assert len(drawn.pages) == 4 * len(set(drawn.filing_of.values()))
+        assert drawn.rows != drawn_rows(clean, 3, 2).rows

@@ -13,12 +13,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from finrag_pipeline.errors import ModelError
-from finrag_pipeline.rankers.page_scorer.validation import Recall
+from finrag_pipeline.rankers.pairs import Pair
+from finrag_pipeline.rankers.validation import Recall
 from finrag_pipeline.settings import TrainingSettings
 from finrag_pipeline.storage.lake import Lake
 
@@ -31,7 +32,11 @@ CLIP = 1.0
 Progress = Callable[[int, int], object]
 """Told how many of how many steps are done."""
 
-Batch = TypeVar("Batch")
+Batch = list[list[str]]
+"""Question, gold page and negatives of some pairs."""
+
+Validation = TypeVar("Validation")
+"""Questions and pages that a model is measured on, made ready for its kind."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,7 @@ class Checkpoints:
         kind: of model that is trained.
     """
 
-    def __init__(self, lake: Lake, name: str, seconds: float, kind: str = "page_scorer") -> None:
+    def __init__(self, lake: Lake, name: str, seconds: float, kind: str) -> None:
         self._lake = lake
         self._path = lake.path("checkpoints", kind, f"{name}.pt")
         self._seconds = seconds
@@ -132,33 +137,52 @@ class Checkpoints:
             self._lake.fs.rm(self._path)
 
 
-class Run(ABC, Generic[Batch]):
-    """Model, optimiser and rate of one training; what a step learns and what is measured is said by others.
+class Run(ABC, Generic[Validation]):
+    """Model, optimiser and rate of one training; a kind of model says what a step learns and is measured by.
 
     Args:
         model: to be trained in place, on its device.
         settings: rate, warm-up, patience.
         total: steps at most.
-        variable: of the environment, that sets the learning rate.
+        validation: stops the training; without it all epochs are run.
     """
 
-    def __init__(self, model: Any, settings: TrainingSettings, total: int, variable: str) -> None:
+    variable: ClassVar[str]
+    """Of the environment, that sets the learning rate."""
+
+    def __init__(
+        self, model: Any, settings: TrainingSettings, total: int, validation: Validation | None
+    ) -> None:
         import torch
         from transformers import get_linear_schedule_with_warmup
 
         self.model = model
         self.settings = settings
-        self._variable = variable
+        self._validation = validation
         self.optimiser = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, weight_decay=0.0)
         self.rate = get_linear_schedule_with_warmup(self.optimiser, round(total * settings.warmup), total)
+
+    @staticmethod
+    @abstractmethod
+    def batches(pairs: Sequence[Pair], size: int, seed: int, epoch: int) -> list[Batch]:
+        """The batches of an epoch; the same seed and epoch give the same.
+
+        So a resumed training sees what an uninterrupted one would have seen.
+
+        Args:
+            pairs: what to learn from, one at least.
+            size: pairs of a batch; the last ones may be smaller.
+            seed: of the order and of the choice of negatives.
+            epoch: from 1.
+        """
 
     @abstractmethod
     def backward(self, batch: Batch) -> float:
         """Compute loss and gradients of a batch; the loss."""
 
     @abstractmethod
-    def validated(self) -> Recall | None:
-        """Page recall on the validation questions; None without any."""
+    def measured(self, validation: Validation) -> Recall:
+        """Page recall of the model as it is now."""
 
     def learn(self, batch: Batch) -> float:
         """One update of the weights; the loss before it.
@@ -170,7 +194,7 @@ class Run(ABC, Generic[Batch]):
 
         value = self.backward(batch)
         if not np.isfinite(value):
-            raise ModelError("The loss is no number any more.", f"Lower {self._variable}.")
+            raise ModelError("The loss is no number any more.", f"Lower {self.variable}.")
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), CLIP)
         self.optimiser.step()
         self.rate.step()
@@ -188,7 +212,7 @@ class Run(ABC, Generic[Batch]):
         """Note how good the model is now, and keep its weights when they are the best so far."""
         number = 0 if loss is None else state.epoch
         best = next((epoch for epoch in state.curve if epoch.epoch == state.best_epoch), None)
-        found = self.validated()
+        found = None if self._validation is None else self.measured(self._validation)
         if found is None:
             now = Epoch(number, loss, None, None)
         else:
@@ -236,24 +260,30 @@ class Run(ABC, Generic[Batch]):
         return State(**{**state, "curve": [Epoch(**epoch) for epoch in state["curve"]]})
 
 
-def run_epochs(
-    start: Callable[[int], Run[Batch]],
-    schedule: Sequence[Sequence[Batch]],
-    device: torch.device,
+def fit(
+    kind: type[Run[Validation]],
+    model: Any,
+    pairs: Sequence[Pair],
+    validation: Validation | None,
+    settings: TrainingSettings,
     seed: int,
+    epochs: int,
     checkpoints: Checkpoints | None = None,
     progress: Progress | None = None,
 ) -> Training:
-    """Train in place; the model ends with the weights of its best epoch.
+    """Train ``model`` in place; it ends with the weights of its best epoch.
 
     The best epoch is that of the highest page recall on the validation questions; the model before its
     training counts too. Without validation questions all epochs are run and the last one is kept.
 
     Args:
-        start: makes the run, given the steps at most.
-        schedule: batches of each epoch.
-        device: of the model.
-        seed: of dropout.
+        kind: what a step learns.
+        model: to be trained, on its device; bf16 arithmetic where that is a GPU.
+        pairs: what to learn from.
+        validation: stops the training; never questions of the fold that is tested.
+        settings: batch, rate, patience.
+        seed: of the order, the choice of negatives and dropout.
+        epochs: at most.
         checkpoints: where the state is kept; nowhere when None.
         progress: told how many steps are done.
 
@@ -262,6 +292,8 @@ def run_epochs(
     """
     import torch
 
+    device = model.device
+    schedule = [kind.batches(pairs, settings.batch_size, seed, n + 1) for n in range(epochs)] if pairs else []
     total = sum(map(len, schedule))
     if not total:
         raise ModelError(
@@ -269,12 +301,12 @@ def run_epochs(
         )
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
-        run = start(total)
+        run = kind(model, settings, total, validation)
         state = run.resume(checkpoints.read() if checkpoints else None)
         if not state.curve:
             run.measure(state, None)
         while state.epoch <= len(schedule) and not run.has_stopped(state):
-            run.model.train()
+            model.train()
             batches = schedule[state.epoch - 1]
             for batch in batches[state.step :]:
                 state.losses.append(run.learn(batch))
@@ -287,8 +319,8 @@ def run_epochs(
             state.epoch, state.step, state.losses = state.epoch + 1, 0, []
             if checkpoints and checkpoints.due():
                 checkpoints.write(run.kept(state))
-    run.model.load_state_dict(state.best_weights)
-    run.model.eval()
+    model.load_state_dict(state.best_weights)
+    model.eval()
     return Training(tuple(state.curve), state.best_epoch, sum(map(len, schedule[: state.epoch - 1])))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from finrag_pipeline.rankers.page_scorer.texts import PageTexts, Pieces
+from finrag_pipeline.rankers.texts import PageTexts, Pieces
 from finrag_pipeline.storage.lake import Lake
 
 Question = Mapping[str, Any]

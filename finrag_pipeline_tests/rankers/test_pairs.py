@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from finrag_pipeline.evaluation.folds import assign_folds
-from finrag_pipeline.rankers.page_scorer.batches import epoch_batches
-from finrag_pipeline.rankers.page_scorer.pairs import (
+from finrag_pipeline.rankers.loop import Run
+from finrag_pipeline.rankers.page_scorer import BiEncoderRun
+from finrag_pipeline.rankers.pairs import (
     Neighbourhood,
     Pair,
     benchmark_pairs,
@@ -14,10 +15,11 @@ from finrag_pipeline.rankers.page_scorer.pairs import (
     evidence_piece,
     split_inner,
 )
-from finrag_pipeline.rankers.page_scorer.texts import PageTexts, flatten, page_scores
+from finrag_pipeline.rankers.reranker import CrossEncoderRun
+from finrag_pipeline.rankers.texts import PageTexts, flatten, page_scores
 from finrag_pipeline.settings import EncoderSettings, PageScorerSettings
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline_tests.rankers.page_scorer.corpus import question, write_corpus, write_filing
+from finrag_pipeline_tests.rankers.corpus import question, write_corpus, write_filing
 
 KINDS = ("filing", "statement", "neighbour")
 
@@ -147,18 +149,28 @@ def pairs_sharing_texts() -> list[Pair]:
 @pytest.mark.parametrize("size", [2, 4, 16])
 def test_no_text_stands_twice_in_a_batch(size: int) -> None:
     for epoch in range(1, 6):
-        batches = epoch_batches(pairs_sharing_texts(), size, 7, epoch)
+        batches = BiEncoderRun.batches(pairs_sharing_texts(), size, 7, epoch)
         for batch in batches:
             texts = [text for row in batch for text in row]
             assert len(texts) == len(set(texts)) and len(batch) <= size
         assert {row[0] for batch in batches for row in batch} == {f"question {n}" for n in range(7)}
 
 
-def test_batches_are_those_of_their_seed_and_epoch() -> None:
+@pytest.mark.parametrize("kind", [BiEncoderRun, CrossEncoderRun])
+def test_batches_are_those_of_their_seed_and_epoch(kind: type[Run[Any]]) -> None:
     pairs = pairs_sharing_texts()
-    assert epoch_batches(pairs, 4, 7, 2) == epoch_batches(pairs, 4, 7, 2)
-    assert epoch_batches(pairs, 4, 7, 2) != epoch_batches(pairs, 4, 7, 3)
-    assert epoch_batches(pairs, 4, 7, 2) != epoch_batches(pairs, 4, 8, 2)
+    assert kind.batches(pairs, 4, 7, 2) == kind.batches(pairs, 4, 7, 2)
+    assert kind.batches(pairs, 4, 7, 2) != kind.batches(pairs, 4, 7, 3)
+    assert kind.batches(pairs, 4, 7, 2) != kind.batches(pairs, 4, 8, 2)
+
+
+def test_every_pair_stands_once_in_an_epoch_of_a_cross_encoder() -> None:
+    pairs = pairs_sharing_texts()
+    found = CrossEncoderRun.batches(pairs, 5, 7, 1)
+    assert [len(batch) for batch in found] == [5, 5, 2]
+    assert sorted(row[:2] for batch in found for row in batch) == sorted(
+        [pair.question, pair.positive] for pair in pairs
+    )
 
 
 class TestSplits:

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from finrag_pipeline.errors import BenchmarkError
-from finrag_pipeline.rankers.page_scorer.pairs import Pair, evidence_piece
-from finrag_pipeline.rankers.page_scorer.texts import PageTexts
+from finrag_pipeline.rankers.pairs import Pair, Question, evidence_piece, split_inner
+from finrag_pipeline.rankers.texts import PageTexts, Pieces
+from finrag_pipeline.storage.fingerprints import file_sha256
 
 FLAG = "fb_"
 """Beginning of the names of all flags of overlap."""
@@ -63,6 +64,12 @@ class CleanRows:
             filing_of,
             self.skipped,
         )
+
+
+def clean_files(folder: Path) -> list[tuple[str, str]]:
+    """Name and SHA-256 of the files with clean rows below ``folder``."""
+    files = sorted(path for name in ("finqa", "tatqa", "lofin") for path in (folder / name).glob("*.jsonl*"))
+    return [(path.name, file_sha256(path)) for path in files]
 
 
 def is_clean(row: Mapping[str, Any], where: str) -> bool:
@@ -194,3 +201,36 @@ def clean_pairs(clean: CleanRows, texts: PageTexts, negatives: int, seed: int) -
                 Pair(row.question_id, row.question, row.filing, positive, (found,) * negatives, seen)
             )
     return pairs
+
+
+def split_rows(
+    clean: CleanRows, texts: PageTexts, negatives: int, seed: int, validating: int
+) -> tuple[list[Pair], list[Question], dict[str, list[Pieces]]]:
+    """Pairs to learn from; questions of other filings; and the pages of those filings.
+
+    Args:
+        clean: what was read.
+        texts: cuts pages.
+        negatives: hard negatives of each pair.
+        seed: of the split.
+        validating: questions of other filings, about, and a tenth of all at most.
+    """
+    share = min(0.1, validating / len(clean.rows))
+    rows = [{"filing": row.filing} for row in clean.rows]
+    held = {str(row["filing"]) for row in split_inner(rows, share, seed)[1]}
+    of_filing: dict[str, list[str]] = {}
+    for page, filing in clean.filing_of.items():
+        of_filing.setdefault(filing, []).append(page)
+    pages: dict[str, list[Pieces]] = {
+        filing: [texts.pieces(clean.pages[page]) for page in of_filing[filing]] for filing in sorted(held)
+    }
+    questions: list[Question] = [
+        {
+            "question": row.question,
+            "filing": row.filing,
+            "gold_pages": [of_filing[row.filing].index(row.page_id)],
+        }
+        for row in clean.rows
+        if row.filing in held
+    ]
+    return clean_pairs(clean.without(held), texts, negatives, seed), questions, pages

@@ -1,0 +1,410 @@
+"""From a benchmark's questions to a model: what it learns from, how, and what it may not see."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from importlib.metadata import version as version_of
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+from finrag_pipeline.embedding.model_files import encoder_fingerprint, model_folder
+from finrag_pipeline.errors import BenchmarkError
+from finrag_pipeline.rankers.card import (
+    Folder,
+    check_no_leak,
+    kept_card,
+    kept_folder,
+    leak_remedy,
+    load_card,
+    local_folder,
+    save_model,
+)
+from finrag_pipeline.rankers.clean_rows import clean_files, drawn_rows, read_clean_rows, split_rows
+from finrag_pipeline.rankers.loop import Checkpoints, Progress, Run, fit
+from finrag_pipeline.rankers.pairs import Neighbourhood, Pair, Question, benchmark_pairs, split_inner
+from finrag_pipeline.rankers.texts import PageTexts, Pieces, pages_fingerprint
+from finrag_pipeline.rankers.validation import Recall
+from finrag_pipeline.settings import EncoderSettings, Settings, TrainingSettings
+from finrag_pipeline.storage.fingerprints import fingerprint
+from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.torch_models import read_config, usable_length
+
+Policy = Literal["document", "company"]
+
+# They decide nothing about the weights, or stand in fingerprints in another form.
+_APART = {
+    *("base", "revision", "policies", "pretraining", "pretraining_epochs", "pretraining_rows"),
+    *("checkpoint_seconds", "pages", "fusion_k", "prediction_batch_size"),
+}
+
+
+class Recipe(ABC):
+    """One model of a kind, for what is tested: known before anything is computed.
+
+    Args:
+        lake: holds filings and the models.
+        settings: of the run.
+        learned: rows of ``benchmark_questions`` to learn from, one at least.
+        tested: rows that it will be measured on; neither they nor their filings are learned from.
+        filings: filings of the corpus.
+        policy: what the folds keep apart.
+    """
+
+    kind: ClassVar[str]
+    """Asset, its table, and folder below ``models``."""
+
+    def __init__(
+        self,
+        lake: Lake,
+        settings: Settings,
+        learned: Sequence[Question],
+        tested: Sequence[Question],
+        filings: Sequence[str],
+        policy: Policy = "document",
+    ) -> None:
+        self._lake = lake
+        self._settings = settings
+        self._learned = list(learned)
+        self._tested = list(tested)
+        self._filings = list(filings)
+        self._policy = policy
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """What the model is made from."""
+
+    @classmethod
+    @abstractmethod
+    def part_fingerprint(cls, recipes: Sequence[Self]) -> str:
+        """What the part of the table that is told of these models, those of a fold, is made from."""
+
+    @abstractmethod
+    def kept(self) -> dict[str, Any] | None:
+        """Card of the model; None where the lake does not hold it undamaged."""
+
+    @abstractmethod
+    def _made(self, what: str, progress: Progress | None) -> dict[str, Any]:
+        """Train and keep the model; its card."""
+
+    @abstractmethod
+    def rows(self, card: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Rows of the table that is told of the model with this card."""
+
+    @property
+    def folder(self) -> Folder:
+        """Folder in the lake of the model."""
+        return kept_folder(self.kind, self.fingerprint)
+
+    def trained(self, what: str, progress: Progress | None = None) -> dict[str, Any]:
+        """Card of the model; it is trained where the lake does not hold it.
+
+        Args:
+            what: the model, for people.
+            progress: told how many steps are done.
+
+        Raises:
+            BenchmarkError: it has seen what it is to be measured on.
+            ModelError: the base is not to be had, or there is nothing to learn from.
+        """
+        card = self.kept() or self._made(what, progress)
+        self._check(card, what)
+        return card
+
+    def _check(self, card: Mapping[str, Any], what: str) -> None:
+        check_no_leak(card, self._tested, what, self.kind)
+        if self._policy == "company":
+            learned, tested = (
+                {str(row["company"]) for row in rows} for rows in (self._learned, self._tested)
+            )
+            if shared := sorted(learned & tested)[:3]:
+                raise BenchmarkError(
+                    f"{what} was trained on companies it is measured on: {shared}.", leak_remedy(self.kind)
+                )
+
+
+class FineTuning(Recipe):
+    """One fine-tuned transformer. Filings that are tested give no hard negatives either.
+
+    Where it is set, clean rows of other data are learned from first, once for all folds.
+    """
+
+    version: ClassVar[str]
+    run: ClassVar[type[Run[Any]]]
+    pretraining_questions: ClassVar[int]
+    """Questions, about, on which the pre-training is validated."""
+
+    def __init__(
+        self,
+        lake: Lake,
+        settings: Settings,
+        learned: Sequence[Question],
+        tested: Sequence[Question],
+        filings: Sequence[str],
+        policy: Policy = "document",
+    ) -> None:
+        super().__init__(lake, settings, learned, tested, filings, policy)
+        self._learned.sort(key=lambda row: str(row["question_id"]))
+        hidden = {row["filing"] for row in tested}
+        self._seen = sorted(set(filings) - hidden)
+
+    @property
+    @abstractmethod
+    def training(self) -> TrainingSettings:
+        """Settings of the training."""
+
+    @property
+    @abstractmethod
+    def loss(self) -> str:
+        """Name of the loss, for cards."""
+
+    @abstractmethod
+    def load(self, folder: Path) -> Any:
+        """The model of a folder, to be trained."""
+
+    @abstractmethod
+    def validation(self, questions: Sequence[Question], pages: Mapping[str, Sequence[Pieces]]) -> Any:
+        """What ``run`` measures by: questions, one at least, and the pages of their filings."""
+
+    @abstractmethod
+    def tested(self, card: dict[str, Any]) -> Recall | None:
+        """Page recall of the model with this card on the tested questions; None without any."""
+
+    @property
+    def text_tokens(self) -> int:
+        """Longest text of a page, special tokens included."""
+        return base_length(self._settings, self.training)
+
+    @property
+    def read(self) -> dict[str, Any]:
+        """What the card says of how pages are read, besides their length."""
+        return {}
+
+    @cached_property
+    def _texts(self) -> PageTexts:
+        base = base_encoder(self._settings, self.training)
+        return PageTexts(self._lake, self.training, base, self.text_tokens)
+
+    @cached_property
+    def _split(self) -> tuple[list[Question], list[Question]]:
+        """Questions to learn from, and those of the inner validation."""
+        by = "filing" if self._policy == "document" else "company"
+        return split_inner(self._learned, self.training.validation_share, self._settings.seed, by)
+
+    def pages_to_search(self, questions: Sequence[Question]) -> dict[str, Sequence[Pieces]]:
+        """Pages of the filings of validation questions, by filing."""
+        return {name: self._texts.pages(name) for name in sorted({str(row["filing"]) for row in questions})}
+
+    def _base(self) -> list[Any]:
+        """What every model of these settings is made from."""
+        return [
+            self.version,
+            base_fingerprint(self._settings, self.training),
+            base_length(self._settings, self.training),
+            self._deciding(),
+        ]
+
+    def _deciding(self) -> dict[str, Any]:
+        """The settings that decide what a training makes of a base and of pairs."""
+        return self.training.model_dump(mode="json", exclude=_APART)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What the model is made from: base, questions, pages, settings and seed."""
+        asked = [
+            (
+                row["question_id"],
+                row["question"],
+                row["filing"],
+                sorted(row["gold_pages"]),
+                [(entry["page"], entry["text"]) for entry in row.get("evidence") or ()],
+            )
+            for row in self._learned
+        ]
+        profiles = [self._lake.info("page_profiles", {"filing": filing}) for filing in self._seen]
+        return fingerprint(
+            self.kind,
+            *self._base(),
+            self.pretraining_fingerprint if self.training.pretraining else None,
+            asked,
+            self._policy,
+            pages_fingerprint(self._lake, self._seen),
+            [part.fingerprint if part else None for part in profiles],
+            self._settings.seed,
+        )
+
+    @classmethod
+    def part_fingerprint(cls, recipes: Sequence[Self]) -> str:
+        """The models, and the pages that they are measured on."""
+        made_from = [recipe.fingerprint for recipe in recipes]
+        pages = pages_fingerprint(recipes[0]._lake, recipes[0]._filings)
+        return fingerprint(cls.kind, cls.version, made_from, pages)
+
+    @cached_property
+    def pretraining_fingerprint(self) -> str:
+        """What the pre-trained model is made from: base, files of the clean rows, settings and seed."""
+        return fingerprint(
+            f"{self.kind}_pretraining",
+            *self._base(),
+            [self.training.pretraining_epochs, self.training.pretraining_rows],
+            clean_files(Path(self.training.pretraining or "")),
+            self._settings.seed,
+        )
+
+    @property
+    def pretraining_folder(self) -> Folder:
+        """Folder in the lake of the pre-trained model."""
+        return kept_folder(f"{self.kind}_pretraining", self.pretraining_fingerprint)
+
+    def start(self, progress: Progress | None = None) -> Path:
+        """Folder of the model that training starts from: the base, or what it has learned from clean rows.
+
+        Raises:
+            BenchmarkError: the clean rows cannot be read.
+            ModelError: the base is not to be had.
+        """
+        training, seed = self.training, self._settings.seed
+        base = base_encoder(self._settings, training)
+        start = model_folder(base.name, base.revision)
+        if training.pretraining is None:
+            return start
+        rows, folder = Path(training.pretraining), self.pretraining_folder
+
+        def make(checkpoints: Checkpoints) -> tuple[Any, dict[str, Any]]:
+            clean = drawn_rows(read_clean_rows(rows), training.pretraining_rows, seed)
+            negatives = min(1, len(training.negatives))
+            pairs, questions, pages = split_rows(
+                clean, self._texts, negatives, seed, self.pretraining_questions
+            )
+            epochs = training.pretraining_epochs
+            model, card = self._fitted(folder, start, pairs, questions, pages, epochs, checkpoints, progress)
+            return model, {**card, "skipped": dict(clean.skipped), "questions": len(clean.rows)}
+
+        return local_folder(self._lake, folder, kept_card(self._lake, folder) or self._keep(folder, make))
+
+    def kept(self) -> dict[str, Any] | None:
+        """Card of the model; None where the lake does not hold it undamaged."""
+        return kept_card(self._lake, self.folder)
+
+    def _made(self, what: str, progress: Progress | None) -> dict[str, Any]:
+        learned, validating = self._split
+        held = {str(row["filing"]) for row in validating}
+        around = Neighbourhood(self._lake, self._texts, set(self._seen) - held)
+        pairs = benchmark_pairs(learned, self._texts, self.training.negatives, around)
+        told = {
+            "policy": self._policy,
+            "question_ids": [str(row["question_id"]) for row in self._learned],
+            "filings": sorted(held.union(*(pair.seen for pair in pairs))),
+            "validation_question_ids": [str(row["question_id"]) for row in validating],
+        }
+        # Before anything is spent on it; negatives and validation questions count as well.
+        self._check(told, what)
+
+        def make(checkpoints: Checkpoints) -> tuple[Any, dict[str, Any]]:
+            start = self.start(progress)
+            pages, epochs = self.pages_to_search(validating), self.training.epochs
+            model, card = self._fitted(
+                self.folder, start, pairs, validating, pages, epochs, checkpoints, progress
+            )
+            return model, {**card, **told, "pretrained": start.name if self.training.pretraining else None}
+
+        return self._keep(self.folder, make)
+
+    def _keep(
+        self, folder: Folder, make: Callable[[Checkpoints], tuple[Any, dict[str, Any]]]
+    ) -> dict[str, Any]:
+        """Make and keep a model; its card. The state of its training is forgotten once it is kept."""
+        checkpoints = Checkpoints(self._lake, folder[2], self.training.checkpoint_seconds, folder[1])
+        model, card = make(checkpoints)
+        save_model(model, self._lake, folder, card)
+        checkpoints.clear()
+        kept = load_card(self._lake, folder)
+        assert kept is not None, "its card was just written"
+        return kept
+
+    def _fitted(
+        self,
+        folder: Folder,
+        start: Path,
+        pairs: Sequence[Pair],
+        questions: Sequence[Question],
+        pages: Mapping[str, Sequence[Pieces]],
+        epochs: int,
+        checkpoints: Checkpoints,
+        progress: Progress | None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """A trained model, and what its card says of where it comes from and how its training went.
+
+        Args:
+            folder: where it will be kept.
+            start: folder of the model that it starts from.
+            pairs: what it learns from.
+            questions: of the validation, and ``pages`` of their filings.
+            pages: by filing.
+            epochs: at most.
+            checkpoints: of the training.
+            progress: told how many steps are done.
+        """
+        settings, training, seed = self._settings, self.training, self._settings.seed
+        validation = self.validation(questions, pages) if questions else None
+        model = self.load(start)
+        done = fit(self.run, model, pairs, validation, training, seed, epochs, checkpoints, progress)
+        return model, {
+            "made_from": folder[2],
+            "version": self.version,
+            "base": base_encoder(settings, training).name,
+            "base_fingerprint": base_fingerprint(settings, training),
+            "data_hash": fingerprint([(pair.question, pair.positive, pair.negatives) for pair in pairs]),
+            "pairs": len(pairs),
+            "seed": seed,
+            "text": training.text,
+            "max_characters": training.max_characters,
+            "max_tokens": base_length(settings, training),
+            **self.read,
+            "hyper_parameters": self._deciding(),
+            "loss": self.loss,
+            "arithmetic": "bf16" if model.device.type == "cuda" else "fp32",
+            "libraries": {
+                name: version_of(name) for name in ("sentence-transformers", "torch", "transformers")
+            },
+            "curve": [vars(epoch) for epoch in done.curve],
+            "best_epoch": done.best_epoch,
+            "steps": done.steps,
+        }
+
+    def rows(self, card: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Each epoch; the chosen one with the page recall on the tested questions."""
+        tested = self.tested(dict(card))
+        told = {"policy": self._policy, "model": self.fingerprint}
+        found = []
+        for epoch in card["curve"]:
+            chosen = epoch["epoch"] == card["best_epoch"]
+            recall = tested.page_rec if chosen and tested else None
+            found.append({**told, **epoch, "chosen": chosen, "tested_page_rec": recall})
+        return found
+
+
+def base_encoder(settings: Settings, training: TrainingSettings) -> EncoderSettings:
+    """The model that ``training`` starts from, as the settings of an encoder."""
+    if training.base is None:
+        return settings.encoder
+    return settings.encoder.model_copy(update={"name": training.base, "revision": training.revision})
+
+
+def base_length(settings: Settings, training: TrainingSettings) -> int:
+    """Tokens of an input that a model trained from the base reads, special tokens included.
+
+    Raises:
+        ModelError: the base is not to be had.
+    """
+    base = base_encoder(settings, training)
+    config = read_config(model_folder(base.name, base.revision))
+    return usable_length(config, training.max_tokens)
+
+
+def base_fingerprint(settings: Settings, training: TrainingSettings) -> str:
+    """Weights and tokenizer of the base."""
+    # Training reads the weights themselves, whatever arithmetic the encoder runs at.
+    return encoder_fingerprint(base_encoder(settings, training).model_copy(update={"precision": "fp32"}))
