@@ -58,6 +58,6 @@ def event_log_kept_open(storage: EventLogStorage) -> Iterator[None]:
     try:
         yield
     finally:
-        del storage._connect  # type: ignore[misc]
+        del storage._connect
         for engine in engines.values():
             engine.dispose()
