@@ -33,7 +33,7 @@ types:
 	$(BIN)/mypy
 
 unit:
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 bench:
 	$(BIN)/python -m benchmarks.embedding

@@ -7,6 +7,8 @@ Errors go to stderr: one line for people, ``{"error", "remedy"}`` with ``--json`
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -98,6 +100,7 @@ def run(
 
         _print_metrics(metrics_table(Lake(current_settings().lake), None), None)
         out.print(f"Report: {done.report}", soft_wrap=True)
+        _print_examples(done.source)
     raise typer.Exit(PARTLY if done.failures else 0)
 
 
@@ -114,6 +117,19 @@ def ingest(
         done = bring(current_settings(), files, bar)
     _finish(done, as_json, time.monotonic() - start)
     raise typer.Exit(PARTLY if done.failures else 0)
+
+
+def _print_examples(source: str) -> None:
+    """What to try next on the sample, as it can be typed here."""
+    from finrag_pipeline.sample import EXAMPLES, SAMPLE_NAME
+
+    if source != SAMPLE_NAME:
+        return
+    script = Path(os.path.relpath(Path(sys.executable).parent / "finrag"))
+    command = "finrag" if shutil.which("finrag") or not script.is_file() else str(script)
+    out.print("Try:")
+    for question in EXAMPLES:
+        out.print(f'  {command} ask "{question}"', markup=False, highlight=False, soft_wrap=True)
 
 
 def _finish(done: Any, as_json: bool, seconds: float) -> None:

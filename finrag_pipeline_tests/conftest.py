@@ -17,6 +17,12 @@ from finrag_pipeline_tests.indexed_lake import IndexedLake, write_indexed_lake
 from finrag_pipeline_tests.tiny_encoder import write_tiny_encoder
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests first, so that no worker is left with one of them when the others are done."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
     """An empty lake."""

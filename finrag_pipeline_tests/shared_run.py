@@ -1,11 +1,16 @@
-"""What is costly and the same for many test modules, made once per test session."""
+"""What is costly and the same for many test modules, made once per test session and shared by its workers."""
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.settings import EncoderSettings
@@ -15,9 +20,10 @@ from finrag_pipeline_tests.console import Done, finrag
 
 @lru_cache(maxsize=1)
 def _converted(folder: Path) -> Path:
-    Encoder(EncoderSettings(), Lake(folder)).embed_query("a text")
     encoders = folder / "models" / "encoders"
     encoders.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / ".converting.lock"):  # the workers begin at once
+        Encoder(EncoderSettings(), Lake(folder)).embed_query("a text")
     return encoders
 
 
@@ -34,16 +40,29 @@ def new_lake(config: pytest.Config, root: Path) -> Path:
     return root
 
 
-@lru_cache(maxsize=1)
-def _run_sample(root: Path) -> Done:
-    return finrag(root, "run", "--json")
-
-
-_sample: list[Path] = []
+def session_folder(factory: pytest.TempPathFactory) -> Path:
+    """A folder of this test session that all its workers see."""
+    base = factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
 
 def sample_lake(config: pytest.Config, factory: pytest.TempPathFactory) -> tuple[Path, Done]:
-    """The lake after ``finrag run`` on the generated sample, and how that run ended; for reading only."""
-    if not _sample:
-        _sample.append(new_lake(config, factory.mktemp("sample_run") / "lake"))
-    return _sample[0], _run_sample(_sample[0])
+    """The lake after ``finrag run`` on the generated sample, and how that run ended; for reading only.
+
+    Whichever worker asks first makes it; the others wait, and read the same.
+    """
+    folder = session_folder(factory) / "sample_run"
+    root, ended = folder / "lake", folder / "done.json"
+    with FileLock(f"{folder}.lock"):
+        if not ended.is_file():
+            done = finrag(new_lake(config, root), "run", "--json")
+            shutil.copytree(root, folder / "untouched" / "lake", symlinks=True)
+            ended.write_text(json.dumps(asdict(done)), encoding="utf-8")
+    return root, Done(**json.loads(ended.read_text(encoding="utf-8")))
+
+
+def sample_copy(config: pytest.Config, factory: pytest.TempPathFactory, root: Path) -> Path:
+    """A copy at ``root`` of the lake as ``finrag run`` left it, for a test that changes it."""
+    lake, _ = sample_lake(config, factory)
+    shutil.copytree(lake.parent / "untouched" / "lake", root, symlinks=True)
+    return root

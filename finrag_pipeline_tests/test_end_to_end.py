@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections import defaultdict
 from itertools import product
 from pathlib import Path
@@ -16,10 +17,12 @@ import pytest
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import ALIASES, ALL_SYSTEMS, SYSTEMS
 from finrag_pipeline.sample.generate import entries
+from finrag_pipeline.services.ask import Asker
+from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.warehouse import COPIED, VIEWS
 from finrag_pipeline_tests.console import Done, finrag
-from finrag_pipeline_tests.shared_run import sample_lake
+from finrag_pipeline_tests.shared_run import sample_copy, sample_lake
 
 pytestmark = pytest.mark.slow
 
@@ -291,25 +294,60 @@ def stamps(root: Path) -> dict[str, int]:
     } | {"warehouse": (root / "warehouse.duckdb").stat().st_mtime_ns}
 
 
-def test_a_second_run_does_nothing(root: Path, metrics: list[dict[str, Any]]) -> None:
-    def launched() -> int:
-        with dg.DagsterInstance.from_config(str(root / "dagster_home")) as instance:
+@pytest.fixture(scope="module")
+def again(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory, run: Done
+) -> tuple[Path, Done]:
+    """A lake like the one after the run, in which it was run once more, for people; others read the first."""
+    copy = sample_copy(pytestconfig, tmp_path_factory, tmp_path_factory.mktemp("again") / "lake")
+    return copy, finrag(copy, "run")
+
+
+def test_a_second_run_does_nothing(root: Path, again: tuple[Path, Done]) -> None:
+    copy, done = again
+    assert done.code == 0, done.err
+    count = len(SAMPLE)
+    assert f"sample: {count} filings, 0 indexed, {count} fresh, 0 failed" in done.out
+
+    def launched(lake: Path) -> int:
+        with dg.DagsterInstance.from_config(str(lake / "dagster_home")) as instance:
             return len(instance.get_runs())
 
-    before, runs = stamps(root), launched()
-    done = finrag(root, "run", "--json")
-    assert done.code == 0
-    report = done.json()
-    assert report["indexed"] == [] and report["fresh"] == SAMPLE and report["failures"] == []
-    assert launched() == runs, "nothing is launched when nothing has changed"
-    changed = {name for name, stamp in stamps(root).items() if before.get(name) != stamp}
+    assert launched(copy) == launched(root), "nothing is launched when nothing has changed"
+    untouched = stamps(root.parent / "untouched" / "lake")
+    changed = {name for name, stamp in stamps(copy).items() if untouched.get(name) != stamp}
     # Registering the benchmark writes its record anew, with the same contents.
     assert not {name for name in changed if not name.startswith("benchmarks/")}
 
 
-def test_the_lake_holds_no_leftovers(root: Path) -> None:
-    assert Lake(root).leftovers(older_than=0.0) == []
-    done = finrag(root, "clean")
+def test_it_ends_with_questions_that_the_sample_answers(root: Path, again: tuple[Path, Done]) -> None:
+    printed = [shlex.split(line) for line in again[1].out.splitlines() if " ask " in line]
+    assert len(printed) == 3
+    asker = Asker(Settings(lake=str(root)))
+    for command, verb, question in printed:
+        assert Path(command).name == "finrag" and verb == "ask"
+        answer = asker.ask(question).as_json()
+        assert not answer["abstained"] and answer["value"] is not None and answer["citations"], question
+
+
+def test_the_calculator_has_answered_what_it_can(root: Path, warehouse: duckdb.DuckDBPyConnection) -> None:
+    """Without it every page of a question says that no system has answered."""
+    counts = warehouse.execute(
+        "SELECT space, count(*), count(*) FILTER (NOT abstained) FROM answers "
+        "WHERE system = 'calculator' GROUP BY space"
+    ).fetchall()
+    (questions,) = warehouse.execute("SELECT count(*) FROM benchmark_questions").fetchone() or (0,)
+    assert {(space, asked) for space, asked, _ in counts} == {(space.value, questions) for space in Space}
+    assert all(answered > 10 for _, _, answered in counts)
+    pages = [path.read_text(encoding="utf-8") for path in (root / "report" / "questions").glob("*.html")]
+    assert len(pages) == questions
+    assert not [page for page in pages if "No answering system has answered" in page]
+
+
+def test_the_lake_holds_no_leftovers(again: tuple[Path, Done]) -> None:
+    copy, _ = again
+    assert Lake(copy).leftovers(older_than=0.0) == []
+    done = finrag(copy, "clean")
     assert done.code == 0 and "removed 0 files" in done.out
 
 

@@ -154,13 +154,15 @@ def open_instance(settings: Settings) -> Iterator[dg.DagsterInstance]:
     import dagster as dg
     from filelock import FileLock
 
+    from finrag_pipeline.orchestration.event_log import event_log_kept_open
+
     # Two processes that make its tables at once leave a database that no process can open any more.
     with FileLock(home / ".making-tables.lock"):
         instance = dg.DagsterInstance.get()
         instance.get_runs(limit=1)
         instance.get_dynamic_partitions("filings")
         instance.all_instigator_state()
-    with instance:
+    with instance, event_log_kept_open(instance.event_log_storage):
         yield instance
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from finrag_pipeline.answering.systems import get_answer_system
 from finrag_pipeline.chunking.registry import CHUNKINGS, get_chunking
 from finrag_pipeline.commands.instance import Materialiser, open_materialiser
 from finrag_pipeline.errors import BenchmarkError, FilingError, FinragError, LakeError
@@ -27,6 +28,9 @@ from finrag_pipeline.storage.lake import Lake
 
 Progress = Callable[[str, str, int, int], None]
 """Called with stage, item, items done and items in all."""
+
+ANSWERED = "calculator"
+"""The answering system whose answers belong to every run that measures its retrieval."""
 
 
 @dataclass
@@ -203,7 +207,9 @@ def measure(
     outcome: RunReport,
     progress: Progress,
 ) -> None:
-    """Questions, sweep, metrics, warehouse and report of the active benchmark; skipped when all is fresh.
+    """Questions, sweep, answers, metrics, warehouse and report of the active benchmark, unless all is fresh.
+
+    The answers are the calculator's, which needs no language model; those of others are made on request.
 
     Raises:
         FinragError: a job failed.
@@ -233,6 +239,10 @@ def measure(
         progress("sweep", system, number, len(runnable))
         run_or_raise(materialiser, "sweep", None, system, tags=sweep_range(system))
     progress("sweep", "", len(runnable), len(runnable))
+    if get_answer_system(ANSWERED).retrieval in runnable:
+        run_or_raise(materialiser, "answer", progress, ANSWERED, tags=sweep_range(ANSWERED))
+    if lake.partitions("answer_scores"):
+        run_or_raise(materialiser, "publish_answers", progress, "answers")
     run_or_raise(materialiser, "publish", progress, "publish")
     lake.write_json(marker, {"state": _state(lake, settings, systems), "not_run": not_run})
 
@@ -307,6 +317,7 @@ def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
     published = [
         lake.fs.exists(lake.path(*path)) for path in (("report", "index.html"), ("warehouse.duckdb",))
     ]
+    answered = [lake.info("answers", {"system": ANSWERED, "fold": f"fold_{n}"}) for n in range(FOLD_COUNT)]
     plain = {
         a: [(keys, asdict(info) if info else None) for keys, info in found] for a, found in parts.items()
     }
@@ -321,7 +332,8 @@ def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
         if prepared and name not in not_run
     ]
     made_with = (settings.model_dump(mode="json"), list(systems), code_state(), not_run, trained, models)
-    return fingerprint(plain, record, published, made_with)
+    answers = [info.fingerprint if info else None for info in answered]
+    return fingerprint(plain, answers, record, published, made_with)
 
 
 def run_or_raise(

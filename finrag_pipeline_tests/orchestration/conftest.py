@@ -16,6 +16,7 @@ from finrag_pipeline.commands.instance import dagster_home
 from finrag_pipeline.evaluation.benchmark_registry import register_benchmark
 from finrag_pipeline.filings.intake import accept
 from finrag_pipeline.orchestration.build import build_definitions
+from finrag_pipeline.orchestration.event_log import event_log_kept_open
 from finrag_pipeline.orchestration.jobs import PER_FILING
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT, filings_partitions
 from finrag_pipeline.orchestration.resources.settings import get_corpus
@@ -118,7 +119,10 @@ def pipeline(
     monkeypatch.setenv("DAGSTER_HOME", str(root / "dagster_home"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     settings = Settings(lake=str(root), workers=1)
-    with dg.DagsterInstance.from_config(str(dagster_home(settings))) as instance:
+    with (
+        dg.DagsterInstance.from_config(str(dagster_home(settings))) as instance,
+        event_log_kept_open(instance.event_log_storage),
+    ):
         yield Pipeline(settings, instance)
 
 
@@ -177,5 +181,8 @@ def answering(indexed: IndexedLake, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         )
     monkeypatch.setenv("FINRAG_LAKE", str(root))
     monkeypatch.setenv("DAGSTER_HOME", str(root / "dagster_home"))
-    with dg.DagsterInstance.from_config(str(dagster_home(settings))) as instance:
+    with (
+        dg.DagsterInstance.from_config(str(dagster_home(settings))) as instance,
+        event_log_kept_open(instance.event_log_storage),
+    ):
         yield Pipeline(settings, instance)

@@ -11,7 +11,7 @@ from finrag_pipeline.orchestration.partitions import FOLD_COUNT
 from finrag_pipeline.orchestration.schedules import sweep_range
 from finrag_pipeline.settings import AnswerSettings, LanguageModelSettings
 from finrag_pipeline_tests.language_models.server import endpoint, said
-from finrag_pipeline_tests.orchestration.conftest import Pipeline, failure_text, made
+from finrag_pipeline_tests.orchestration.conftest import Pipeline, failure_text, made, rows
 
 pytestmark = pytest.mark.slow
 
@@ -51,6 +51,23 @@ def test_systems_without_a_model_answer_score_and_are_summarised(answering: Pipe
     # Without the folder they are gone again.
     assert answering.run("publish_answers").success
     assert not any(row["system"].startswith("recorded") for row in lake.read_all("answers").to_pylist())
+
+
+def test_answers_to_questions_that_are_no_longer_asked_are_dropped(answering: Pipeline) -> None:
+    """Figures of another choice of filings must not stand beside those of this one."""
+    lake = answering.lake
+    assert answering.run("answer", tags=sweep_range("calculator")).success
+    gone, *kept = lake.read("folds").to_pylist()
+    lake.write("folds", rows("folds", *kept), "one question less")
+    assert answering.run("publish_answers").success
+    for table in ("answers", "answer_scores"):
+        assert lake.info(table, {"system": "calculator", "fold": f"fold_{gone['fold']}"}) is None
+        left = {row["question_id"] for row in lake.read_all(table).to_pylist()}
+        assert left == {row["question_id"] for row in kept}
+
+    lake.write("folds", rows("folds"), "no question at all")
+    assert answering.run("publish_answers").success
+    assert lake.read_all("answers").num_rows == lake.read("answer_metrics").num_rows == 0
 
 
 def test_a_language_model_is_asked_once_and_a_missing_one_is_no_failure(answering: Pipeline) -> None:

@@ -10,7 +10,7 @@ from finrag_pipeline.answering.systems import RUNS_VERSION, get_answer_system
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation import ANSWER_METRICS_VERSION
 from finrag_pipeline.evaluation.summary import SUMMARY_VERSION, summarise
-from finrag_pipeline.orchestration.answer_sweep import AnswerSweep
+from finrag_pipeline.orchestration.answer_sweep import AnswerSweep, drop_answers_to_other_questions
 from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions, folds
 from finrag_pipeline.orchestration.assets.retrieval import ONE_SYSTEM_PER_RUN, retrieval_runs, split_key
 from finrag_pipeline.orchestration.assets.tables import statement_facts
@@ -178,6 +178,8 @@ def answer_metrics(
 ) -> dg.MaterializeResult:
     """Mean and document-cluster interval of every metric of answers, by system, space and slice."""
     store, values = lake.open(), settings.get()
+    if dropped := drop_answers_to_other_questions(store):
+        context.log.warning(f"answered other questions, ask them again: {', '.join(dropped)}")
     rows = store.read_all("filings", ["filing", "source"]).to_pylist()
     sources = {row["filing"]: row["source"] for row in rows}
     questions = store.read("benchmark_questions")
