@@ -19,8 +19,7 @@ def _covers(lake: Lake, filings: Collection[str]) -> dict[str, str]:
     covers: dict[str, str] = {}
     known = {keys["filing"] for keys in lake.partitions("filing_pages")}
     for filing in known & set(filings):
-        pages = lake.read("filing_pages", {"filing": filing}, ["page", "text"])
-        first = pages.slice(0, 1).to_pylist()
+        first = lake.read("filing_pages", {"filing": filing}, ["page", "text"], first=1).to_pylist()
         if first and first[0]["page"] == 0:
             covers[filing] = first[0]["text"]
     return covers

@@ -31,6 +31,7 @@ with without("pandas"):
     pa.scalar(0)  # PyArrow looks for pandas once, at the first value that it converts
 
 _PART = "data.parquet"
+_BUFFER = 1 << 16
 _FINGERPRINT = b"finrag.fingerprint"
 _SECONDS = b"finrag.seconds"
 # The lake's own temporary files, folders of a conversion, and DuckDB's log and spill files beside a build.
@@ -237,8 +238,15 @@ class Lake:
         asset: str,
         partition: Mapping[str, str] | None = None,
         columns: Sequence[str] | None = None,
+        first: int | None = None,
     ) -> pa.Table:
         """One part.
+
+        Args:
+            asset: folder of the table.
+            partition: hive keys and values; none for an unpartitioned table.
+            columns: columns to read; all when None.
+            first: read only so many rows from its beginning, without decoding the rest.
 
         Raises:
             LakeError: the part is absent or damaged.
@@ -247,8 +255,14 @@ class Lake:
         where = f"{asset} {dict(partition)}" if partition else asset
         try:
             with self.fs.open(path, "rb") as stream:
-                file = pq.ParquetFile(stream, page_checksum_verification=True)
-                return file.read(columns=list(columns) if columns else None)
+                wanted = list(columns) if columns else None
+                buffer = 0 if first is None else _BUFFER
+                file = pq.ParquetFile(stream, buffer_size=buffer, page_checksum_verification=True)
+                if first is None:
+                    return file.read(columns=wanted)
+                batch = next(file.iter_batches(first, columns=wanted), None)
+                found = file.schema_arrow.empty_table() if batch is None else pa.Table.from_batches([batch])
+                return found.select(wanted) if wanted else found
         except FileNotFoundError:
             raise LakeError(f"There is no {where} in the lake.", "Materialise it first.") from None
         except (pa.ArrowInvalid, OSError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,16 +67,30 @@ class RankingModel:
 
     Args:
         names: of the features, in order.
-        boosters: LightGBM models by objective.
+        models: LightGBM models, or their texts, by objective.
         card: what it was trained on.
     """
 
     def __init__(
-        self, names: Sequence[str], boosters: Mapping[str, Sequence[lightgbm.Booster]], card: dict[str, Any]
+        self,
+        names: Sequence[str],
+        models: Mapping[str, Sequence[lightgbm.Booster | str]],
+        card: dict[str, Any],
     ) -> None:
         self.names = tuple(names)
-        self.boosters = {objective: list(models) for objective, models in boosters.items()}
+        self._models = models
         self.card = card
+
+    @cached_property
+    def boosters(self) -> dict[str, list[lightgbm.Booster]]:
+        """LightGBM models by objective; texts are read when they are first asked for."""
+        with without(*UNUSED):
+            import lightgbm
+
+        return {
+            objective: [lightgbm.Booster(model_str=one) if isinstance(one, str) else one for one in models]
+            for objective, models in self._models.items()
+        }
 
     @property
     def fingerprint(self) -> str:
@@ -127,15 +142,12 @@ def load_model(lake: Lake, folder: Folder) -> RankingModel | None:
     Raises:
         LakeError: its files are damaged.
     """
-    with without(*UNUSED):
-        import lightgbm
-
     card = read_card(lake, folder)
     if card is None:
         return None
     try:
         names, hashes = card.pop("features"), card.pop("models")
-        boosters: dict[str, list[lightgbm.Booster]] = {}
+        texts: dict[str, list[str]] = {}
         for objective, expected in hashes.items():
             for number, wanted in enumerate(expected):
                 name = f"{objective}-{number}.txt"
@@ -143,12 +155,12 @@ def load_model(lake: Lake, folder: Folder) -> RankingModel | None:
                 # LightGBM ends the process on a text that is cut short, so it never gets to see one.
                 if raw is None or text_hash(text := raw.decode()) != wanted:
                     raise ValueError(f"{name} is {'missing' if raw is None else 'not as it was written'}")
-                boosters.setdefault(objective, []).append(lightgbm.Booster(model_str=text))
-    except (ValueError, KeyError, TypeError, AttributeError, lightgbm.basic.LightGBMError) as error:
+                texts.setdefault(objective, []).append(text)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise LakeError(
             f"The page ranker in {'/'.join(folder)} is damaged: {error}.", "Train it again."
         ) from error
-    return RankingModel(names, boosters, card)
+    return RankingModel(names, texts, card)
 
 
 def train_model(examples: Sequence[Example], seed: int, card: dict[str, Any]) -> RankingModel:
