@@ -10,7 +10,7 @@ from functools import lru_cache
 from importlib import resources
 
 from finrag_pipeline.answering.expression import Expression, ExpressionError, names_in, parse_expression
-from finrag_pipeline.statements.concepts import lexicon as concept_lexicon
+from finrag_pipeline.statements.concepts import concept_names
 from finrag_pipeline.statements.page_evidence import KINDS
 
 FORMULA_UNITS = ("percent", "ratio", "times", "days", "currency")
@@ -109,7 +109,7 @@ def read_formulas(text: str) -> Lexicon:
         ValueError: an entry is malformed or uses a name that does not exist; the message names it.
     """
     raw = tomllib.loads(text)
-    known = {concept.name for concept in concept_lexicon()}
+    known = set(concept_names())
     entries: dict[str, Line | Formula] = {}
     phrases: list[tuple[re.Pattern[str], str]] = []
     for kind, fields in (("line", _LINE_FIELDS), ("formula", _FORMULA_FIELDS)):

@@ -175,13 +175,13 @@ def list_facts(
         UsageError: there is no such filing, or no such concept in the lexicon.
         LakeError: its facts have not been made.
     """
-    from finrag_pipeline.statements.concepts import lexicon
+    from finrag_pipeline.statements.concepts import concept_names
     from finrag_pipeline.statements.lookup import find_facts
 
     require_filing(lake, filing)
     if lake.info("statement_facts", {"filing": filing}) is None:
         raise LakeError(f"The lake holds no facts of '{filing}'.", "Materialise statement_facts: finrag run.")
-    known = sorted({entry.name for entry in lexicon()})
+    known = sorted(concept_names())
     if concept is not None and concept.lower() not in {name.lower() for name in known}:
         raise UsageError(f"There is no concept '{concept}'.", f"Choose one of: {', '.join(known)}.")
     table: pa.Table = lake.read("statement_facts", {"filing": filing})

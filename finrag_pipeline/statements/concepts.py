@@ -86,8 +86,17 @@ def lexicon() -> tuple[Concept, ...]:
     Raises:
         ValueError: an entry is malformed; the message names it.
     """
-    text = resources.files("finrag_pipeline.statements").joinpath("concepts.toml").read_text("utf-8")
-    return read_lexicon(text)
+    return read_lexicon(_text())
+
+
+@lru_cache(maxsize=1)
+def concept_names() -> tuple[str, ...]:
+    """Names of the entries in the order of the file; their hundreds of patterns are not compiled for that."""
+    return tuple(dict.fromkeys(raw["name"] for raw in tomllib.loads(_text())["concept"]))
+
+
+def _text() -> str:
+    return resources.files("finrag_pipeline.statements").joinpath("concepts.toml").read_text("utf-8")
 
 
 def read_lexicon(text: str) -> tuple[Concept, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from finrag_pipeline.chunking.parent_child import parent_of
+from finrag_pipeline.chunking.parent_child import CHILD, parent_of
 from finrag_pipeline.chunking.registry import PARENT_CHILD, get_chunking
 from finrag_pipeline.embedding.windows import mean_pool
 from finrag_pipeline.errors import LakeError, ModelError
@@ -102,7 +102,7 @@ class TestParentChild:
         assert set(parents.chunks["kind"].to_pylist()) == {"parent"}
         vector = indexed.encoder.embed_queries([QUESTION])[0].astype(np.float64)
         best: dict[str, float] = defaultdict(lambda: -2.0)
-        children = parents.children
+        children = parents.of_kinds((CHILD,))
         for child in children.chunk_ids:
             windows = indexed.encoder.embed(indexed.encoder.windows(children.text(child)))
             best[parent_of(child)] = max(

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finrag_pipeline.statements.concepts import lexicon, match_row, normal_label, read_lexicon
+from finrag_pipeline.statements.concepts import concept_names, lexicon, match_row, normal_label, read_lexicon
 from finrag_pipeline.statements.page_evidence import KINDS
 
 
@@ -87,6 +87,10 @@ def test_lexicon_covers_every_primary_statement() -> None:
     names = {concept.name for concept in lexicon()}
     assert len(names) >= 80
     assert {kind for concept in lexicon() for kind in concept.statements} >= set(KINDS[:4])
+
+
+def test_names_without_patterns() -> None:
+    assert concept_names() == tuple(dict.fromkeys(concept.name for concept in lexicon()))
 
 
 def test_another_unit_is_no_match() -> None:
