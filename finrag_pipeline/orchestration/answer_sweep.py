@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from finrag_pipeline.answering.systems import ANSWER_SYSTEMS, RUNS_VERSION, AnswerSystem
@@ -21,6 +23,7 @@ from finrag_pipeline.storage.lake import Lake
 if TYPE_CHECKING:
     # Loaded with the first answer: the definitions are loaded far more often.
     from finrag_pipeline.answering.calculator import Calculator
+    from finrag_pipeline.answering.extractive import Embed
 
 
 class AnswerSweep:
@@ -83,11 +86,23 @@ class AnswerSweep:
             fold_questions(self._store, number).to_pylist(),
             corpus.text,
             self._calculator,
-            get_encoder(self._values, self._store).embed_short,
+            each_text_once(get_encoder(self._values, self._store).embed_short),
             self._model if system.needs_model else None,
             self._values,
             number,
         )
+
+
+def each_text_once(embed: Embed) -> Embed:
+    """``embed``, remembering its vectors: the three spaces of a question share most of their sentences."""
+    known: dict[str, np.ndarray] = {}
+
+    def remembered(texts: Sequence[str]) -> np.ndarray:
+        if new := [text for text in dict.fromkeys(texts) if text not in known]:
+            known.update(zip(new, embed(new), strict=True))
+        return np.stack([known[text] for text in texts])
+
+    return remembered
 
 
 def drop_answers_to_other_questions(store: Lake) -> list[str]:

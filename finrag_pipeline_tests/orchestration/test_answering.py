@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from finrag_pipeline.orchestration.answer_sweep import each_text_once
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT
 from finrag_pipeline.orchestration.schedules import sweep_range
 from finrag_pipeline.settings import AnswerSettings, LanguageModelSettings
@@ -51,6 +54,19 @@ def test_systems_without_a_model_answer_score_and_are_summarised(answering: Pipe
     # Without the folder they are gone again.
     assert answering.run("publish_answers").success
     assert not any(row["system"].startswith("recorded") for row in lake.read_all("answers").to_pylist())
+
+
+def test_every_text_is_embedded_once() -> None:
+    asked: list[str] = []
+
+    def embed(texts: Sequence[str]) -> np.ndarray:
+        asked.extend(texts)
+        return np.array([[len(text), 1.0] for text in texts])
+
+    remembered = each_text_once(embed)
+    assert remembered(["a", "bb", "a"]).tolist() == [[1, 1], [2, 1], [1, 1]]
+    assert remembered(["bb", "ccc"]).tolist() == [[2, 1], [3, 1]]
+    assert remembered(["ccc"]).tolist() == [[3, 1]] and asked == ["a", "bb", "ccc"]
 
 
 def test_answers_to_questions_that_are_no_longer_asked_are_dropped(answering: Pipeline) -> None:
