@@ -16,19 +16,21 @@ from finrag_pipeline.answering.runs import run_answers
 from finrag_pipeline.answering.systems import get_answer_system
 from finrag_pipeline.chunking.registry import get_chunking
 from finrag_pipeline.embedding.encoder import Encoder
-from finrag_pipeline.errors import BenchmarkError
+from finrag_pipeline.errors import BenchmarkError, FinragError
 from finrag_pipeline.evaluation.answer_metrics import as_series, score_answers
 from finrag_pipeline.evaluation.questions import load_questions
 from finrag_pipeline.evaluation.retrieval_metrics import find_gold_chunks, score_runs
 from finrag_pipeline.evaluation.summary import summarise
 from finrag_pipeline.rankers.registry import trained_models
-from finrag_pipeline.retrieval.chunk_index import searchable_filings
+from finrag_pipeline.retrieval.chunk_index import complete_filings, searchable_filings
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.needs import Needs
 from finrag_pipeline.retrieval.runner import run_system
 from finrag_pipeline.retrieval.spaces import Space
+from finrag_pipeline.retrieval.system import RetrievalSystem
 from finrag_pipeline.retrieval.systems import DEFAULT_SYSTEM, get_system
 from finrag_pipeline.retrieval.toolbox import Toolbox
+from finrag_pipeline.retrieval.trained import Trained
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 
@@ -44,7 +46,7 @@ class Evaluation:
 
     Attributes:
         questions: how many were scored.
-        problems: what is wrong with the file, one sentence each.
+        problems: what is wrong with the file and which filings are not searched, one sentence each.
         learned_from: questions that the ranker of a system was trained on, by system; their scores flatter.
         not_run: why systems were not run, by name.
         metrics: ``{system, slice, slice_value, metric, k, mean, low, high, n}`` each.
@@ -94,28 +96,28 @@ def evaluate(
     chosen = [get_system(name) for name in systems or [DEFAULT_SYSTEM]]
     rows = lake.read_all("filings").to_pylist()
     pages = {row["filing"]: row["pages"] for row in rows if row["status"] == "ok"}
-    loaded = load_questions(questions_file, None, pages, searchable_filings(lake))
+    trained = trained_models(lake, settings, None)
+    names, warnings, not_run = _searched(lake, settings, chosen, trained)
+    loaded = load_questions(questions_file, None, pages, names)
+    problems = [*warnings, *loaded.problems]
     questions = loaded.table.filter(pc.equal(loaded.table["status"], "measured"))
     if not questions.num_rows:
-        found = "; ".join(loaded.problems[:3])
+        found = "; ".join(problems[:3])
         raise BenchmarkError(
             f"No question of {questions_file.name} can be measured. {found}",
             "Bring their filings into the lake: finrag ingest FILE, or finrag run --source FOLDER.",
         )
-    trained = trained_models(lake, settings, None)
-    names = searchable_filings(lake)
     needs = Needs(lake, settings, questions["question"].to_pylist(), names)
     tools = Toolbox(lake, names, settings)
     scores: list[pa.Table] = []
     runs: list[pa.Table] = []
     answered: list[pa.Table] = []
     calculator = Calculator(lake, tools.resolver)
-    not_run: dict[str, str] = {}
     learned_from: dict[str, list[str]] = {}
     for number, system in enumerate(chosen):
         if progress:
             progress(system.name, number, len(chosen))
-        if problem := trained.problem(system) or needs.problem(system):
+        if problem := not_run.get(system.name) or needs.problem(system):
             not_run[system.name] = problem
             continue
         if seen := trained.learned_from(system, questions["question_id"].to_pylist()):
@@ -123,9 +125,7 @@ def evaluate(
         values = system.settings(settings)
         chunking = get_chunking(system.chunking)
         encoder = Encoder(values.encoder, lake)
-        corpus = Corpus(
-            lake, searchable_filings(lake, chunking), values, encoder, chunking, system.kinds, tools
-        )
+        corpus = Corpus(lake, names, values, encoder, chunking, system.kinds, tools)
         ranked = run_system(system, corpus, questions.to_pylist(), [Space.CORPUS], trained=trained)
         texts = dict(zip(corpus.chunk_ids, corpus.chunks["text"].to_pylist(), strict=True))
         gold = find_gold_chunks(questions, corpus.chunks)
@@ -153,7 +153,7 @@ def evaluate(
         answers = _answers_shown(all_answers, judged, questions)
     return Evaluation(
         questions.num_rows,
-        loaded.problems,
+        problems,
         learned_from,
         not_run,
         metrics,
@@ -162,6 +162,34 @@ def evaluate(
         answers,
         round(time.perf_counter() - start, 3),
     )
+
+
+def _searched(
+    lake: Lake, settings: Settings, systems: Sequence[RetrievalSystem], trained: Trained
+) -> tuple[tuple[str, ...], list[str], dict[str, str]]:
+    """Filings that every one of the systems can search, what is said of the others, and what cannot run.
+
+    All systems are measured on the same filings: figures of different corpora do not compare.
+    """
+    names = set(searchable_filings(lake))
+    warnings: dict[str, None] = {}
+    not_run: dict[str, str] = {}
+    for system in systems:
+        if problem := trained.problem(system):
+            not_run[system.name] = problem
+            continue
+        values = system.settings(settings)
+        try:
+            found = complete_filings(lake, system, values, Encoder(values.encoder, lake))
+        except FinragError as error:
+            not_run[system.name] = str(error)
+            continue
+        if found.missing and get_chunking(system.chunking).on_demand:
+            not_run[system.name] = " ".join(found.warnings)
+            continue
+        names &= set(found.complete)
+        warnings |= dict.fromkeys(found.warnings)
+    return tuple(sorted(names)), list(warnings), not_run
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from finrag_pipeline.chunking.registry import get_chunking
 from finrag_pipeline.commands.run import require_filing
 from finrag_pipeline.embedding.encoder import Encoder
-from finrag_pipeline.errors import LakeError, UsageError
+from finrag_pipeline.errors import LakeError, ModelError, UsageError
 from finrag_pipeline.rankers.registry import trained_models
 from finrag_pipeline.resolver.resolver import Resolver
-from finrag_pipeline.retrieval.chunk_index import searchable_filings
+from finrag_pipeline.retrieval.chunk_index import FINISH, Completeness, complete_filings, searchable_filings
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.hits import Hit
 from finrag_pipeline.retrieval.needs import Needs
@@ -42,14 +42,16 @@ class SearchAnswer:
     system: str
     results: list[dict[str, Any]]
     seconds: float
+    warnings: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        """``{question, system, results: [{rank, filing, page, page_label, …}], seconds}``."""
+        """``{question, system, results: [{rank, filing, page, page_label, …}], seconds, warnings}``."""
         return {
             "question": self.question,
             "system": self.system,
             "results": self.results,
             "seconds": self.seconds,
+            "warnings": self.warnings,
         }
 
 
@@ -62,16 +64,18 @@ class Found:
         system: the system that ranked.
         corpus: holds the texts of the hits.
         hits: best first.
+        warnings: which filings were not searched.
     """
 
     question: str
     system: RetrievalSystem
     corpus: Corpus
     hits: list[Hit]
+    warnings: list[str]
 
 
 class Searcher:
-    """Searches every filing of the lake; indexes and weights are loaded once.
+    """Searches every filing that is complete in the lake; indexes and weights are loaded once.
 
     Args:
         settings: settings of the lake.
@@ -85,9 +89,11 @@ class Searcher:
         if not names:
             raise LakeError("The lake holds nothing to search.", "Run 'finrag run', or 'finrag ingest FILE'.")
         self._trained = trained or trained_models(self._lake, settings, None)
-        self._tools = Toolbox(self._lake, names, settings)
+        self._tools = {names: Toolbox(self._lake, names, settings)}
+        self._resolving = self._tools[names]
         self._encoders: dict[str, Encoder] = {}
-        self._corpora: dict[tuple[str, tuple[str, ...] | None, str], Corpus] = {}
+        self._known: dict[str, Completeness] = {}
+        self._corpora: dict[tuple[str, tuple[str, ...] | None, str, tuple[str, ...]], Corpus] = {}
 
     def default_system(self) -> str:
         """Finrag where a page ranker was trained, else the dense search."""
@@ -96,20 +102,21 @@ class Searcher:
     @property
     def resolver(self) -> Resolver:
         """Reads company, period and form out of a question."""
-        return self._tools.resolver
+        return self._resolving.resolver
 
     def _corpus_of(self, system: RetrievalSystem) -> Corpus:
         settings = system.settings(self._settings)
         name = settings.encoder.name
-        key = (system.chunking, system.kinds, name)
+        encoder = self._encoders.setdefault(name, Encoder(settings.encoder, self._lake))
+        if system.name not in self._known:
+            self._known[system.name] = complete_filings(self._lake, system, settings, encoder)
+        names = self._known[system.name].complete
+        key = (system.chunking, system.kinds, name, names)
         if key not in self._corpora:
-            chunking = get_chunking(system.chunking)
-            names = searchable_filings(self._lake, chunking)
-            if not names:
-                raise LakeError(f"No filing has chunks of '{chunking.name}'.", "Run 'finrag run'.")
-            encoder = self._encoders.setdefault(name, Encoder(settings.encoder, self._lake))
+            # Filings are resolved among those that are searched.
+            tools = self._tools.setdefault(names, Toolbox(self._lake, names, self._settings))
             self._corpora[key] = Corpus(
-                self._lake, names, settings, encoder, chunking, system.kinds, self._tools
+                self._lake, names, settings, encoder, get_chunking(system.chunking), system.kinds, tools
             )
         return self._corpora[key]
 
@@ -124,7 +131,7 @@ class Searcher:
 
         Raises:
             UsageError: empty or endless question, unknown system or filing, or k below 1.
-            LakeError: an index is missing.
+            LakeError: no filing is complete, or one that was asked for is not.
             ModelError: a model that the system needs cannot be had, or was not trained.
         """
         start = time.perf_counter()
@@ -142,7 +149,8 @@ class Searcher:
             }
             for place, hit in enumerate(found.hits, start=1)
         ]
-        return SearchAnswer(found.question, found.system.name, results, round(time.perf_counter() - start, 4))
+        seconds = round(time.perf_counter() - start, 4)
+        return SearchAnswer(found.question, found.system.name, results, seconds, found.warnings)
 
     def find(self, question: str, system: str | None, k: int, filings: Sequence[str] = ()) -> Found:
         """The hits behind `search`, with the corpus that holds their texts.
@@ -154,10 +162,16 @@ class Searcher:
         if k < 1:
             raise UsageError(f"k is {k}.", "Ask for at least one result.")
         chosen = get_system(system or self.default_system())
+        if problem := self._trained.problem(chosen):
+            raise ModelError(problem, "Train it first, or choose another system: finrag systems.")
         corpus = self._corpus_of(chosen)
+        known = self._known[chosen.name]
         for filing in filings:
             if filing not in corpus.filings:
                 require_filing(self._lake, filing)
+                if filing in known.missing:
+                    step = known.missing[filing]
+                    raise LakeError(f"'{filing}' is not complete: its {step} is not made yet.", FINISH)
                 raise UsageError(f"'{filing}' holds no searchable text.", "See why: finrag filings --failed.")
         hits = rank(
             chosen,
@@ -168,7 +182,7 @@ class Searcher:
             depth=k if chosen.shows_pages() else max(k, self._settings.retrieval.depth),
             trained=self._trained,
         )
-        return Found(question, chosen, corpus, hits[:k])
+        return Found(question, chosen, corpus, hits[:k], known.warnings)
 
 
 def list_systems(settings: Settings) -> list[dict[str, str]]:

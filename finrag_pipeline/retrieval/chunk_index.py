@@ -1,8 +1,9 @@
-"""The LanceDB table of chunks: its name, how a filing enters it, and which filings can be searched."""
+"""The LanceDB table of chunks: its name, how a filing enters it, and which filings a system can search."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.chunking.parent_child import CHILDREN, PARENTS
-from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, PARENT_CHILD, Chunking
+from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, PARENT_CHILD, Chunking, get_chunking
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.windows import mean_pool
 from finrag_pipeline.errors import LakeError
+from finrag_pipeline.retrieval.system import RetrievalSystem
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
@@ -91,3 +93,86 @@ def index_chunks(
 def searchable_filings(lake: Lake, chunking: Chunking = FIXED) -> tuple[str, ...]:
     """Filings whose chunks are in the lake."""
     return tuple(keys["filing"] for keys in lake.partitions(chunking.table))
+
+
+_SHOWN = 3
+FINISH = "Wait for the run that makes it, or run 'finrag run' or 'finrag ingest FILE' again."
+"""What to do about a filing that is not complete."""
+
+
+@dataclass(frozen=True)
+class Completeness:
+    """Which filings a system can search.
+
+    Attributes:
+        complete: filings of which the lake holds all that it searches, sorted.
+        missing: what has yet to be made of the others, by filing.
+    """
+
+    complete: tuple[str, ...]
+    missing: dict[str, str]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is not searched and why, for people."""
+        if not self.missing:
+            return []
+        names = ", ".join(sorted(self.missing)[:_SHOWN]) + (" …" if len(self.missing) > _SHOWN else "")
+        steps = ", ".join(sorted(set(self.missing.values())))
+        return [f"{len(self.missing)} filings are not searched, {steps} is not made yet: {names}. {FINISH}"]
+
+
+def complete_filings(
+    lake: Lake, system: RetrievalSystem, settings: Settings, encoder: Encoder
+) -> Completeness:
+    """The filings that ``system`` can search; one is incomplete while it is ingested and after a killed run.
+
+    For searching only: what is measured has a corpus of its own, in which an incomplete filing is an error.
+
+    Args:
+        lake: holds chunks, vectors, and the parts that a system reads besides.
+        system: what searches.
+        settings: of the system.
+        encoder: made the vectors.
+
+    Raises:
+        LakeError: there are filings, but none is complete.
+    """
+    chunking = get_chunking(system.chunking)
+    vectors = [chunking] if system.needs_encoder() else []
+    parts = ["statement_facts"] if system.filter == "statements" else []
+    if system.shows_pages():
+        vectors = list(dict.fromkeys([*vectors, FIXED, CONTEXTUAL]))
+        parts += ["page_profiles", "page_sentences"]
+    have = {chunking.table: set(searchable_filings(lake, chunking))}
+    made_from = {}
+    for chunked in vectors:
+        have[chunked.index] = open_chunk_index(lake, encoder, settings, chunked).filings()
+        made_from[chunked.index] = chunked.table
+    for part in parts:
+        have[part] = {keys["filing"] for keys in lake.partitions(part)}
+        made_from[part] = "filing_pages"
+    missing = {}
+    known = have[chunking.table].union(searchable_filings(lake))
+    for filing in sorted(known):
+        for step, filings in have.items():
+            if filing not in filings or (
+                step in made_from and _is_outdated(lake, filing, step, made_from[step])
+            ):
+                missing[filing] = step
+                break
+    found = Completeness(tuple(sorted(known - missing.keys())), missing)
+    if known and not found.complete:
+        steps = ", ".join(sorted(set(missing.values())))
+        raise LakeError(f"No filing can be searched with '{system.name}': {steps} is not made.", FINISH)
+    return found
+
+
+def _is_outdated(lake: Lake, filing: str, step: str, source: str) -> bool:
+    """Whether ``step`` failed, or has yet to follow a new version of the ``source`` that it is made from."""
+    made, before = lake.ledger_entry(step, filing), lake.ledger_entry(source, filing)
+    if made is None or before is None:
+        return False
+    return made["outcome"] == "failed" or (
+        before["outcome"] == "materialised" and str(made["at"]) < str(before["at"])
+    )

@@ -26,7 +26,7 @@ class Needs:
         lake: where chunks, facts and recorded answers are.
         settings: which models.
         questions: questions that will be asked, where they are known.
-        filings: filings that will be searched; all that can be when None.
+        filings: filings that will be searched, every one of them; those that can be when None.
     """
 
     def __init__(
@@ -40,6 +40,7 @@ class Needs:
         self._settings = settings
         self._questions = set(questions)
         self._filings = searchable_filings(lake) if filings is None else filings
+        self._all = filings is not None
         self._tools = Toolbox(lake, (), settings)
         self._known: dict[tuple[str, str], str | None] = {}
 
@@ -93,8 +94,8 @@ class Needs:
 
                 return splade_problem(settings.splade)
             case "chunks":
-                missing = len(set(self._filings) - set(searchable_filings(self._lake, get_chunking(name))))
-                return f"{missing} filings have no chunks of '{name}': run 'finrag run'." if missing else None
+                chunked = set(searchable_filings(self._lake, get_chunking(name)))
+                return self._missing_of(chunked, f"chunks of '{name}'")
             case "passages":
                 return self._passages_problem()
             case "facts":
@@ -102,8 +103,7 @@ class Needs:
                 return None if found else "The lake holds no statement facts."
             case "profiles":
                 made = self._filings_with("page_profiles") & self._filings_with("page_sentences")
-                missing = len(set(self._filings) - made)
-                return f"{missing} filings have no page profiles: run 'finrag run'." if missing else None
+                return self._missing_of(made, "page profiles")
             case "reranker":
                 from finrag_pipeline.reranking.cross_encoder import weights_problem
 
@@ -112,6 +112,12 @@ class Needs:
                 from finrag_pipeline.language_models.load import language_model_problem
 
                 return language_model_problem(settings.language_model)
+
+    def _missing_of(self, made: set[str], what: str) -> str | None:
+        missing = set(self._filings) - made
+        if not missing or (not self._all and made):
+            return None
+        return f"{len(missing)} filings have no {what}: run 'finrag run'."
 
     def _filings_with(self, table: str) -> set[str]:
         return {keys["filing"] for keys in self._lake.partitions(table)}
