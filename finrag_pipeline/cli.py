@@ -28,6 +28,7 @@ from finrag_pipeline.commands.console import (
     print_json,
     print_rows,
     use_settings,
+    warn,
 )
 from finrag_pipeline.commands.evaluate import evaluate
 from finrag_pipeline.commands.filings import facts, show
@@ -147,8 +148,7 @@ def _finish(done: Any, as_json: bool, seconds: float) -> None:
             }
         )
         return
-    for warning in done.warnings:
-        err.print(f"warning: {warning}", markup=False, soft_wrap=True)
+    warn(done.warnings)
     for name, text in done.failures.items():
         err.print(f"failed: {name}: {text}", markup=False, soft_wrap=True, style="red")
     out.print(

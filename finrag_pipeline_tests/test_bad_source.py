@@ -193,12 +193,18 @@ def test_replacing_bad_files_and_running_again_finishes_the_work(
     assert sizes == {8}, "the question on the scan counts now"
     consistent(root)
 
-    # And the other way round: a good file replaced by a bad one is no longer searched nor measured.
+    # And the other way round: a bad file takes the place of no good one, which is searched and measured still.
+    before = metrics(root)
     small_filings.scanned(source / "pdfs" / "CEDAR_2023_10K.pdf")
     done = finrag(root, "run", "--source", source, "--json")
-    assert done.code == 3 and [f["filing"] for f in done.json()["failures"]] == ["CEDAR_2023_10K"]
-    sizes = {row["n"] for row in json.loads(metrics(root)) if row["slice"] == "all"}
-    assert sizes == {6}
+    (failed,) = done.json()["failures"]
+    assert done.code == 3 and failed["filing"] == "CEDAR_2023_10K"
+    assert (
+        failed["error"].startswith("CEDAR_2023_10K.pdf has no text layer") and "ocrmypdf" in failed["error"]
+    )
+    (listed,) = finrag(root, "filings", "--failed", "--json").json()
+    assert listed["filing"] == "CEDAR_2023_10K" and "the lake holds stays" in listed["reason"]
+    assert metrics(root) == before
     consistent(root)
 
 

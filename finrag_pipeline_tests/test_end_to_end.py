@@ -205,7 +205,7 @@ def test_search_answers_in_the_documented_form(root: Path, system: str) -> None:
     done = finrag(root, "search", question, "--system", system, "-k", "3", "--json")
     assert done.code == 0 and done.err == "", done.err
     answer = done.json()
-    assert list(answer) == ["question", "system", "results", "seconds"]
+    assert list(answer) == ["question", "system", "results", "seconds", "warnings"]
     assert (answer["question"], answer["system"]) == (question, system)
     assert [hit["rank"] for hit in answer["results"]] == [1, 2, 3]
     for hit in answer["results"]:

@@ -17,6 +17,7 @@ class Chunking:
         source: paper and section it comes from.
         table: table of the lake that holds its chunks, one part per filing, in the columns of
             ``filing_chunks``.
+        index: asset that holds the vectors of its chunks.
         kinds: kinds of chunks it makes.
         indexed: kinds that get vectors; all of them when None.
         on_demand: made when a system asks for it, not for every filing that comes in.
@@ -26,6 +27,7 @@ class Chunking:
     title: str
     source: str
     table: str
+    index: str
     kinds: tuple[str, ...]
     indexed: tuple[str, ...] | None = None
     on_demand: bool = False
@@ -36,6 +38,7 @@ FIXED = Chunking(
     "Fixed windows of 1024 tokens, overlap 128",
     "Kobeissi & Langlais, section 4",
     "filing_chunks",
+    "chunk_index",
     ("text",),
 )
 CONTEXTUAL = Chunking(
@@ -43,6 +46,7 @@ CONTEXTUAL = Chunking(
     "Text, table rows and tables with their context, 512 tokens, overlap 50",
     "Mixpeek technical guide, section 4",
     "contextual_chunks",
+    "contextual_index",
     ("text", "table_row", "table"),
 )
 
@@ -51,6 +55,7 @@ PARENT_CHILD = Chunking(
     "Parents of 2048 tokens, overlap 256, found by children of 512 tokens, overlap 64",
     "Kobeissi & Langlais, section 4, sizes of their published code",
     "parent_child_chunks",
+    "parent_child_index",
     ("parent", "child"),
     indexed=("child",),
     on_demand=True,

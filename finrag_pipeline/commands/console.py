@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -35,6 +36,12 @@ def current_settings() -> Settings:
 def print_json(value: Any) -> None:
     """Print a value for programs."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def warn(warnings: Sequence[str]) -> None:
+    """Print what people should know beside an answer, apart from it."""
+    for warning in warnings:
+        err.print(f"warning: {warning}", markup=False, soft_wrap=True)
 
 
 def plain(text: str) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Optional
 
 import typer
 
-from finrag_pipeline.commands.console import Json, current_settings, out, plain, print_json, print_rows
+from finrag_pipeline.commands.console import Json, current_settings, out, plain, print_json, print_rows, warn
 
 
 def search(
@@ -28,6 +28,7 @@ def search(
     from finrag_pipeline.services.search import Searcher
 
     answer = Searcher(current_settings()).search(question, system, k, filing or [])
+    warn(answer.warnings)
     if as_json:
         print_json(answer.as_json())
         return
@@ -60,6 +61,7 @@ def ask(
     from finrag_pipeline.services.ask import Asker
 
     reply = Asker(current_settings()).ask(question, mode, filing or [], system)
+    warn(reply.warnings)
     if as_json:
         print_json(reply.as_json())
         return

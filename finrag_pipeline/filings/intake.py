@@ -1,29 +1,44 @@
 """Intake: how a file becomes a filing of the lake.
 
 Originals are kept under ``filings/<id>/``; a small ``source.json`` beside each names it, its hash and
-where it came from. The inbox is a mailbox: files leave it once their original is safely kept.
+where it came from. The inbox is a mailbox: files leave it once they are whole and their original is safely
+kept. A file takes the place of another one only when it can be read, and the earlier original stays until
+the pages of the new one are in the lake.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import json
 import os
+import signal
 import stat
 import time
 import unicodedata
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from finrag_pipeline.errors import FilingError, LakeError
 from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.storage.fingerprints import file_sha256
 from finrag_pipeline.storage.lake import Lake
 
+if TYPE_CHECKING:
+    from finrag_pipeline.engine import Engine
+
 SUFFIXES = {".pdf": "pdf", ".jsonl": "page_text"}
 SETTLED_SECONDS = 3.0
 """A file in the inbox that changed more recently than this may still be being written."""
+STALLED_SECONDS = 60.0
+"""A file in the inbox without its end is looked at all the same when it has not grown for so long."""
+_END = 2048
+"""Bytes at the end of a PDF among which its end mark stands."""
+_READING_SECONDS = 600.0
+"""Time that proving a file readable may take."""
 
 
 @dataclass(frozen=True)
@@ -54,22 +69,30 @@ def accept(
     path: Path,
     document_information: dict[str, Any] | None = None,
     max_bytes: int = 1 << 30,
+    engine: Engine | None = None,
+    must_read: bool = False,
 ) -> FilingSource:
     """Keep a copy of a file as the original of its filing; the file itself is left alone.
 
-    A file of the same name with other contents replaces the earlier original, and so does the PDF of a
-    filing that was page text before, or the reverse. A file of the same name and contents changes
-    nothing. Another file whose name leads to the same identifier (``a.PDF`` beside ``a.pdf``) is refused.
+    A file of the same name with other contents is a new version, and so is the PDF of a filing that was page
+    text before, or the reverse. It takes the place of the earlier one only when it can be read; one that
+    cannot is refused, which the ledger notes, and the filing stays what it was. A file of the same name and
+    contents changes nothing. Another file whose name leads to the same identifier (``a.PDF`` beside
+    ``a.pdf``) is refused.
 
     Args:
         lake: where to keep it.
         path: the file.
         document_information: what a benchmark's document-information file declares about it.
         max_bytes: larger files are refused.
+        engine: worker processes that read a new version; a process of its own when None.
+        must_read: refuse a file that cannot be read even where it replaces nothing.
 
     Raises:
         FilingError: not a PDF or page-text file by its extension, too large, unreadable, still being
-            written, or another file than the one that the lake keeps under its identifier.
+            written, a worse version of a filing, or another file than the one that the lake keeps under its
+            identifier.
+        LakeError: the copy does not hold what the file holds.
     """
     name = _readable(path.name)
     source = SUFFIXES.get(path.suffix.lower())
@@ -98,19 +121,67 @@ def accept(
         original,
         document_information or (before.document_information if before else None),
     )
-    kept = lake.path("filings", filing, original)
+    kept = original_path(lake, entry)
     if entry == before and lake.fs.exists(kept):
         return entry
     data = path.read_bytes()
     if hashlib.sha256(data).hexdigest() != sha256:
         raise FilingError(f"{name} changed while it was read.", "Try again when it is completely written.")
     lake.write_bytes(kept, data)
+    if hashlib.sha256(lake.read_bytes(kept) or b"").hexdigest() != sha256:
+        raise LakeError(
+            f"The copy {kept} differs from {name}.", "Check the disk of the lake, then try again."
+        )
+    is_new_version = before is not None and before.original != original
+    if must_read or is_new_version:
+        try:
+            _prove_readable(lake, entry, engine)
+        except FilingError as error:
+            lake.fs.rm(kept)
+            stays = " It is not taken; the version that the lake holds stays." if is_new_version else ""
+            lake.record("filings", filing, "failed", error=error.reason + stays, remedy=error.remedy)
+            raise FilingError(error.reason + stays, error.remedy) from error
     lake.write_json(lake.path("filings", filing, "source.json"), asdict(entry))
-    if before and before.original != original:
-        stale = lake.path("filings", filing, before.original)
-        if lake.fs.exists(stale):
-            lake.fs.rm(stale)
     return entry
+
+
+def _prove_readable(lake: Lake, source: FilingSource, engine: Engine | None) -> None:
+    """Read the cover and every page of an original, as ingestion will.
+
+    Raises:
+        FilingError: it cannot be read, or none of its pages has usable text.
+    """
+    from finrag_pipeline.engine import LocalEngine
+    from finrag_pipeline.filings.describe import describe_in_worker
+    from finrag_pipeline.filings.pages import extract_pages
+
+    own = LocalEngine(1, _READING_SECONDS)  # starts nothing until it is used
+    workers = engine or own
+    try:
+        with lake.local_copy(original_path(lake, source)) as path:
+            (row,) = describe_in_worker(path, source, workers).to_pylist()
+            if row["status"] == "failed":
+                raise FilingError(row["reason"], row["remedy"])
+            extract_pages(path, source.filing, source.source, workers)
+    except FilingError as error:
+        raise FilingError(error.reason.replace(source.original, source.file_name), error.remedy) from error
+    finally:
+        own.close()
+
+
+def drop_older_originals(lake: Lake, published: FilingSource) -> None:
+    """Remove the originals that ``published`` has taken the place of; its pages are in the lake now."""
+    folder = lake.path("filings", published.filing)
+    entry = lake.path("filings", published.filing, "source.json")
+    decided = lake.fs.modified(entry)
+    if find_source(lake, published.filing) != published:
+        return  # a newer version has come meanwhile
+    for path in lake.fs.ls(folder, detail=False):
+        # The copy of a version that is being accepted right now is younger than the entry.
+        if path.rsplit("/", 1)[-1] not in ("source.json", published.original) and (
+            lake.fs.modified(path) < decided
+        ):
+            lake.fs.rm(path)
 
 
 def _measure(path: Path, name: str, max_bytes: int) -> tuple[int, str]:
@@ -181,10 +252,11 @@ def original_path(lake: Lake, source: FilingSource) -> str:
 
 
 def settled_inbox_files(lake: Lake, settled: float = SETTLED_SECONDS) -> Iterator[tuple[str, Path]]:
-    """Filing identifier and path of each file in the inbox that is no longer being written.
+    """Filing identifier and path of each file in the inbox that is whole and no longer being written.
 
-    Of several files with one identifier only the first is given; the others' turn comes when it has left
-    the inbox. Page text comes before a PDF, so that the PDF is kept in the end.
+    One without its end is given when it has been quiet for `STALLED_SECONDS`, so that people learn what is
+    wrong with it. Of several files with one identifier only the first is given; the others' turn comes when
+    it has left the inbox. Page text comes before a PDF, so that the PDF is kept in the end.
     """
     if not lake.is_local:
         return
@@ -193,26 +265,94 @@ def settled_inbox_files(lake: Lake, settled: float = SETTLED_SECONDS) -> Iterato
     for path in sorted(
         filing_files(lake.local_path("inbox")), key=lambda path: path.suffix.lower() == ".pdf"
     ):
+        filing = filing_id(path.name)
         try:
             # A clock that runs ahead elsewhere may have dated the file in the future.
-            is_settled = abs(now - path.stat().st_mtime) >= settled
+            quiet = abs(now - path.stat().st_mtime)
+            if filing in seen or quiet < settled or _has_writer(path):
+                continue
+            if quiet < STALLED_SECONDS and not is_whole(path):
+                continue
         except FileNotFoundError:
             continue
-        filing = filing_id(path.name)
-        if is_settled and filing not in seen:
-            seen.add(filing)
-            yield filing, path
+        except PermissionError:
+            pass  # whoever takes it says so
+        seen.add(filing)
+        yield filing, path
 
 
-def collect_from_inbox(lake: Lake, filing: str, max_bytes: int = 1 << 30) -> FilingSource | None:
+def file_state(path: Path) -> str:
+    """Size and times of a file; another one when it was written or replaced.
+
+    A copy may keep the modification time of its original, but none keeps the time of its inode.
+
+    Raises:
+        FileNotFoundError: it is gone.
+    """
+    stat = path.stat()
+    return f"{stat.st_size}:{stat.st_mtime_ns}:{stat.st_ctime_ns}"
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a file ends as its format does: a PDF with its end mark, page text with a complete line."""
+    with path.open("rb") as stream:
+        size = stream.seek(0, os.SEEK_END)
+        if path.suffix.lower() == ".pdf":
+            stream.seek(max(0, size - _END))
+            return b"%%EOF" in stream.read()
+        stream.seek(0)
+        last = b""
+        for line in stream:
+            last = line if line.strip() else last
+    try:
+        return isinstance(json.loads(last), dict)
+    except ValueError:
+        return False
+
+
+def _has_writer(path: Path) -> bool:
+    """Whether some process has the file open for writing, where the system can tell (Linux, local disks).
+
+    A read lease is granted on a file that nobody has open for writing (fcntl(2), F_SETLEASE).
+    """
+    try:
+        from fcntl import F_RDLCK, F_SETLEASE, F_SETSIG, F_UNLCK, fcntl
+    except ImportError:
+        return False
+    with path.open("rb") as stream:
+        try:
+            # Whoever opens it meanwhile for writing waits, and the kernel tells us by a signal: by one that
+            # does nothing, since the usual one would end this process.
+            fcntl(stream, F_SETSIG, signal.SIGURG)
+            fcntl(stream, F_SETLEASE, F_RDLCK)
+        except OSError as error:
+            return error.errno == errno.EAGAIN
+        fcntl(stream, F_SETLEASE, F_UNLCK)
+    return False
+
+
+def collect_from_inbox(
+    lake: Lake, filing: str, max_bytes: int = 1 << 30, engine: Engine | None = None
+) -> FilingSource | None:
     """Keep the inbox's file of ``filing``, then take it out of the inbox; None when there is none.
+
+    A file that has changed since stays, as the next version.
 
     Raises:
         FilingError: the file is refused; it stays in the inbox.
+        LakeError: it could not be kept; it stays in the inbox.
     """
     for found, path in settled_inbox_files(lake):
         if found == filing:
-            source = accept(lake, path, max_bytes=max_bytes)
-            path.unlink(missing_ok=True)
+            try:
+                state, whole = file_state(path), is_whole(path)
+            except OSError as error:
+                raise FilingError(
+                    f"{_readable(path.name)} cannot be read: {error.strerror}.", "Check that it is readable."
+                ) from error
+            source = accept(lake, path, None, max_bytes, engine, must_read=not whole)
+            with suppress(FileNotFoundError):
+                if not _has_writer(path) and file_state(path) == state:
+                    path.unlink()
             return source
     return None

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import dagster as dg
 
 
-INDEXES = {"chunk_index": FIXED, "contextual_index": CONTEXTUAL}
+INDEXES = {chunking.index: chunking for chunking in (FIXED, CONTEXTUAL)}
 """Chunking of each vector index."""
 
 
@@ -79,6 +79,8 @@ def stale_filings(
         wanted["page_sentences"] = sentences_fingerprint(pages, encoder)
         fresh = (
             all(key in known for known in materialised)
+            # A worse version was refused: with the sound one at hand again, the note goes.
+            and (lake.ledger_entry("filings", key) or {}).get("outcome") != "failed"
             and all(
                 (info := lake.info(asset, partition)) and info.fingerprint == fp
                 for asset, fp in wanted.items()

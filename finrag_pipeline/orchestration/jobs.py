@@ -141,7 +141,7 @@ publish_job = dg.define_asset_job(
 def compact_lake(context: dg.OpExecutionContext, settings: SettingsResource, lake: LakeResource) -> None:
     """Compact LanceDB, drop its versions older than a day, and remove what killed runs left behind.
 
-    Vectors of filings without chunks (their file was replaced by one that cannot be read) go too.
+    Vectors of filings without chunks go too.
     """
     from finrag_pipeline.retrieval.chunk_index import open_chunk_index, searchable_filings
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import dagster as dg
 
-from finrag_pipeline.filings.intake import settled_inbox_files
+from finrag_pipeline.filings.intake import file_state, settled_inbox_files
 from finrag_pipeline.orchestration.jobs import BENCHMARK, PUBLISH, SWEEP, index_filing_job
 from finrag_pipeline.orchestration.partitions import filings_partitions, sweep_partitions
 from finrag_pipeline.orchestration.resources.settings import LakeResource
@@ -29,21 +29,26 @@ ASSETS = (*PER_FILING, *BENCHMARK, "bm25_index", *SWEEP, *PUBLISH)
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Turns each new file in the inbox into a partition and a run that makes it searchable.",
 )
-def inbox_sensor(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult | dg.SkipReason:
+def inbox_sensor(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
     """Requests one run per settled file of the inbox; a file stays there until its run has kept it.
 
-    The cursor remembers which state of which file was requested, so that a file that is refused is not
-    tried again until it changes. Dagster never repeats a run key: the key carries times, so that dropping an
-    earlier version of a file again runs again.
+    A file is asked for when two looks have found it the same. The cursor remembers what the last look found,
+    and which state of which file was requested, so that a file that is refused is not tried again until it
+    changes. Dagster never repeats a run key: the key carries times, so that dropping an earlier version of a
+    file again runs again.
     """
-    asked: dict[str, str] = json.loads(context.cursor) if context.cursor else {}
+    known: dict[str, dict[str, str]] = json.loads(context.cursor) if context.cursor else {}
+    asked, seen = known.get("asked", {}), known.get("seen", {})
     found = ((filing, _state(path)) for filing, path in settled_inbox_files(lake.open()))
     waiting = {filing: state for filing, state in found if state is not None}
-    new = [filing for filing, state in waiting.items() if asked.get(filing) != state][:MAX_PER_TICK]
+    same = [filing for filing, state in waiting.items() if seen.get(filing) == state]
+    new = [filing for filing in same if asked.get(filing) != waiting[filing]][:MAX_PER_TICK]
     # Files that have left the inbox are forgotten, so that the cursor stays small.
-    cursor = {f: s for f, s in asked.items() if f in waiting} | {f: waiting[f] for f in new}
+    asked = {f: s for f, s in asked.items() if f in waiting} | {f: waiting[f] for f in new}
+    cursor = json.dumps({"asked": asked, "seen": waiting}, sort_keys=True)
     if not new:
-        return dg.SkipReason(f"{len(waiting)} files in the inbox, none of them new.")
+        told = f"{len(waiting)} files in the inbox, none of them new since the last look."
+        return dg.SensorResult(skip_reason=told, cursor=cursor)
     return dg.SensorResult(
         dynamic_partitions_requests=[filings_partitions.build_add_request(new)],
         run_requests=[
@@ -52,20 +57,16 @@ def inbox_sensor(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.
             )
             for filing in new
         ],
-        cursor=json.dumps(cursor, sort_keys=True),
+        cursor=cursor,
     )
 
 
 def _state(path: Path) -> str | None:
-    """Size and times of a file; None when a run has just taken it.
-
-    A copy may keep the modification time of its original, but none keeps the time of its inode.
-    """
+    """`file_state`; None when a run has just taken the file."""
     try:
-        stat = path.stat()
+        return file_state(path)
     except FileNotFoundError:
         return None
-    return f"{stat.st_size}:{stat.st_mtime_ns}:{stat.st_ctime_ns}"
 
 
 @dg.run_failure_sensor(

@@ -1,8 +1,9 @@
 """The one contract of everything that a retrieval system is made of.
 
-A component says whether it can run here (`Component.problem`), what decides its rankings
-(`Component.fingerprint`), and searches (`Component.search`): a first stage by itself, any other one by what
-it does before or after the components inside it. A system is a chain of them, as data (`systems`).
+A component says what it reads of a filing (`Component.reads`), whether it can run here
+(`Component.problem`), what decides its rankings (`Component.fingerprint`), and searches
+(`Component.search`): a first stage by itself, any other one by what it does before or after the components
+inside it. A system is a chain of them, as data (`systems`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from finrag_pipeline.storage.fingerprints import fingerprint
 if TYPE_CHECKING:
     import numpy as np
 
+    from finrag_pipeline.chunking.registry import Chunking
     from finrag_pipeline.retrieval.corpus import Corpus
     from finrag_pipeline.retrieval.spaces import Scope
 
@@ -144,6 +146,16 @@ class Component:
     def embeds(self) -> bool:
         """Whether it looks for vectors, so that a question must be embedded."""
         return False
+
+    def reads(self, chunking: Chunking) -> tuple[str, ...]:
+        """Assets of which it reads a part of every filing, besides the chunks: tables and vector indexes.
+
+        Searches leave out filings of which one of them is missing.
+
+        Args:
+            chunking: of the chunks that are ranked.
+        """
+        return ()
 
     def problem(self, inputs: Inputs) -> str | None:
         """Why it cannot run here, for people; None when it can. Loads and fetches nothing."""

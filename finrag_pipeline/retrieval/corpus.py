@@ -227,6 +227,13 @@ class Corpus:
             save_splade(index, self.lake, folder)
         return index
 
+    def index(self, chunking: Chunking) -> VectorIndex:
+        """The LanceDB table of the chunks of a chunking, of whatever filings; it need not exist."""
+        return self.once(
+            ("index", chunking.name, self.settings.encoder.name),
+            lambda: open_chunk_index(self.lake, self.encoder, self.settings, chunking),
+        )
+
     @cached_property
     def vectors(self) -> VectorIndex:
         """The LanceDB table of chunks.
@@ -234,7 +241,7 @@ class Corpus:
         Raises:
             LakeError: a filing of the corpus is not in it.
         """
-        index = open_chunk_index(self.lake, self.encoder, self.settings, self.chunking)
+        index = self.index(self.chunking)
         missing = set(self.filings) - index.filings()
         if missing and self._index_missing:
             for filing in sorted(missing):

@@ -14,6 +14,7 @@ from finrag_pipeline.retrieval.spaces import Scope
 if TYPE_CHECKING:
     import numpy as np
 
+    from finrag_pipeline.chunking.registry import Chunking
     from finrag_pipeline.retrieval.corpus import Corpus
 
 
@@ -69,6 +70,10 @@ class Dense(Component):
     def embeds(self) -> bool:
         """It does."""
         return True
+
+    def reads(self, chunking: Chunking) -> tuple[str, ...]:
+        """Vectors of the chunks."""
+        return (chunking.index,)
 
     def problem(self, inputs: Inputs) -> str | None:
         """Why the encoder cannot be had."""

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from finrag_pipeline.chunking.registry import Chunking
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.retrieval.component import Component, Hit, Inputs, Query, Search
 from finrag_pipeline.retrieval.spaces import Scope, Space
@@ -28,6 +29,10 @@ class Fusion(Component):
     def embeds(self) -> bool:
         """Whether one of them looks for vectors."""
         return any(stage.embeds for stage in self.stages)
+
+    def reads(self, chunking: Chunking) -> tuple[str, ...]:
+        """What the stages read."""
+        return tuple(asset for stage in self.stages for asset in stage.reads(chunking))
 
     def problem(self, inputs: Inputs) -> str | None:
         """The first problem of a stage."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED
+from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, Chunking
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.resolver import RESOLVER_VERSION
 from finrag_pipeline.retrieval.component import Component, Hit, Inputs, LearnedModel, Query, Search
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     import numpy as np
 
     from finrag_pipeline.retrieval.corpus import Corpus
+
+PAGE_PARTS = ("page_profiles", "page_sentences")
+"""Tables that the page ranker compares questions with."""
+PAGE_VECTORS = (FIXED, CONTEXTUAL)
+"""Chunkings whose vectors it does."""
 
 
 @dataclass(frozen=True)
@@ -131,22 +136,24 @@ class InsidePages(PageStage):
 class PagesInOrder(PageStage):
     """Pages in the order of the ranker, each shown by its best chunk; pages without a chunk are left out."""
 
+    def reads(self, chunking: Chunking) -> tuple[str, ...]:
+        """Profiles and vectors of pages."""
+        return (*(compared.index for compared in PAGE_VECTORS), *PAGE_PARTS)
+
     def problem(self, inputs: Inputs) -> str | None:
         """That the ranker was not trained, or that filings have no profiles for it to read."""
         if problem := super().problem(inputs):
             return problem
-        lake = inputs.corpus.lake
-        profiled, cut = (
-            {keys["filing"] for keys in lake.partitions(table)}
-            for table in ("page_profiles", "page_sentences")
-        )
-        missing = len(set(inputs.corpus.filings) - (profiled & cut))
+        parts = [inputs.corpus.lake.partitions(table) for table in PAGE_PARTS]
+        profiled = set.intersection(*({keys["filing"] for keys in part} for part in parts))
+        missing = len(set(inputs.corpus.filings) - profiled)
         return f"{missing} filings have no page profiles: run 'finrag run'." if missing else None
 
     def fingerprint(self, inputs: Inputs) -> Any:
         """Of the ranker, the resolver and what features are made of; profiles stand for tables and facts."""
-        tables = ("filings", "filing_pages", "page_profiles", "page_sentences", FIXED.table, CONTEXTUAL.table)
-        return [super().fingerprint(inputs), RESOLVER_VERSION, inputs.parts(*tables)]
+        chunks = (compared.table for compared in PAGE_VECTORS)
+        tables = inputs.parts("filings", "filing_pages", *PAGE_PARTS, *chunks)
+        return [super().fingerprint(inputs), RESOLVER_VERSION, tables]
 
     def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
         """The best chunk of each of the ranker's pages, in the order of the pages."""

@@ -16,6 +16,7 @@ from finrag_pipeline.retrieval.statement_pages import (
 )
 
 if TYPE_CHECKING:
+    from finrag_pipeline.chunking.registry import Chunking
     from finrag_pipeline.resolver.resolver import Resolution
     from finrag_pipeline.retrieval.corpus import Corpus
 
@@ -67,6 +68,10 @@ class NamedStatements(NamedFilings):
     """
 
     periods: int = 2
+
+    def reads(self, chunking: Chunking) -> tuple[str, ...]:
+        """The facts."""
+        return ("statement_facts",)
 
     def problem(self, inputs: Inputs) -> str | None:
         """Where no filing has facts."""

@@ -83,6 +83,12 @@ class RetrievalSystem:
         """Names of the learned models that it uses."""
         return tuple(name for component in self.components() for name in component.models)
 
+    def reads(self) -> tuple[str, ...]:
+        """Assets of which a filing must have its part for this system to search it; the chunks first."""
+        chunking = get_chunking(self.chunking)
+        found = (asset for component in self.components() for asset in component.reads(chunking))
+        return tuple(dict.fromkeys((chunking.table, *found)))
+
     def settings(self, settings: Settings) -> Settings:
         """``settings`` with the encoder of this system."""
         if self.encoder is None or self.encoder == settings.encoder.name:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from finrag_pipeline.answering.abstention import AbstentionKind
@@ -35,15 +35,19 @@ class Reply:
         answer: with its proof.
         system: the retrieval system; None where nothing had to be searched for.
         seconds: from question to answer.
+        warnings: which filings were not searched.
     """
 
     answer: Answer
     system: str | None
     seconds: float
+    warnings: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
         """The documented contract: see docs/answers.md."""
-        return self.answer.as_json() | {"system": self.system, "seconds": self.seconds}
+        answer = self.answer.as_json()
+        warnings = [*answer["warnings"], *self.warnings]
+        return answer | {"warnings": warnings, "system": self.system, "seconds": self.seconds}
 
 
 class Asker:
@@ -115,7 +119,7 @@ class Asker:
             answer = answer_with_model(model, mode, derivation, passages, self._settings.answers)
             if answer.generated is not None and answer.generated.error and not answer.generated.answer:
                 raise ModelError(answer.generated.error, "Ask without a language model: --mode calculator.")
-        return Reply(answer, found.system.name, round(time.perf_counter() - start, 4))
+        return Reply(answer, found.system.name, round(time.perf_counter() - start, 4), found.warnings)
 
     def _language_model(self) -> LanguageModel:
         if self._model is None:

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from finrag_pipeline.answering.calculator import Calculator
 from finrag_pipeline.answering.runs import run_answers
 from finrag_pipeline.answering.systems import get_answer_system
-from finrag_pipeline.errors import BenchmarkError
+from finrag_pipeline.chunking.registry import get_chunking
+from finrag_pipeline.errors import BenchmarkError, FinragError
 from finrag_pipeline.evaluation.answer_metrics import as_series, score_answers
 from finrag_pipeline.evaluation.questions import load_questions
 from finrag_pipeline.evaluation.retrieval_metrics import find_gold_chunks, score_runs
@@ -22,10 +23,11 @@ from finrag_pipeline.evaluation.summary import summarise
 from finrag_pipeline.rankers.registry import trained_models
 from finrag_pipeline.resolver.load import load_resolver
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
-from finrag_pipeline.retrieval.component import Inputs
+from finrag_pipeline.retrieval.component import Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.runner import run_system
 from finrag_pipeline.retrieval.spaces import Space
+from finrag_pipeline.retrieval.system import RetrievalSystem
 from finrag_pipeline.retrieval.systems import DEFAULT_SYSTEM, get_system
 from finrag_pipeline.services.search import Corpora
 from finrag_pipeline.settings import Settings
@@ -43,7 +45,7 @@ class Evaluation:
 
     Attributes:
         questions: how many were scored.
-        problems: what is wrong with the file, one sentence each.
+        problems: what is wrong with the file and which filings are not searched, one sentence each.
         learned_from: questions that the ranker of a system was trained on, by system; their scores flatter.
         not_run: why systems were not run, by name.
         metrics: ``{system, slice, slice_value, metric, k, mean, low, high, n}`` each.
@@ -93,30 +95,31 @@ def evaluate(
     chosen = [get_system(name) for name in systems or [DEFAULT_SYSTEM]]
     rows = lake.read_all("filings").to_pylist()
     pages = {row["filing"]: row["pages"] for row in rows if row["status"] == "ok"}
-    loaded = load_questions(questions_file, None, pages, searchable_filings(lake))
+    learned, corpora = trained_models(lake, settings, None), Corpora(lake, settings)
+    filings, warnings, not_run = _searched(searchable_filings(lake), corpora, chosen, learned)
+    loaded = load_questions(questions_file, None, pages, filings)
+    problems = [*warnings, *loaded.problems]
     questions = loaded.table.filter(pc.equal(loaded.table["status"], "measured"))
     if not questions.num_rows:
-        found = "; ".join(loaded.problems[:3])
+        found = "; ".join(problems[:3])
         raise BenchmarkError(
             f"No question of {questions_file.name} can be measured. {found}",
             "Bring their filings into the lake: finrag ingest FILE, or finrag run --source FOLDER.",
         )
-    learned, corpora = trained_models(lake, settings, None), Corpora(lake, settings)
-    filings, asked = searchable_filings(lake), frozenset(questions["question"].to_pylist())
+    asked = frozenset(questions["question"].to_pylist())
     scores: list[pa.Table] = []
     runs: list[pa.Table] = []
     answered: list[pa.Table] = []
     calculator = Calculator(lake, load_resolver(lake, filings))
-    not_run: dict[str, str] = {}
     learned_from: dict[str, list[str]] = {}
     for number, system in enumerate(chosen):
         if progress:
             progress(system.name, number, len(chosen))
-        if problem := system.problem(Inputs(corpora.over(filings, system), learned, asked)):
+        corpus = corpora.over(filings, system)
+        inputs = Inputs(corpus, learned, asked)
+        if problem := not_run.get(system.name) or system.problem(inputs):
             not_run[system.name] = problem
             continue
-        corpus = corpora.of(system)
-        inputs = Inputs(corpus, learned, asked)
         known = system.learned_from(inputs)
         if seen := [question for question in questions["question_id"].to_pylist() if question in known]:
             learned_from[system.name] = seen
@@ -147,7 +150,7 @@ def evaluate(
         answers = _answers_shown(all_answers, judged, questions)
     return Evaluation(
         questions.num_rows,
-        loaded.problems,
+        problems,
         learned_from,
         not_run,
         metrics,
@@ -156,6 +159,33 @@ def evaluate(
         answers,
         round(time.perf_counter() - start, 3),
     )
+
+
+def _searched(
+    names: Sequence[str], corpora: Corpora, systems: Sequence[RetrievalSystem], learned: Learned
+) -> tuple[tuple[str, ...], list[str], dict[str, str]]:
+    """Filings that every one of the systems can search, what is said of the others, and what cannot run.
+
+    All systems are measured on the same filings: figures of different corpora do not compare.
+    """
+    filings = set(names)
+    warnings: dict[str, None] = {}
+    not_run: dict[str, str] = {}
+    for system in systems:
+        if problem := system.problem(Inputs(corpora.with_parts(system), learned)):
+            not_run[system.name] = problem
+            continue
+        try:
+            known = corpora.known(system)
+        except FinragError as error:
+            not_run[system.name] = str(error)
+            continue
+        if known.missing and get_chunking(system.chunking).on_demand:
+            not_run[system.name] = " ".join(known.warnings)
+            continue
+        filings &= set(known.complete)
+        warnings |= dict.fromkeys(known.warnings)
+    return tuple(sorted(filings)), list(warnings), not_run
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

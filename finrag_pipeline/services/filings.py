@@ -47,7 +47,7 @@ def list_filings(lake: Lake, failed: bool) -> list[dict[str, Any]]:
         for filing in sorted(failures.keys() - listed)
     )
     for row in rows:
-        if row["status"] == "ok" and row["filing"] in failures:
+        if row["filing"] in failures:
             entry = failures[row["filing"]]
             row.update(status="failed", reason=entry["error"], remedy=entry["remedy"])
     return [row for row in rows if not failed or row["status"] != "ok"]

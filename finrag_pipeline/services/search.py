@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from finrag_pipeline.chunking.registry import get_chunking
 from finrag_pipeline.embedding.encoder import Encoder
-from finrag_pipeline.errors import LakeError, UsageError
+from finrag_pipeline.errors import LakeError, ModelError, UsageError
 from finrag_pipeline.rankers.registry import trained_models
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
+from finrag_pipeline.retrieval.completeness import (
+    FINISH,
+    Completeness,
+    complete_filings,
+    filings_with_parts,
+)
 from finrag_pipeline.retrieval.component import Hit, Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.page_stage import PagesInOrder
@@ -41,9 +47,10 @@ class SearchAnswer:
     system: str
     results: list[dict[str, Any]]
     seconds: float
+    warnings: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        """``{question, system, results: [{rank, filing, page, page_label, …}], seconds}``."""
+        """``{question, system, results: [{rank, filing, page, page_label, …}], seconds, warnings}``."""
         return dict(vars(self))
 
 
@@ -56,12 +63,14 @@ class Found:
         system: the system that ranked.
         corpus: holds the texts of the hits.
         hits: best first.
+        warnings: which filings were not searched.
     """
 
     question: str
     system: RetrievalSystem
     corpus: Corpus
     hits: list[Hit]
+    warnings: list[str]
 
 
 class Corpora:
@@ -77,26 +86,42 @@ class Corpora:
         self._settings = settings
         self._encoders: dict[str, Encoder] = {}
         self._shared: dict[Hashable, Any] = {}
-        self._corpora: dict[tuple[str, tuple[str, ...] | None, str], Corpus] = {}
+        self._corpora: dict[Hashable, Corpus] = {}
+        self._known: dict[str, Completeness] = {}
 
-    def of(self, system: RetrievalSystem) -> Corpus:
-        """The corpus that ``system`` searches: every filing that has chunks of its chunking."""
-        key = (system.chunking, system.kinds, system.settings(self._settings).encoder.name)
-        if key not in self._corpora:
-            names = searchable_filings(self._lake, get_chunking(system.chunking))
-            self._corpora[key] = self.over(names, system)
-        return self._corpora[key]
+    def known(self, system: RetrievalSystem) -> Completeness:
+        """Which filings ``system`` can search, as they were when it was first asked for.
+
+        Raises:
+            LakeError: there are filings, but none is complete.
+            ModelError: the system reads vectors, and their encoder cannot be had.
+        """
+        if system.name not in self._known:
+            self._known[system.name] = complete_filings(system, self.over((), system))
+        return self._known[system.name]
+
+    def with_parts(self, system: RetrievalSystem) -> Corpus:
+        """The filings whose tables ``system`` can read, vectors not looked at; all where there is none.
+
+        What the system then says of its problems is not about filings that are incomplete.
+        """
+        return self.over(filings_with_parts(system, self._lake) or searchable_filings(self._lake), system)
 
     def over(self, filings: Sequence[str], system: RetrievalSystem) -> Corpus:
-        """The chunks of ``filings`` that ``system`` ranks, of which nothing is loaded yet."""
+        """The chunks of ``filings`` that ``system`` ranks, loaded when they are first searched."""
         settings = system.settings(self._settings)
-        encoder = self._encoders.setdefault(settings.encoder.name, Encoder(settings.encoder, self._lake))
-        chunking = get_chunking(system.chunking)
-        return Corpus(self._lake, filings, settings, encoder, chunking, system.kinds, self._shared)
+        name, chunking = settings.encoder.name, get_chunking(system.chunking)
+        encoder = self._encoders.setdefault(name, Encoder(settings.encoder, self._lake))
+        key = (tuple(filings), chunking.name, system.kinds, name)
+        if key not in self._corpora:
+            self._corpora[key] = Corpus(
+                self._lake, filings, settings, encoder, chunking, system.kinds, self._shared
+            )
+        return self._corpora[key]
 
 
 class Searcher:
-    """Searches every filing of the lake; indexes and weights are loaded once.
+    """Searches every filing that is complete in the lake; indexes and weights are loaded once.
 
     Args:
         settings: settings of the lake.
@@ -118,7 +143,7 @@ class Searcher:
     @property
     def resolver(self) -> Resolver:
         """Reads company, period and form out of a question."""
-        return self._corpora.of(get_system(DEFAULT_SYSTEM)).resolver
+        return self._corpora.over(searchable_filings(self._lake), get_system(DEFAULT_SYSTEM)).resolver
 
     def search(self, question: str, system: str | None, k: int, filings: Sequence[str] = ()) -> SearchAnswer:
         """The best ``k`` chunks for a question.
@@ -131,7 +156,7 @@ class Searcher:
 
         Raises:
             UsageError: empty or endless question, unknown system or filing, or k below 1.
-            LakeError: an index is missing.
+            LakeError: no filing is complete, or one that was asked for is not.
             ModelError: a model that the system needs cannot be had, or was not trained.
         """
         start = time.perf_counter()
@@ -149,7 +174,8 @@ class Searcher:
             }
             for place, hit in enumerate(found.hits, start=1)
         ]
-        return SearchAnswer(found.question, found.system.name, results, round(time.perf_counter() - start, 4))
+        seconds = round(time.perf_counter() - start, 4)
+        return SearchAnswer(found.question, found.system.name, results, seconds, found.warnings)
 
     def find(self, question: str, system: str | None, k: int, filings: Sequence[str] = ()) -> Found:
         """The hits behind `search`, with the corpus that holds their texts.
@@ -161,12 +187,17 @@ class Searcher:
         if k < 1:
             raise UsageError(f"k is {k}.", "Ask for at least one result.")
         chosen = get_system(system or self.default_system())
-        corpus = self._corpora.of(chosen)
-        if not corpus.filings:
-            raise LakeError(f"No filing has chunks of '{chosen.chunking}'.", "Run 'finrag run'.")
+        if not self._learned.models.keys() >= set(chosen.models):
+            problem = chosen.problem(Inputs(self._corpora.with_parts(chosen), self._learned))
+            raise ModelError(str(problem), "Train it first, or choose another system: finrag systems.")
+        known = self._corpora.known(chosen)
+        corpus = self._corpora.over(known.complete, chosen)
         for filing in filings:
             if filing not in corpus.filings:
                 require_filing(self._lake, filing)
+                if filing in known.missing:
+                    step = known.missing[filing]
+                    raise LakeError(f"'{filing}' is not complete: its {step} is not made yet.", FINISH)
                 raise UsageError(f"'{filing}' holds no searchable text.", "See why: finrag filings --failed.")
         hits = chosen.search(
             question,
@@ -175,7 +206,7 @@ class Searcher:
             # The order of its pages does not depend on how many are shown; that of fused rankings does.
             depth=k if isinstance(chosen.pages, PagesInOrder) else max(k, self._settings.retrieval.depth),
         )
-        return Found(question, chosen, corpus, hits[:k])
+        return Found(question, chosen, corpus, hits[:k], known.warnings)
 
 
 def list_systems(settings: Settings) -> list[dict[str, str]]:
@@ -185,10 +216,9 @@ def list_systems(settings: Settings) -> list[dict[str, str]]:
     """
     lake = Lake(settings.lake)
     learned, questions = trained_models(lake, settings, None), _questions_to_ask(lake)
-    corpora, filings = Corpora(lake, settings), searchable_filings(lake)
+    corpora = Corpora(lake, settings)
     inputs = {
-        name: Inputs(corpora.over(filings, system), learned, questions)
-        for name, system in ALL_SYSTEMS.items()
+        name: Inputs(corpora.with_parts(system), learned, questions) for name, system in ALL_SYSTEMS.items()
     }
     problems = {name: system.problem(inputs[name]) for name, system in ALL_SYSTEMS.items()}
 

@@ -105,7 +105,9 @@ class Answer(AnswerPart):
     kind: str | None = Field(None, description="Kind of abstention.")
     why: str | None = Field(None, description="Reason of an abstention.")
     looked_for: list[str] = Field(description="What was looked for where it abstains.")
-    warnings: list[str] = Field(description="What is odd about a language model's answer.")
+    warnings: list[str] = Field(
+        description="What is odd about a model's answer; filings that are incomplete and were not searched."
+    )
     system: str | None = Field(
         None, description="The retrieval system; null where nothing had to be searched for."
     )

@@ -148,6 +148,7 @@ def _add_states(app: FastAPI, service: SearchService) -> None:
             system=loaded.system,
             loaded_at=loaded.at,
             problem=service.problem(),
+            warnings=loaded.warnings,
         )
 
 

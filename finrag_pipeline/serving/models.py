@@ -99,6 +99,7 @@ class SearchAnswer(AnswerPart):
                     "system": "finrag",
                     "results": [_EXAMPLE_RESULT],
                     "seconds": 0.21,
+                    "warnings": [],
                 }
             ]
         },
@@ -108,6 +109,7 @@ class SearchAnswer(AnswerPart):
     system: str = Field(description="The system that answered.")
     results: list[Result] = Field(description="Passages, best first.")
     seconds: float = Field(description="Time of the search, without waiting for others.", ge=0)
+    warnings: list[str] = Field(description="Filings that were not searched, being incomplete still.")
 
 
 class SystemRow(AnswerPart):
@@ -153,12 +155,13 @@ class Readiness(BaseModel):
     """The models are loaded, and there is something to search."""
 
     ready: bool = Field(description="Always true; what is not ready is an error 503.")
-    filings: int = Field(description="How many filings are searched.", ge=1)
+    filings: int = Field(description="How many filings there are to search.", ge=1)
     system: str = Field(description="The system that answers when a request names none.")
     loaded_at: datetime = Field(description="When what is searched was loaded.")
     problem: str | None = Field(
         None, description="Why the newest state of the lake could not be loaded; the one before is searched."
     )
+    warnings: list[str] = Field(description="Filings that are not searched, being incomplete still.")
 
 
 class Problem(BaseModel):

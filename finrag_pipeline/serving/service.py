@@ -83,6 +83,7 @@ class Loaded:
         filings: what is searched.
         system: the system that answers when none is named.
         at: when it was loaded.
+        warnings: which filings are not searched yet.
         asker: answers with proof; made by the first question, in the thread of the searches.
     """
 
@@ -91,6 +92,7 @@ class Loaded:
     filings: frozenset[str]
     system: str
     at: datetime
+    warnings: list[str]
     asker: list[Asker] = field(default_factory=list)
 
 
@@ -188,9 +190,10 @@ class SearchService:
             self._tried_state, self._tried_at = state, time.monotonic()
             try:
                 searcher = self._load(self._settings)
-                searcher.search(_WARM_UP, None, 1)
+                first = searcher.search(_WARM_UP, None, 1)
                 filings = frozenset(searchable_filings(self.lake))
-                loaded = Loaded(searcher, state, filings, searcher.default_system(), datetime.now(UTC))
+                now = datetime.now(UTC)
+                loaded = Loaded(searcher, state, filings, searcher.default_system(), now, first.warnings)
             except FinragError as error:
                 self._cannot_load(error)
                 return False
@@ -204,7 +207,8 @@ class SearchService:
                 )
                 return False
             self._loaded, self._problem = loaded, None
-            self._tell(f"Ready: {len(filings):,} filings, searched with {loaded.system}.")
+            told = [f"Ready: {len(filings):,} filings, searched with {loaded.system}.", *loaded.warnings]
+            self._tell(" ".join(told))
             return True
 
     def _cannot_load(self, error: FinragError) -> None:

@@ -132,6 +132,7 @@ class VectorIndex:
         self.name = name
         self.exact_below = exact_below
         self._table: Any = None
+        self._counted: tuple[int, Counter[str]] | None = None
 
     def _open(self) -> Any:
         if self._table is None:
@@ -187,11 +188,14 @@ class VectorIndex:
         return int(self._open().count_rows(f"filing = {sql_literal(filing)}" if filing else None))
 
     def count_by_filing(self) -> Counter[str]:
-        """Rows of each filing."""
+        """Rows of each filing; the column is read once for every version of the table."""
         if not self.exists():
             return Counter()
-        table = self._open().search().select(["filing"]).limit(self.count() or 1).to_arrow()
-        return Counter(table["filing"].to_pylist())
+        version = self.version()
+        if self._counted is None or self._counted[0] != version:
+            table = self._open().search().select(["filing"]).limit(self.count() or 1).to_arrow()
+            self._counted = version, Counter(table["filing"].to_pylist())
+        return Counter(self._counted[1])
 
     def filings(self) -> set[str]:
         """Filings that have rows."""

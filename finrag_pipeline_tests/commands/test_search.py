@@ -5,19 +5,29 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
 from finrag_pipeline import cli
+from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, PARENT_CHILD
 from finrag_pipeline.errors import FinragError, LakeError, ModelError, UsageError
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index
-from finrag_pipeline.retrieval.component import Learned
+from finrag_pipeline.retrieval.component import Inputs, Learned
+from finrag_pipeline.retrieval.corpus import Corpus
+from finrag_pipeline.retrieval.page_stage import PAGE_PARTS, PAGE_VECTORS
 from finrag_pipeline.retrieval.snippet import SNIPPET_CHARACTERS, snippet
-from finrag_pipeline.retrieval.systems import ALIASES, ALL_SYSTEMS
+from finrag_pipeline.retrieval.systems import ALIASES, ALL_SYSTEMS, get_system
+from finrag_pipeline.services.evaluate import evaluate
 from finrag_pipeline.services.search import Searcher, list_systems
+from finrag_pipeline.serving.app import create_app
+from finrag_pipeline.serving.service import SearchService
 from finrag_pipeline.settings import EncoderSettings, Settings, get_settings
+from finrag_pipeline.storage.vectors import VectorIndex
 from finrag_pipeline_tests.indexed_lake import FILINGS, IndexedLake
+from finrag_pipeline_tests.profiled_lake import copied, shared_profiled_lake, train
 from finrag_pipeline_tests.retrieval.stand_ins import FixedPages
+from finrag_pipeline_tests.small_filings import question, write_lines
 
 SYSTEMS = ("bm25", "dense", "hybrid_rrf", "query_expansion", "parent_child", "filtered_dense")
 """Systems that need nothing which the indexed lake does not hold."""
@@ -63,7 +73,8 @@ class TestContract:
         code, out, _ = finrag("search", "  net revenue of x1y2z ", "--system", system, "-k", "3", "--json")
         assert code == 0
         answer = json.loads(out)
-        assert list(answer) == ["question", "system", "results", "seconds"]
+        assert list(answer) == ["question", "system", "results", "seconds", "warnings"]
+        assert answer["warnings"] == []
         assert (answer["question"], answer["system"]) == ("net revenue of x1y2z", system)
         assert isinstance(answer["seconds"], float)
         assert [row["rank"] for row in answer["results"]] == [1, 2, 3]
@@ -204,8 +215,131 @@ class TestSearcher:
         assert not open_chunk_index(indexed.lake, indexed.encoder, settings).exists()
         searcher = Searcher(settings)
         assert searcher.search("net revenue", "bm25", 1).results
-        with pytest.raises(LakeError, match="not in the vector index"):
+        with pytest.raises(
+            LakeError, match="No filing can be searched with 'dense': chunk_index is not made"
+        ):
             searcher.search("net revenue", "dense", 1)
+
+
+@pytest.fixture(scope="module")
+def half(indexed: IndexedLake, tmp_path_factory: pytest.TempPathFactory) -> IndexedLake:
+    """A profiled lake with a production ranker whose first filing has lost its vectors."""
+    found = copied(shared_profiled_lake(indexed, tmp_path_factory), tmp_path_factory.mktemp("half"))
+    train(found, found.questions, "production")
+    for chunking in (FIXED, CONTEXTUAL, PARENT_CHILD):
+        open_chunk_index(found.lake, found.encoder, found.settings, chunking).remove([found.filings[0]])
+    return found
+
+
+class TestHalfIngested:
+    """Between its chunks and its vectors a filing is not searched; all the others are."""
+
+    @pytest.mark.parametrize("system", [*SYSTEMS, "finrag"])
+    def test_what_is_complete_is_searched_and_the_rest_is_named(self, half: IndexedLake, system: str) -> None:
+        answer = Searcher(half.settings).search("What was the goodwill of Alder Corp?", system, 100)
+        found = {row["filing"] for row in answer.results}
+        if system == "bm25":
+            assert half.filings[0] in found and answer.warnings == []
+            return
+        assert found and half.filings[0] not in found
+        (warning,) = answer.warnings
+        assert warning.startswith("1 filings are not searched") and half.filings[0] in warning
+        assert "finrag ingest" in warning
+        assert answer.as_json()["warnings"] == answer.warnings
+
+    @pytest.mark.parametrize("part", PAGE_PARTS)
+    def test_the_page_ranker_needs_its_parts(
+        self, indexed: IndexedLake, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, part: str
+    ) -> None:
+        lake = copied(shared_profiled_lake(indexed, tmp_path_factory), tmp_path)
+        train(lake, lake.questions, "production")
+        lake.lake.remove(part, {"filing": lake.filings[2]})
+        searcher = Searcher(lake.settings)
+        answer = searcher.search("What was the goodwill of Cedar Corp?", "finrag", 100)
+        assert lake.filings[2] not in {row["filing"] for row in answer.results} != set()
+        assert part in answer.warnings[0] and lake.filings[2] in answer.warnings[0]
+        assert searcher.search("goodwill", "dense", 5).warnings == []
+        with pytest.raises(LakeError, match=f"'{lake.filings[2]}' is not complete: its {part}"):
+            searcher.search("goodwill", "finrag", 5, [lake.filings[2]])
+        rows = {row["name"]: row for row in list_systems(lake.settings) if row["space"] == "corpus"}
+        assert rows["finrag"]["status"] == "runnable", "it is, over what is complete"
+
+    def test_a_filing_without_chunks_is_named_too(self, indexed: IndexedLake, tmp_path: Path) -> None:
+        """A run was killed when it had made the pages and not yet their chunks."""
+        lake = copied(indexed, tmp_path)
+        lake.lake.remove("filing_chunks", {"filing": lake.filings[1]})
+        answer = Searcher(lake.settings).search("net revenue", "bm25", 100)
+        assert lake.filings[1] not in {row["filing"] for row in answer.results} != set()
+        assert "filing_chunks" in answer.warnings[0] and lake.filings[1] in answer.warnings[0]
+
+    def test_each_index_is_looked_through_once(
+        self, half: IndexedLake, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        scanned, count = [], VectorIndex.count
+
+        def counted(index: VectorIndex, filing: str | None = None) -> int:
+            scanned.extend([index.name] if filing is None else [])
+            return count(index, filing)
+
+        monkeypatch.setattr(VectorIndex, "count", counted)
+        searcher = Searcher(half.settings)
+        for system in ("finrag", "dense", "finrag"):
+            assert searcher.search("goodwill", system, 5).results
+        assert len(scanned) == len(set(scanned)) == len(PAGE_VECTORS)
+
+    def test_vectors_of_an_earlier_version_are_not_searched(
+        self, indexed: IndexedLake, tmp_path: Path
+    ) -> None:
+        """A run was killed when it had made the chunks of a new version and not yet their vectors."""
+        lake, filing = copied(indexed, tmp_path), indexed.filings[1]
+        for step in ("filing_chunks", "chunk_index", "filing_chunks"):
+            lake.lake.record(step, filing, "materialised")
+        answer = Searcher(lake.settings).search("net revenue", "dense", 100)
+        assert filing not in {row["filing"] for row in answer.results}
+        assert filing in answer.warnings[0]
+        lake.lake.record("chunk_index", filing, "materialised")
+        assert Searcher(lake.settings).search("net revenue", "dense", 100).warnings == []
+
+    def test_on_the_command_line(
+        self, half: IndexedLake, finrag: Finrag, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("FINRAG_LAKE", half.settings.lake)
+        get_settings.cache_clear()
+        for command in ("search", "ask"):
+            code, out, err = finrag(command, "Why did goodwill change?", "--system", "dense", "--json")
+            assert code == 0, err
+            (warning,) = json.loads(out)["warnings"]
+            assert err == f"warning: {warning}\n"
+            assert half.filings[0] in warning
+
+    def test_a_service_is_ready(self, half: IndexedLake) -> None:
+        service = SearchService(half.settings)
+        assert service.refresh()
+        client = TestClient(create_app(service))
+        ready = client.get("/ready")
+        assert ready.status_code == 200 and half.filings[0] in ready.json()["warnings"][0]
+        for path in ("/search", "/ask"):
+            answer = client.post(path, json={"question": "Why did goodwill change?", "system": "dense"})
+            assert answer.status_code == 200 and answer.json()["warnings"] == ready.json()["warnings"]
+
+    def test_an_evaluation_measures_all_systems_on_the_same_filings(
+        self, half: IndexedLake, tmp_path: Path
+    ) -> None:
+        asked = [question(n, half.filings[n], 1) for n in (0, 1)]
+        path = write_lines(tmp_path / "asked.jsonl", asked)
+        done = evaluate(half.settings, path, ["bm25", "dense"])
+        assert done.questions == 1 and done.not_run == {}
+        assert half.filings[0] in done.problems[0]
+        assert half.filings[0] not in json.dumps(done.per_question)
+
+    def test_a_measured_corpus_is_never_smaller_than_it_should_be(self, half: IndexedLake) -> None:
+        corpus = Corpus(half.lake, half.filings, half.settings, half.encoder)
+        with pytest.raises(LakeError, match="1 filings are not in the vector index"):
+            _ = corpus.vectors
+        larger = Corpus(half.lake, [*half.filings, "another"], half.settings, half.encoder)
+        learned = Learned({"page_ranker": FixedPages([])})
+        told = get_system("finrag").problem(Inputs(larger, learned))
+        assert told and "1 filings have no page profiles" in told
 
 
 class TestSnippet:
@@ -296,10 +430,13 @@ class TestSystems:
 
 
 class TestTrained:
-    def test_a_search_uses_what_was_trained(self, indexed: IndexedLake) -> None:
-        filing = indexed.filings[1]
+    def test_a_search_uses_what_was_trained(
+        self, indexed: IndexedLake, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        profiled = shared_profiled_lake(indexed, tmp_path_factory)
+        filing = profiled.filings[1]
         ranker = FixedPages([(filing, 3), (filing, 0)])
-        answer = Searcher(indexed.settings, Learned({"page_ranker": ranker})).search("revenue", "finrag", 5)
+        answer = Searcher(profiled.settings, Learned({"page_ranker": ranker})).search("revenue", "finrag", 5)
         assert [(row["filing"], row["page"]) for row in answer.results] == [(filing, 3), (filing, 0)]
         assert [row["why"] for row in answer.results] == ["page rank 1", "page rank 2"]
 

@@ -2,25 +2,36 @@ from __future__ import annotations
 
 import json
 import os
+import time
 import unicodedata
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from finrag_pipeline.engine import Engine, LocalEngine
 from finrag_pipeline.errors import FilingError, LakeError
 from finrag_pipeline.filings.intake import (
+    SETTLED_SECONDS,
+    STALLED_SECONDS,
     FilingSource,
     accept,
     collect_from_inbox,
+    drop_older_originals,
     filing_files,
     find_source,
     get_source,
+    is_whole,
     original_path,
     settled_inbox_files,
     sources,
 )
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline_tests import small_filings
+
+WHOLE = b"%PDF-1.7 one\n%%EOF"
+"""As much of a PDF as the inbox looks at."""
 
 
 def _file(path: Path, contents: bytes = b"%PDF-1.7 one", age: float = 60.0) -> Path:
@@ -29,6 +40,14 @@ def _file(path: Path, contents: bytes = b"%PDF-1.7 one", age: float = 60.0) -> P
     then = path.stat().st_mtime - age
     os.utime(path, (then, then))
     return path
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    """One process that reads new versions; the default starts one for each."""
+    made = LocalEngine(1, timeout=60)
+    yield made
+    made.close()
 
 
 def _kept(lake: Lake, filing: str) -> list[str]:
@@ -98,12 +117,63 @@ class TestAccept:
         accept(lake, tmp_path / "a.pdf")
         assert lake.read_bytes(original_path(lake, source)) == b"%PDF-1.7 one"
 
-    def test_other_contents_of_the_same_name_replace_it(self, lake: Lake, tmp_path: Path) -> None:
-        first = accept(lake, _file(tmp_path / "a.pdf"), {"company": "ACME"})
-        second = accept(lake, _file(tmp_path / "a.pdf", b"%PDF-1.7 two"))
+    def test_other_contents_of_the_same_name_take_its_place_and_it_stays_until_they_are_published(
+        self, lake: Lake, tmp_path: Path, engine: Engine
+    ) -> None:
+        path = tmp_path / "a.pdf"
+        first = accept(lake, small_filings.annual_report(path, "Acme Corp", 2021), {"company": "ACME"})
+        second = accept(lake, small_filings.annual_report(path, "Acme Corp", 2022), engine=engine)
         assert second.sha256 != first.sha256
         assert second.document_information == {"company": "ACME"}
-        assert _kept(lake, "a") == sorted([second.original, "source.json"])
+        assert find_source(lake, "a") == second
+        assert _kept(lake, "a") == sorted([first.original, second.original, "source.json"])
+
+        coming = lake.local_path(
+            "filings", "a", "a.coming.pdf"
+        )  # the copy of a version that is being accepted
+        coming.write_bytes(b"")
+        os.utime(coming, (coming.stat().st_mtime + 60,) * 2)
+        drop_older_originals(lake, first)
+        assert first.original in _kept(lake, "a"), "another version has taken its place meanwhile"
+        drop_older_originals(lake, second)
+        assert _kept(lake, "a") == sorted([coming.name, second.original, "source.json"])
+
+    @pytest.mark.parametrize(
+        "worse", ["truncated", "zero_bytes", "not_a_pdf", "encrypted", "scanned", "half page text"]
+    )
+    def test_a_version_that_cannot_be_read_is_refused_and_the_good_one_stays(
+        self, lake: Lake, tmp_path: Path, engine: Engine, worse: str
+    ) -> None:
+        path = small_filings.annual_report(tmp_path / "a.pdf", "Acme Corp", 2021)
+        good = accept(lake, path)
+        contents = path.read_bytes()
+        if worse == "half page text":
+            path = _file(tmp_path / "a.jsonl", b'{"doc": "a", "page": 0, "te')
+        else:
+            getattr(small_filings, worse)(path)
+        with pytest.raises(
+            FilingError, match=rf"^{path.name}.*the version that the lake holds stays"
+        ) as caught:
+            accept(lake, path, engine=engine)
+        assert caught.value.remedy
+        assert find_source(lake, "a") == good
+        assert lake.read_bytes(original_path(lake, good)) == contents
+        assert _kept(lake, "a") == sorted([good.original, "source.json"])
+        noted = lake.ledger_entry("filings", "a")
+        assert noted is not None
+        assert (noted["outcome"], noted["error"], noted["remedy"]) == (
+            "failed",
+            caught.value.reason,
+            caught.value.remedy,
+        )
+
+    def test_a_copy_that_differs_is_noticed(
+        self, lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(lake, "read_bytes", lambda path: b"%PDF-1.7 on")
+        with pytest.raises(LakeError, match=r"differs from a\.pdf"):
+            accept(lake, _file(tmp_path / "a.pdf"))
+        assert not lake.fs.exists(lake.path("filings", "a", "source.json"))
 
     def test_identical_files_of_two_names_are_two_filings(self, lake: Lake, tmp_path: Path) -> None:
         one, two = accept(lake, _file(tmp_path / "a.pdf")), accept(lake, _file(tmp_path / "b.pdf"))
@@ -125,20 +195,21 @@ class TestAccept:
         assert accept(lake, _file(tmp_path / "a.PDF")) == kept
 
     def test_accents_apart_from_their_letters_do_not_make_another_name(
-        self, lake: Lake, tmp_path: Path
+        self, lake: Lake, tmp_path: Path, engine: Engine
     ) -> None:
         composed, apart = (unicodedata.normalize(form, "é.pdf") for form in ("NFC", "NFD"))
         accept(lake, _file(tmp_path / composed))
-        second = accept(lake, _file(tmp_path / apart, b"%PDF-1.7 two"))
+        second = accept(lake, small_filings.annual_report(tmp_path / apart, "Acme", 2021), engine=engine)
         assert sources(lake) == {second.filing: second}
 
-    def test_a_pdf_takes_the_place_of_page_text_and_the_reverse(self, lake: Lake, tmp_path: Path) -> None:
+    def test_a_pdf_takes_the_place_of_page_text_and_the_reverse(
+        self, lake: Lake, tmp_path: Path, engine: Engine
+    ) -> None:
         text = _file(tmp_path / "a.jsonl", b'{"doc": "a", "page": 0, "text": "x"}')
+        pdf = small_filings.annual_report(tmp_path / "a.pdf", "Acme Corp", 2021)
         assert accept(lake, text).source == "page_text"
-        assert accept(lake, _file(tmp_path / "a.pdf")).source == "pdf"
-        source = accept(lake, text)
-        assert source.source == "page_text"
-        assert _kept(lake, "a") == sorted([source.original, "source.json"])
+        assert accept(lake, pdf, engine=engine).source == "pdf"
+        assert accept(lake, text, engine=engine).source == "page_text"
 
     def test_refusals(self, lake: Lake, tmp_path: Path) -> None:
         for name in ("a.txt", "a", "a.pdf.exe", ".pdf", "a.json"):
@@ -215,8 +286,8 @@ class TestInbox:
     def test_only_settled_filings_are_seen(self, lake: Lake) -> None:
         inbox = lake.local_path("inbox")
         assert list(settled_inbox_files(lake)) == []
-        old = _file(inbox / "old.pdf")
-        _file(inbox / "new.pdf", age=0.0)
+        old = _file(inbox / "old.pdf", WHOLE, age=SETTLED_SECONDS + 1)
+        _file(inbox / "new.pdf", WHOLE, age=0.0)
         _file(inbox / "README.md")
         _file(inbox / ".hidden.pdf")
         (inbox / "folder.pdf").mkdir()
@@ -227,24 +298,24 @@ class TestInbox:
         assert found["old"] == old
 
     def test_collecting_moves_the_file_into_the_lake(self, lake: Lake) -> None:
-        path = _file(lake.local_path("inbox") / "株 2023.pdf")
+        path = _file(lake.local_path("inbox") / "株 2023.pdf", WHOLE)
         ((filing, _),) = settled_inbox_files(lake)
         source = collect_from_inbox(lake, filing)
         assert source is not None
         assert (source.filing, source.file_name) == (filing, "株 2023.pdf")
         assert not path.exists()
-        assert lake.read_bytes(original_path(lake, source)) == b"%PDF-1.7 one"
+        assert lake.read_bytes(original_path(lake, source)) == WHOLE
         assert collect_from_inbox(lake, filing) is None
 
     def test_a_refused_file_stays(self, lake: Lake) -> None:
-        path = _file(lake.local_path("inbox") / "big.pdf")
-        with pytest.raises(FilingError, match=r"big\.pdf has 12 bytes"):
+        path = _file(lake.local_path("inbox") / "big.pdf", WHOLE)
+        with pytest.raises(FilingError, match=r"big\.pdf has 18 bytes"):
             collect_from_inbox(lake, "big", max_bytes=3)
         assert path.exists()
 
     def test_two_files_of_one_identifier_take_turns_and_the_second_is_refused(self, lake: Lake) -> None:
         inbox = lake.local_path("inbox")
-        one, two = _file(inbox / "a.PDF", b"%PDF-1.7 one"), _file(inbox / "a.pdf", b"%PDF-1.7 two")
+        one, two = _file(inbox / "a.PDF", WHOLE), _file(inbox / "a.pdf", b"%PDF-1.7 two\n%%EOF")
         assert list(settled_inbox_files(lake)) == [("a", one)]
         kept = collect_from_inbox(lake, "a")
         assert kept is not None
@@ -255,15 +326,88 @@ class TestInbox:
         assert two.exists()
 
     @pytest.mark.parametrize("suffix", [".pdf", ".PDF"])
-    def test_of_page_text_and_a_pdf_the_pdf_is_kept_in_the_end(self, lake: Lake, suffix: str) -> None:
+    def test_of_page_text_and_a_pdf_the_pdf_is_kept_in_the_end(
+        self, lake: Lake, engine: Engine, suffix: str
+    ) -> None:
         inbox = lake.local_path("inbox")
-        _file(inbox / f"a{suffix}")
+        pdf = small_filings.annual_report(inbox / "whole.pdf", "Acme Corp", 2021)
+        _file(pdf.rename(inbox / f"a{suffix}"), (inbox / f"a{suffix}").read_bytes())
         _file(inbox / "a.jsonl", b'{"doc": "a", "page": 0, "text": "x"}')
         kinds = []
-        while source := collect_from_inbox(lake, "a"):
+        while source := collect_from_inbox(lake, "a", engine=engine):
             kinds.append(source.source)
         assert kinds == ["page_text", "pdf"]
         assert get_source(lake, "a").source == "pdf"
+
+    def test_an_upload_that_stalls_is_not_taken_half(self, lake: Lake, engine: Engine) -> None:
+        """Half a file, quiet for a while, then the rest: nothing of it may be lost."""
+        inbox = lake.local_path("inbox")
+        inbox.mkdir(parents=True)
+        path = small_filings.annual_report(inbox / "a.pdf", "Acme Corp", 2021)
+        whole = path.read_bytes()
+        with path.open("wb") as upload:
+            upload.write(whole[: len(whole) // 2])
+            upload.flush()
+            for quiet in (SETTLED_SECONDS + 1, STALLED_SECONDS + 1):
+                os.utime(path, (time.time() - quiet,) * 2)
+                assert list(settled_inbox_files(lake)) == [], "it is open for writing"
+        os.utime(path, (time.time() - SETTLED_SECONDS - 1,) * 2)
+        assert list(settled_inbox_files(lake)) == [], "its end is missing"
+        assert collect_from_inbox(lake, "a") is None
+
+        os.utime(path, (time.time() - STALLED_SECONDS - 1,) * 2)
+        with pytest.raises(FilingError, match=r"a\.pdf is truncated") as caught:
+            collect_from_inbox(lake, "a", engine=engine)
+        assert path.exists() and find_source(lake, "a") is None
+        noted = lake.ledger_entry("filings", "a")
+        assert noted is not None and noted["error"] == caught.value.reason, "people can look it up"
+
+        with path.open("ab") as upload:
+            upload.write(whole[len(whole) // 2 :])
+        os.utime(path, (time.time() - SETTLED_SECONDS - 1,) * 2)
+        source = collect_from_inbox(lake, "a")
+        assert source is not None and lake.read_bytes(original_path(lake, source)) == whole
+        assert not path.exists()
+
+    def test_what_arrives_while_a_file_is_taken_stays_as_the_next_version(
+        self, lake: Lake, monkeypatch: pytest.MonkeyPatch, engine: Engine
+    ) -> None:
+        path = small_filings.annual_report(lake.local_path("inbox") / "a.pdf", "Acme Corp", 2021)
+        first = path.read_bytes()
+        second = small_filings.annual_report(path, "Acme Corp", 2022).read_bytes()
+        _file(path, first)
+        write = Lake.write_json
+
+        def keep_then_arrive(self: Lake, to: str, value: object) -> None:
+            write(self, to, value)
+            if path.read_bytes() == first:
+                _file(path, second)
+
+        monkeypatch.setattr(Lake, "write_json", keep_then_arrive)
+        for contents in (first, second):
+            source = collect_from_inbox(lake, "a", engine=engine)
+            assert source is not None and lake.read_bytes(original_path(lake, source)) == contents
+        assert not path.exists()
+
+    @pytest.mark.parametrize(
+        ("name", "contents", "whole"),
+        [
+            ("a.pdf", WHOLE, True),
+            ("a.pdf", WHOLE + b"\n" * 500, True),
+            ("a.pdf", b"%PDF-1.7 one %%E", False),
+            ("a.pdf", WHOLE + b"x" * 5000, False),
+            ("a.pdf", b"", False),
+            ("a.jsonl", b'{"doc": "a", "page": 0, "text": "x"}', True),
+            ("a.jsonl", b'{"doc": "a", "page": 0, "text": "x"}\n\n', True),
+            ("a.jsonl", b'{"doc": "a", "page": 0, "text": "x"}\n{"doc": "a", "pa', False),
+            ("a.jsonl", b"1", False),
+            ("a.jsonl", b"", False),
+        ],
+    )
+    def test_whole_is_what_ends_as_its_format_does(
+        self, tmp_path: Path, name: str, contents: bytes, whole: bool
+    ) -> None:
+        assert is_whole(_file(tmp_path / name, contents)) is whole
 
     def test_a_remote_lake_has_no_inbox(self) -> None:
         assert list(settled_inbox_files(Lake("memory://bucket/lake"))) == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,17 +86,17 @@ def test_a_child_runs_when_its_parents_data_changed_and_not_before(
 
 
 def test_one_bad_filing_holds_back_nobody_else(
-    pipeline: Pipeline, two: tuple[str, str], tmp_path: Path
+    pipeline: Pipeline, two: tuple[str, str], tmp_path: Path, inbox: Path
 ) -> None:
     alder, birch = two
     bad = pipeline.accept(small_filings.zero_bytes(tmp_path / "BAD_2020_10K.pdf"))
     clock = Clock(pipeline)
     clock.settle()
 
-    # Two filings change in the same minute; one of them can no longer be read, and fails last.
+    # Two filings change in the same minute; the new version of one cannot be read, and fails last.
     report(pipeline, tmp_path, alder, "Alder Corp", 2021, pages=5)
-    small_filings.truncated(tmp_path / f"{birch}.pdf")
-    pipeline.accept(tmp_path / f"{birch}.pdf")
+    broken = small_filings.truncated(inbox / f"{birch}.pdf")
+    os.utime(broken, (time.time() - 120,) * 2)
     assert run_filings(pipeline, alder)
     assert not run_filings(pipeline, birch)
     assert not run_filings(pipeline, bad)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
 from finrag_pipeline.embedding.encoder import Encoder
-from finrag_pipeline.orchestration.jobs import PER_FILING
+from finrag_pipeline.errors import FilingError
+from finrag_pipeline.filings.intake import get_source, original_path
+from finrag_pipeline.orchestration import fingerprints
+from finrag_pipeline.orchestration.freshness import stale_filings
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index, searchable_filings
+from finrag_pipeline.schemas import PER_FILING
+from finrag_pipeline.services.filings import list_filings
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.orchestration.conftest import Pipeline, caches, failure_text, made
 
@@ -184,25 +191,69 @@ def test_messages_name_the_file_as_it_arrived(pipeline: Pipeline, tmp_path: Path
     assert "Our annual report (final).pdf" in failure_text(pipeline.index(filing))
 
 
-def test_a_sound_filing_replaced_by_a_broken_one_is_no_longer_searched(
-    pipeline: Pipeline, tmp_path: Path
+def test_a_sound_filing_stays_when_a_broken_file_of_its_name_comes(
+    pipeline: Pipeline, tmp_path: Path, inbox: Path
 ) -> None:
     path = small_filings.annual_report(tmp_path / "ALDER_2021_10K.pdf", "Alder Corp", 2021)
     filing = pipeline.accept(path)
     assert pipeline.index(filing).success
+    tables = ("filings", "filing_pages", "filing_chunks", "page_tables", "page_profiles")
+    before = {table: pipeline.lake.read(table, {"filing": filing}) for table in tables}
+    original = Path(original_path(pipeline.lake, get_source(pipeline.lake, filing)))
+    contents = original.read_bytes()
 
-    small_filings.truncated(path)
-    pipeline.accept(path)
-    assert not pipeline.index(filing).success
-    assert pipeline.lake.partitions("filing_pages") == []
-    assert searchable_filings(pipeline.lake) == ()
-    assert pipeline.run("compact_lake_job").success
-    assert vectors(pipeline, filing) == 0
+    def stands() -> None:
+        """The filing is what it was, and the refusal can be looked up."""
+        assert original.read_bytes() == contents
+        for table, rows in before.items():
+            assert pipeline.lake.read(table, {"filing": filing}) == rows
+        assert searchable_filings(pipeline.lake) == (filing,) and vectors(pipeline, filing) == 3
+        (listed,) = list_filings(pipeline.lake, failed=True)
+        assert listed["filing"] == filing and listed["status"] == "failed"
+        assert listed["reason"].startswith("ALDER_2021_10K.pdf is truncated: its end is missing.")
+        assert "the version that the lake holds stays" in listed["reason"] and listed["remedy"]
 
-    small_filings.annual_report(path, "Alder Corp", 2021)
-    pipeline.accept(path)
+    broken = small_filings.truncated(inbox / path.name)
+    os.utime(broken, (time.time() - 120,) * 2)
     result = pipeline.index(filing)
-    assert result.success and vectors(pipeline, filing) == 3
+    assert not result.success and "is truncated" in failure_text(result)
+    assert broken.exists(), "a refused file stays where people find it"
+    stands()
+    broken.unlink()
+    with pytest.raises(FilingError, match="is truncated"):
+        pipeline.accept(small_filings.truncated(path))
+    stands()
+
+    # The sound file once more: nothing is made, and the note goes.
+    path.write_bytes(contents)
+    assert pipeline.accept(path) == filing
+    assert stale_filings(
+        pipeline.lake, pipeline.settings, [get_source(pipeline.lake, filing)], pipeline.instance
+    ) == [filing]
+    assert caches(pipeline.index(filing)) == dict.fromkeys(PER_FILING, "hit")
+    assert list_filings(pipeline.lake, failed=True) == []
+
+    # A better one takes its place, and only then the earlier original goes.
+    pipeline.accept(small_filings.annual_report(path, "Alder Corp", 2021, pages=4))
+    assert original.exists()
+    assert pipeline.index(filing).success
+    assert not original.exists() and vectors(pipeline, filing) == 4
+
+
+def test_a_filing_that_a_newer_reader_cannot_read_any_more_stays(
+    pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = small_filings.annual_report(tmp_path / "ALDER_2021_10K.pdf", "Alder Corp", 2021)
+    filing = pipeline.accept(path)
+    readers = [dg.AssetKey("filings"), dg.AssetKey("filing_pages")]
+    assert pipeline.run("index_filing", partition_key=filing, asset_selection=readers).success
+    before = pipeline.lake.read("filings", {"filing": filing})
+    small_filings.truncated(Path(original_path(pipeline.lake, get_source(pipeline.lake, filing))))
+    monkeypatch.setattr(fingerprints, "reader_version", lambda: "a newer one")
+    result = pipeline.run("index_filing", partition_key=filing, asset_selection=readers)
+    assert not result.success and "ALDER_2021_10K.pdf is truncated" in failure_text(result)
+    assert pipeline.lake.read("filings", {"filing": filing}) == before
+    assert pipeline.lake.info("filing_pages", {"filing": filing}) is not None
 
 
 def test_a_damaged_part_is_made_again(pipeline: Pipeline, tmp_path: Path) -> None:

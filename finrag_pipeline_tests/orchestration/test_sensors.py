@@ -11,7 +11,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from finrag_pipeline.filings.intake import SETTLED_SECONDS
+from finrag_pipeline.filings.intake import SETTLED_SECONDS, STALLED_SECONDS
 from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.orchestration import sensors
 from finrag_pipeline.orchestration.partitions import filings_partitions
@@ -27,7 +27,7 @@ def age(path: Path, seconds: float = 60.0) -> Path:
     return path
 
 
-def drop(inbox: Path, name: str, content: bytes = b"%PDF-1.7 some bytes") -> Path:
+def drop(inbox: Path, name: str, content: bytes = b"%PDF-1.7 some bytes\n%%EOF") -> Path:
     path = inbox / name
     path.write_bytes(content)
     return age(path)
@@ -43,7 +43,7 @@ class Daemon:
     def __post_init__(self) -> None:
         self.run_keys: set[str] = set()
 
-    def evaluate(self) -> dg.SensorResult | dg.SkipReason:
+    def evaluate(self) -> dg.SensorResult:
         with dg.build_sensor_context(
             instance=self.pipeline.instance,
             definitions=self.pipeline.definitions,
@@ -51,15 +51,17 @@ class Daemon:
             resources={"lake": LakeResource(root=self.pipeline.settings.lake)},
         ) as context:
             result = sensors.inbox_sensor(context)
-        assert isinstance(result, (dg.SensorResult, dg.SkipReason))
+        assert isinstance(result, dg.SensorResult)
+        self.cursor = result.cursor
         return result
 
     def tick(self) -> list[str]:
-        """Filings for which a run is really launched."""
+        """Filings for which a run is really launched, at the first look or the second."""
+        return self.look() or self.look()
+
+    def look(self) -> list[str]:
+        """Filings for which one look launches a run."""
         result = self.evaluate()
-        if isinstance(result, dg.SkipReason):
-            return []
-        self.cursor = result.cursor
         for request in result.dynamic_partitions_requests or []:
             self.pipeline.instance.add_dynamic_partitions(request.partitions_def_name, request.partition_keys)
         launched = [r for r in result.run_requests or [] if r.run_key not in self.run_keys]
@@ -85,8 +87,8 @@ def test_a_file_in_the_inbox_becomes_searchable(daemon: Daemon, pipeline: Pipeli
 
 def test_the_run_request_names_partition_key_and_origin(daemon: Daemon, inbox: Path) -> None:
     drop(inbox, "ALDER_2021_10K.pdf")
+    assert not daemon.evaluate().run_requests, "the first look"
     result = daemon.evaluate()
-    assert isinstance(result, dg.SensorResult)
     (request,) = result.run_requests or []
     assert request.partition_key == "ALDER_2021_10K"
     assert request.tags["finrag/origin"] == "inbox"
@@ -96,9 +98,11 @@ def test_the_run_request_names_partition_key_and_origin(daemon: Daemon, inbox: P
 
 
 def test_an_empty_or_missing_inbox_is_skipped_with_a_reason(daemon: Daemon, inbox: Path) -> None:
-    assert "0 files" in str(daemon.evaluate().skip_message)  # type: ignore[union-attr]
-    inbox.rmdir()
-    assert isinstance(daemon.evaluate(), dg.SkipReason)
+    for _ in range(2):
+        result = daemon.evaluate()
+        assert not result.run_requests and "0 files" in str(result.skip_reason)
+        if inbox.exists():
+            inbox.rmdir()
 
 
 def test_a_file_still_being_written_waits(daemon: Daemon, inbox: Path) -> None:
@@ -114,13 +118,45 @@ def test_an_unchanged_file_is_asked_for_once(daemon: Daemon, inbox: Path) -> Non
     assert daemon.tick() == ["ALDER_2021_10K"]
     for _ in range(2):
         skipped = daemon.evaluate()
-        assert isinstance(skipped, dg.SkipReason) and "none of them new" in str(skipped.skip_message)
+        assert not skipped.run_requests and "none of them new" in str(skipped.skip_reason)
+
+
+def test_a_file_that_grows_between_two_looks_waits(daemon: Daemon, inbox: Path) -> None:
+    """Also when every write keeps an old date, as some copying programs do."""
+    path = drop(inbox, "ALDER_2021_10K.pdf")
+    for _ in range(3):
+        assert daemon.look() == []
+        path.write_bytes(path.read_bytes() + b"\nmore\n%%EOF")
+        age(path)
+    assert daemon.look() == []
+    assert daemon.look() == ["ALDER_2021_10K"]
+
+
+def test_a_stalled_upload_is_told_of_and_its_completion_is_taken(
+    daemon: Daemon, pipeline: Pipeline, inbox: Path
+) -> None:
+    path = small_filings.annual_report(inbox / "ALDER_2021_10K.pdf", "Alder Corp", 2021)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    age(path, SETTLED_SECONDS + 1)
+    assert daemon.tick() == [], "the rest may be on its way"
+    age(path, STALLED_SECONDS + 1)
+    assert daemon.tick() == ["ALDER_2021_10K"]
+    assert not pipeline.index("ALDER_2021_10K").success and path.exists()
+    entry = pipeline.lake.ledger_entry("filings", "ALDER_2021_10K")
+    assert entry and entry["outcome"] == "failed" and "truncated" in entry["error"] and entry["remedy"]
+
+    path.write_bytes(whole)
+    age(path, SETTLED_SECONDS + 1)
+    assert daemon.tick() == ["ALDER_2021_10K"]
+    assert pipeline.index("ALDER_2021_10K").success and not path.exists()
+    assert pipeline.lake.ledger_entry("filings", "ALDER_2021_10K")["outcome"] == "materialised"  # type: ignore[index]
 
 
 def test_a_refused_file_is_not_tried_again_until_it_changes(pipeline: Pipeline, inbox: Path) -> None:
     small = pipeline.configured(max_filing_bytes=100)
     daemon = Daemon(small)
-    path = drop(inbox, "HUGE_2021_10K.pdf", b"%PDF-1.7" + b"x" * 200)
+    path = drop(inbox, "HUGE_2021_10K.pdf", b"%PDF-1.7" + b"x" * 194 + b"\n%%EOF")
     assert daemon.tick() == ["HUGE_2021_10K"]
     result = small.index("HUGE_2021_10K")
     assert not result.success and path.exists(), "a refused file stays where people find it"
@@ -130,7 +166,7 @@ def test_a_refused_file_is_not_tried_again_until_it_changes(pipeline: Pipeline, 
     assert "FINRAG_MAX_FILING_BYTES" in entry["remedy"]
 
     assert daemon.tick() == [] and daemon.tick() == []
-    drop(inbox, "HUGE_2021_10K.pdf", b"%PDF-1.7 smaller")
+    drop(inbox, "HUGE_2021_10K.pdf", b"%PDF-1.7 smaller\n%%EOF")
     assert daemon.tick() == ["HUGE_2021_10K"]
 
 
@@ -140,8 +176,8 @@ def test_going_back_to_an_earlier_version_runs_again(
 ) -> None:
     """Also with a copy that keeps its modification time: Dagster never repeats a run key."""
     first, second = tmp_path / "first.pdf", tmp_path / "second.pdf"
-    first.write_bytes(b"%PDF-1.7 first")
-    second.write_bytes(b"%PDF-1.7 second")
+    first.write_bytes(b"%PDF-1.7 first\n%%EOF")
+    second.write_bytes(b"%PDF-1.7 second\n%%EOF")
     for path in (first, second):
         age(path)
     for version in (first, second, first, first):
@@ -172,7 +208,7 @@ def test_what_is_no_filing_is_left_alone(daemon: Daemon, inbox: Path) -> None:
     (inbox / "folder.pdf").mkdir()
     assert daemon.tick() == []
     drop(inbox, "ALDER_2021_10K.PDF")
-    drop(inbox, "BIRCH_2022_10K.jsonl")
+    drop(inbox, "BIRCH_2022_10K.jsonl", b'{"doc": "BIRCH", "page": 0, "text": "x"}')
     assert sorted(daemon.tick()) == ["ALDER_2021_10K", "BIRCH_2022_10K"]
 
 

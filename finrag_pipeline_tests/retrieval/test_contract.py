@@ -10,14 +10,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from finrag_pipeline.chunking.registry import PARENT_CHILD
+from finrag_pipeline.chunking.registry import CHUNKINGS, PARENT_CHILD
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.retrieval.component import Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.first_stages import Splade
 from finrag_pipeline.retrieval.fusion import HybridWeights
+from finrag_pipeline.retrieval.page_stage import PAGE_PARTS
 from finrag_pipeline.retrieval.systems import ALL_SYSTEMS, RERANKER, SYSTEMS, RetrievalSystem, variant
-from finrag_pipeline.schemas import FILING_CHUNKS, PAGE_PROFILES, STATEMENT_FACTS
+from finrag_pipeline.schemas import FILING_CHUNKS, PAGE_PROFILES, STATEMENT_FACTS, TABLES
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.indexed_lake import IndexedLake
@@ -132,6 +133,22 @@ class TestProblem:
         assert told("finrag", page_scorer=ranker) == "No page ranker was trained for searching."
         assert told("finrag_rerank") == "No page ranker was trained for searching."
         assert told("finrag_rerank", page_ranker=ranker) == "No reranker was trained for searching."
+
+
+class TestReads:
+    """What a filing must have for a system to search it."""
+
+    def test_assets_are_named(self) -> None:
+        named = TABLES.keys() | {chunking.table for chunking in CHUNKINGS.values()}
+        named |= {chunking.index for chunking in CHUNKINGS.values()}
+        assert {asset for system in ALL_SYSTEMS.values() for asset in system.reads()} <= named
+
+    def test_chunks_first_then_what_the_components_read(self) -> None:
+        assert SYSTEMS["bm25"].reads() == ("filing_chunks",)
+        assert SYSTEMS["dense"].reads() == SYSTEMS["hybrid_rrf"].reads() == ("filing_chunks", "chunk_index")
+        assert SYSTEMS["parent_child"].reads() == ("parent_child_chunks", "parent_child_index")
+        assert SYSTEMS["statement_aware"].reads() == ("filing_chunks", "chunk_index", "statement_facts")
+        assert {"chunk_index", *PAGE_PARTS} < set(SYSTEMS["finrag"].reads())
 
 
 class TestFingerprint:

@@ -196,7 +196,13 @@ class TestStates:
         assert answer.status_code == 200
         told = answer.json()
         assert told.pop("loaded_at")
-        assert told == {"ready": True, "filings": len(FILINGS), "system": "dense", "problem": None}
+        assert told == {
+            "ready": True,
+            "filings": len(FILINGS),
+            "system": "dense",
+            "problem": None,
+            "warnings": [],
+        }
 
     def test_other_sites_get_no_leave_to_read(self, client: TestClient) -> None:
         answer = client.get("/health", headers={"Origin": "https://example.com"})

@@ -6,7 +6,12 @@ import dagster as dg
 import pyarrow as pa
 
 from finrag_pipeline.errors import FilingError, FinragError
-from finrag_pipeline.filings.intake import collect_from_inbox, get_source, original_path
+from finrag_pipeline.filings.intake import (
+    collect_from_inbox,
+    drop_older_originals,
+    get_source,
+    original_path,
+)
 from finrag_pipeline.filings.pages import extract_pages
 from finrag_pipeline.orchestration.automation import on_changed_data
 from finrag_pipeline.orchestration.fingerprints import filings_fingerprint, pages_fingerprint
@@ -22,7 +27,6 @@ from finrag_pipeline.orchestration.steps import (
     part_step,
     result,
 )
-from finrag_pipeline.storage.lake import Lake
 
 OWNERS = ["team:data-engineering"]
 # No back-fill policy on assets of a filing: Dagster then makes one run per filing, with its partition key. A
@@ -53,20 +57,25 @@ def filings(
     """Identity of a filing, read from its cover page and checked against its name and declared identity.
 
     Takes the file out of the inbox when it waits there. A file that cannot be read becomes a row that
-    says why, and stops the rest of its own run only.
+    says why, and stops the rest of its own run only. Where the lake holds pages of the filing, they and
+    their row stay.
     """
     store, values = lake.open(), settings.get()
     unreadable: dict[str, FinragError] = {}
 
     def work(key: str) -> Step:
-        collect_from_inbox(store, key, values.max_filing_bytes)
+        collect_from_inbox(store, key, values.max_filing_bytes, engine.open())
         source = get_source(store, key)
 
         def make() -> pa.Table:
             from finrag_pipeline.filings.describe import describe_in_worker
 
             with store.local_copy(original_path(store, source)) as path:
-                return describe_in_worker(path, source, engine.open())
+                described = describe_in_worker(path, source, engine.open())
+            (row,) = described.to_pylist()
+            if row["status"] == "failed" and store.info("filing_pages", {"filing": key}):
+                raise FilingError(row["reason"], row["remedy"])
+            return described
 
         step = part_step(
             store, "filings", key, {"filing": key}, filings_fingerprint(source), make, context.run.run_id
@@ -77,7 +86,6 @@ def filings(
         if failed:
             unreadable[key] = FilingError(reason, remedy)
             store.record("filings", key, "failed", error=reason, remedy=remedy, run_id=context.run.run_id)
-            drop_derived(store, key)
         step.checks = [
             check(
                 "readable",
@@ -106,19 +114,6 @@ def filings(
     if unreadable:
         # After the row and its checks: people who look at the run read the reason, not the name of a check.
         raise failure(unreadable)
-
-
-DERIVED = ("filing_pages", "filing_chunks", "page_tables", "statement_facts", "contextual_chunks")
-"""Tables made from the pages of a filing."""
-
-
-def drop_derived(store: Lake, filing: str) -> None:
-    """Remove what an earlier, readable original of a filing left: it must not be searched or measured.
-
-    Its vectors are not searched without its chunks; compaction removes them.
-    """
-    for asset in DERIVED:
-        store.remove(asset, {"filing": filing})
 
 
 @dg.asset(
@@ -151,7 +146,6 @@ def filing_pages(
                 with store.local_copy(original_path(store, source)) as path:
                     return extract_pages(path, key, source.source, workers)
             except FilingError as error:
-                drop_derived(store, key)
                 # People know the file by the name it came with, not by the one the lake keeps it under.
                 reason = error.reason.replace(source.original, source.file_name)
                 raise FilingError(reason, error.remedy) from error
@@ -160,6 +154,7 @@ def filing_pages(
         step = part_step(
             store, "filing_pages", key, partition, pages_fingerprint(source), make, context.run.run_id
         )
+        drop_older_originals(store, source)
         counts = store.read("filing_pages", partition, ["needs_ocr", "word_count", "characters"])
         scanned = [n + 1 for n, needs_ocr in enumerate(counts["needs_ocr"].to_pylist()) if needs_ocr]
         step.checks = [
