@@ -36,7 +36,7 @@ def main() -> None:
     model = SentenceTransformer(str(model_folder(name)), device="cpu")
 
     def bare() -> int:
-        model.encode(windows, batch_size=settings.encoder.batch_size, normalize_embeddings=True)
+        model.encode(windows, normalize_embeddings=True)
         return len(windows)
 
     reference = model.encode(windows, normalize_embeddings=True)

@@ -311,7 +311,7 @@ def main() -> None:
     rows = table.to_pylist()
     known = searchable_filings(lake)
     encoder = Encoder(settings.encoder, lake)
-    library = PageLibrary(lake, settings, encoder)
+    library = PageLibrary(lake)
     found: dict[str, list[float]] = {}
     if options.out and options.out.exists():
         found = json.loads(options.out.read_text())

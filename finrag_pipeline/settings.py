@@ -46,7 +46,9 @@ class EncoderSettings(BaseModel):
         description="How the windows of a chunk are pooled: max keeps every window and scores a chunk by its "
         "best one; mean keeps one vector, the mean of the windows.",
     )
-    batch_size: int = Field(32, ge=1, description="Windows per forward pass.")
+    batch_size: int | None = Field(
+        None, ge=1, description="Windows per forward pass; None takes 8 with OpenVINO and 32 with PyTorch."
+    )
 
 
 class ChunkSettings(BaseModel):

@@ -80,7 +80,7 @@ def copied(found: IndexedLake, folder: Path) -> IndexedLake:
 
 def train(found: IndexedLake, questions: Sequence[dict], key: str, seed: int = 13) -> RankingModel:
     """Train a small ranker on ``questions`` and keep it as the one of the partition ``key``."""
-    library = PageLibrary(found.lake, found.settings, found.encoder)
+    library = PageLibrary(found.lake)
     resolver = load_resolver(found.lake, found.filings)
     examples = page_examples(questions, found.encoder.embed_short, library, resolver, found.filings)
     wanted = f"{key} {seed}"

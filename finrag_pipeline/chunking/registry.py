@@ -48,6 +48,7 @@ CONTEXTUAL = Chunking(
     "contextual_chunks",
     "contextual_index",
     ("text", "table_row", "table"),
+    on_demand=True,
 )
 
 PARENT_CHILD = Chunking(

@@ -257,21 +257,24 @@ def index_on_demand(
 ) -> None:
     """Make the chunks that only some of ``systems`` need, and their vectors; failures go into ``outcome``."""
     from finrag_pipeline.orchestration.corpora import benchmark_filings
-    from finrag_pipeline.orchestration.freshness import stale_parents
+    from finrag_pipeline.orchestration.freshness import stale_on_demand
     from finrag_pipeline.orchestration.resources.settings import get_encoder
 
-    if not any(get_chunking(get_system(name).chunking).on_demand for name in systems):
-        return
-    stale = stale_parents(lake, settings, benchmark_filings(lake))
     encoder = get_encoder(settings, lake)
-    for number, key in enumerate(stale):
-        progress("parents", key, number, len(stale))
-        encoder.listener = partial(progress, "embed", key)
-        ended = materialiser.run("index_parents", partition=key)
-        if not ended.success:
-            outcome.failures[key] = ended.error or "the run failed"
-    encoder.listener = None
-    progress("parents", "", len(stale), len(stale))
+    for name in dict.fromkeys(get_system(name).chunking for name in systems):
+        chunking = get_chunking(name)
+        if not chunking.on_demand:
+            continue
+        stale = stale_on_demand(lake, settings, chunking, benchmark_filings(lake))
+        for number, key in enumerate(stale):
+            progress(chunking.name, key, number, len(stale))
+            encoder.listener = partial(progress, "embed", key)
+            assets = [chunking.table, chunking.index]
+            ended = materialiser.run("index_on_demand", partition=key, assets=assets)
+            if not ended.success:
+                outcome.failures[key] = ended.error or "the run failed"
+        encoder.listener = None
+        progress(chunking.name, "", len(stale), len(stale))
 
 
 def problems(lake: Lake, settings: Settings, systems: Sequence[str]) -> dict[str, str]:

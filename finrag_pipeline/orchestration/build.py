@@ -67,7 +67,7 @@ def build_definitions(settings: Settings | None = None) -> dg.Definitions:
         asset_checks=dg.load_asset_checks_from_modules([corpus_checks]),
         jobs=[
             jobs.index_filing_job,
-            jobs.index_parents_job,
+            jobs.index_on_demand_job,
             jobs.prepare_benchmark_job,
             jobs.train_page_ranker_job,
             jobs.train_page_scorer_job,

@@ -53,7 +53,7 @@ class Sweep:
     """
 
     def __init__(self, values: Settings, store: Lake) -> None:
-        from finrag_pipeline.rankers.registry import page_library
+        from finrag_pipeline.rankers.page_ranker.library import PageLibrary
 
         self.values = values
         self.store = store
@@ -63,7 +63,7 @@ class Sweep:
         self._questions = frozenset(measured)
         self._trained: dict[int, Learned] = {}
         self._looked_up: dict[Hashable, Any] = {}  # asking a model hub for weights takes seconds
-        self._library = page_library(store, values)  # profiles and vectors are the same for every fold
+        self._library = PageLibrary(store)  # profiles and sentences are the same for every fold
 
         @lru_cache(maxsize=1)  # the last one alone: a loaded corpus is large
         def corpus_of(system: RetrievalSystem) -> Corpus:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from finrag_pipeline.chunking.fixed import CHUNKING_VERSION
 from finrag_pipeline.chunking.parent_child import PARENT_CHILD_VERSION
-from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, PARENT_CHILD
+from finrag_pipeline.chunking.registry import FIXED, PARENT_CHILD, Chunking
 from finrag_pipeline.evaluation.retrieval_metrics import METRICS_VERSION
 from finrag_pipeline.evaluation.summary import SUMMARY_VERSION
 from finrag_pipeline.filings.intake import FilingSource
@@ -40,10 +39,6 @@ if TYPE_CHECKING:
     import dagster as dg
 
 
-INDEXES = {chunking.index: chunking for chunking in (FIXED, CONTEXTUAL)}
-"""Chunking of each vector index."""
-
-
 def stale_filings(
     lake: Lake, settings: Settings, sources: Sequence[FilingSource], instance: dg.DagsterInstance
 ) -> list[str]:
@@ -51,10 +46,7 @@ def stale_filings(
     import dagster as dg
 
     encoder = get_encoder(settings, lake)
-    vectors: dict[str, Counter[str]] = {
-        asset: open_chunk_index(lake, encoder, settings, chunking).count_by_filing()
-        for asset, chunking in INDEXES.items()
-    }
+    vectors = open_chunk_index(lake, encoder, settings, FIXED).count_by_filing()
     rows = {row["filing"]: row for row in lake.read_all("filings").to_pylist()}
     materialised = [instance.get_materialized_partitions(dg.AssetKey(name)) for name in PER_FILING]
     stale = []
@@ -72,7 +64,6 @@ def stale_filings(
             "filing_chunks": chunks_fingerprint(pages, settings),
             "page_tables": tables,
             "statement_facts": facts_fingerprint(tables, rows[key]),
-            "contextual_chunks": contextual_fingerprint(pages, tables, rows[key], settings),
         }
         parts = {name: wanted[name] for name in ("filing_pages", "page_tables", "statement_facts")}
         wanted["page_profiles"] = profiles_fingerprint(parts, rows[key])
@@ -85,28 +76,30 @@ def stale_filings(
                 (info := lake.info(asset, partition)) and info.fingerprint == fp
                 for asset, fp in wanted.items()
             )
-            and all(
-                (entry := lake.ledger_entry(asset, key) or {}).get("fingerprint")
-                == index_fingerprint(wanted[chunking.table], encoder)
-                and entry.get("rows") == vectors[asset][key] > 0
-                for asset, chunking in INDEXES.items()
-            )
+            and (entry := lake.ledger_entry(FIXED.index, key) or {}).get("fingerprint")
+            == index_fingerprint(wanted[FIXED.table], encoder)
+            and entry.get("rows") == vectors[key] > 0
         )
         if not fresh:
             stale.append(key)
     return stale
 
 
-def stale_parents(lake: Lake, settings: Settings, filings: Sequence[str]) -> list[str]:
-    """Filings whose parents and children, or their vectors, are missing or made from something else."""
+def stale_on_demand(lake: Lake, settings: Settings, chunking: Chunking, filings: Sequence[str]) -> list[str]:
+    """Filings whose chunks of a chunking, or their vectors, are missing or made from something else."""
     encoder = get_encoder(settings, lake)
-    vectors = open_chunk_index(lake, encoder, settings, PARENT_CHILD).count_by_filing()
+    vectors = open_chunk_index(lake, encoder, settings, chunking).count_by_filing()
+    rows = {row["filing"]: row for row in lake.read_all("filings", only={"filing": filings}).to_pylist()}
     stale = []
     for filing in filings:
-        pages = lake.info("filing_pages", {"filing": filing})
-        wanted = parent_child_fingerprint(pages.fingerprint, settings) if pages else None
-        chunks = lake.info(PARENT_CHILD.table, {"filing": filing})
-        entry = lake.ledger_entry("parent_child_index", filing) or {}
+        pages, tables = (lake.info(name, {"filing": filing}) for name in ("filing_pages", "page_tables"))
+        wanted = None
+        if pages and chunking == PARENT_CHILD:
+            wanted = parent_child_fingerprint(pages.fingerprint, settings)
+        elif pages and tables:
+            wanted = contextual_fingerprint(pages.fingerprint, tables.fingerprint, rows[filing], settings)
+        chunks = lake.info(chunking.table, {"filing": filing})
+        entry = lake.ledger_entry(chunking.index, filing) or {}
         fresh = (
             wanted is not None
             and chunks is not None

@@ -11,8 +11,10 @@ from finrag_pipeline.orchestration.pools import VECTORS
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
 from finrag_pipeline.schemas import PER_FILING
 
-ON_DEMAND = ("parent_child_chunks", "parent_child_index")
-"""Chunks of a filing that only some systems need: made by 'finrag run' when it measures one of them."""
+ON_DEMAND = tuple(
+    name for chunking in CHUNKINGS.values() if chunking.on_demand for name in (chunking.table, chunking.index)
+)
+"""Chunks and vectors of a filing that only some systems need: made by 'finrag run' when it measures one."""
 BENCHMARK = ("benchmark_questions", "folds", "corpus_statistics")
 SWEEP = ("retrieval_runs", "retrieval_scores")
 ANSWERS = ("answers", "answer_scores")
@@ -52,11 +54,11 @@ prepare_benchmark_job = dg.define_asset_job(
     "every weight of the hybrid tried on every question.",
 )
 
-index_parents_job = dg.define_asset_job(
-    "index_parents",
+index_on_demand_job = dg.define_asset_job(
+    "index_on_demand",
     selection=dg.AssetSelection.assets(*ON_DEMAND) - CORPUS_CHECKS,
     executor_def=dg.in_process_executor,
-    description="Parents and children of a filing, and the vectors of the children.",
+    description="Context-aware chunks of a filing, its parents and children, and their vectors.",
     tags={"dagster/max_runtime": "7200"},
 )
 

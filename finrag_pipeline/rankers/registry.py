@@ -12,7 +12,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.rankers.card import Folder, check_no_leak, kept_folder, load_card
 from finrag_pipeline.rankers.page_ranker.library import PageLibrary
@@ -170,12 +169,7 @@ def load_page_ranker(
     if model is None:
         return None
     _refuse_leak(lake, PAGE_RANKER, fold, model.card)
-    return LearnedPageRanker(model, library or page_library(lake, settings))
-
-
-def page_library(lake: Lake, settings: Settings) -> PageLibrary:
-    """Pages of the filings of the lake, loaded when a ranker first asks for them."""
-    return PageLibrary(lake, settings, Encoder(settings.encoder, lake))
+    return LearnedPageRanker(model, library or PageLibrary(lake))
 
 
 def _part(fold: int | None) -> dict[str, str]:

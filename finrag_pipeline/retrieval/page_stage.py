@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, Chunking
+from finrag_pipeline.chunking.registry import Chunking
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.resolver import RESOLVER_VERSION
 from finrag_pipeline.retrieval.component import Component, Hit, Inputs, LearnedModel, Query, Search
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 PAGE_PARTS = ("page_profiles", "page_sentences")
 """Tables that the page ranker compares questions with."""
-PAGE_VECTORS = (FIXED, CONTEXTUAL)
-"""Chunkings whose vectors it does."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +135,8 @@ class PagesInOrder(PageStage):
     """Pages in the order of the ranker, each shown by its best chunk; pages without a chunk are left out."""
 
     def reads(self, chunking: Chunking) -> tuple[str, ...]:
-        """Profiles and vectors of pages."""
-        return (*(compared.index for compared in PAGE_VECTORS), *PAGE_PARTS)
+        """Profiles and sentences of pages."""
+        return PAGE_PARTS
 
     def problem(self, inputs: Inputs) -> str | None:
         """That the ranker was not trained, or that filings have no profiles for it to read."""
@@ -151,8 +149,7 @@ class PagesInOrder(PageStage):
 
     def fingerprint(self, inputs: Inputs) -> Any:
         """Of the ranker, the resolver and what features are made of; profiles stand for tables and facts."""
-        chunks = (compared.table for compared in PAGE_VECTORS)
-        tables = inputs.parts("filings", "filing_pages", *PAGE_PARTS, *chunks)
+        tables = inputs.parts("filings", "filing_pages", *PAGE_PARTS)
         return [super().fingerprint(inputs), RESOLVER_VERSION, tables]
 
     def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:

@@ -34,8 +34,6 @@ PER_FILING = (
     "chunk_index",
     "page_tables",
     "statement_facts",
-    "contextual_chunks",
-    "contextual_index",
     "page_profiles",
     "page_sentences",
 )

@@ -23,7 +23,6 @@ from benchmarks.page_ranker_ablation import (
 )
 from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.rankers.page_ranker.features import question_features
-from finrag_pipeline.rankers.page_ranker.library import VECTOR_KINDS
 from finrag_pipeline.rankers.page_ranker.model import Example
 from finrag_pipeline.rankers.page_ranker.needs import read_needs
 from finrag_pipeline_tests.rankers.page_ranker.made_up import annual_report, candidates, planted
@@ -54,7 +53,7 @@ class TestParts:
     @pytest.fixture
     def names(self) -> set[str]:
         pages = annual_report()
-        dense = {kind: np.zeros(pages.pages, np.float32) for kind in VECTOR_KINDS}
+        dense = {kind: np.zeros(pages.pages, np.float32) for kind in ("sentence", "sentences")}
         names = set(question_features(read_needs("What is the quick ratio?"), pages, dense))
         return names | {"filing_score", "filing_behind", "filing_rank", "filings"}
 

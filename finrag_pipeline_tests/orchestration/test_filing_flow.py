@@ -62,9 +62,6 @@ def test_a_new_filing_becomes_its_assets_with_metadata(pipeline: Pipeline, tmp_p
         "statement_facts:balance_sheet_balances": True,
         "statement_facts:identities_hold": True,
         "statement_facts:subtotals_add_up": True,
-        "contextual_chunks:within_token_limit": True,
-        "contextual_chunks:not_empty": True,
-        "contextual_index:complete": True,
     }
     for asset in PER_FILING:
         entry = pipeline.lake.ledger_entry(asset, filing)
@@ -94,13 +91,11 @@ def test_what_is_fresh_is_not_made_again_and_what_changed_is(pipeline: Pipeline,
         "filing_pages": "hit",
         "filing_chunks": "miss",
         "chunk_index": "miss",
-        # Tables and context-aware chunks do not depend on the length of the fixed ones.
+        # Tables do not depend on the length of the chunks.
         "page_tables": "hit",
         "statement_facts": "hit",
         "page_profiles": "hit",
         "page_sentences": "hit",
-        "contextual_chunks": "hit",
-        "contextual_index": "hit",
     }
     assert made(rechunked)["filing_chunks"].metadata["longest_chunk_tokens"] <= 24
     assert made(rechunked)["filing_chunks"].metadata["rows"] > made(first)["filing_chunks"].metadata["rows"]

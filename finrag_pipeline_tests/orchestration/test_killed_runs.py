@@ -20,7 +20,7 @@ from finrag_pipeline_tests.console import finish, start
 from finrag_pipeline_tests.orchestration.conftest import Pipeline
 
 PATIENCE = 90.0
-EMBEDDING = ("chunk_index", "contextual_index", "page_sentences")
+EMBEDDING = ("chunk_index", "page_sentences")
 """Assets of a filing that take the slot."""
 
 

@@ -13,12 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from finrag_pipeline.chunking.registry import CONTEXTUAL, PARENT_CHILD
 from finrag_pipeline.commands.instance import dagster_home
 from finrag_pipeline.commands.run import _state
 from finrag_pipeline.evaluation.benchmark_registry import register_benchmark
 from finrag_pipeline.orchestration.build import build_definitions
 from finrag_pipeline.orchestration.corpora import Sweep, drop_stale_results, fold_questions
-from finrag_pipeline.orchestration.freshness import stale_parents
+from finrag_pipeline.orchestration.freshness import stale_on_demand
 from finrag_pipeline.orchestration.jobs import ON_DEMAND
 from finrag_pipeline.orchestration.partitions import FILINGS, FOLD_COUNT
 from finrag_pipeline.orchestration.schedules import sweep_range
@@ -86,15 +87,17 @@ def test_a_system_that_cannot_run_is_left_out_and_no_run_fails(measured: Pipelin
     assert len(parts(measured, "retrieval_scores", "bm25")) == FOLD_COUNT
 
 
-def test_parents_are_made_on_demand(measured: Pipeline) -> None:
+def test_chunks_of_some_systems_are_made_on_demand(measured: Pipeline) -> None:
     names = sorted(small_filings.COMPANIES)
-    assert sorted(stale_parents(measured.lake, measured.settings, names)) == names
+    for chunking in (CONTEXTUAL, PARENT_CHILD):
+        assert sorted(stale_on_demand(measured.lake, measured.settings, chunking, names)) == names
     for name in names:
-        result = measured.run("index_parents", partition_key=name)
+        result = measured.run("index_on_demand", partition_key=name)
         assert result.success and set(made(result)) == set(ON_DEMAND)
         # Short pages are the same windows as those of the fixed chunks: nothing is embedded twice.
         assert made(result)["parent_child_index"].metadata["embedded"] == 0
-    assert stale_parents(measured.lake, measured.settings, names) == []
+    for chunking in (CONTEXTUAL, PARENT_CHILD):
+        assert stale_on_demand(measured.lake, measured.settings, chunking, names) == []
     assert sweep(measured, "parent_child").success
     runs = measured.lake.read_all("retrieval_runs", only={"system": ["parent_child"]})
     assert runs.num_rows and all("/parent" in chunk for chunk in runs["chunk_id"].to_pylist())

@@ -91,7 +91,6 @@ def filing_chunks(
 @dg.asset(
     deps=[filing_pages, page_tables],
     partitions_def=filings_partitions,
-    automation_condition=on_changed_data(),
     group_name="chunking",
     kinds={"python", "parquet"},
     owners=OWNERS,
@@ -102,7 +101,10 @@ def filing_chunks(
 def contextual_chunks(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> dg.MaterializeResult:
-    """Prose under its headings, table rows with all their headers, whole tables: 512 tokens with context."""
+    """Prose under its headings, table rows with all their headers, whole tables: 512 tokens with context.
+
+    Made for a sweep that needs them, not every night.
+    """
     store, values = lake.open(), settings.get()
     tokens = get_encoder(values, store).tokens
 

@@ -60,13 +60,12 @@ def chunk_index(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> dg.MaterializeResult:
     """Vectors of a filing's chunks in LanceDB, replaced in one version; embeddings come from the cache."""
-    return _index(context, settings.get(), lake.open(), FIXED, "chunk_index")
+    return _index(context, settings.get(), lake.open(), FIXED)
 
 
 @dg.asset(
     deps=[contextual_chunks],
     partitions_def=filings_partitions,
-    automation_condition=on_changed_data(),
     group_name="indexing",
     kinds={"python", "lancedb"},
     owners=OWNERS,
@@ -82,7 +81,7 @@ def contextual_index(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> dg.MaterializeResult:
     """Vectors of a filing's context-aware chunks in LanceDB, in a table of their own."""
-    return _index(context, settings.get(), lake.open(), CONTEXTUAL, "contextual_index")
+    return _index(context, settings.get(), lake.open(), CONTEXTUAL)
 
 
 @dg.asset(
@@ -103,12 +102,13 @@ def parent_child_index(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> dg.MaterializeResult:
     """Vectors of a filing's children in LanceDB; windows that other chunks share come from the cache."""
-    return _index(context, settings.get(), lake.open(), PARENT_CHILD, "parent_child_index")
+    return _index(context, settings.get(), lake.open(), PARENT_CHILD)
 
 
 def _index(
-    context: dg.AssetExecutionContext, values: Settings, store: Lake, chunking: Chunking, asset: str
+    context: dg.AssetExecutionContext, values: Settings, store: Lake, chunking: Chunking
 ) -> dg.MaterializeResult:
+    asset = chunking.index
     encoder: Encoder = get_encoder(values, store)
     index = open_chunk_index(store, encoder, values, chunking)
 

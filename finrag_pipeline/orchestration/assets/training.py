@@ -9,7 +9,6 @@ import pyarrow.compute as pc
 
 from finrag_pipeline.evaluation.folds import assign_folds
 from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions, folds
-from finrag_pipeline.orchestration.assets.indexing import chunk_index, contextual_index
 from finrag_pipeline.orchestration.assets.pages import page_profiles, page_sentences
 from finrag_pipeline.orchestration.corpora import benchmark_filings
 from finrag_pipeline.orchestration.metadata import picture
@@ -81,9 +80,7 @@ def _learned_asset(
     )
 
 
-@_learned_asset(
-    "page_ranker", RANKER_VERSION, "lightgbm", page_profiles, page_sentences, chunk_index, contextual_index
-)
+@_learned_asset("page_ranker", RANKER_VERSION, "lightgbm", page_profiles, page_sentences)
 def page_ranker(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> _Results:
@@ -98,7 +95,7 @@ def page_ranker(
     names, encoder = benchmark_filings(store), get_encoder(values, store)
     examples = Examples(
         _measured_questions(store).to_pylist(),
-        PageLibrary(store, values, encoder),
+        PageLibrary(store),
         encoder.embed_short,
         lambda: get_resolver(values, store, names),
         names,

@@ -1,57 +1,36 @@
-"""Pages of filings ready for features: profiles and vectors, loaded on first use and kept."""
+"""Pages of filings ready for features: profiles and sentences, loaded on first use and kept."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
-from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED
-from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.rankers.page_ranker.features import FilingPages, filing_pages
 from finrag_pipeline.rankers.page_ranker.labels import filing_labels
-from finrag_pipeline.retrieval.chunk_index import open_chunk_index
-from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline.storage.vectors import VectorIndex
 
-VECTOR_KINDS = ("window", "text", "table_row", "table", "sentence")
-"""Vectors a page is compared by: windows of plain chunks, kinds of context-aware chunks, and sentences."""
-
-SENTENCES = "sentences"
-"""Similarity of a page that stands for its best sentences together."""
 BEST_SENTENCES = 3
+"""Sentences of a page that are compared together."""
 
 _LEAST_SIMILARITY = -0.2
-"""Similarity of a page that has no vector of a kind."""
+"""Similarity of a page that has no sentence."""
 
 
 class PageLibrary:
-    """Profiles and vectors of the pages of filings.
+    """Profiles and sentences of the pages of filings.
 
     Args:
         lake: where they are.
-        settings: encoder and chunkings of the vectors.
-        encoder: embeds questions.
     """
 
-    def __init__(self, lake: Lake, settings: Settings, encoder: Encoder) -> None:
+    def __init__(self, lake: Lake) -> None:
         self._lake = lake
-        self._settings = settings
-        self._encoder = encoder
         self._pages: dict[str, FilingPages] = {}
-        self._vectors: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
-
-    @cached_property
-    def _indexes(self) -> list[tuple[VectorIndex, bool]]:
-        return [
-            (open_chunk_index(self._lake, self._encoder, self._settings, chunking), chunking == FIXED)
-            for chunking in (FIXED, CONTEXTUAL)
-        ]
+        self._vectors: dict[str, tuple[np.ndarray, np.ndarray]] = {}
 
     def pages(self, filing: str) -> FilingPages:
         """The pages of a filing.
@@ -70,48 +49,38 @@ class PageLibrary:
         return self._pages[filing]
 
     def similarities(self, filing: str, vector: np.ndarray) -> dict[str, np.ndarray]:
-        """Best cosine similarity of each page with a question, by kind of vector; shape (pages,) each."""
-        count = self.pages(filing).pages
-        found = {}
-        for kind, (pages, vectors) in self._vectors_of(filing).items():
-            best = np.full(count, _LEAST_SIMILARITY, np.float32)
-            scores = vectors @ vector.astype(np.float32) if len(pages) else np.empty(0, np.float32)
-            np.maximum.at(best, pages, scores)
-            found[kind] = best
-            if kind == "sentence":
-                found[SENTENCES] = mean_of_best(pages, scores, count)
-        return found
+        """Cosine similarities of each page with a question, shape (pages,) each.
 
-    def _vectors_of(self, filing: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        if filing not in self._vectors:
-            found = {kind: (np.empty(0, np.int64), np.empty((0, 0), np.float32)) for kind in VECTOR_KINDS}
-            for index, fixed in self._indexes:
-                rows = index.vectors_of(filing)
-                pages = rows["page"].to_numpy()
-                flat = rows["vector"].combine_chunks().flatten().to_numpy()
-                vectors = flat.reshape(len(pages), -1) if len(pages) else np.empty((0, 0), np.float32)
-                kinds = np.array(rows["kind"].to_pylist())
-                for kind in ("window",) if fixed else VECTOR_KINDS[1:4]:
-                    chosen = np.ones(len(pages), bool) if fixed else kinds == kind
-                    found[kind] = (pages[chosen], np.ascontiguousarray(vectors[chosen]))
-            found["sentence"] = self._sentences_of(filing)
-            self._vectors[filing] = found
-        return self._vectors[filing]
+        ``sentence`` is that of its best sentence, ``sentences`` the mean of its best three.
+
+        Raises:
+            LakeError: the filing has no sentences.
+        """
+        count = self.pages(filing).pages
+        pages, vectors = self._sentences_of(filing)
+        scores = vectors @ vector.astype(np.float32) if len(pages) else np.empty(0, np.float32)
+        best = np.full(count, _LEAST_SIMILARITY, np.float32)
+        np.maximum.at(best, pages, scores)
+        return {"sentence": best, "sentences": mean_of_best(pages, scores, count)}
 
     def _sentences_of(self, filing: str) -> tuple[np.ndarray, np.ndarray]:
-        keys = {"filing": filing}
-        if self._lake.info("page_sentences", keys) is None:
-            raise LakeError(f"'{filing}' has no sentences of pages.", "Materialise page_sentences.")
-        rows: pa.Table = self._lake.read("page_sentences", keys, ["page", "vector"])
-        flat = rows["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False).astype(np.float32)
-        return rows["page"].to_numpy(), flat.reshape(rows.num_rows, -1) if rows.num_rows else flat[:, None]
+        """Pages of the sentences, shape (sentences,), and their vectors, (sentences, dimensions)."""
+        if filing not in self._vectors:
+            keys = {"filing": filing}
+            if self._lake.info("page_sentences", keys) is None:
+                raise LakeError(f"'{filing}' has no sentences of pages.", "Materialise page_sentences.")
+            rows: pa.Table = self._lake.read("page_sentences", keys, ["page", "vector"])
+            flat = rows["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False).astype(np.float32)
+            vectors = flat.reshape(rows.num_rows, -1) if rows.num_rows else flat[:, None]
+            self._vectors[filing] = (rows["page"].to_numpy(), vectors)
+        return self._vectors[filing]
 
     def fingerprint(self, filings: Sequence[str]) -> str:
-        """What the profiles and vectors of ``filings`` consist of."""
-        tables = ("filings", "page_tables", "page_profiles", "page_sentences", FIXED.table, CONTEXTUAL.table)
+        """What the profiles and sentences of ``filings`` consist of; the encoder is part of the latter."""
+        tables = ("filings", "page_tables", "page_profiles", "page_sentences")
         parts = [self._lake.info(table, {"filing": filing}) for filing in sorted(filings) for table in tables]
         found = [part.fingerprint if part else None for part in parts]
-        return fingerprint(found, self._encoder.fingerprint, self._settings.encoder.pooling)
+        return fingerprint(found)
 
 
 def mean_of_best(pages: np.ndarray, scores: np.ndarray, count: int, best: int = BEST_SENTENCES) -> np.ndarray:

@@ -205,5 +205,5 @@ class TestLoading:
 
 
 def test_pages_are_read_once(trained: IndexedLake) -> None:
-    library = PageLibrary(trained.lake, trained.settings, trained.encoder)
+    library = PageLibrary(trained.lake)
     assert library.pages(trained.filings[0]) is library.pages(trained.filings[0])
