@@ -10,9 +10,9 @@ from finrag_pipeline.errors import LakeError
 from finrag_pipeline.orchestration.fingerprints import alpha_sweep_fingerprint
 from finrag_pipeline.retrieval.bm25 import RankBm25
 from finrag_pipeline.retrieval.chunk_index import index_chunks, open_chunk_index, searchable_filings
+from finrag_pipeline.retrieval.component import Inputs, Query, no_more
 from finrag_pipeline.retrieval.corpus import Corpus
-from finrag_pipeline.retrieval.first_stages import first_stage
-from finrag_pipeline.retrieval.queries import Query
+from finrag_pipeline.retrieval.first_stages import Bm25
 from finrag_pipeline.retrieval.spaces import Scope
 from finrag_pipeline.retrieval.systems import get_system
 from finrag_pipeline.schemas import BENCHMARK_QUESTIONS, FILING_CHUNKS
@@ -98,13 +98,11 @@ class TestIndexes:
         assert isinstance(theirs.bm25, RankBm25) and not Path(lake.path("bm25")).exists()
         for text in ("net revenue", "capital expenditure of 2022", "goodwill"):
             query = Query(text, text, ())
-            mine, other = (first_stage("bm25", query, one, Scope(), 10) for one in (ours, theirs))
+            mine, other = (Bm25().search(query, Inputs(one), Scope(), 10, no_more) for one in (ours, theirs))
             assert [hit.chunk_id for hit in mine] == [hit.chunk_id for hit in other]
             assert [hit.score for hit in mine] == pytest.approx([hit.score for hit in other], rel=1e-4)
         questions = BENCHMARK_QUESTIONS.empty_table()
-        wanted = {
-            alpha_sweep_fingerprint(get_system("bm25"), c, c.settings, questions) for c in (ours, theirs)
-        }
+        wanted = {alpha_sweep_fingerprint(get_system("bm25"), Inputs(c), questions) for c in (ours, theirs)}
         assert len(wanted) == 2, "runs of one backend are not taken for the other's"
 
     @pytest.mark.parametrize("name", ["bm25.npz", "vocabulary.json"])
