@@ -256,10 +256,6 @@ class FactBook:
                 return found
         return None
 
-    def nearest_rows(self, line: Line, period: FiscalPeriod) -> list[Fact]:
-        """Facts of the period on the statements of a line, for messages."""
-        return [f for f in self._facts if f.statement in line.statements and self._fit(f, period) == 0]
-
     def _best(
         self, facts: Iterable[Fact], period: FiscalPeriod, statements: Sequence[str]
     ) -> FoundFact | None:

@@ -201,12 +201,6 @@ class VectorIndex:
         """Filings that have rows."""
         return set(self.count_by_filing())
 
-    def vectors_of(self, filing: str) -> pa.Table:
-        """Page, kind and vector of every row of a filing."""
-        count = self.count(filing)
-        query = self._open().search().where(f"filing = {sql_literal(filing)}").limit(max(count, 1))
-        return query.select(["page", "kind", "vector"]).to_arrow().select(["page", "kind", "vector"])
-
     def remove(self, filings: Collection[str]) -> None:
         """Remove filings."""
         if filings and self.exists():

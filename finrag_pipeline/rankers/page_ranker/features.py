@@ -16,7 +16,6 @@ from finrag_pipeline.statements.page_evidence import KINDS
 
 FIELDS = ("body", "head", "labels")
 FORMS = ("10-K", "10-Q", "8-K", "EARNINGS")
-_SIDE_SCOPES = ("summary", "note", "mdna", "parent_only", "condensed", "other_entity")
 
 
 @dataclass
