@@ -1,49 +1,80 @@
-"""What people wait for: a run with nothing to do, and one new filing from file to searchable."""
+"""What people wait for, beside a bare encode of the same text: one new filing, or a whole benchmark from nothing.
+
+    python -m benchmarks.fresh filing some_10k.pdf          # a new filing, from file to searchable
+    python -m benchmarks.fresh benchmark FINANCEBENCH       # from nothing to the report, with its peak memory
+
+Every run has a lake of its own, in which nothing is known beforehand; the encoder is converted already, as on any
+machine that has been used once. The peer is `SentenceTransformer.encode` on the windows of the chunks, of all of a
+filing and of a sample of a benchmark's.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
-import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
+
+from benchmarks.command import measure
+from finrag_pipeline.embedding.encoder import Encoder
+from finrag_pipeline.embedding.model_files import model_folder
+from finrag_pipeline.settings import get_settings
+from finrag_pipeline.storage.lake import Lake
+
 FINRAG = [sys.executable, "-m", "finrag_pipeline.cli"]
+SYSTEMS = ("finrag", "bm25", "dense")
+MOST_WINDOWS = 1024
+"""Windows that the peer encodes; its time is scaled to all of them."""
 
 
-def timed(*arguments: str, environment: dict[str, str] | None = None) -> float:
-    """Seconds of a finrag command that must succeed."""
+def run(folder: str, *arguments: str) -> tuple[float, float]:
+    """Seconds and peak memory in GiB of a finrag command on a lake in ``folder``."""
+    os.environ |= {"FINRAG_LAKE": folder, "DAGSTER_HOME": str(Path(folder) / "dagster_home")}
+    code, seconds, peak = measure([*FINRAG, *arguments])
+    if code not in (0, 3):
+        sys.exit(f"finrag {' '.join(arguments)} ended with {code}")
+    return seconds, peak
+
+
+def bare_encode(lake: Lake, seed: int) -> tuple[float, int]:
+    """Seconds that a bare encode of all windows of the lake's chunks takes, and how many there are."""
+    from sentence_transformers import SentenceTransformer
+
+    encoder = Encoder(get_settings().encoder, lake)
+    texts = lake.read_all("filing_chunks", ["text"])["text"].to_pylist()
+    windows = [window for text in texts for window in encoder.windows(text)]
+    drawn = np.random.default_rng(seed).permutation(len(windows))[:MOST_WINDOWS]
+    model = SentenceTransformer(str(model_folder(encoder.settings.name)), device="cpu")
+    model.encode(windows[:8])
     start = time.perf_counter()
-    subprocess.run(
-        [*FINRAG, *arguments],
-        check=True,
-        stdout=subprocess.DEVNULL,
-        env={**os.environ, **(environment or {})},
-    )
-    return time.perf_counter() - start
+    model.encode([windows[place] for place in drawn.tolist()], normalize_embeddings=True)
+    return (time.perf_counter() - start) * len(windows) / len(drawn), len(windows)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("source", type=Path, help="benchmark already run in the lake")
-    parser.add_argument("filing", type=Path, help="a PDF of about 150 pages")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=("filing", "benchmark"))
+    parser.add_argument("path", type=Path, help="a PDF of about 160 pages, or the folder of a benchmark")
     options = parser.parse_args()
-    for _ in range(3):
-        print(f"run with nothing changed: {timed('run', '--source', str(options.source)):.1f} s")
+    chosen = [part for system in SYSTEMS for part in ("--systems", system)]
+    arguments = (
+        ["ingest", str(options.path)]
+        if options.what == "filing"
+        else ["run", "--source", str(options.path), *chosen]
+    )
     with tempfile.TemporaryDirectory() as folder:
-        # A lake of its own with an empty vector cache: nothing of the filing is known beforehand. The
-        # encoder is already converted, as on any lake that has been used once.
-        environment = {"FINRAG_LAKE": folder, "DAGSTER_HOME": str(Path(folder) / "dagster_home")}
-        encoders = Path(os.environ.get("FINRAG_LAKE", "data_lake")) / "models" / "encoders"
-        if encoders.is_dir():
-            shutil.copytree(encoders, Path(folder) / "models" / "encoders")
-        ingest = timed("ingest", str(options.filing), environment=environment)
-        search = timed("search", "total revenue", "--json", environment=environment)
-        both = ingest + search
-        print(f"new filing to first answer: {both:.1f} s (ingest {ingest:.1f}, search {search:.1f})")
+        seconds, peak = run(folder, *arguments)
+        bare, windows = bare_encode(Lake(folder), get_settings().seed)
+    print(
+        f"finrag {arguments[0]}: {seconds:.1f} s, peak memory {peak:.2f} GiB; bare encode of {windows} windows "
+        f"{bare:.1f} s; ratio {seconds / bare:.2f}"
+    )
 
 
 if __name__ == "__main__":
