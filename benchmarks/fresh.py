@@ -1,11 +1,11 @@
-"""What people wait for, beside a bare encode of the same text: one new filing, or a whole benchmark from nothing.
+"""What people wait for, beside a bare encode of the same text: a new filing, or a benchmark from nothing.
 
     python -m benchmarks.fresh filing some_10k.pdf          # a new filing, from file to searchable
-    python -m benchmarks.fresh benchmark FINANCEBENCH       # from nothing to the report, with its peak memory
+    python -m benchmarks.fresh benchmark FINANCEBENCH    # from nothing to the report, with its peak memory
 
-Every run has a lake of its own, in which nothing is known beforehand; the encoder is converted already, as on any
-machine that has been used once. The peer is `SentenceTransformer.encode` on the windows of the chunks, of all of a
-filing and of a sample of a benchmark's.
+Every run has a lake of its own, in which nothing is known beforehand; the encoder is converted already, as on
+any machine that has been used once. The peer is `SentenceTransformer.encode` on the windows of the chunks: all of
+a filing's, a sample of a benchmark's.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def main() -> None:
         seconds, peak = run(folder, *arguments)
         bare, windows = bare_encode(Lake(folder), get_settings().seed)
     print(
-        f"finrag {arguments[0]}: {seconds:.1f} s, peak memory {peak:.2f} GiB; bare encode of {windows} windows "
-        f"{bare:.1f} s; ratio {seconds / bare:.2f}"
+        f"finrag {arguments[0]}: {seconds:.1f} s, peak memory {peak:.2f} GiB; bare encode of {windows} "
+        f"windows {bare:.1f} s; ratio {seconds / bare:.2f}"
     )
 
 
