@@ -4,8 +4,8 @@
     python -m benchmarks.fresh benchmark FINANCEBENCH    # from nothing to the report, with its peak memory
 
 Every run has a lake of its own, in which nothing is known beforehand; the encoder is converted already, as on
-any machine that has been used once. The peer is `SentenceTransformer.encode` on the windows of the chunks: all of
-a filing's, a sample of a benchmark's.
+any machine that has been used once. The peer is `SentenceTransformer.encode` on the windows of the chunks, on
+all of a filing's and a sample of a benchmark's.
 """
 
 from __future__ import annotations

@@ -31,6 +31,8 @@ BAD = {
     "SHEET_2020_10K": (small_filings.not_a_pdf, "SHEET_2020_10K.pdf is not a PDF."),
     "SCAN_2020_10K": (small_filings.scanned, "SCAN_2020_10K.pdf has no text layer: all 2 pages are images"),
 }
+SYSTEMS = [part for name in ("bm25", "dense", "hybrid_rrf", "finrag") for part in ("--systems", name)]
+"""Measured here: one of every kind; more of them would only take longer."""
 GOOD = sorted([*small_filings.COMPANIES, "COPY_2021_10K", filing_id(ODD)])
 
 
@@ -101,7 +103,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def first(root: Path, source: Path) -> Done:
-    return finrag(root, "run", "--source", source, "--json")
+    return finrag(root, "run", "--source", source, *SYSTEMS, "--json")
 
 
 def test_what_is_good_is_done_and_what_is_bad_is_named(first: Done, root: Path) -> None:
@@ -172,7 +174,7 @@ def test_odd_and_double_filings_stay_visible(first: Done, root: Path) -> None:
 
 def test_a_second_run_tries_the_bad_ones_alone(first: Done, root: Path, source: Path) -> None:
     before = metrics(root)
-    done = finrag(root, "run", "--source", source, "--json")
+    done = finrag(root, "run", "--source", source, *SYSTEMS, "--json")
     assert done.code == 3
     report = done.json()
     assert report["indexed"] == [] and report["fresh"] == GOOD
@@ -185,7 +187,7 @@ def test_replacing_bad_files_and_running_again_finishes_the_work(
 ) -> None:
     for number, name in enumerate(BAD):
         small_filings.annual_report(source / "pdfs" / f"{name}.pdf", f"Mended {number} Corp", 2020)
-    done = finrag(root, "run", "--source", source, "--json")
+    done = finrag(root, "run", "--source", source, *SYSTEMS, "--json")
     assert done.code == 0, done.json()["failures"]
     assert done.json()["indexed"] == sorted(BAD) and done.json()["fresh"] == GOOD
     assert finrag(root, "filings", "--failed", "--json").json() == []
@@ -196,7 +198,7 @@ def test_replacing_bad_files_and_running_again_finishes_the_work(
     # And the other way round: a bad file takes the place of no good one, which is searched and measured still.
     before = metrics(root)
     small_filings.scanned(source / "pdfs" / "CEDAR_2023_10K.pdf")
-    done = finrag(root, "run", "--source", source, "--json")
+    done = finrag(root, "run", "--source", source, *SYSTEMS, "--json")
     (failed,) = done.json()["failures"]
     assert done.code == 3 and failed["filing"] == "CEDAR_2023_10K"
     assert (
@@ -212,7 +214,7 @@ def test_a_benchmark_without_one_good_question_says_so(pytestconfig: pytest.Conf
     root = new_lake(pytestconfig, tmp_path / "lake")
     small_filings.annual_report(tmp_path / "bench" / "pdfs" / "ALDER_2021_10K.pdf", "Alder Corp", 2021)
     small_filings.write_lines(tmp_path / "bench" / "questions.jsonl", [question(1, "NOBODY_2020_10K", 1)])
-    done = finrag(root, "run", "--source", tmp_path / "bench", "--json")
+    done = finrag(root, "run", "--source", tmp_path / "bench", *SYSTEMS, "--json")
     assert done.code == 1 and done.out == ""
     error = done.error()
     assert "no question" in error["error"].lower() and "NOBODY_2020_10K" in error["error"], error
@@ -237,7 +239,7 @@ class Whole:
 @pytest.fixture(scope="module")
 def whole(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory, small: Path) -> Whole:
     root = new_lake(pytestconfig, tmp_path_factory.mktemp("whole") / "lake")
-    done = finrag(root, "run", "--source", small, "--json")
+    done = finrag(root, "run", "--source", small, *SYSTEMS, "--json")
     assert done.code == 0, done.err
     return Whole(root, metrics(root))
 
@@ -252,14 +254,14 @@ def test_a_run_killed_at_any_moment_is_finished_by_the_next(
 
     chance = random.Random(29)
     for target in sorted(chance.sample(range(1, steps_done(whole.root) - 3), 4)):
-        process = start(root, "run", "--source", small, "--json")
+        process = start(root, "run", "--source", small, *SYSTEMS, "--json")
         while steps_done(root) < target and process.poll() is None:
             time.sleep(0.01)
         time.sleep(chance.uniform(0.0, 0.3))
         assert process.poll() is None, "it was to be killed at work"
         process.send_signal(signal.SIGKILL)
         process.communicate()
-    done = finrag(root, "run", "--source", small, "--json")
+    done = finrag(root, "run", "--source", small, *SYSTEMS, "--json")
     assert done.code == 0, done.err
     assert sorted(done.json()["indexed"] + done.json()["fresh"]) == sorted(small_filings.COMPANIES)
     assert metrics(root) == whole.metrics, "to the last byte"
@@ -274,7 +276,7 @@ def test_two_runs_at_once_leave_one_consistent_lake(
     pytestconfig: pytest.Config, tmp_path: Path, small: Path, whole: Whole
 ) -> None:
     root = new_lake(pytestconfig, tmp_path / "lake")
-    pair = [start(root, "run", "--source", small, "--json") for _ in range(2)]
+    pair = [start(root, "run", "--source", small, *SYSTEMS, "--json") for _ in range(2)]
     ended = [finish(process) for process in pair]
     for done in ended:
         assert done.code != 3, done.out  # nothing is wrong with any filing
@@ -282,7 +284,7 @@ def test_two_runs_at_once_leave_one_consistent_lake(
             done.error()  # a failure is clean: one error with its remedy, no traceback
     assert any(done.code == 0 for done in ended), [done.err for done in ended]
 
-    after = finrag(root, "run", "--source", small, "--json")
+    after = finrag(root, "run", "--source", small, *SYSTEMS, "--json")
     assert after.code == 0 and after.json()["failures"] == []
     assert metrics(root) == whole.metrics
     consistent(root)
@@ -309,5 +311,5 @@ def test_a_choice_of_filings_and_systems_is_measured_alone(tmp_path: Path, small
     gone = finrag(whole.root, "export-run", "dense", "--to", tmp_path, "--json")
     assert gone.code == 1 and "holds no run of dense" in gone.error()["error"]
 
-    assert finrag(whole.root, "run", "--source", small, "--json").code == 0
+    assert finrag(whole.root, "run", "--source", small, *SYSTEMS, "--json").code == 0
     assert metrics(whole.root) == whole.metrics, "to the last byte"
