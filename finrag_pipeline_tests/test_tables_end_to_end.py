@@ -90,16 +90,9 @@ def test_what_is_not_there_is_said(root: Path, arguments: tuple[str, ...], said:
     assert said in error["error"] and error["remedy"]
 
 
-def test_both_chunkings_can_be_searched(root: Path) -> None:
-    done = finrag(
-        root,
-        "search",
-        "Torvexley total current assets 2023",
-        "--system",
-        "bm25_contextual_rows_pages",
-        "-k",
-        "3",
-        "--json",
-    ).json()
-    assert any("total current assets" in hit["snippet"].lower() for hit in done["results"])
-    assert all("/x" in hit["chunk_id"] for hit in done["results"])
+def test_chunks_that_no_measured_system_ranks_are_named_with_what_makes_them(root: Path) -> None:
+    done = finrag(root, "search", "current assets", "--system", "bm25_contextual_rows_pages", "--json")
+    assert done.code == 1
+    error = json.loads(done.err)
+    assert "contextual_chunks" in error["error"]
+    assert "finrag run --systems bm25_contextual_rows_pages" in error["remedy"]

@@ -334,7 +334,9 @@ def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
         for name in systems
         if prepared and name not in not_run
     ]
-    made_with = (settings.model_dump(mode="json"), list(systems), code_state(), not_run, trained, models)
+    # A lake that has moved, or more workers, change no result.
+    chosen = settings.model_dump(mode="json", exclude={"lake", "workers"})
+    made_with = (chosen, list(systems), code_state(), not_run, trained, models)
     answers = [info.fingerprint if info else None for info in answered]
     return fingerprint(plain, answers, record, published, made_with)
 

@@ -32,10 +32,12 @@ class Completeness:
     Attributes:
         complete: filings of which the lake holds all that it reads, sorted.
         missing: what has yet to be made of the others, by filing.
+        remedy: how it is made.
     """
 
     complete: tuple[str, ...]
     missing: dict[str, str]
+    remedy: str = FINISH
 
     @property
     def warnings(self) -> list[str]:
@@ -44,7 +46,9 @@ class Completeness:
             return []
         names = ", ".join(sorted(self.missing)[:_SHOWN]) + (" …" if len(self.missing) > _SHOWN else "")
         steps = ", ".join(sorted(set(self.missing.values())))
-        return [f"{len(self.missing)} filings are not searched, {steps} is not made yet: {names}. {FINISH}"]
+        return [
+            f"{len(self.missing)} filings are not searched, {steps} is not made yet: {names}. {self.remedy}"
+        ]
 
 
 def complete_filings(system: RetrievalSystem, corpus: Corpus) -> Completeness:
@@ -69,10 +73,12 @@ def complete_filings(system: RetrievalSystem, corpus: Corpus) -> Completeness:
         if asset != get_chunking(system.chunking).table:
             have -= _outdated(lake, asset, indexed.table if indexed else _PAGES)
         missing |= dict.fromkeys(known - have - missing.keys(), asset)
-    found = Completeness(tuple(sorted(known - missing.keys())), missing)
+    on_demand = get_chunking(system.chunking).on_demand
+    remedy = f"Make its chunks: finrag run --systems {system.name}." if on_demand else FINISH
+    found = Completeness(tuple(sorted(known - missing.keys())), missing, remedy)
     if known and not found.complete:
         steps = ", ".join(sorted(set(missing.values())))
-        raise LakeError(f"No filing can be searched with '{system.name}': {steps} is not made.", FINISH)
+        raise LakeError(f"No filing can be searched with '{system.name}': {steps} is not made.", remedy)
     return found
 
 

@@ -136,4 +136,4 @@ def test_other_folds_are_a_leak(
         fresh = FixedPages([])
         monkeypatch.setattr("finrag_pipeline.rankers.registry.load_page_ranker", lambda *given: fresh)
         found = usable_models(lake, pipeline.settings, (fold + 1) % FOLD_COUNT)
-        assert found.page_ranker is fresh and found.page_reranker is None
+        assert found.models["page_ranker"] is fresh and "page_reranker" not in found.models

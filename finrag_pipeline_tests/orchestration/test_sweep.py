@@ -98,9 +98,10 @@ def test_chunks_of_some_systems_are_made_on_demand(measured: Pipeline) -> None:
         assert made(result)["parent_child_index"].metadata["embedded"] == 0
     for chunking in (CONTEXTUAL, PARENT_CHILD):
         assert stale_on_demand(measured.lake, measured.settings, chunking, names) == []
-    assert sweep(measured, "parent_child").success
-    runs = measured.lake.read_all("retrieval_runs", only={"system": ["parent_child"]})
-    assert runs.num_rows and all("/parent" in chunk for chunk in runs["chunk_id"].to_pylist())
+    for name, mark in (("bm25_contextual_pages", "/x"), ("parent_child", "/parent")):
+        assert sweep(measured, name).success
+        runs = measured.lake.read_all("retrieval_runs", only={"system": [name]})
+        assert runs.num_rows and all(mark in chunk for chunk in runs["chunk_id"].to_pylist())
     scores = measured.lake.read_all("retrieval_scores", only={"system": ["parent_child"]})
     pages = scores.filter((pc.field("space") == "pages") & (pc.field("metric") == "page_rec"))
     assert set(pages["value"].to_pylist()) == {1.0}

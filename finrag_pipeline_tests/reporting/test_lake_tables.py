@@ -123,7 +123,7 @@ def test_models_are_listed_even_where_their_files_are_gone(lake: Lake, tmp_path:
     )
     found = [(model.role, model.name, model.fingerprint) for model in models_used(lake, settings)]
     assert found == [
-        ("Encoder", f"{tmp_path / 'nowhere'} at v1, fp32", ""),
+        ("Encoder", f"{tmp_path / 'nowhere'} at v1, auto", ""),
         ("Page scorer", "fold 0", "abc"),
         ("Language model", "a-model (endpoint)", ""),
     ]

@@ -68,7 +68,7 @@ class TestLake:
             refused = client.post("/search", json={"question": "x", "filings": ["CEDAR_2023_10K"]})
             assert refused.status_code == 404
             second = add_filing(settings, "CEDAR_2023_10K", 3, tmp_path)
-            wait_for(lambda: client.get("/ready").json()["filings"] == 2)
+            wait_for(lambda: (state := client.get("/ready").json())["filings"] == 2 and not state["warnings"])
             answer = client.post("/search", json={"question": "revenue", "k": 100})
             assert {row["filing"] for row in answer.json()["results"]} == {first, second}
 
