@@ -163,6 +163,9 @@ def metrics(
         Optional[str],  # noqa: UP045
         typer.Option(help="Slice: question_type, doc_type, company or source."),
     ] = None,
+    as_markdown: Annotated[
+        bool, typer.Option("--markdown", help="All results as one Markdown page, such as docs/results.md.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Show the metrics of the active benchmark, with intervals."""
@@ -170,6 +173,13 @@ def metrics(
     from finrag_pipeline.storage.lake import Lake
 
     lake = Lake(current_settings().lake)
+    if as_markdown:
+        if by or as_json:
+            raise UsageError("--markdown writes all results.", "Leave out --by and --json beside it.")
+        from finrag_pipeline.reporting.results_page import results_markdown
+
+        sys.stdout.write(results_markdown(lake, current_settings()))
+        return
     if as_json:
         print_json(metrics_json(lake, by))
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from collections import defaultdict
 from itertools import product
@@ -301,6 +302,35 @@ def again(
     """A lake like the one after the run, in which it was run once more, for people; others read the first."""
     copy = sample_copy(pytestconfig, tmp_path_factory, tmp_path_factory.mktemp("again") / "lake")
     return copy, finrag(copy, "run")
+
+
+def test_the_page_of_results_holds_what_the_lake_does(root: Path, metrics: list[dict[str, Any]]) -> None:
+    done = finrag(root, "metrics", "--markdown")
+    assert done.code == 0, done.err
+    page = done.out
+    (best,) = [
+        row
+        for row in metrics
+        if (row["system"], row["space"], row["slice"], row["metric"], row["k"])
+        == ("finrag", "corpus", "all", "page_rec", 5)
+    ]
+    figure = f"{best['mean']:.3f} [{best['low']:.3f}, {best['high']:.3f}]"
+    assert re.search(rf"^\| `finrag` \| Whole corpus \|.* {re.escape(figure)} \|", page, re.MULTILINE)
+    assert "| All | 9 | 81 | " in page and re.search(
+        r"^- Encoder: \S+/all-MiniLM-L6-v2, \w+\.$", page, re.MULTILINE
+    )
+    # Filings with a PDF are named beside the total, and how many questions that is said once.
+    strata = re.findall(r"^\| (All|PDF|Text only) \|.* (\d+) \|$", page.partition("## ")[0], re.MULTILINE)
+    assert [name for name, _ in strata] == ["All", "PDF", "Text only"]
+    questions = [int(n) for _, n in strata]
+    assert questions[0] == sum(questions[1:]) == best["n"] and questions[2] > 0
+    (text_only,) = re.findall(
+        r"^Best: .*by source of the filing: PDF .*; Text only (.*)\.$", page, re.MULTILINE
+    )
+    assert text_only.count("(n = ") == 1
+    assert "| Calculator on the passages of finrag | Whole corpus |" in page
+    assert finrag(root, "metrics", "--markdown").out == page
+    assert finrag(root, "metrics", "--markdown", "--by", "source").code == 2
 
 
 def test_a_second_run_does_nothing(root: Path, again: tuple[Path, Done]) -> None:

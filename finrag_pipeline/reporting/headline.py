@@ -76,10 +76,17 @@ def _strata(index: MetricIndex, system: str, k: int) -> str:
         (slice_value_label("source", value), index.find(system, Space.CORPUS, "page_rec", k, "source", value))
         for value in index.values("source")
     ]
-    told = [f"{name} {estimate} (n = {estimate.n})" for name, estimate in found if estimate is not None]
+    told = [
+        f"{name} {estimate.mean:.3f} {_size(estimate)}" for name, estimate in found if estimate is not None
+    ]
     return (
         f"{metric_label('page_rec', k)} by source of the filing: {'; '.join(told)}." if len(told) > 1 else ""
     )
+
+
+def _size(estimate: Estimate) -> str:
+    n = f"(n = {estimate.n})"
+    return n if estimate.low is None or estimate.high is None else f"[{estimate.interval}] {n}"
 
 
 def _reading(index: MetricIndex, system: str, k: int) -> list[str]:

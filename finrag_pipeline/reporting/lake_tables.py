@@ -79,7 +79,7 @@ def lake_tables(store: Lake, filings: Collection[str]) -> dict[str, pa.Table]:
     found["statement_facts"] = store.read_all("statement_facts", _known(STATEMENT_FACTS, FACT_COLUMNS), only)
     found["page_profiles"] = store.read_all("page_profiles", _known(PAGE_PROFILES, PROFILE_COLUMNS), only)
     found["table_counts"] = _table_counts(store, frozenset(filings))
-    found["closed_book"] = _closed_book(store)
+    found["closed_book"] = closed_book(store)
     return {name: table for name, table in found.items() if table.num_rows}
 
 
@@ -152,7 +152,7 @@ def table_counts(cells: pa.Table) -> Iterator[dict[str, object]]:
         }
 
 
-def _closed_book(store: Lake) -> pa.Table:
+def closed_book(store: Lake) -> pa.Table:
     """Recorded systems that were given nothing; their space says corpus, but they searched nothing."""
     given: dict[str, bool] = {}
     for keys in store.partitions("answers"):

@@ -1,0 +1,147 @@
+"""The results of the active benchmark as one Markdown page, made from the lake: ``docs/results.md``."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from finrag_pipeline.errors import LakeError
+from finrag_pipeline.evaluation.benchmark_registry import get_benchmark
+from finrag_pipeline.evaluation.published import CUTOFF
+from finrag_pipeline.reporting.answer_grids import answer_slices_grid, answers_grid
+from finrag_pipeline.reporting.comparison_grid import comparison_grid
+from finrag_pipeline.reporting.estimates import SLICE_NAMES, MetricIndex, slice_value_label
+from finrag_pipeline.reporting.grid import (
+    Cell,
+    Column,
+    Grid,
+    Row,
+    escape_markdown,
+    grid_markdown,
+    number_cell,
+)
+from finrag_pipeline.reporting.headline import headline
+from finrag_pipeline.reporting.lake_tables import closed_book
+from finrag_pipeline.reporting.models_used import models_used
+from finrag_pipeline.reporting.tables import (
+    metrics_markdown,
+    published_markdown,
+    slice_grid,
+    statistics_markdown,
+)
+from finrag_pipeline.retrieval.spaces import Space
+from finrag_pipeline.sample import SAMPLE_NAME
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.lake import Lake
+
+SLICES = ("question_type", "doc_type", "source")
+"""Slices that are shown; companies are too many for a page, 'finrag metrics --by company' has them."""
+
+
+def results_markdown(lake: Lake, settings: Settings) -> str:
+    """What was measured on which data, and every table of results, as GitHub-flavoured Markdown.
+
+    The same lake gives the same text: nothing in it is the time of writing or the machine.
+
+    Args:
+        lake: holds the means of a benchmark.
+        settings: those that the benchmark was run with.
+
+    Raises:
+        BenchmarkError: the lake holds no benchmark.
+        LakeError: nothing was measured, or a part is damaged.
+    """
+    benchmark = get_benchmark(lake)
+    metrics = lake.read_all("system_metrics")
+    if not metrics.num_rows:
+        raise LakeError("Nothing was measured yet.", "Run 'finrag run' with a source that has questions.")
+    index, answers = MetricIndex(metrics), MetricIndex(lake.read_all("answer_metrics"))
+    without_passages = frozenset(closed_book(lake)["system"].to_pylist())
+    best = headline(index)
+    source = "" if benchmark.name == SAMPLE_NAME else f" --source …/{benchmark.name}"
+    parts = [
+        "# Results",
+        f"Written by `finrag metrics --markdown` from the lake after `finrag run{source}`, not by hand.",
+        grid_markdown(strata_grid(lake, benchmark.filings)),
+        "\n".join(_facts(lake, settings, benchmark.name, index)),
+        "## Retrieval",
+        "\n\n".join(filter(None, (f"Best: {best.system}. {best.strata}", *best.reading))) if best else "",
+        metrics_markdown(metrics),
+        *(
+            text
+            for name in SLICES
+            for text in (f"## By {SLICE_NAMES[name].lower()}", grid_markdown(slice_grid(index, name)))
+        ),
+        "## Which differences hold",
+        grid_markdown(comparison_grid(_page_recall(lake.read_all("system_comparisons"), index))),
+        "## Answers",
+        grid_markdown(answers_grid(answers, without_passages)),
+        grid_markdown(answer_slices_grid(answers, without_passages)),
+        "## Beside the papers",
+        published_markdown(metrics),
+        "## Corpus",
+        statistics_markdown(lake.read_all("corpus_statistics")),
+    ]
+    return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def strata_grid(lake: Lake, filings: tuple[str, ...]) -> Grid:
+    """Filings, pages, chunks and measured questions: all of them, those with a PDF, those with text only.
+
+    Args:
+        lake: holds the filings.
+        filings: the corpus of the benchmark.
+    """
+    only = {"filing": filings}
+    records = lake.read_all("filings", ["filing", "source", "pages", "status"], only).to_pylist()
+    chunks = lake.read_all("filing_chunks", ["filing"], only)["filing"].value_counts().to_pylist()
+    chunks_of = {row["values"]: row["counts"] for row in chunks}
+    questions = [
+        row["filing"]
+        for row in lake.read("benchmark_questions", columns=["filing", "status"]).to_pylist()
+        if row["status"] == "measured"
+    ]
+    sources = [None, *dict.fromkeys(sorted((row["source"] for row in records), key=lambda s: s != "pdf"))]
+    rows = []
+    for source in sources:
+        chosen = {row["filing"]: row for row in records if source in (None, row["source"])}
+        cells = (
+            Cell("All" if source is None else slice_value_label("source", source)),
+            number_cell(len(chosen)),
+            number_cell(sum(row["pages"] or 0 for row in chosen.values())),
+            number_cell(sum(chunks_of.get(name, 0) for name in chosen)),
+            number_cell(sum(name in chosen for name in questions)),
+        )
+        rows.append(Row(cells))
+    columns = (
+        Column("Filings that are here as"),
+        Column("Filings", "number"),
+        Column("Pages", "number"),
+        Column("Chunks", "number", "fixed windows"),
+        Column("Questions measured", "number"),
+    )
+    return Grid("strata", "What was measured", columns, tuple(rows))
+
+
+def _facts(lake: Lake, settings: Settings, name: str, index: MetricIndex) -> list[str]:
+    questions, documents = index.size()
+    encoder = models_used(lake, settings)[0]
+    entry = lake.ledger_entry("system_metrics", "")
+    measured = f", last measured {str(entry['at'])[:10]}" if entry else ""
+    return [
+        f"- Benchmark: {escape_markdown(name)}, {questions:,} questions on {documents:,} filings{measured}.",
+        f"- Encoder: {escape_markdown(encoder.name)}.",
+        f"- Brackets are {100 * settings.evaluation.confidence:g} % intervals over filings ([evaluation.md]"
+        "(evaluation.md)). Whatever learns ranks each question with what was trained without its filing, in "
+        f"{settings.evaluation.folds} folds.",
+        "- Users search the whole corpus; oracle filing and oracle pages are what the gold labels allow.",
+    ]
+
+
+def _page_recall(comparisons: pa.Table, index: MetricIndex) -> pa.Table:
+    """The tests of page recall over the whole corpus, of systems that are no variants of another."""
+    wanted = pc.and_(
+        pc.and_(pc.equal(comparisons["metric"], "page_rec"), pc.equal(comparisons["k"], CUTOFF)),
+        pc.equal(comparisons["space"], Space.CORPUS.value),
+    )
+    return comparisons.filter(pc.and_(wanted, pc.is_in(comparisons["system"], pa.array(index.systems))))
