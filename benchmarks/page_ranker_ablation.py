@@ -49,7 +49,7 @@ FEATURES: dict[str, str] = {
     "years": r"years_named$|concepts_dated$",
     "sections, notes, headings": r"section_|in_note$|headings$",
     "position": r"position$|page_from_start$|pages_of_filing$",
-    "layout and form": r"log_words$|numeric_share$|tables$|log_cells$|form_",
+    "layout and form": r"log_words$|numeric_share$|tables$|tables_of_filing$|log_cells$|form_",
     "neighbours": r".*_near$",
     "ranks and distances to the best": r"(bm25|passage|pairs|label|dense)_.*_(rank|relative|z|top)$",
     "filing scores": r"filing_|filings$",

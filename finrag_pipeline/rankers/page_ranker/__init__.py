@@ -6,5 +6,5 @@ PROFILES_VERSION = "1"
 SENTENCES_VERSION = "1"
 """Changes whenever the sentences of pages may change."""
 
-RANKER_VERSION = "6"
+RANKER_VERSION = "7"
 """Changes whenever features or training may change."""

@@ -58,6 +58,7 @@ STATIC = (
     "log_words",
     "numeric_share",
     "tables",
+    "tables_of_filing",  # none: a filing that came as text, of which no page is known to have any
     "log_cells",
     "headings",
     "in_note",
@@ -87,6 +88,7 @@ def filing_pages(
             if found["statement"] in target:
                 target[found["statement"]][row] += found["facts"]
     static = np.zeros((count, len(STATIC)), np.float32)
+    tables = np.log1p(sum(profile["tables"] for profile in profiles))
     for row, profile in enumerate(profiles):
         words = max(profile["words"], 1)
         static[row] = [
@@ -96,6 +98,7 @@ def filing_pages(
             np.log1p(profile["words"]),
             profile["numeric_words"] / words,
             profile["tables"],
+            tables,
             np.log1p(profile["cells"]),
             len(profile["headings"]),
             bool(profile["note"]),
