@@ -17,6 +17,7 @@ CORE = [
     "langchain-text-splitters>=1.1,<2",
     "matplotlib>=3.10",
     "nltk>=3.9",
+    "PyStemmer>=3.0",
     "numpy>=2.0",
     "openpyxl>=3.1",  # annotation sheets
     "pebble>=5.1",  # process pool in which one crash or hang fails one task, not the pool

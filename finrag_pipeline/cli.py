@@ -120,6 +120,21 @@ def ingest(
     raise typer.Exit(PARTLY if done.failures else 0)
 
 
+@app.command()
+def index(
+    systems: Annotated[list[str], typer.Argument(help="Retrieval systems, such as dense.")],
+    as_json: Json = False,
+) -> None:
+    """Make what only some systems read (vectors of chunks, other chunks) of every filing of the lake."""
+    from finrag_pipeline.commands.run import index as make
+
+    start = time.monotonic()
+    with ProgressBar(as_json) as bar:
+        done = make(current_settings(), systems, bar)
+    _finish(done, as_json, time.monotonic() - start)
+    raise typer.Exit(PARTLY if done.failures else 0)
+
+
 def _print_examples(source: str) -> None:
     """What to try next on the sample, as it can be typed here."""
     from finrag_pipeline.sample import EXAMPLES, SAMPLE_NAME

@@ -11,10 +11,11 @@ import pyarrow as pa
 from finrag_pipeline.chunking.contextual import contextual_chunks
 from finrag_pipeline.chunking.fixed import chunk_pages
 from finrag_pipeline.chunking.parent_child import parent_child_chunks
-from finrag_pipeline.chunking.registry import CONTEXTUAL, PARENT_CHILD
+from finrag_pipeline.chunking.registry import CONTEXTUAL, ON_DEMAND, PARENT_CHILD
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.filings.intake import accept, original_path
 from finrag_pipeline.filings.pages import read_page_text
+from finrag_pipeline.rankers.page_ranker.page_sentences import page_sentences
 from finrag_pipeline.retrieval.chunk_index import index_chunks, open_chunk_index, to_index
 from finrag_pipeline.settings import ChunkSettings, Settings
 from finrag_pipeline.storage.lake import Lake
@@ -98,6 +99,9 @@ def write_filing(settings: Settings, lake: Lake, encoder: Encoder, name: str, se
     index_chunks(
         to_index(family, PARENT_CHILD), encoder, open_chunk_index(lake, encoder, settings, PARENT_CHILD)
     )
+    for asset in ON_DEMAND:
+        lake.record(asset, source.filing, "materialised")
+    lake.write("page_sentences", page_sentences(pages, encoder.embed_short), f"sentences {seed}", partition)
     return source.filing
 
 

@@ -20,7 +20,8 @@ class Chunking:
         index: asset that holds the vectors of its chunks.
         kinds: kinds of chunks it makes.
         indexed: kinds that get vectors; all of them when None.
-        on_demand: made when a system asks for it, not for every filing that comes in.
+        on_demand: its chunks are made when a system asks for them, not for every filing that comes in; the
+            vectors of every chunking are.
     """
 
     name: str
@@ -31,6 +32,11 @@ class Chunking:
     kinds: tuple[str, ...]
     indexed: tuple[str, ...] | None = None
     on_demand: bool = False
+
+    @property
+    def made_on_demand(self) -> tuple[str, ...]:
+        """Its assets that are made when a system asks for them, in the order in which they are made."""
+        return (self.table, self.index) if self.on_demand else (self.index,)
 
 
 FIXED = Chunking(
@@ -63,6 +69,8 @@ PARENT_CHILD = Chunking(
 )
 
 CHUNKINGS: dict[str, Chunking] = {chunking.name: chunking for chunking in (FIXED, CONTEXTUAL, PARENT_CHILD)}
+ON_DEMAND = tuple(asset for chunking in CHUNKINGS.values() for asset in chunking.made_on_demand)
+"""What only some systems read: made by 'finrag index', and by 'finrag run' for what it measures."""
 
 
 def get_chunking(name: str) -> Chunking:

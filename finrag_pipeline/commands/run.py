@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from finrag_pipeline.answering.systems import get_answer_system
-from finrag_pipeline.chunking.registry import CHUNKINGS, get_chunking
+from finrag_pipeline.chunking.registry import CHUNKINGS
 from finrag_pipeline.commands.instance import Materialiser, open_materialiser
 from finrag_pipeline.errors import BenchmarkError, FilingError, FinragError, LakeError
 from finrag_pipeline.evaluation.benchmark_registry import register_benchmark
@@ -17,6 +17,7 @@ from finrag_pipeline.evaluation.questions import find_document_information, read
 from finrag_pipeline.filings.intake import FilingSource, accept
 from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.filings.source_folder import SourceFolder, read_source_folder
+from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.component import Inputs
 from finrag_pipeline.retrieval.page_stage import PagesInOrder
 from finrag_pipeline.retrieval.systems import ABLATIONS, SYSTEMS, get_system
@@ -227,8 +228,12 @@ def measure(
     ):
         outcome.warnings += known.get("not_run", [])
         return
+    from finrag_pipeline.orchestration.corpora import benchmark_filings
+
+    outcome.failures |= index_on_demand(
+        materialiser, lake, settings, systems, benchmark_filings(lake), progress
+    )
     run_or_raise(materialiser, "prepare_benchmark", progress, "prepare")
-    index_on_demand(materialiser, lake, settings, systems, outcome, progress)
     if any(isinstance(get_system(name).pages, PagesInOrder) for name in systems):
         run_or_raise(materialiser, "train_page_ranker", progress, "page_ranker", tags=trained_range())
     missing = problems(lake, settings, systems)
@@ -252,29 +257,61 @@ def index_on_demand(
     lake: Lake,
     settings: Settings,
     systems: Sequence[str],
-    outcome: RunReport,
+    filings: Sequence[str],
     progress: Progress,
-) -> None:
-    """Make the chunks that only some of ``systems`` need, and their vectors; failures go into ``outcome``."""
-    from finrag_pipeline.orchestration.corpora import benchmark_filings
+) -> dict[str, str]:
+    """Make what only some systems read of filings: vectors of chunks, other chunks.
+
+    Args:
+        materialiser: runs the job.
+        lake: of the filings.
+        settings: of the run.
+        systems: names.
+        filings: of which it is made, where it is not fresh.
+        progress: told how far it has come.
+
+    Returns:
+        Why it could not be made, by filing.
+    """
     from finrag_pipeline.orchestration.freshness import stale_on_demand
     from finrag_pipeline.orchestration.resources.settings import get_encoder
 
     encoder = get_encoder(settings, lake)
-    for name in dict.fromkeys(get_system(name).chunking for name in systems):
-        chunking = get_chunking(name)
-        if not chunking.on_demand:
-            continue
-        stale = stale_on_demand(lake, settings, chunking, benchmark_filings(lake))
-        for number, key in enumerate(stale):
-            progress(chunking.name, key, number, len(stale))
-            encoder.listener = partial(progress, "embed", key)
-            assets = [chunking.table, chunking.index]
-            ended = materialiser.run("index_on_demand", partition=key, assets=assets)
-            if not ended.success:
-                outcome.failures[key] = ended.error or "the run failed"
-        encoder.listener = None
-        progress(chunking.name, "", len(stale), len(stale))
+    wanted = {asset for name in systems for asset in get_system(name).made_on_demand()}
+    stale: dict[str, list[str]] = {}
+    for chunking in CHUNKINGS.values():
+        if assets := [asset for asset in chunking.made_on_demand if asset in wanted]:
+            vectors = chunking.index in assets
+            for filing in stale_on_demand(lake, settings, chunking, filings, vectors):
+                stale.setdefault(filing, []).extend(assets)
+    failures = {}
+    for number, (filing, assets) in enumerate(stale.items()):
+        progress("index_on_demand", filing, number, len(stale))
+        encoder.listener = partial(progress, "embed", filing)
+        ended = materialiser.run("index_on_demand", partition=filing, assets=assets)
+        if not ended.success:
+            failures[filing] = ended.error or "the run failed"
+    encoder.listener = None
+    progress("index_on_demand", "", len(stale), len(stale))
+    return failures
+
+
+def index(settings: Settings, systems: Sequence[str], progress: Progress) -> RunReport:
+    """Make what systems read of every filing of the lake and 'finrag ingest' does not make.
+
+    Raises:
+        UsageError: an unknown system.
+        LakeError: the lake holds no filing.
+    """
+    lake = Lake(settings.lake)
+    chosen = [get_system(name).name for name in systems]
+    filings = searchable_filings(lake)
+    if not filings:
+        raise LakeError("The lake holds nothing to index.", "Run 'finrag run', or 'finrag ingest FILE'.")
+    with open_materialiser(settings) as materialiser:
+        failures = index_on_demand(materialiser, lake, settings, chosen, filings, progress)
+    indexed = [filing for filing in filings if filing not in failures]
+    return RunReport("lake", len(filings), indexed=indexed, failures=failures)
 
 
 def problems(lake: Lake, settings: Settings, systems: Sequence[str]) -> dict[str, str]:

@@ -47,7 +47,7 @@ ASSET_MODULES = (
     labels,
     comparisons,
 )
-FRESH_ASSETS = {"chunk_index", "system_metrics"}
+FRESH_ASSETS = {"page_sentences", "system_metrics"}
 """Assets whose age matters: they fail their freshness policy after two nights without a run."""
 
 

@@ -46,7 +46,6 @@ def stale_filings(
     import dagster as dg
 
     encoder = get_encoder(settings, lake)
-    vectors = open_chunk_index(lake, encoder, settings, FIXED).count_by_filing()
     rows = {row["filing"]: row for row in lake.read_all("filings").to_pylist()}
     materialised = [instance.get_materialized_partitions(dg.AssetKey(name)) for name in PER_FILING]
     stale = []
@@ -76,25 +75,34 @@ def stale_filings(
                 (info := lake.info(asset, partition)) and info.fingerprint == fp
                 for asset, fp in wanted.items()
             )
-            and (entry := lake.ledger_entry(FIXED.index, key) or {}).get("fingerprint")
-            == index_fingerprint(wanted[FIXED.table], encoder)
-            and entry.get("rows") == vectors[key] > 0
         )
         if not fresh:
             stale.append(key)
     return stale
 
 
-def stale_on_demand(lake: Lake, settings: Settings, chunking: Chunking, filings: Sequence[str]) -> list[str]:
-    """Filings whose chunks of a chunking, or their vectors, are missing or made from something else."""
+def stale_on_demand(
+    lake: Lake, settings: Settings, chunking: Chunking, filings: Sequence[str], embedded: bool = True
+) -> list[str]:
+    """Filings whose chunks, or their vectors, are missing or made from something else.
+
+    Args:
+        lake: of the filings.
+        settings: of the run.
+        chunking: of the chunks.
+        filings: looked at.
+        embedded: whether vectors are wanted; the chunks alone when False.
+    """
     encoder = get_encoder(settings, lake)
-    vectors = open_chunk_index(lake, encoder, settings, chunking).count_by_filing()
+    vectors = open_chunk_index(lake, encoder, settings, chunking).count_by_filing() if embedded else None
     rows = {row["filing"]: row for row in lake.read_all("filings", only={"filing": filings}).to_pylist()}
     stale = []
     for filing in filings:
         pages, tables = (lake.info(name, {"filing": filing}) for name in ("filing_pages", "page_tables"))
         wanted = None
-        if pages and chunking == PARENT_CHILD:
+        if pages and chunking == FIXED:
+            wanted = chunks_fingerprint(pages.fingerprint, settings)
+        elif pages and chunking == PARENT_CHILD:
             wanted = parent_child_fingerprint(pages.fingerprint, settings)
         elif pages and tables:
             wanted = contextual_fingerprint(pages.fingerprint, tables.fingerprint, rows[filing], settings)
@@ -104,8 +112,13 @@ def stale_on_demand(lake: Lake, settings: Settings, chunking: Chunking, filings:
             wanted is not None
             and chunks is not None
             and chunks.fingerprint == wanted
-            and entry.get("fingerprint") == index_fingerprint(wanted, encoder)
-            and entry.get("rows") == vectors[filing] > 0
+            and (
+                vectors is None
+                or (
+                    entry.get("fingerprint") == index_fingerprint(wanted, encoder)
+                    and entry.get("rows") == vectors[filing] > 0
+                )
+            )
         )
         if not fresh:
             stale.append(filing)

@@ -5,16 +5,12 @@ Concept: https://docs.dagster.io/guides/build/jobs
 
 import dagster as dg
 
-from finrag_pipeline.chunking.registry import CHUNKINGS
+from finrag_pipeline.chunking.registry import CHUNKINGS, ON_DEMAND
 from finrag_pipeline.orchestration.checks import corpus as corpus_checks
 from finrag_pipeline.orchestration.pools import VECTORS
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
 from finrag_pipeline.schemas import PER_FILING
 
-ON_DEMAND = tuple(
-    name for chunking in CHUNKINGS.values() if chunking.on_demand for name in (chunking.table, chunking.index)
-)
-"""Chunks and vectors of a filing that only some systems need: made by 'finrag run' when it measures one."""
 BENCHMARK = ("benchmark_questions", "folds", "corpus_statistics")
 SWEEP = ("retrieval_runs", "retrieval_scores")
 ANSWERS = ("answers", "answer_scores")
@@ -42,7 +38,7 @@ index_filing_job = dg.define_asset_job(
     "index_filing",
     selection=dg.AssetSelection.assets(*PER_FILING) - CORPUS_CHECKS,
     executor_def=dg.in_process_executor,
-    description="From the original of a filing to its vectors. The inbox sensor launches it per filing.",
+    description="From the original of a filing to search. The inbox sensor launches it per filing.",
     tags={"dagster/max_runtime": "7200"},
 )
 
@@ -58,7 +54,7 @@ index_on_demand_job = dg.define_asset_job(
     "index_on_demand",
     selection=dg.AssetSelection.assets(*ON_DEMAND) - CORPUS_CHECKS,
     executor_def=dg.in_process_executor,
-    description="Context-aware chunks of a filing, its parents and children, and their vectors.",
+    description="Vectors of a filing's chunks, its context-aware chunks, its parents and children.",
     tags={"dagster/max_runtime": "7200"},
 )
 

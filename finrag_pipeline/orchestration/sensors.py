@@ -10,6 +10,7 @@ from typing import Any
 
 import dagster as dg
 
+from finrag_pipeline.chunking.registry import ON_DEMAND
 from finrag_pipeline.filings.intake import file_state, settled_inbox_files
 from finrag_pipeline.orchestration.jobs import BENCHMARK, PUBLISH, SWEEP, index_filing_job
 from finrag_pipeline.orchestration.partitions import filings_partitions, sweep_partitions
@@ -19,7 +20,7 @@ from finrag_pipeline.schemas import PER_FILING
 from finrag_pipeline.storage.lake import Lake
 
 MAX_PER_TICK = 50
-ASSETS = (*PER_FILING, *BENCHMARK, "bm25_index", *SWEEP, *PUBLISH)
+ASSETS = (*PER_FILING, *ON_DEMAND, *BENCHMARK, "bm25_index", *SWEEP, *PUBLISH)
 """Steps that keep the ledger; the steps of corpus-wide checks do not."""
 
 

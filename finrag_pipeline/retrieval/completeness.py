@@ -73,8 +73,8 @@ def complete_filings(system: RetrievalSystem, corpus: Corpus) -> Completeness:
         if asset != get_chunking(system.chunking).table:
             have -= _outdated(lake, asset, indexed.table if indexed else _PAGES)
         missing |= dict.fromkeys(known - have - missing.keys(), asset)
-    on_demand = get_chunking(system.chunking).on_demand
-    remedy = f"Make its chunks: finrag run --systems {system.name}." if on_demand else FINISH
+    lacks = set(missing.values()) & set(system.made_on_demand())
+    remedy = f"Make it: finrag index {system.name}." if lacks else FINISH
     found = Completeness(tuple(sorted(known - missing.keys())), missing, remedy)
     if known and not found.complete:
         steps = ", ".join(sorted(set(missing.values())))

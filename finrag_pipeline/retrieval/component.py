@@ -144,7 +144,7 @@ class Component:
 
     @property
     def embeds(self) -> bool:
-        """Whether it looks for vectors, so that a question must be embedded."""
+        """Whether it compares vectors, so that a question must be embedded."""
         return False
 
     def reads(self, chunking: Chunking) -> tuple[str, ...]:

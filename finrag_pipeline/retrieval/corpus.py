@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from finrag_pipeline.chunking.registry import FIXED, Chunking
 from finrag_pipeline.embedding.encoder import Encoder
-from finrag_pipeline.errors import LakeError
+from finrag_pipeline.errors import LakeError, ModelError
 from finrag_pipeline.retrieval.bm25 import (
     BM25_VERSION,
     Bm25Index,
@@ -73,6 +73,8 @@ class Corpus:
         self._index_missing = index_missing
         self._index_is_larger = False
         self._index_version: int | None = None
+        self._pages: dict[str, dict[int, list[tuple[str, str]]]] = {}
+        self._texts: dict[str, str] = {}
 
     def once(self, name: Hashable, load: Callable[[], T]) -> T:
         """What ``load`` gives, loaded on first use and once for all corpora that share it.
@@ -147,7 +149,48 @@ class Corpus:
 
     def text(self, chunk_id: str) -> str:
         """Text of a chunk of the corpus."""
+        if (text := self._texts.get(chunk_id)) is not None:
+            return text
         return str(self.chunks["text"][self._places[chunk_id]].as_py())
+
+    def page_chunks(self, filing: str, page: int) -> list[tuple[str, str]]:
+        """Identifier and text of each chunk of a page, in their order; only its filing is read.
+
+        Args:
+            filing: a filing of the corpus.
+            page: zero-based.
+        """
+        if filing not in self._pages:
+            self._pages[filing] = self._read(filing) if filing in self.filings else {}
+            self._texts |= {
+                chunk_id: text for page in self._pages[filing].values() for chunk_id, text in page
+            }
+        return self._pages[filing].get(page, [])
+
+    def _read(self, filing: str) -> dict[int, list[tuple[str, str]]]:
+        found: dict[int, list[tuple[str, str]]] = {}
+        part = self.lake.read(
+            self.chunking.table, {"filing": filing}, ["page", "ordinal", "kind", "chunk_id", "text"]
+        )
+        for row in part.sort_by([("page", "ascending"), ("ordinal", "ascending")]).to_pylist():
+            if self.kinds is None or row["kind"] in self.kinds:
+                found.setdefault(row["page"], []).append((row["chunk_id"], row["text"]))
+        return found
+
+    def encoder_problem(self) -> str | None:
+        """Why the encoder cannot be had, for people; None when it can. Loads and fetches nothing."""
+        encoder = self.settings.encoder
+
+        def look() -> str | None:
+            from finrag_pipeline.embedding.model_files import model_folder
+
+            try:
+                model_folder(encoder.name, encoder.revision)
+            except ModelError as error:
+                return str(error)
+            return None
+
+        return self.once(("problem of encoder", encoder.name), look)
 
     @cached_property
     def _filing_ranges(self) -> dict[str, tuple[int, int]]:

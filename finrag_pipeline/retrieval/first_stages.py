@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from finrag_pipeline.errors import ModelError
 from finrag_pipeline.retrieval.component import Component, Hit, Inputs, Query, Search
 from finrag_pipeline.retrieval.fusion import fuse_ranks
 from finrag_pipeline.retrieval.spaces import Scope
@@ -37,6 +36,36 @@ class Bm25(Component):
             return f"terms: {terms}" if terms else "no term of the question"
 
         return _best(index.scores(query.text), inputs.corpus, scope, depth, why)
+
+
+@dataclass(frozen=True)
+class Bm25OnPages(Component):
+    """BM25 among the chunks of the pages in scope alone: which part of a page fits, not which page.
+
+    Its statistics are those of these few chunks, so that no index of the corpus is read.
+    """
+
+    def fingerprint(self, inputs: Inputs) -> Any:
+        """Of tokenizer and formula."""
+        from finrag_pipeline.retrieval.bm25 import BM25_VERSION
+
+        return BM25_VERSION
+
+    def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
+        """Chunks by their score."""
+        from finrag_pipeline.retrieval.bm25 import build_bm25, top_documents
+
+        chunks = [
+            (chunk_id, filing, page, text)
+            for filing, page in scope.places or ()
+            for chunk_id, text in inputs.corpus.page_chunks(filing, page)
+        ]
+        scores = build_bm25(text for *_, text in chunks).scores(query.text)
+        return [
+            Hit(chunk_id, filing, page, float(scores[n]), f"BM25 {scores[n]:.2f} on the page")
+            for n in top_documents(scores, depth).tolist()
+            for chunk_id, filing, page, _ in (chunks[n],)
+        ]
 
 
 @dataclass(frozen=True)
@@ -76,19 +105,8 @@ class Dense(Component):
         return (chunking.index,)
 
     def problem(self, inputs: Inputs) -> str | None:
-        """Why the encoder cannot be had."""
-        encoder = inputs.corpus.settings.encoder
-
-        def look() -> str | None:
-            from finrag_pipeline.embedding.model_files import model_folder
-
-            try:
-                model_folder(encoder.name, encoder.revision)
-            except ModelError as error:
-                return str(error)
-            return None
-
-        return inputs.corpus.once(("problem of encoder", encoder.name), look)
+        """Why the encoder cannot be had, or that filings have no vectors yet."""
+        return inputs.corpus.encoder_problem()
 
     def fingerprint(self, inputs: Inputs) -> Any:
         """Of the encoder, and of how texts are cut into windows and pooled."""

@@ -131,7 +131,44 @@ class InsidePages(PageStage):
 
 
 @dataclass(frozen=True)
-class PagesInOrder(PageStage):
+class PageOrder(Component):
+    """A ranking of pages: its first places do not depend on how many are shown."""
+
+    @property
+    def embeds(self) -> bool:
+        """The question is compared with sentences."""
+        return True
+
+    def problem(self, inputs: Inputs) -> str | None:
+        """Why the encoder cannot be had."""
+        return inputs.corpus.encoder_problem()
+
+    def shown(
+        self, pages: Sequence[PageHit], query: Query, inputs: Inputs, scope: Scope, inner: Search
+    ) -> list[Hit]:
+        """Each page's best chunk, in the order of the pages; pages without a chunk are left out.
+
+        Args:
+            pages: best first, no page twice.
+            query: what is asked.
+            inputs: where to search.
+            scope: the search space.
+            inner: ranks the chunks of the pages.
+        """
+        inside = scope.within_places((page.filing, page.page) for page in pages)
+        chunks = sum(len(inputs.corpus.page_chunks(*place)) for place in inside.places or ())
+        best: dict[tuple[str, int], Hit] = {}
+        for hit in inner(query, inputs, inside, chunks) if chunks else ():
+            best.setdefault((hit.filing, hit.page), hit)
+        return [
+            replace(best[page.filing, page.page], score=float(page.score), why=page.why)
+            for page in pages
+            if (page.filing, page.page) in best
+        ]
+
+
+@dataclass(frozen=True)
+class PagesInOrder(PageStage, PageOrder):
     """Pages in the order of the ranker, each shown by its best chunk; pages without a chunk are left out."""
 
     def reads(self, chunking: Chunking) -> tuple[str, ...]:
@@ -140,7 +177,7 @@ class PagesInOrder(PageStage):
 
     def problem(self, inputs: Inputs) -> str | None:
         """That the ranker was not trained, or that filings have no profiles for it to read."""
-        if problem := super().problem(inputs):
+        if problem := PageStage.problem(self, inputs) or PageOrder.problem(self, inputs):
             return problem
         parts = [inputs.corpus.lake.partitions(table) for table in PAGE_PARTS]
         profiled = set.intersection(*({keys["filing"] for keys in part} for part in parts))
@@ -154,16 +191,4 @@ class PagesInOrder(PageStage):
 
     def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
         """The best chunk of each of the ranker's pages, in the order of the pages."""
-        pages = self.ranked(query, inputs, scope, depth)
-        inside = scope.within_places((page.filing, page.page) for page in pages)
-        positions = inputs.corpus.positions(inside.filings, inside.pages, inside.places)
-        if positions is None or not len(positions):
-            return []
-        best: dict[tuple[str, int], Hit] = {}
-        for hit in inner(query, inputs, inside, len(positions)):
-            best.setdefault((hit.filing, hit.page), hit)
-        return [
-            replace(best[page.filing, page.page], score=float(page.score), why=page.why)
-            for page in pages
-            if (page.filing, page.page) in best
-        ][:depth]
+        return self.shown(self.ranked(query, inputs, scope, depth), query, inputs, scope, inner)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from finrag_pipeline.chunking.registry import get_chunking
+from finrag_pipeline.chunking.registry import ON_DEMAND, get_chunking
 from finrag_pipeline.retrieval.component import Component, Hit, Inputs, Query, Search, no_more
 from finrag_pipeline.retrieval.queries import AsAsked
 from finrag_pipeline.retrieval.spaces import Scope
@@ -16,7 +16,7 @@ from finrag_pipeline.storage.fingerprints import fingerprint
 if TYPE_CHECKING:
     import numpy as np
 
-SYSTEMS_VERSION = "5"
+SYSTEMS_VERSION = "6"
 """Changes with the code of the components and the order in which they are chained."""
 
 
@@ -83,6 +83,11 @@ class RetrievalSystem:
         """Names of the learned models that it uses."""
         return tuple(name for component in self.components() for name in component.models)
 
+    @property
+    def embeds(self) -> bool:
+        """Whether a question must be embedded."""
+        return any(component.embeds for component in self.components())
+
     def reads(self) -> tuple[str, ...]:
         """Assets of which a filing must have its part for this system to search it; the chunks first."""
         chunking = get_chunking(self.chunking)
@@ -103,19 +108,23 @@ class RetrievalSystem:
         A system with a problem is not run. It is never run with something else in its place.
         """
         found = (component.problem(inputs) for component in self.components())
-        return next((problem for problem in found if problem), None) or self._without_chunks(inputs)
+        return next((problem for problem in found if problem), None) or self.not_made(inputs)
 
-    def _without_chunks(self, inputs: Inputs) -> str | None:
-        chunking = get_chunking(self.chunking)
-        if not chunking.on_demand:
-            return None
-        lake = inputs.corpus.lake
-        missing = set(inputs.corpus.filings) - {keys["filing"] for keys in lake.partitions(chunking.table)}
-        return (
-            f"{len(missing)} filings have no chunks of '{self.chunking}': run 'finrag run'."
-            if missing
-            else None
-        )
+    def not_made(self, inputs: Inputs) -> str | None:
+        """That filings lack what is made on demand; the ledger tells, so that no index is opened."""
+        lake, filings = inputs.corpus.lake, set(inputs.corpus.filings)
+        for asset in self.made_on_demand():
+            if self.encoder is not None and asset == get_chunking(self.chunking).index:
+                continue  # no asset makes the vectors of another encoder: the corpus does
+            entries = lake.ledger_entries(asset)
+            made = {e["partition"] for e in entries if e["outcome"] not in ("failed", "skipped")}
+            if missing := filings - made:
+                return f"{len(missing)} filings have no {asset}: run 'finrag index {self.name}'."
+        return None
+
+    def made_on_demand(self) -> tuple[str, ...]:
+        """Those of the assets that it reads which are made when a system asks for them."""
+        return tuple(asset for asset in self.reads() if asset in ON_DEMAND)
 
     def note(self, inputs: Inputs) -> str:
         """In what it differs here from what its name says; empty where it does not."""
@@ -151,7 +160,7 @@ class RetrievalSystem:
         Raises:
             FinragError: the system needs passages and there are none.
         """
-        return self.query.together(list(dict.fromkeys(questions)), inputs, self.first.embeds)
+        return self.query.together(list(dict.fromkeys(questions)), inputs, self.embeds)
 
     def search(
         self,
@@ -174,7 +183,7 @@ class RetrievalSystem:
             ModelError: the system needs a model that was not trained, or cannot be had.
         """
         if isinstance(question, str):
-            question = self.query.one(question, inputs, self.first.embeds, vector)
+            question = self.query.one(question, inputs, self.embeds, vector)
         search: Search = no_more
         for step in reversed(list(self._chain())):
             search = _inside(step, search)

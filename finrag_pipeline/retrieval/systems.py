@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 
 from finrag_pipeline.errors import UsageError
 from finrag_pipeline.retrieval.ablations import chunking_variants, one_part_changed
-from finrag_pipeline.retrieval.first_stages import Bm25, Dense, Splade
+from finrag_pipeline.retrieval.first_stages import Bm25, Bm25OnPages, Dense, Splade
 from finrag_pipeline.retrieval.fusion import ReciprocalRanks, WeightedSum
 from finrag_pipeline.retrieval.page_stage import InsidePages, PagesInOrder
 from finrag_pipeline.retrieval.queries import Expanded, Passages
 from finrag_pipeline.retrieval.scoping import NamedFilings, NamedStatements
 from finrag_pipeline.retrieval.second_stages import BestChild, CrossEncoder, LanguageModelSelection
+from finrag_pipeline.retrieval.sentence_pages import PagesBySentence
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.system import SYSTEMS_VERSION, RetrievalSystem, Source
 
@@ -107,6 +108,14 @@ SYSTEMS: dict[str, RetrievalSystem] = {
             filter=NamedFilings(),
         ),
         RetrievalSystem(
+            "filtered_sentences",
+            "Sentences in the filings asked about",
+            Source("finrag_pipeline", "this project", "pages by their best sentence"),
+            Bm25OnPages(),
+            filter=NamedFilings(),
+            pages=PagesBySentence(),
+        ),
+        RetrievalSystem(
             "statement_aware",
             "Hybrid on the statements asked about",
             Source(_GUIDE, "section 6", "intelligent statement detection"),
@@ -124,7 +133,7 @@ SYSTEMS: dict[str, RetrievalSystem] = {
             "finrag",
             "finrag: resolver and page ranker",
             Source("finrag_pipeline", "this project", "pages in the order of the page ranker"),
-            Dense(),
+            Bm25OnPages(),
             pages=PagesInOrder("page_ranker"),
         ),
         RetrievalSystem(
@@ -133,13 +142,14 @@ SYSTEMS: dict[str, RetrievalSystem] = {
             Source(
                 "finrag_pipeline", "this project", "first pages ordered anew by a cross-encoder trained here"
             ),
-            Dense(),
+            Bm25OnPages(),
             pages=PagesInOrder("page_reranker", ("page_ranker", "reranker")),
         ),
     )
 }
 
-DEFAULT_SYSTEM = "dense"
+DEFAULT_SYSTEM = "filtered_sentences"
+"""What searches where no page ranker was trained: it reads nothing that is made on demand."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,6 @@ PER_FILING = (
     "filings",
     "filing_pages",
     "filing_chunks",
-    "chunk_index",
     "page_tables",
     "statement_facts",
     "page_profiles",

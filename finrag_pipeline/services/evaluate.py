@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 from finrag_pipeline.answering.calculator import Calculator
 from finrag_pipeline.answering.runs import run_answers
 from finrag_pipeline.answering.systems import get_answer_system
-from finrag_pipeline.chunking.registry import get_chunking
 from finrag_pipeline.errors import BenchmarkError, FinragError
 from finrag_pipeline.evaluation.answer_metrics import as_series, score_answers
 from finrag_pipeline.evaluation.questions import load_questions
@@ -180,7 +179,7 @@ def _searched(
         except FinragError as error:
             not_run[system.name] = str(error)
             continue
-        if known.missing and get_chunking(system.chunking).on_demand:
+        if set(known.missing.values()) & set(system.made_on_demand()):
             not_run[system.name] = " ".join(known.warnings)
             continue
         filings &= set(known.complete)

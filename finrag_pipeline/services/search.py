@@ -20,7 +20,7 @@ from finrag_pipeline.retrieval.completeness import (
 )
 from finrag_pipeline.retrieval.component import Hit, Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
-from finrag_pipeline.retrieval.page_stage import PagesInOrder
+from finrag_pipeline.retrieval.page_stage import PageOrder
 from finrag_pipeline.retrieval.question_text import check_question
 from finrag_pipeline.retrieval.snippet import snippet
 from finrag_pipeline.retrieval.spaces import Scope, Space
@@ -63,7 +63,7 @@ class Found:
         system: the system that ranked.
         corpus: holds the texts of the hits.
         hits: best first.
-        warnings: which filings were not searched.
+        warnings: which filings were not searched, or that no ranker was trained.
     """
 
     question: str
@@ -137,7 +137,7 @@ class Searcher:
         self._corpora = Corpora(self._lake, settings)
 
     def default_system(self) -> str:
-        """Finrag where a page ranker was trained, else the dense search."""
+        """Finrag where a page ranker was trained, else the one that nothing is trained for."""
         return "finrag" if "page_ranker" in self._learned.models else DEFAULT_SYSTEM
 
     @property
@@ -204,9 +204,15 @@ class Searcher:
             Inputs(corpus, self._learned),
             Scope(tuple(filings) or None),
             # The order of its pages does not depend on how many are shown; that of fused rankings does.
-            depth=k if isinstance(chosen.pages, PagesInOrder) else max(k, self._settings.retrieval.depth),
+            depth=k if isinstance(chosen.pages, PageOrder) else max(k, self._settings.retrieval.depth),
         )
-        return Found(question, chosen, corpus, hits[:k], known.warnings)
+        warnings = list(known.warnings)
+        if system is None and chosen.name == DEFAULT_SYSTEM:
+            warnings.append(
+                f"No page ranker was trained: searched with '{chosen.name}', which finds less. "
+                "'finrag run' trains one on a benchmark."
+            )
+        return Found(question, chosen, corpus, hits[:k], warnings)
 
 
 def list_systems(settings: Settings) -> list[dict[str, str]]:

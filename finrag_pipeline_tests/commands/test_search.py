@@ -223,18 +223,19 @@ class TestSearcher:
 
 @pytest.fixture(scope="module")
 def half(indexed: IndexedLake, tmp_path_factory: pytest.TempPathFactory) -> IndexedLake:
-    """A profiled lake with a production ranker whose first filing has lost its vectors."""
+    """A profiled lake with a production ranker whose first filing has lost its vectors and sentences."""
     found = copied(shared_profiled_lake(indexed, tmp_path_factory), tmp_path_factory.mktemp("half"))
     train(found, found.questions, "production")
     for chunking in (FIXED, CONTEXTUAL, PARENT_CHILD):
         open_chunk_index(found.lake, found.encoder, found.settings, chunking).remove([found.filings[0]])
+    found.lake.remove("page_sentences", {"filing": found.filings[0]})
     return found
 
 
 class TestHalfIngested:
     """Between its chunks and its vectors a filing is not searched; all the others are."""
 
-    @pytest.mark.parametrize("system", [*SYSTEMS, "finrag"])
+    @pytest.mark.parametrize("system", [*SYSTEMS, "finrag", "filtered_sentences"])
     def test_what_is_complete_is_searched_and_the_rest_is_named(self, half: IndexedLake, system: str) -> None:
         answer = Searcher(half.settings).search("What was the goodwill of Alder Corp?", system, 100)
         found = {row["filing"] for row in answer.results}
@@ -244,7 +245,8 @@ class TestHalfIngested:
         assert found and half.filings[0] not in found
         (warning,) = answer.warnings
         assert warning.startswith("1 filings are not searched") and half.filings[0] in warning
-        assert ("--systems parent_child" if system == "parent_child" else "finrag ingest") in warning
+        by_ingest = system in ("finrag", "filtered_sentences")
+        assert ("finrag ingest FILE" if by_ingest else f"finrag index {system}.") in warning
         assert answer.as_json()["warnings"] == answer.warnings
 
     @pytest.mark.parametrize("part", PAGE_PARTS)
@@ -283,7 +285,7 @@ class TestHalfIngested:
 
         monkeypatch.setattr(VectorIndex, "count", counted)
         searcher = Searcher(half.settings)
-        for system in ("finrag", "dense", "finrag"):
+        for system in ("hybrid_rrf", "dense", "hybrid_rrf"):
             assert searcher.search("goodwill", system, 5).results
         assert len(scanned) == len(set(scanned)) == 1
 
@@ -319,7 +321,7 @@ class TestHalfIngested:
         ready = client.get("/ready")
         assert ready.status_code == 200 and half.filings[0] in ready.json()["warnings"][0]
         for path in ("/search", "/ask"):
-            answer = client.post(path, json={"question": "Why did goodwill change?", "system": "dense"})
+            answer = client.post(path, json={"question": "Why did goodwill change?", "system": "finrag"})
             assert answer.status_code == 200 and answer.json()["warnings"] == ready.json()["warnings"]
 
     def test_an_evaluation_measures_all_systems_on_the_same_filings(
@@ -327,8 +329,9 @@ class TestHalfIngested:
     ) -> None:
         asked = [question(n, half.filings[n], 1) for n in (0, 1)]
         path = write_lines(tmp_path / "asked.jsonl", asked)
-        done = evaluate(half.settings, path, ["bm25", "dense"])
-        assert done.questions == 1 and done.not_run == {}
+        done = evaluate(half.settings, path, ["bm25", "filtered_sentences", "dense"])
+        assert done.questions == 1 and done.not_run.keys() == {"dense"}
+        assert "finrag index dense" in done.not_run["dense"]
         assert half.filings[0] in done.problems[0]
         assert half.filings[0] not in json.dumps(done.per_question)
 
@@ -339,7 +342,7 @@ class TestHalfIngested:
         larger = Corpus(half.lake, [*half.filings, "another"], half.settings, half.encoder)
         learned = Learned({"page_ranker": FixedPages([])})
         told = get_system("finrag").problem(Inputs(larger, learned))
-        assert told and "1 filings have no page profiles" in told
+        assert told and "2 filings have no page profiles" in told
 
 
 class TestSnippet:

@@ -13,14 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from finrag_pipeline.chunking.registry import CONTEXTUAL, PARENT_CHILD
+from finrag_pipeline.chunking.registry import CONTEXTUAL, ON_DEMAND, PARENT_CHILD
 from finrag_pipeline.commands.instance import dagster_home
 from finrag_pipeline.commands.run import _state
 from finrag_pipeline.evaluation.benchmark_registry import register_benchmark
 from finrag_pipeline.orchestration.build import build_definitions
 from finrag_pipeline.orchestration.corpora import Sweep, drop_stale_results, fold_questions
 from finrag_pipeline.orchestration.freshness import stale_on_demand
-from finrag_pipeline.orchestration.jobs import ON_DEMAND
 from finrag_pipeline.orchestration.partitions import FILINGS, FOLD_COUNT
 from finrag_pipeline.orchestration.schedules import sweep_range
 from finrag_pipeline.rankers import registry
@@ -50,7 +49,15 @@ def prepared(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFacto
             for name in names:
                 assert pipeline.index(pipeline.accept(source / "pdfs" / f"{name}.pdf")).success
             register_benchmark(pipeline.lake, "small", names, source / "questions.jsonl", None)
-            assert pipeline.run("prepare_benchmark").success
+            result = pipeline.run("prepare_benchmark")
+            assert result.success and "hybrid_alpha_sweep" not in made(result), (
+                "there is nothing to weigh yet"
+            )
+            vectors = [dg.AssetKey("chunk_index")]
+            for name in names:
+                run = pipeline.run("index_on_demand", partition_key=name, asset_selection=vectors)
+                assert run.success
+            assert "hybrid_alpha_sweep" in made(pipeline.run("prepare_benchmark"))
     return root
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from finrag_pipeline.chunking.registry import CHUNKINGS, PARENT_CHILD
+from finrag_pipeline.chunking.registry import CHUNKINGS
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.retrieval.component import Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
@@ -18,7 +18,7 @@ from finrag_pipeline.retrieval.first_stages import Splade
 from finrag_pipeline.retrieval.fusion import HybridWeights
 from finrag_pipeline.retrieval.page_stage import PAGE_PARTS
 from finrag_pipeline.retrieval.systems import ALL_SYSTEMS, RERANKER, SYSTEMS, RetrievalSystem, variant
-from finrag_pipeline.schemas import FILING_CHUNKS, PAGE_PROFILES, STATEMENT_FACTS, TABLES
+from finrag_pipeline.schemas import PAGE_PROFILES, STATEMENT_FACTS, TABLES
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.indexed_lake import IndexedLake
@@ -62,7 +62,7 @@ class TestProblem:
         able = {name for name, problem in found.items() if problem is None}
         assert able == {
             "bm25", "dense", "hybrid_rrf", "hybrid_alpha", "parent_child", "query_expansion", "filtered_dense",
-            "page_scorer",
+            "page_scorer", "filtered_sentences",
         }  # fmt: skip
         assert "splade-cocondenser" in str(found["splade"])
         assert "bge-reranker-v2-m3" in str(found["dense_rerank"])
@@ -75,18 +75,26 @@ class TestProblem:
         other = variant(SYSTEMS["hybrid_rrf"], encoder="/no/such/model")
         assert "/no/such/model" in str(other.problem(inputs_of(indexed, other.settings(indexed.settings))))
 
-    def test_filings_without_the_chunks_of_a_row(self, indexed: IndexedLake, lake: Lake) -> None:
-        for filing in ("a", "b"):
-            lake.write("filing_chunks", FILING_CHUNKS.empty_table(), "x", {"filing": filing})
-        table = FILING_CHUNKS.empty_table()
-        lake.write(PARENT_CHILD.table, table, "x", {"filing": "a"}, name="filing_chunks")
-        row, settings = SYSTEMS["parent_child"], indexed.settings
+    @pytest.mark.parametrize("name", ["parent_child", "dense", "bm25_contextual_rows_pages"])
+    def test_filings_without_what_is_made_on_demand(
+        self, indexed: IndexedLake, lake: Lake, name: str
+    ) -> None:
+        row, settings = ALL_SYSTEMS[name], indexed.settings
+        asset = row.made_on_demand()[-1]
+        for made in row.made_on_demand():
+            for filing in ("a", "failed"):
+                lake.record(made, filing, "materialised")
+        lake.record(asset, "failed", "failed", error="broken")
 
         def told(*filings: str) -> str | None:
             return row.problem(Inputs(Corpus(lake, filings, settings, indexed.encoder)))
 
-        assert "1 filings have no chunks of 'parent_child'" in str(told("a", "b"))
-        assert told("a") is None
+        assert told("a", "b", "failed") is not None and told("a") is None
+        assert told("a", "failed") == f"1 filings have no {asset}: run 'finrag index {name}'."
+
+    def test_finrag_needs_nothing_that_is_made_on_demand(self) -> None:
+        for name in ("bm25", "finrag", "finrag_rerank", "filtered_sentences"):
+            assert SYSTEMS[name].made_on_demand() == ()
 
     def test_recorded_passages_must_hold_every_question(self, indexed: IndexedLake, tmp_path: Path) -> None:
         recorded = {"one?": ["x", "y", "z"], "two?": ["x"]}
@@ -148,7 +156,7 @@ class TestReads:
         assert SYSTEMS["dense"].reads() == SYSTEMS["hybrid_rrf"].reads() == ("filing_chunks", "chunk_index")
         assert SYSTEMS["parent_child"].reads() == ("parent_child_chunks", "parent_child_index")
         assert SYSTEMS["statement_aware"].reads() == ("filing_chunks", "chunk_index", "statement_facts")
-        assert {"chunk_index", *PAGE_PARTS} < set(SYSTEMS["finrag"].reads())
+        assert SYSTEMS["finrag"].reads() == ("filing_chunks", *PAGE_PARTS)
 
 
 class TestFingerprint:

@@ -11,7 +11,7 @@ from finrag_pipeline.orchestration.assets.chunking import (
     parent_child_chunks,
 )
 from finrag_pipeline.orchestration.assets.ingestion import OWNERS
-from finrag_pipeline.orchestration.automation import on_changed_data, on_corpus_change
+from finrag_pipeline.orchestration.automation import on_corpus_change
 from finrag_pipeline.orchestration.fingerprints import index_fingerprint
 from finrag_pipeline.orchestration.partitions import filings_partitions
 from finrag_pipeline.orchestration.pools import VECTORS
@@ -44,7 +44,6 @@ from finrag_pipeline.storage.lake import Lake
 @dg.asset(
     deps=[filing_chunks],
     partitions_def=filings_partitions,
-    automation_condition=on_changed_data(),
     group_name="indexing",
     kinds={"python", "lancedb"},
     owners=OWNERS,

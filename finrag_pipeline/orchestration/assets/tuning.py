@@ -1,5 +1,7 @@
 """Tuning: what systems choose by measuring, kept question by question so that a fold can be left out."""
 
+from collections.abc import Iterator
+
 import dagster as dg
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,7 +13,7 @@ from finrag_pipeline.orchestration.fingerprints import alpha_sweep_fingerprint
 from finrag_pipeline.orchestration.metadata import picture
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_corpus
-from finrag_pipeline.orchestration.steps import column_schema, part_step, result
+from finrag_pipeline.orchestration.steps import column_schema, part_step, result, skipped_step
 from finrag_pipeline.reporting.alpha_plot import alpha_plot
 from finrag_pipeline.retrieval.alpha import ALPHA_VERSION, alpha_means, alpha_sweep
 from finrag_pipeline.retrieval.component import Inputs
@@ -29,17 +31,25 @@ from finrag_pipeline.retrieval.systems import SYSTEMS
     kinds={"python", "parquet"},
     owners=OWNERS,
     code_version=ALPHA_VERSION,
+    output_required=False,  # without vectors of the chunks there is nothing to weigh
     metadata=column_schema("retrieval_scores"),
 )
 def hybrid_alpha_sweep(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
-) -> dg.MaterializeResult:
-    """PageRec@5 and DocRec@5 of every weight of the hybrid on every question; a fold asks the others."""
+) -> Iterator[dg.MaterializeResult]:
+    """PageRec@5 and DocRec@5 of every weight of the hybrid on every question; a fold asks the others.
+
+    Where filings have no vectors of their chunks, nothing is materialised, and the log says so.
+    """
     from finrag_pipeline.rankers.registry import ALPHA_SWEEP, alphas_without
 
     store, values = lake.open(), settings.get()
     system = SYSTEMS["hybrid_alpha"]
     inputs = Inputs(get_corpus(values, store, benchmark_filings(store), system))
+    if problem := system.not_made(inputs):
+        context.log.warning(f"The weights are not tried: {problem}")
+        skipped_step(store, ALPHA_SWEEP, "", problem, context.run.run_id)
+        return
     questions = store.read("benchmark_questions")
     questions = questions.filter(pc.equal(questions["status"], "measured"))
 
@@ -53,7 +63,7 @@ def hybrid_alpha_sweep(
     means = alpha_means(store.read(ALPHA_SWEEP))
     of_folds = [alphas_without(store, fold) for fold in range(FOLD_COUNT)]
     chosen = {space.value: [found[space] for found in of_folds if space in found] for space in Space}
-    return result(
+    yield result(
         [step],
         sweep=picture(alpha_plot(means, chosen, "png"), "Page recall over the weight of the dense score"),
         chosen={space: [round(alpha, 2) for alpha in alphas] for space, alphas in chosen.items()},

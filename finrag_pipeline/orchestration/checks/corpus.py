@@ -10,11 +10,11 @@ import pyarrow.compute as pc
 
 from finrag_pipeline.orchestration.assets.benchmark import benchmark_questions
 from finrag_pipeline.orchestration.assets.chunking import filing_chunks
-from finrag_pipeline.orchestration.assets.indexing import chunk_index
 from finrag_pipeline.orchestration.assets.ingestion import filings
+from finrag_pipeline.orchestration.assets.pages import page_sentences
 from finrag_pipeline.orchestration.assets.reporting import system_metrics
-from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
-from finrag_pipeline.retrieval.chunk_index import open_chunk_index, searchable_filings
+from finrag_pipeline.orchestration.resources.settings import LakeResource
+from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.fusion import Fusion
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import get_system
@@ -69,12 +69,12 @@ def corpus_not_empty(lake: LakeResource) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(passed=bool(names), metadata={"filings": len(names)})
 
 
-@dg.asset_check(asset=chunk_index, description="Every chunked filing can be found by vector search.")
-def index_covers_corpus(settings: SettingsResource, lake: LakeResource) -> dg.AssetCheckResult:
-    """The vector index must not lag behind the chunks."""
-    store, values = lake.open(), settings.get()
-    indexed = open_chunk_index(store, get_encoder(values, store), values).filings()
-    missing = sorted(set(searchable_filings(store)) - indexed)
+@dg.asset_check(asset=page_sentences, description="Every chunked filing can be found by vector search.")
+def sentences_cover_corpus(lake: LakeResource) -> dg.AssetCheckResult:
+    """The sentences and their vectors must not lag behind the chunks."""
+    store = lake.open()
+    compared = {keys["filing"] for keys in store.partitions("page_sentences")}
+    missing = sorted(set(searchable_filings(store)) - compared)
     return dg.AssetCheckResult(passed=not missing, metadata={"missing": ", ".join(missing) or "none"})
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pyarrow as pa
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.rankers.page_ranker.features import FilingPages, filing_pages
 from finrag_pipeline.rankers.page_ranker.labels import filing_labels
+from finrag_pipeline.retrieval.sentence_pages import sentence_vectors
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 
@@ -66,13 +66,7 @@ class PageLibrary:
     def _sentences_of(self, filing: str) -> tuple[np.ndarray, np.ndarray]:
         """Pages of the sentences, shape (sentences,), and their vectors, (sentences, dimensions)."""
         if filing not in self._vectors:
-            keys = {"filing": filing}
-            if self._lake.info("page_sentences", keys) is None:
-                raise LakeError(f"'{filing}' has no sentences of pages.", "Materialise page_sentences.")
-            rows: pa.Table = self._lake.read("page_sentences", keys, ["page", "vector"])
-            flat = rows["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False).astype(np.float32)
-            vectors = flat.reshape(rows.num_rows, -1) if rows.num_rows else flat[:, None]
-            self._vectors[filing] = (rows["page"].to_numpy(), vectors)
+            self._vectors[filing] = sentence_vectors(self._lake, filing)
         return self._vectors[filing]
 
     def fingerprint(self, filings: Sequence[str]) -> str:

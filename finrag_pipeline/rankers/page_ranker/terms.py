@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
 
-from finrag_pipeline.storage.optional_imports import UNUSED, without
+from Stemmer import Stemmer
 
+_ENGLISH = Stemmer("english")
 _WORD = re.compile(r"[^\W_]+(?:[.,][0-9]+)*")
 _APOSTROPHE = re.compile(r"['’‘](?:s\b)?")
 
@@ -26,20 +26,12 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 def terms(text: str) -> list[str]:
     """Stemmed words of a text in their order, stop words left out; numbers keep their separators.
 
-    Stems are Porter's (Snowball, English).
+    Stems are Snowball's for English (Porter 2).
     """
     words = _WORD.findall(_APOSTROPHE.sub("", text).lower())
     return [_stem(word) for word in words if word not in STOP_WORDS]
 
 
 @cache
-def _stemmer() -> Any:
-    with without(*UNUSED, "scipy"):
-        from nltk.stem.snowball import EnglishStemmer
-
-    return EnglishStemmer()
-
-
-@cache
 def _stem(word: str) -> str:
-    return str(_stemmer().stem(word)) if word.isalpha() else word
+    return str(_ENGLISH.stemWord(word)) if word.isalpha() else word
