@@ -14,7 +14,6 @@ from finrag_pipeline.chunking.registry import CHUNKINGS
 from finrag_pipeline.evaluation.published import CUTOFF
 from finrag_pipeline.rankers.page_ranker.candidates import company_words
 from finrag_pipeline.rankers.page_ranker.features import FIELDS, FilingPages, filing_pages
-from finrag_pipeline.rankers.page_ranker.labels import filing_labels
 from finrag_pipeline.rankers.page_ranker.needs import read_needs
 from finrag_pipeline.rankers.page_ranker.ranker import STATEMENT_NAMES, page_reasons
 from finrag_pipeline.resolver.load import load_resolver
@@ -30,7 +29,7 @@ SHOWN = 10
 _SECTIONS = {"mdna": "MD&A"}
 _GOLD = ("question_id", "filing", "page")
 _MOST_REASONS = 3  # of those that speak for a filing
-_PROFILE = ("filing", "page", "sections", "note", "statements", "concepts")
+_PROFILE = ("filing", "page", "sections", "note", "statements", "concepts", "labels")
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,9 +214,7 @@ class PageKinds:
             without = {"words": 0, "numeric_words": 0, "tables": 0, "cells": 0, "headings": [], "years": []}
             terms: dict[str, list[str]] = {name: [] for name in FIELDS}
             profiles = [{**without, **terms, **profile} for profile in self._profiles_of(filing)]
-            known = self._lake.info("page_tables", {"filing": filing}) is not None
-            labels = filing_labels(self._lake, filing, len(profiles)) if known else None
-            self._pages[filing] = filing_pages(self._filings[filing], profiles, labels)
+            self._pages[filing] = filing_pages(self._filings[filing], profiles)
         return self._pages[filing]
 
 

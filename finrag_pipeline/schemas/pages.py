@@ -42,7 +42,11 @@ PAGE_PROFILES = pa.schema(
         _column("years", pa.list_(pa.int32()), "Years that the text names, ascending."),
         _column("body", pa.list_(pa.string()), "Stemmed terms of the text, in order."),
         _column("head", pa.list_(pa.string()), "Terms of its first lines, headings and note."),
-        _column("labels", pa.list_(pa.string()), "Terms of captions, row labels and column headers."),
+        _column(
+            "labels",
+            pa.list_(pa.string()),
+            "Captions, row labels and column headers as printed; lines like them where no table is known.",
+        ),
     ]
 )
 

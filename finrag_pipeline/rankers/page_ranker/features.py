@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from finrag_pipeline.rankers.page_ranker.labels import PageLabels, label_scores, page_labels
+from finrag_pipeline.rankers.page_ranker.labels import PageLabels, label_scores, read_labels
 from finrag_pipeline.rankers.page_ranker.lexical import PageTerms, lexical_scores, page_terms, pair_coverage
 from finrag_pipeline.rankers.page_ranker.needs import INTENTS, QuestionNeeds
 from finrag_pipeline.rankers.page_ranker.outline import SECTIONS
+from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.statements.page_evidence import KINDS
 
 FIELDS = ("body", "head", "labels")
@@ -58,7 +60,6 @@ STATIC = (
     "log_words",
     "numeric_share",
     "tables",
-    "tables_of_filing",  # none: a filing that came as text, of which no page is known to have any
     "log_cells",
     "headings",
     "in_note",
@@ -69,17 +70,20 @@ STATIC = (
 )
 
 
-def filing_pages(
-    filing: Mapping[str, Any], profiles: Sequence[Mapping[str, Any]], labels: PageLabels | None = None
-) -> FilingPages:
+def filing_pages(filing: Mapping[str, Any], profiles: Sequence[Mapping[str, Any]]) -> FilingPages:
     """Arrays of a filing.
 
     Args:
         filing: its row of ``filings``.
         profiles: its rows of ``page_profiles``, in order of pages, without gaps.
-        labels: of its tables; without them no page has any.
     """
     count = len(profiles)
+    stemmed = [[terms(label) for label in profile["labels"]] for profile in profiles]
+    fields = {
+        "body": [profile["body"] for profile in profiles],
+        "head": [profile["head"] for profile in profiles],
+        "labels": [list(chain.from_iterable(labels)) for labels in stemmed],
+    }
     primary = {kind: np.zeros(count, np.float32) for kind in KINDS}
     side = {kind: np.zeros(count, np.float32) for kind in KINDS}
     for row, profile in enumerate(profiles):
@@ -88,7 +92,6 @@ def filing_pages(
             if found["statement"] in target:
                 target[found["statement"]][row] += found["facts"]
     static = np.zeros((count, len(STATIC)), np.float32)
-    tables = np.log1p(sum(profile["tables"] for profile in profiles))
     for row, profile in enumerate(profiles):
         words = max(profile["words"], 1)
         static[row] = [
@@ -98,7 +101,6 @@ def filing_pages(
             np.log1p(profile["words"]),
             profile["numeric_words"] / words,
             profile["tables"],
-            tables,
             np.log1p(profile["cells"]),
             len(profile["headings"]),
             bool(profile["note"]),
@@ -112,8 +114,8 @@ def filing_pages(
         form=filing["form"],
         fiscal_year=filing["fiscal_year"],
         pages=count,
-        terms={name: page_terms([profile[name] for profile in profiles]) for name in FIELDS},
-        labels=labels or page_labels([], count),
+        terms={name: page_terms(fields[name]) for name in FIELDS},
+        labels=read_labels([profile["labels"] for profile in profiles], stemmed),
         static=static,
         primary=primary,
         side=side,

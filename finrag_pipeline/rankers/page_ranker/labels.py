@@ -7,14 +7,10 @@ is asked, "Finished goods", tells where the number stands.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-
-from finrag_pipeline.rankers.page_ranker.terms import terms
-from finrag_pipeline.storage.lake import Lake
 
 LONGEST_LABEL = 160
 """Characters of a label that are read: longer ones are prose in a table."""
@@ -58,34 +54,19 @@ class LabelScores:
     contained: np.ndarray
 
 
-def read_labels(cells: Iterable[Mapping[str, Any]], count: int) -> PageLabels:
-    """Labels, headers and captions of the tables of a filing.
+def read_labels(texts: Sequence[Sequence[str]], stemmed: Sequence[Sequence[Sequence[str]]]) -> PageLabels:
+    """Labels of the pages of a filing; of those with the same terms a page has one.
 
     Args:
-        cells: rows of ``page_tables`` (page, caption, kind, text).
-        count: number of pages.
+        texts: labels of each page, as printed.
+        stemmed: terms of each label of each page.
     """
-    texts: dict[tuple[int, str], None] = {}
-    for cell in cells:
-        if cell["kind"] in ("label", "header"):
-            texts[cell["page"], cell["text"][:LONGEST_LABEL]] = None
-        if cell["caption"]:
-            texts[cell["page"], cell["caption"][:LONGEST_LABEL]] = None
     found: dict[tuple[int, tuple[str, ...]], str] = {}
-    for page, text in texts:
-        found.setdefault((page, tuple(dict.fromkeys(terms(text)))), text)
+    for page, (printed, words) in enumerate(zip(texts, stemmed, strict=True)):
+        for text, of_label in zip(printed, words, strict=True):
+            found.setdefault((page, tuple(dict.fromkeys(of_label))), text)
     kept = {label: text for label, text in found.items() if label[1]}
-    return page_labels(list(kept), count, tuple(kept.values()))
-
-
-def filing_labels(lake: Lake, filing: str, count: int) -> PageLabels:
-    """Labels of the tables of a filing of ``count`` pages.
-
-    Raises:
-        LakeError: the lake does not hold its tables.
-    """
-    cells = lake.read("page_tables", {"filing": filing}, ["page", "caption", "kind", "text"])
-    return read_labels(cells.to_pylist(), count)
+    return page_labels(list(kept), len(texts), tuple(kept.values()))
 
 
 def page_labels(

@@ -8,7 +8,6 @@ import numpy as np
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.rankers.page_ranker.features import FilingPages, filing_pages
-from finrag_pipeline.rankers.page_ranker.labels import filing_labels
 from finrag_pipeline.retrieval.sentence_pages import sentence_vectors
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
@@ -44,8 +43,7 @@ class PageLibrary:
                 raise LakeError(f"'{filing}' has no page profiles.", "Materialise page_profiles.")
             row = self._lake.read("filings", keys).to_pylist()[0]
             profiles = self._lake.read("page_profiles", keys).sort_by("page").to_pylist()
-            labels = filing_labels(self._lake, filing, len(profiles))
-            self._pages[filing] = filing_pages(row, profiles, labels)
+            self._pages[filing] = filing_pages(row, profiles)
         return self._pages[filing]
 
     def similarities(self, filing: str, vector: np.ndarray) -> dict[str, np.ndarray]:
@@ -71,7 +69,7 @@ class PageLibrary:
 
     def fingerprint(self, filings: Sequence[str]) -> str:
         """What the profiles and sentences of ``filings`` consist of; the encoder is part of the latter."""
-        tables = ("filings", "page_tables", "page_profiles", "page_sentences")
+        tables = ("filings", "page_profiles", "page_sentences")
         parts = [self._lake.info(table, {"filing": filing}) for filing in sorted(filings) for table in tables]
         found = [part.fingerprint if part else None for part in parts]
         return fingerprint(found)

@@ -9,13 +9,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from finrag_pipeline.rankers.page_ranker.labels import LONGEST_LABEL
 from finrag_pipeline.rankers.page_ranker.outline import outline
+from finrag_pipeline.rankers.page_ranker.printed_rows import printed_rows, printed_statements
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.schemas import PAGE_PROFILES
 
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _HEAD_LINES = 4
-_LONGEST_LABEL = 160
+_EARLIER = 2
 
 
 def page_profiles(filing: Mapping[str, Any], pages: pa.Table, tables: pa.Table, facts: pa.Table) -> pa.Table:
@@ -34,14 +36,25 @@ def page_profiles(filing: Mapping[str, Any], pages: pa.Table, tables: pa.Table, 
     outlines = outline([row["text"] for row in rows], filing["form"])
     labels, counts = _labels(tables)
     stated = _facts_by_page(facts)
+    texts = [row["text"] for row in rows]
+    printed = printed_rows(texts) if tables.num_rows else printed_statements(texts, filing["form"])
     profiles = []
-    for row, place in zip(rows, outlines, strict=True):
+    for row, place, lines_of_rows in zip(rows, outlines, printed, strict=True):
         page, text = row["page"], row["text"]
         words = text.split()
         numeric = sum(any(character.isdigit() for character in word) for word in words)
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         head = " ".join([*lines[:_HEAD_LINES], *place.headings, place.note])
         statements, concepts = stated.get(page, (Counter(), set()))
+        years = sorted({int(year) for year in _YEAR.findall(text)})
+        found, (ordinals, cells) = labels[page], counts[page]
+        if not ordinals and lines_of_rows.labels:
+            found, ordinals, cells = list(dict.fromkeys(lines_of_rows.labels)), 1, lines_of_rows.figures
+            # Each label has a figure for each period.
+            periods = [year for year in years if _is_reported(year, filing["fiscal_year"])]
+            rows_and_periods = len(found) * max(len(periods), 1)
+            statements = Counter(dict.fromkeys(lines_of_rows.statements, rows_and_periods))
+            concepts = {(name, year, scope) for name, scope in lines_of_rows.concepts for year in periods}
         profiles.append(
             {
                 "filing": filing["filing"],
@@ -52,8 +65,8 @@ def page_profiles(filing: Mapping[str, Any], pages: pa.Table, tables: pa.Table, 
                 "characters": len(text),
                 "words": len(words),
                 "numeric_words": numeric,
-                "tables": counts[page][0],
-                "cells": counts[page][1],
+                "tables": ordinals,
+                "cells": cells,
                 "statements": [
                     {"statement": kind, "scope": scope, "facts": number}
                     for (kind, scope), number in sorted(statements.items())
@@ -62,13 +75,18 @@ def page_profiles(filing: Mapping[str, Any], pages: pa.Table, tables: pa.Table, 
                     {"concept": concept, "fiscal_year": year, "scope": scope}
                     for concept, year, scope in sorted(concepts, key=str)
                 ],
-                "years": sorted({int(year) for year in _YEAR.findall(text)}),
+                "years": years,
                 "body": terms(text),
                 "head": terms(head),
-                "labels": terms(" ".join(labels[page])),
+                "labels": found,
             }
         )
     return pa.Table.from_pylist(profiles, schema=PAGE_PROFILES)
+
+
+def _is_reported(year: int, fiscal_year: int | None) -> bool:
+    """Whether a filing of a fiscal year may print figures of a year; its own and the two before it."""
+    return fiscal_year is None or fiscal_year - _EARLIER <= year <= fiscal_year
 
 
 def _labels(tables: pa.Table) -> tuple[dict[int, list[str]], dict[int, tuple[int, int]]]:
@@ -82,9 +100,9 @@ def _labels(tables: pa.Table) -> tuple[dict[int, list[str]], dict[int, tuple[int
         ordinals[page].add(cell["table"])
         cells[page] += cell["kind"] == "number"
         if cell["caption"]:
-            texts[page][cell["caption"][:_LONGEST_LABEL]] = None
+            texts[page][cell["caption"][:LONGEST_LABEL]] = None
         if cell["kind"] in ("label", "header"):
-            texts[page][cell["text"][:_LONGEST_LABEL]] = None
+            texts[page][cell["text"][:LONGEST_LABEL]] = None
     counts = defaultdict(
         lambda: (0, 0), {page: (len(found), cells[page]) for page, found in ordinals.items()}
     )

@@ -65,7 +65,7 @@ def annual_report() -> FilingPages:
             "Total current assets and total current liabilities",
             sections=["statements"],
             head=terms("Consolidated Balance Sheets"),
-            labels=terms("Total current assets Total current liabilities"),
+            labels=["Total current assets", "Total current liabilities"],
             statements=[balance],
             concepts=[held("AssetsCurrent", year) for year in (2020, 2021)]
             + [held("LiabilitiesCurrent", None)],

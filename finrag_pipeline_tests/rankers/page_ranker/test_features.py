@@ -58,7 +58,6 @@ class TestShapes:
         static = dict(zip(STATIC, pages.static.T, strict=True))
         assert static["position"].tolist() == pytest.approx([0, 1 / 3, 2 / 3, 1])
         assert static["pages_of_filing"].tolist() == [4] * 4
-        assert static["tables_of_filing"].tolist() == pytest.approx([np.log1p(static["tables"].sum())] * 4)
         assert static["section_statements"].tolist() == [0, 0, 1, 1]
         assert static["section_notes"].tolist() == [0, 0, 0, 1]
         assert static["form_10-K"].tolist() == [1] * 4 and not static["form_10-Q"].any()

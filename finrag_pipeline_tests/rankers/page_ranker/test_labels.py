@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from finrag_pipeline.rankers.page_ranker.labels import (
-    LONGEST_LABEL,
+    PageLabels,
     closest_label,
     label_scores,
     page_labels,
@@ -20,8 +19,8 @@ from finrag_pipeline.rankers.page_ranker.labels import (
 from finrag_pipeline.rankers.page_ranker.terms import terms
 
 
-def cell(page: int, text: str, kind: str = "label", caption: str | None = None) -> dict[str, Any]:
-    return {"page": page, "caption": caption, "kind": kind, "text": text}
+def printed(*pages: list[str]) -> PageLabels:
+    return read_labels(pages, [[terms(text) for text in page] for page in pages])
 
 
 def idf(pages: int, df: int) -> float:
@@ -29,27 +28,19 @@ def idf(pages: int, df: int) -> float:
 
 
 class TestReading:
-    def test_labels_headers_and_captions_are_read_and_figures_are_not(self) -> None:
-        cells = [
-            cell(0, "Finished goods", caption="Inventories"),
-            cell(0, "1,234", "number"),
-            cell(2, "December 31", "header"),
-        ]
-        labels = read_labels(cells, 3)
-        assert labels.pages.tolist() == [0, 0, 2]
+    def test_labels_of_each_page(self) -> None:
+        labels = printed(["Finished goods", "Inventories"], [], ["December 31"])
+        assert labels.pages.tolist() == [0, 0, 2] and labels.count == 3
+        assert labels.texts == ("Finished goods", "Inventories", "December 31")
         assert set(labels.labels) == set(terms("finished goods inventories december 31"))
         assert labels.several.tolist() == [True, False, True]
 
     def test_equal_labels_of_a_page_count_once_and_empty_ones_never(self) -> None:
-        labels = read_labels([cell(0, "Net sales"), cell(0, "Net Sales:"), cell(0, "of the"), cell(1, "")], 2)
+        labels = printed(["Net sales", "Net Sales:", "of the"], [""])
         assert labels.pages.tolist() == [0]
 
-    def test_long_labels_are_cut(self) -> None:
-        labels = read_labels([cell(0, "sales " * LONGEST_LABEL + "zebra")], 1)
-        assert set(labels.labels) == {"sale"}
-
     def test_a_filing_without_tables_has_no_labels(self) -> None:
-        scores = label_scores(read_labels([], 2), ["sale"])
+        scores = label_scores(printed([], []), ["sale"])
         assert scores.similarity.tolist() == scores.coverage.tolist() == scores.contained.tolist() == [0, 0]
 
 
@@ -84,7 +75,7 @@ class TestScores:
 
 
 class TestClosest:
-    LABELS = read_labels([cell(0, "Finished goods"), cell(0, "Cost of goods sold"), cell(1, "Total:")], 3)
+    LABELS = printed(["Finished goods", "Cost of goods sold"], ["Total:"], [])
 
     def test_as_printed(self) -> None:
         assert closest_label(self.LABELS, terms("value of finished goods"), 0, 0.7) == "Finished goods"
