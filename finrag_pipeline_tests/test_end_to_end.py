@@ -35,6 +35,7 @@ RUNNABLE = (
     "parent_child",
     "query_expansion",
     "filtered_dense",
+    "filtered_sentences",
     "statement_aware",
     "finrag",
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from finrag_pipeline_tests.console import finrag
-from finrag_pipeline_tests.shared_run import sample_lake
+from finrag_pipeline_tests.shared_run import sample_copy, sample_lake
 
 
 @pytest.fixture(scope="module")
@@ -90,9 +90,23 @@ def test_what_is_not_there_is_said(root: Path, arguments: tuple[str, ...], said:
     assert said in error["error"] and error["remedy"]
 
 
-def test_chunks_that_no_measured_system_ranks_are_named_with_what_makes_them(root: Path) -> None:
+def test_chunks_that_nobody_asked_for_are_named_with_what_makes_them(root: Path) -> None:
     done = finrag(root, "search", "current assets", "--system", "bm25_contextual_rows_pages", "--json")
     assert done.code == 1
     error = json.loads(done.err)
     assert "contextual_chunks" in error["error"]
-    assert "finrag run --systems bm25_contextual_rows_pages" in error["remedy"]
+    assert "finrag index bm25_contextual_rows_pages" in error["remedy"]
+
+
+def test_what_only_some_systems_read_is_made_when_asked_for(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+) -> None:
+    lake, system = (
+        sample_copy(pytestconfig, tmp_path_factory, tmp_path / "lake"),
+        "bm25_contextual_rows_pages",
+    )
+    assert finrag(lake, "index", "bm42").code == 2
+    report = finrag(lake, "index", system, "--json").json()
+    assert report["filings"] == len(report["indexed"]) > 0 and report["failures"] == []
+    found = finrag(lake, "search", "current assets", "--system", system, "--json").json()
+    assert found["results"] and found["warnings"] == []
