@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-import pyarrow as pa
-
 from finrag_pipeline.evaluation.published import CUTOFF
 from finrag_pipeline.reporting.estimates import MetricIndex, metric_label, space_label, system_title
-from finrag_pipeline.reporting.grid import Cell, Column, Grid, Row, estimate_cell, grid_markdown, number_cell
+from finrag_pipeline.reporting.grid import Cell, Column, Grid, Row, estimate_cell, number_cell
 from finrag_pipeline.retrieval.second_stages import BestOfPage
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import ABLATIONS, ALL_SYSTEMS, SYSTEMS, RetrievalSystem
@@ -69,13 +67,3 @@ def _is_of_chunking(system: RetrievalSystem) -> bool:
         for field in fields(system)
         if field.name not in changed
     )
-
-
-def ablation_markdown(metrics: pa.Table, k: int = CUTOFF) -> str:
-    """`ablation_grid` as a Markdown table.
-
-    Args:
-        metrics: table as ``schemas.SYSTEM_METRICS``.
-        k: cut-off.
-    """
-    return grid_markdown(ablation_grid(MetricIndex(metrics), k))

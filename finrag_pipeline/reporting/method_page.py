@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import tomllib
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
 
-from finrag_pipeline.reporting import definitions
 from finrag_pipeline.reporting.grid import Cell, Column, Grid, Row, number_cell
 from finrag_pipeline.reporting.inventory import (
     failures_grid,
@@ -17,6 +18,7 @@ from finrag_pipeline.reporting.inventory import (
     versions_grid,
 )
 from finrag_pipeline.reporting.report_data import ReportData
+from finrag_pipeline.reporting.site import TEMPLATES
 
 SECTIONS = {
     "reproduce": "Make it again",
@@ -32,12 +34,18 @@ SECTIONS = {
 """Sections of the page with their titles, in order."""
 
 
+@cache
+def definitions() -> dict[str, list[dict[str, str]]]:
+    """Terms with their text and source, by group: ``templates/definitions.toml``."""
+    return tomllib.loads((TEMPLATES / "definitions.toml").read_text("utf-8"))
+
+
 def method_context(data: ReportData) -> dict[str, Any]:
     """What ``method.html.jinja`` shows."""
     return {
         "data": data,
         "sections": SECTIONS,
-        "definitions": definitions,
+        "definitions": definitions(),
         "confidence": data.confidence_text,
         "seed": data.settings.get("seed"),
         "data_grid": data_grid(data),

@@ -15,7 +15,6 @@ from finrag_pipeline.answering.passages import Passage
 from finrag_pipeline.answering.rows import derivation_row, extractive_row, generated_row
 from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.evaluation.answer_metrics import (
-    abstention_rates,
     as_series,
     citation_scores,
     score_answers,
@@ -96,12 +95,6 @@ class TestScores:
         assert citation_scores(cited, ["c1"]) == {"cited_sentences": 0.5, "citation_validity": 0.5}
         assert citation_scores(json.dumps([{"sources": []}]), ["c1"]) == {"cited_sentences": 0.0}
         assert citation_scores(None, ["c1"]) == {} == citation_scores("[]", [])
-
-    def test_rates_of_abstention(self) -> None:
-        rates = abstention_rates([False, True, False, False], [True, True])
-        assert (rates.answerable, rates.unanswerable) == (0.25, 1.0)
-        assert (rates.answerable_count, rates.unanswerable_count) == (4, 2)
-        assert abstention_rates([], []).unanswerable == 0.0
 
     def test_a_series_averages_repeats_and_can_be_summarised(self) -> None:
         gold = questions(a="$1577.00", b="$1577.00")
