@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from finrag_pipeline.reporting.gap_levels import LABEL_NAMES, labels_grid, levels_grid, pair_title
-from finrag_pipeline.reporting.gap_levels_plot import gap_levels_plot
 from finrag_pipeline.reporting.grid import Cell, Column, Grid, Row
+from finrag_pipeline.reporting.plots import gap_levels_plot
 from finrag_pipeline.reporting.report_data import Plot, ReportData
 from finrag_pipeline.retrieval.systems import ABLATIONS
 from finrag_pipeline.schemas import GAP_COUNTS
@@ -38,7 +38,7 @@ def gap_context(data: ReportData, question_links: Mapping[str, str]) -> dict[str
 def gap_section_plots(data: ReportData) -> dict[str, Plot]:
     """The plot of the levels, when they were counted."""
     counts = data.table("gap_counts")
-    return {} if counts is None else {"gap-levels": partial(gap_levels_plot, counts, "svg")}
+    return {} if counts is None else {"gap-levels": partial(gap_levels_plot, counts)}
 
 
 def examples_grid(gap: pa.Table | None, questions: pa.Table, question_links: Mapping[str, str]) -> Grid:

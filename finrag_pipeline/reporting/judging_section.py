@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from finrag_pipeline.reporting.estimates import space_label
 from finrag_pipeline.reporting.grid import Cell, Grid, Row
-from finrag_pipeline.reporting.judging_plots import coverage_plot, sensitivity_plot
 from finrag_pipeline.reporting.judging_tables import calibration_grid, estimates_grid, rates_grid
+from finrag_pipeline.reporting.plots import coverage_plot, sensitivity_plot
 from finrag_pipeline.reporting.report_data import Plot, ReportData
 
 _REMEDY = "'finrag judge' judges the answers in the lake."
@@ -47,9 +47,9 @@ def judging_plots(data: ReportData) -> dict[str, Plot]:
     """Plots of the section for which there is data."""
     plots: dict[str, Plot] = {}
     if (sensitivity := data.table("judge_sensitivity")) is not None:
-        plots["judge-sensitivity"] = partial(sensitivity_plot, sensitivity.to_pylist(), "svg")
+        plots["judge-sensitivity"] = partial(sensitivity_plot, sensitivity.to_pylist())
     if (coverage := data.table("interval_coverage")) is not None:
-        plots["interval-coverage"] = partial(coverage_plot, coverage.to_pylist(), data.confidence, "svg")
+        plots["interval-coverage"] = partial(coverage_plot, coverage.to_pylist(), data.confidence)
     return plots
 
 

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from finrag_pipeline.evaluation.published import CUTOFF
 from finrag_pipeline.reporting.ablations import ablation_grid
-from finrag_pipeline.reporting.alpha_plot import alpha_plot
 from finrag_pipeline.reporting.answer_grids import answer_slices_grid, answers_grid, given_options
 from finrag_pipeline.reporting.comparison_grid import comparison_choices, comparison_grid, family_sizes
 from finrag_pipeline.reporting.estimates import SLICE_NAMES, MetricIndex, space_label, system_title
@@ -26,7 +25,7 @@ from finrag_pipeline.reporting.learning_grids import (
     training_curves,
     training_grid,
 )
-from finrag_pipeline.reporting.plots import gap_plot, recall_curve
+from finrag_pipeline.reporting.plots import alpha_plot, gap_plot, recall_curve, training_plot
 from finrag_pipeline.reporting.report_data import Plot, ReportData
 from finrag_pipeline.reporting.tables import (
     gap_grid,
@@ -37,7 +36,6 @@ from finrag_pipeline.reporting.tables import (
     slice_grid,
     statistics_grid,
 )
-from finrag_pipeline.reporting.training_plot import training_plot
 from finrag_pipeline.retrieval.alpha import alpha_means, pick_alphas
 
 SECTIONS = {
@@ -135,16 +133,14 @@ def overview_plots(data: ReportData) -> dict[str, Plot]:
     """The plots for which there is data, by the name of their files."""
     plots: dict[str, Plot] = {}
     if MetricIndex(data.metrics).systems:
-        plots["gap"] = partial(gap_plot, data.metrics, "svg")
-        plots["page-recall"] = partial(recall_curve, data.metrics, "svg")
+        plots["gap"] = partial(gap_plot, data.metrics)
+        plots["page-recall"] = partial(recall_curve, data.metrics)
     sweep = data.table("hybrid_alpha_sweep")
     if sweep is not None:
-        plots["alpha"] = partial(
-            alpha_plot, alpha_means(sweep), _chosen_alphas(sweep, data.table("folds")), "svg"
-        )
+        plots["alpha"] = partial(alpha_plot, alpha_means(sweep), _chosen_alphas(sweep, data.table("folds")))
     for policy, curves in training_curves(data.table("page_scorer")).items():
         if policy in ("document", "company"):
-            plots[f"training-{policy}"] = partial(training_plot, curves, "svg")
+            plots[f"training-{policy}"] = partial(training_plot, curves)
     return {**plots, **gap_section_plots(data), **judging_plots(data)}
 
 

@@ -58,7 +58,7 @@ def write_report(data: ReportData, folder: Path) -> Path:
             (assets / name).write_bytes((TEMPLATES / name).read_bytes())
         for name, plot in overview_plots(data).items():
             for theme, dark in (("light", False), ("dark", True)):
-                (assets / f"{name}-{theme}.svg").write_bytes(plot(dark))
+                (assets / f"{name}-{theme}.svg").write_bytes(plot(dark=dark))
         (target / "metrics.json").write_text(f"[\n{records}\n]\n", encoding="utf-8")
         write_explorer(explorer, target, data.images, filing_links(data))
         for path, html in _pages(data, links):

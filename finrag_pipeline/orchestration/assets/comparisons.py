@@ -18,8 +18,8 @@ from finrag_pipeline.orchestration.assets.retrieval import retrieval_scores
 from finrag_pipeline.orchestration.metadata import picture
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource
 from finrag_pipeline.orchestration.steps import check, column_schema, part_step, result
-from finrag_pipeline.reporting.judging_plots import coverage_plot, sensitivity_plot
 from finrag_pipeline.reporting.judging_tables import comparisons_markdown
+from finrag_pipeline.reporting.plots import coverage_plot, sensitivity_plot
 from finrag_pipeline.schemas import SYSTEM_COMPARISONS
 from finrag_pipeline.storage.fingerprints import fingerprint
 
@@ -114,7 +114,7 @@ def judge_sensitivity(
 
     step = part_step(store, "judge_sensitivity", "", None, wanted, make, context.run.run_id)
     rows = store.read("judge_sensitivity").to_pylist()
-    plot = picture(sensitivity_plot(rows, "png"), "Half width of the interval over agreement with people")
+    plot = picture(sensitivity_plot(rows, fmt="png"), "Half width of the interval over agreement with people")
     widths = {f"half_width_at_{100 * row['agreement']:.0f}": row["half_width"] for row in rows[-9:]}
     return result([step], plot=plot, **widths)
 
@@ -152,5 +152,5 @@ def interval_coverage(
     told = "; ".join(f"{row['interval']}, {row['study']}: {row['coverage']:.3f}" for row in short) or None
     step.checks = [check("intervals_hold", not short, description=told)]
     return result(
-        [step], plot=picture(coverage_plot(rows, confidence, "png"), "Coverage by interval and study")
+        [step], plot=picture(coverage_plot(rows, confidence, fmt="png"), "Coverage by interval and study")
     )

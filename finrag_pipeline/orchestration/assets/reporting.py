@@ -88,8 +88,8 @@ def system_metrics(
     return result(
         [step],
         table=dg.MetadataValue.md(metrics_markdown(metrics)),
-        gap=picture(gap_plot(metrics, "png"), "Where the evidence is lost: document, page, chunk"),
-        recall=picture(recall_curve(metrics, "png"), "Page recall by the number of chunks"),
+        gap=picture(gap_plot(metrics, fmt="png"), "Where the evidence is lost: document, page, chunk"),
+        recall=picture(recall_curve(metrics, fmt="png"), "Page recall by the number of chunks"),
         **headline,
     )
 
@@ -245,7 +245,7 @@ def report(
         path=dg.MetadataValue.path(str(index)),
         open=dg.MetadataValue.url(Path(index).resolve().as_uri()),
         table=dg.MetadataValue.md(metrics_markdown(metrics)),
-        gap=picture(gap_plot(metrics, "png"), "Where the evidence is lost: document, page, chunk"),
+        gap=picture(gap_plot(metrics, fmt="png"), "Where the evidence is lost: document, page, chunk"),
     )
 
 
