@@ -18,7 +18,8 @@ from finrag_pipeline.orchestration.assets.retrieval import retrieval_scores
 from finrag_pipeline.orchestration.metadata import picture
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource
 from finrag_pipeline.orchestration.steps import check, column_schema, part_step, result
-from finrag_pipeline.reporting.judging_tables import comparisons_markdown
+from finrag_pipeline.reporting.grid import grid_markdown
+from finrag_pipeline.reporting.judging_tables import comparisons_grid
 from finrag_pipeline.reporting.plots import coverage_plot, sensitivity_plot
 from finrag_pipeline.schemas import SYSTEM_COMPARISONS
 from finrag_pipeline.storage.fingerprints import fingerprint
@@ -91,7 +92,7 @@ def system_comparisons(
     ]
     step.checks = [check("corrected_p_values", not broken, broken=len(broken))]
     sure = sum(row["p_holm"] is not None and row["p_holm"] < 1 - confidence for row in rows)
-    return result([step], significant=sure, table=dg.MetadataValue.md(comparisons_markdown(rows)))
+    return result([step], significant=sure, table=dg.MetadataValue.md(grid_markdown(comparisons_grid(rows))))
 
 
 @dg.asset(
