@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from finrag_pipeline.reporting.explorer import embedded, question_links, write_explorer
-from finrag_pipeline.reporting.explorer_answer_views import cut, number_text, scale_text
+from finrag_pipeline.reporting.explorer_answers import cut, number_text, scale_text
 from finrag_pipeline.reporting.explorer_compare import default_pair, loss_of, score_text
 from finrag_pipeline.reporting.explorer_data import ExplorerData, ExplorerQuestion, collect_explorer
 from finrag_pipeline.reporting.explorer_sheets import outline, text_parts
