@@ -317,8 +317,8 @@ def answer_cards(answers: Sequence[ExplorerAnswer]) -> list[dict[str, Any]]:
     """Answers of this pipeline to one question by series, the whole corpus first.
 
     Returns:
-        ``series``, its ``answers``, their common ``outcome``, whether it is over the ``corpus``, and ``repeats``: how
-        many of several answers came out how, in words.
+        ``series``, its ``answers``, their common ``outcome``, whether it is over the ``corpus``, and
+        ``repeats``: how many of several answers came out how, in words.
     """
     found: dict[AnswerSeries, list[ExplorerAnswer]] = defaultdict(list)
     for answer in answers:

@@ -1,11 +1,20 @@
-"""Tables of judged answers for people: rates, calibration, estimates, tests between systems."""
+"""Tables of judged answers for people: rates, calibration, estimates, tests between systems.
+
+Each as it stands in Markdown, and as the overview of the report shows it, with filters.
+"""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from finrag_pipeline.reporting.estimates import Estimate, metric_label
+import pyarrow as pa
+
+from finrag_pipeline.reporting.answer_grids import ANSWER_SERIES
+from finrag_pipeline.reporting.estimates import METRIC_NAMES, Estimate, metric_label, space_label
 from finrag_pipeline.reporting.grid import (
     Cell,
     Grid,
@@ -15,11 +24,15 @@ from finrag_pipeline.reporting.grid import (
     make_row,
     number,
     signed,
+    system_cell,
     tag,
     text,
     text_cell,
 )
+from finrag_pipeline.reporting.report_data import ReportData
 
+_REMEDY = "'finrag judge' judges the answers in the lake."
+_NO_TESTS = "No paired tests yet; 'finrag judge' tests every system that was measured against the baselines."
 _METRICS = {
     "correct_language": "Right language",
     "response": "Response",
@@ -142,6 +155,95 @@ def comparisons_grid(rows: Iterable[Mapping[str, Any]]) -> Grid:
     )
     caption = "Paired differences, bootstrap of documents"
     return make_grid("system-comparisons", caption, columns, lines, "No two systems can be compared.")
+
+
+def judging_context(data: ReportData) -> dict[str, Any]:
+    """Grids of the section with their filters."""
+    shown = [row for row in _rows(data.table("judged_estimates")) if row["theme"] == "all"]
+    judged = estimates_grid(shown)
+    rows = tuple(
+        replace(
+            row,
+            cells=(row.cells[0], Cell(space_label(found["space"])), *row.cells[2:]),
+            data=(("criterion", found["criterion"]), ("method", found["method"])),
+        )
+        for row, found in zip(judged.rows, shown, strict=True)
+    )
+    methods = {found["method"]: _METHODS[found["method"]] for found in shown}
+    criteria = dict.fromkeys(found["criterion"] for found in shown)
+    grids = {
+        "calibration": calibration_grid(_rows(data.table("judge_calibration"))),
+        "judged": replace(judged, rows=rows),
+        "rates": rates_grid(_rows(data.table("answer_rates"))),
+    }
+    return {
+        **{name: replace(grid, empty=f"{grid.empty} {_REMEDY}") for name, grid in grids.items()},
+        "judged_choices": [
+            ("Criterion", "criterion", "All", [(name, name) for name in criteria]),
+            ("Said by", "method", "All", list(methods.items())),
+        ],
+    }
+
+
+def comparison_grid(table: pa.Table | None) -> Grid:
+    """System beside baseline: difference with interval, corrected p-value, detectable difference, questions.
+
+    Args:
+        table: as ``schemas.SYSTEM_COMPARISONS``; None for none.
+    """
+    rows = _sorted(table)
+    grid = comparisons_grid(rows)
+    shown = []
+    for found, row in zip(grid.rows, rows, strict=True):
+        space, metric = space_label(row["space"]), _metric(row)
+        mean = replace(found.cells[4], small=f"n = {row['n']}")
+        names = (system_cell(row["system"]), found.cells[1], Cell(space), Cell(metric), mean)
+        data = (("baseline", row["baseline"]), ("metric", metric), ("space", row["space"]))
+        shown.append(replace(found, cells=(*names, *found.cells[5:]), data=data))
+    return replace(grid, rows=tuple(shown), empty=_NO_TESTS)
+
+
+def comparison_choices(table: pa.Table | None) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
+    """Filters of `comparison_grid`: baseline, metric and space."""
+    rows = _sorted(table)
+    baselines = dict.fromkeys(row["baseline"] for row in rows)
+    metrics = dict.fromkeys(map(_metric, rows))
+    spaces = dict.fromkeys(row["space"] for row in rows)
+    return [
+        ("Baseline", "baseline", "All", [(name, name) for name in baselines]),
+        ("Metric", "metric", "All", [(name, name) for name in metrics]),
+        ("Space", "space", "All", [(name, space_label(name)) for name in spaces]),
+    ]
+
+
+def family_sizes(table: pa.Table | None) -> list[int]:
+    """Numbers of systems that were compared at once and corrected for, ascending."""
+    return sorted(set(Counter(map(_family, _sorted(table))).values()))
+
+
+def _family(row: dict[str, Any]) -> tuple[Any, ...]:
+    return (row["baseline"], row["metric"], row["k"], row["space"])
+
+
+def _sorted(table: pa.Table | None) -> list[dict[str, Any]]:
+    """Rows by family in the order of the table, then by difference, largest first; NaN is null."""
+    rows = [
+        {name: None if isinstance(v, float) and math.isnan(v) else v for name, v in row.items()}
+        for row in _rows(table)
+    ]
+    order = {family: place for place, family in enumerate(dict.fromkeys(map(_family, rows)))}
+    return sorted(rows, key=lambda row: (order[_family(row)], -row["difference"]))
+
+
+def _metric(row: dict[str, Any]) -> str:
+    metric: str = row["metric"]
+    return (
+        metric_label(metric, row["k"]) if metric in METRIC_NAMES else dict(ANSWER_SERIES).get(metric, metric)
+    )
+
+
+def _rows(table: pa.Table | None) -> list[dict[str, Any]]:
+    return table.to_pylist() if table is not None else []
 
 
 def _estimate(row: Mapping[str, Any], name: str, n: int, ends: str = "") -> Estimate | None:

@@ -11,13 +11,17 @@ import pyarrow.compute as pc
 
 from finrag_pipeline.evaluation.published import CUTOFF
 from finrag_pipeline.reporting.answer_grids import answer_slices_grid, answers_grid, given_options
-from finrag_pipeline.reporting.comparison_grid import comparison_choices, comparison_grid, family_sizes
 from finrag_pipeline.reporting.estimates import SLICE_NAMES, MetricIndex, space_label, system_title
 from finrag_pipeline.reporting.gap_levels import gap_context
 from finrag_pipeline.reporting.grid import Grid, make_grid, number, text
 from finrag_pipeline.reporting.headline import headline
 from finrag_pipeline.reporting.inventory import excluded_grid, filing_counts
-from finrag_pipeline.reporting.judging_section import judging_context, judging_plots
+from finrag_pipeline.reporting.judging_tables import (
+    comparison_choices,
+    comparison_grid,
+    family_sizes,
+    judging_context,
+)
 from finrag_pipeline.reporting.parts import (
     ablation_grid,
     features_grid,
@@ -25,7 +29,15 @@ from finrag_pipeline.reporting.parts import (
     training_curves,
     training_grid,
 )
-from finrag_pipeline.reporting.plots import alpha_plot, gap_levels_plot, gap_plot, recall_curve, training_plot
+from finrag_pipeline.reporting.plots import (
+    alpha_plot,
+    coverage_plot,
+    gap_levels_plot,
+    gap_plot,
+    recall_curve,
+    sensitivity_plot,
+    training_plot,
+)
 from finrag_pipeline.reporting.report_data import Plot, ReportData
 from finrag_pipeline.reporting.tables import (
     gap_grid,
@@ -143,7 +155,11 @@ def overview_plots(data: ReportData) -> dict[str, Plot]:
             plots[f"training-{policy}"] = partial(training_plot, curves)
     if (counts := data.table("gap_counts")) is not None:
         plots["gap-levels"] = partial(gap_levels_plot, counts)
-    return {**plots, **judging_plots(data)}
+    if (sensitivity := data.table("judge_sensitivity")) is not None:
+        plots["judge-sensitivity"] = partial(sensitivity_plot, sensitivity.to_pylist())
+    if (coverage := data.table("interval_coverage")) is not None:
+        plots["interval-coverage"] = partial(coverage_plot, coverage.to_pylist(), data.confidence)
+    return plots
 
 
 def _chosen_alphas(sweep: pa.Table, folds: pa.Table | None) -> dict[str, list[float]]:

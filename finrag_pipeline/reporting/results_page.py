@@ -9,10 +9,10 @@ from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.benchmark_registry import get_benchmark
 from finrag_pipeline.evaluation.published import CUTOFF
 from finrag_pipeline.reporting.answer_grids import answer_slices_grid, answers_grid
-from finrag_pipeline.reporting.comparison_grid import comparison_grid
 from finrag_pipeline.reporting.estimates import SLICE_NAMES, MetricIndex, slice_value_label
 from finrag_pipeline.reporting.grid import Grid, escape_markdown, grid_markdown, make_grid, number, text
 from finrag_pipeline.reporting.headline import headline
+from finrag_pipeline.reporting.judging_tables import comparison_grid
 from finrag_pipeline.reporting.lake_tables import closed_book
 from finrag_pipeline.reporting.models_used import models_used
 from finrag_pipeline.reporting.tables import (

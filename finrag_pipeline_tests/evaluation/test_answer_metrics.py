@@ -171,7 +171,7 @@ class TestRecordedAnswers:
         assert (rows[0]["value"], rows[0]["unit"]) == (1577e6, "currency")
 
     @pytest.mark.parametrize(
-        "text", ["{", "[1]", '{"financebench_id": "a"}', '{"financebench_id": "a", "answer": []}']
+        "text", ["{", "7", '{"financebench_id": "a"}', '{"financebench_id": "a", "answer": []}']
     )
     def test_a_damaged_line_is_named(self, tmp_path: Path, text: str) -> None:
         (tmp_path / "x_oracle.jsonl").write_text(text)
@@ -181,6 +181,10 @@ class TestRecordedAnswers:
     def test_damaged_files_and_empty_folders(self, tmp_path: Path) -> None:
         with pytest.raises(BenchmarkError, match="holds no recorded answers"):
             load_recorded_answers(tmp_path, {})
+        (tmp_path / "x.jsonl").write_text("[1]")
+        with pytest.raises(BenchmarkError, match=r"x\.jsonl' is one JSON array"):
+            load_recorded_answers(tmp_path, {})
+        (tmp_path / "x.jsonl").unlink()
         (tmp_path / "x.jsonl.gz").write_bytes(b"no gzip")
         with pytest.raises(BenchmarkError, match="cannot be read"):
             load_recorded_answers(tmp_path, {})

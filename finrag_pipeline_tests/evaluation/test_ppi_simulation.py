@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from finrag_pipeline.evaluation.effective_sample_size import (
+from finrag_pipeline.evaluation.ppi import ppi_mean
+from finrag_pipeline.evaluation.ppi_simulation import (
+    _binary_ppi,
     correlation_from_agreement,
     expected_effective_n,
     expected_half_width,
+    sensitivity_to_agreement,
 )
-from finrag_pipeline.evaluation.ppi import ppi_mean
-from finrag_pipeline.evaluation.ppi_simulation import _binary_ppi, sensitivity_to_agreement
 from finrag_pipeline.schemas import JUDGE_SENSITIVITY
 
 

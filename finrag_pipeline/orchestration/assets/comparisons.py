@@ -3,14 +3,14 @@
 import dagster as dg
 import pyarrow as pa
 
-from finrag_pipeline.evaluation.comparison_families import (
+from finrag_pipeline.evaluation.interval_coverage import COVERAGE_VERSION
+from finrag_pipeline.evaluation.interval_coverage import interval_coverage as simulate_intervals
+from finrag_pipeline.evaluation.paired_tests import (
     ANSWERS,
     FAMILIES_VERSION,
     RETRIEVAL,
     compare_families,
 )
-from finrag_pipeline.evaluation.interval_coverage import COVERAGE_VERSION
-from finrag_pipeline.evaluation.interval_coverage import interval_coverage as simulate_intervals
 from finrag_pipeline.evaluation.ppi_simulation import SENSITIVITY_VERSION, sensitivity_to_agreement
 from finrag_pipeline.orchestration.assets.answering import answer_scores, recorded_answers
 from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions
