@@ -40,8 +40,8 @@ from finrag_pipeline.reporting.explorer_compare import (
     system_options,
 )
 from finrag_pipeline.reporting.explorer_data import ExplorerData, ExplorerQuestion
+from finrag_pipeline.reporting.explorer_pages import sheet_view
 from finrag_pipeline.reporting.explorer_rankings import SHOWN, Place
-from finrag_pipeline.reporting.explorer_sheets import sheet_view
 from finrag_pipeline.reporting.file_names import page_names
 from finrag_pipeline.reporting.page_images import PageImages
 from finrag_pipeline.reporting.site import TEMPLATES, render_page

@@ -193,7 +193,9 @@ def read_answers(lake: Lake, question_ids: Sequence[str]) -> dict[str, list[Expl
         scores[_key(row)][row["metric"]] = row["value"]
     verdicts: dict[str, list[JudgeVerdict]] = defaultdict(list)
     for row in _rows(lake, "verdicts", wanted):
-        verdicts[row["answer_id"]].append(_verdict(row))
+        said = {name: row[name] for name in ("judge", "criterion", "sentence", "label")}
+        verdict = JudgeVerdict(**said, reasoning=row["reasoning"] or row["problem"])
+        verdicts[row["answer_id"]].append(verdict)
     found: dict[str, list[ExplorerAnswer]] = defaultdict(list)
     for row in _rows(lake, "answers", wanted):
         judged = verdicts.get(_answer_id(row) or "", []) if verdicts else []
@@ -213,12 +215,8 @@ def outcomes(answers: Sequence[ExplorerAnswer]) -> dict[AnswerSeries, Outcome]:
 
 
 def _rows(lake: Lake, table: str, wanted: pa.Array) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for keys in lake.partitions(table):
-        part = lake.read(table, keys)
-        if "question_id" in part.column_names:
-            rows += part.filter(pc.is_in(part["question_id"], wanted)).to_pylist()
-    return rows
+    rows = lake.read_all(table)
+    return list(rows.filter(pc.is_in(rows["question_id"], wanted)).to_pylist())
 
 
 def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -230,16 +228,6 @@ def _answer_id(row: Mapping[str, Any]) -> str | None:
         return answer_from_row(row, {}).answer_id
     except LakeError:  # its citations cannot be read: no judge has seen it
         return None
-
-
-def _verdict(row: Mapping[str, Any]) -> JudgeVerdict:
-    return JudgeVerdict(
-        str(row.get("judge") or "judge"),
-        str(row.get("criterion") or ""),
-        row.get("sentence"),
-        row.get("label"),
-        row.get("reasoning") or row.get("problem"),
-    )
 
 
 def _answer(

@@ -121,7 +121,7 @@ def pages_grid(index: MetricIndex, k: int = CUTOFF) -> Grid:
 
 
 def training_curves(table: pa.Table | None) -> dict[str, dict[str, list[Mapping[str, Any]]]]:
-    """Epochs by policy of folds and training, for `reporting.training_plot`.
+    """Epochs by policy of folds and training, for `plots.training_plot`.
 
     Args:
         table: ``page_scorer`` with a column ``fold``; None for none.
