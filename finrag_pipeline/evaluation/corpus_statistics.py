@@ -16,21 +16,21 @@ from finrag_pipeline.evaluation.documents import normalise_form
 from finrag_pipeline.evaluation.summary import UNKNOWN
 from finrag_pipeline.schemas import CORPUS_STATISTICS, conform
 
-STATISTICS = (
-    "documents",
-    "pages",
-    "pages_per_document",
-    "chunks",
-    "chunks_per_page",
-    "characters_per_page",
-    "tokens_per_chunk",
-    "questions",
-    "question_tokens",
-    "answer_tokens",
-    "evidence_tokens",
-    "gold_pages_per_question",
-)
-"""Names of the statistics, in the order of the table."""
+STATISTICS = {
+    "documents": "Filings",
+    "pages": "Pages",
+    "pages_per_document": "Pages per filing",
+    "chunks": "Chunks",
+    "chunks_per_page": "Chunks per page",
+    "characters_per_page": "Characters per page",
+    "tokens_per_chunk": "Tokens per chunk",
+    "questions": "Questions",
+    "question_tokens": "Tokens per question",
+    "answer_tokens": "Tokens per answer",
+    "evidence_tokens": "Tokens per evidence passage",
+    "gold_pages_per_question": "Gold pages per question",
+}
+"""Statistics with their names for people, in the order of the table."""
 
 TOTALS = frozenset({"documents", "pages", "chunks", "questions"})
 """Statistics that are counts; the others are means with a population standard deviation."""

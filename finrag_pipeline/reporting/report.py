@@ -17,11 +17,9 @@ from finrag_pipeline.reporting.filing_pages import filing_links, filing_site
 from finrag_pipeline.reporting.folder import replace_folder
 from finrag_pipeline.reporting.method_page import method_context
 from finrag_pipeline.reporting.overview import overview_context, overview_plots
-from finrag_pipeline.reporting.report_data import ModelUsed, ReportData
+from finrag_pipeline.reporting.report_data import ReportData
 from finrag_pipeline.reporting.site import TEMPLATES, render_page
 from finrag_pipeline.schemas import conform
-
-__all__ = ["ModelUsed", "ReportData", "write_report"]
 
 _ASSETS = ("report.css", "report.js")
 

@@ -50,20 +50,6 @@ from finrag_pipeline.reporting.grid import (
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.schemas import conform
 
-STATISTIC_NAMES = {
-    "documents": "Filings",
-    "pages": "Pages",
-    "pages_per_document": "Pages per filing",
-    "chunks": "Chunks",
-    "chunks_per_page": "Chunks per page",
-    "characters_per_page": "Characters per page",
-    "tokens_per_chunk": "Tokens per chunk",
-    "questions": "Questions",
-    "question_tokens": "Tokens per question",
-    "answer_tokens": "Tokens per answer",
-    "evidence_tokens": "Tokens per evidence passage",
-    "gold_pages_per_question": "Gold pages per question",
-}
 _TABLE_3 = "french"
 """The publication whose Table 3 describes the corpus; others only add to it."""
 _NO_METRICS = "No system has been measured yet."
@@ -290,12 +276,12 @@ def statistics_grid(statistics: pa.Table) -> Grid:
 
     rows = [
         (
-            STATISTIC_NAMES.get(name, name),
+            title,
             ours("all", name),
             paper(published.get(name)),
             *(ours(form, name) for form in forms),
         )
-        for name in STATISTICS
+        for name, title in STATISTICS.items()
         if any((form, name) in found for form in ["all", *forms])
     ]
     columns = (

@@ -192,7 +192,8 @@ def report(
     from finrag_pipeline.reporting.lake_tables import lake_fingerprints, lake_tables
     from finrag_pipeline.reporting.models_used import models_used
     from finrag_pipeline.reporting.page_images import PageImages
-    from finrag_pipeline.reporting.report import ReportData, write_report
+    from finrag_pipeline.reporting.report import write_report
+    from finrag_pipeline.reporting.report_data import ReportData
 
     store, values = lake.open(), settings.get()
     benchmark = get_benchmark(store)
