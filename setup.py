@@ -78,6 +78,7 @@ setup(
         "finrag_pipeline": [
             "py.typed",
             "answering/formulas.toml",
+            "evaluation/published.toml",
             "judging/prompts.toml",
             "reporting/templates/*",
             "statements/concepts.toml",

@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from finrag_pipeline.evaluation.intervals import cluster_bootstrap
-from finrag_pipeline.evaluation.table_metrics import (
+from benchmarks.table_metrics import (
     Detections,
     Rates,
     adjacency_rates,
@@ -29,6 +28,7 @@ from finrag_pipeline.evaluation.table_metrics import (
     match_tables,
     read_cell,
 )
+from finrag_pipeline.evaluation.cluster_intervals import cluster_bootstrap
 from finrag_pipeline.filings.identity import read_identity
 from finrag_pipeline.filings.pdf import inspect_pdf, read_pages
 from finrag_pipeline.settings import TableSettings

@@ -8,15 +8,14 @@
   Martinon et al.); only where something is cited;
 * ``cited_sentences``: share of the sentences that cite a retrieved source; only where sentences are recorded;
 * ``abstained``: 1 when it says that the answer cannot be had. On the questions of a benchmark that is a
-  miss, on :mod:`finrag_pipeline.evaluation.unanswerable` ones it is right.
+  miss.
 """
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -93,39 +92,6 @@ def citation_scores(citations: str | None, retrieved: Sequence[str]) -> dict[str
     if every:
         scores["citation_validity"] = sum(source in known for source in every) / len(every)
     return scores
-
-
-@dataclass(frozen=True, slots=True)
-class AbstentionRates:
-    """How often a system abstains.
-
-    Attributes:
-        answerable: share of the answerable questions it abstains on; a loss.
-        unanswerable: share of the unanswerable ones; each is right.
-        answerable_count: how many of them there are.
-        unanswerable_count: how many of them there are.
-    """
-
-    answerable: float
-    unanswerable: float
-    answerable_count: int
-    unanswerable_count: int
-
-
-def abstention_rates(answerable: Iterable[bool], unanswerable: Iterable[bool]) -> AbstentionRates:
-    """Rates of abstention on both kinds of questions; 0.0 where there are none.
-
-    Args:
-        answerable: whether each answer to an answerable question abstains.
-        unanswerable: the same for unanswerable ones.
-    """
-    first, second = list(answerable), list(unanswerable)
-    return AbstentionRates(
-        sum(first) / len(first) if first else 0.0,
-        sum(second) / len(second) if second else 0.0,
-        len(first),
-        len(second),
-    )
 
 
 def as_series(scores: pa.Table) -> pa.Table:

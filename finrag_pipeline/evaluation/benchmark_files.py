@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,7 +38,7 @@ def problem_text(file: Path, line: int | Sequence[int], reason: str, remedy: str
 def read_objects(file: Path) -> tuple[list[tuple[int, dict[str, Any]]], list[str]]:
     """Read a JSON Lines file of objects.
 
-    A byte-order mark in front of UTF-8 text is harmless and skipped.
+    A byte-order mark in front of UTF-8 text is harmless and skipped; ``.gz`` is unpacked.
 
     Returns:
         ``(line number from 1, object)`` for every good line, and a problem for every other; blank lines are
@@ -46,10 +48,11 @@ def read_objects(file: Path) -> tuple[list[tuple[int, dict[str, Any]]], list[str
         BenchmarkError: the file cannot be opened, is not UTF-8, or holds one JSON array.
     """
     try:
-        data = file.read_bytes()
-    except OSError as error:
+        data = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
         raise BenchmarkError(
-            f"The benchmark file '{file}' cannot be read: {error.strerror or error}.",
+            f"The benchmark file '{file}' cannot be read: {reason}.",
             "Check the path and its permissions.",
         ) from error
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):

@@ -5,8 +5,8 @@ They are those of Table 3 of Kobeissi & Langlais' paper on page scoring, with th
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -16,21 +16,21 @@ from finrag_pipeline.evaluation.documents import normalise_form
 from finrag_pipeline.evaluation.summary import UNKNOWN
 from finrag_pipeline.schemas import CORPUS_STATISTICS, conform
 
-STATISTICS = (
-    "documents",
-    "pages",
-    "pages_per_document",
-    "chunks",
-    "chunks_per_page",
-    "characters_per_page",
-    "tokens_per_chunk",
-    "questions",
-    "question_tokens",
-    "answer_tokens",
-    "evidence_tokens",
-    "gold_pages_per_question",
-)
-"""Names of the statistics, in the order of the table."""
+STATISTICS = {
+    "documents": "Filings",
+    "pages": "Pages",
+    "pages_per_document": "Pages per filing",
+    "chunks": "Chunks",
+    "chunks_per_page": "Chunks per page",
+    "characters_per_page": "Characters per page",
+    "tokens_per_chunk": "Tokens per chunk",
+    "questions": "Questions",
+    "question_tokens": "Tokens per question",
+    "answer_tokens": "Tokens per answer",
+    "evidence_tokens": "Tokens per evidence passage",
+    "gold_pages_per_question": "Gold pages per question",
+}
+"""Statistics with their names for people, in the order of the table."""
 
 TOTALS = frozenset({"documents", "pages", "chunks", "questions"})
 """Statistics that are counts; the others are means with a population standard deviation."""
@@ -65,67 +65,46 @@ def corpus_statistics(
         row["filing"]: normalise_form(form := row["declared_form"] or row["form"]) or form or UNKNOWN
         for row in readable.select(["filing", "form", "declared_form"]).to_pylist()
     }
-    observations: dict[tuple[str, str], list[float]] = defaultdict(list)
+    named = pa.array(form_of, pa.string())
+    places = pages.filter(pc.is_in(pages["filing"], named)).to_pylist()
+    texts = chunks.filter(pc.and_(pc.equal(chunks["kind"], "text"), pc.is_in(chunks["filing"], named)))
+    pieces = texts.to_pylist()
+    chunks_on = Counter((one["filing"], one["page"]) for one in pieces)
+    pages_of = Counter(one["filing"] for one in places)
+    asked = [
+        (form_of.get(row["filing"], row["doc_type"] or UNKNOWN), row)
+        for row in questions.filter(pc.equal(questions["status"], "measured")).to_pylist()
+    ]
 
-    def add(form: str, statistic: str, value: float) -> None:
-        observations[form, statistic].append(value)
-        observations["all", statistic].append(value)
+    def tokens(passages: Sequence[tuple[str, str]]) -> list[tuple[str, float]]:
+        counts = count_tokens([text for _, text in passages]) if passages else []
+        return [(form, count) for (form, _), count in zip(passages, counts, strict=True)]
 
-    texts = chunks.filter(pc.equal(chunks["kind"], "text"))
-    chunks_on = Counter(zip(texts["filing"].to_pylist(), texts["page"].to_pylist(), strict=True))
-    pages_of: Counter[str] = Counter()
-    for filing, page, characters in zip(
-        *(pages[name].to_pylist() for name in ("filing", "page", "characters")), strict=True
-    ):
-        if filing in form_of:
-            pages_of[filing] += 1
-            add(form_of[filing], "pages", 1)
-            add(form_of[filing], "characters_per_page", characters)
-            add(form_of[filing], "chunks_per_page", chunks_on[filing, page])
-    for filing, form in form_of.items():
-        add(form, "documents", 1)
-        add(form, "pages_per_document", pages_of[filing])
-    for filing, tokens in zip(texts["filing"].to_pylist(), texts["tokens"].to_pylist(), strict=True):
-        if filing in form_of:
-            add(form_of[filing], "chunks", 1)
-            add(form_of[filing], "tokens_per_chunk", tokens)
-
-    rows = questions.filter(pc.equal(questions["status"], "measured")).to_pylist()
-    forms = [form_of.get(row["filing"], row["doc_type"] or UNKNOWN) for row in rows]
-    for form, row in zip(forms, rows, strict=True):
-        add(form, "questions", 1)
-        add(form, "gold_pages_per_question", len(row["gold_pages"]))
-    passages = {
-        "question_tokens": [(form, row["question"]) for form, row in zip(forms, rows, strict=True)],
-        "answer_tokens": [(form, row["answer"]) for form, row in zip(forms, rows, strict=True)],
-        "evidence_tokens": [
-            (form, item["text"]) for form, row in zip(forms, rows, strict=True) for item in row["evidence"]
+    observed: dict[str, list[tuple[str, float]]] = {
+        "documents": [(form, 1) for form in form_of.values()],
+        "pages": [(form_of[one["filing"]], 1) for one in places],
+        "pages_per_document": [(form, pages_of[filing]) for filing, form in form_of.items()],
+        "chunks": [(form_of[one["filing"]], 1) for one in pieces],
+        "chunks_per_page": [
+            (form_of[one["filing"]], chunks_on[one["filing"], one["page"]]) for one in places
         ],
+        "characters_per_page": [(form_of[one["filing"]], one["characters"]) for one in places],
+        "tokens_per_chunk": [(form_of[one["filing"]], one["tokens"]) for one in pieces],
+        "questions": [(form, 1) for form, _ in asked],
+        "question_tokens": tokens([(form, row["question"]) for form, row in asked]),
+        "answer_tokens": tokens([(form, row["answer"]) for form, row in asked]),
+        "evidence_tokens": tokens([(form, one["text"]) for form, row in asked for one in row["evidence"]]),
+        "gold_pages_per_question": [(form, len(row["gold_pages"])) for form, row in asked],
     }
-    for statistic, labelled in passages.items():
-        counts = count_tokens([text for _, text in labelled]) if labelled else []
-        for (form, _), count in zip(labelled, counts, strict=True):
-            add(form, statistic, count)
-
-    return _table(observations)
-
-
-def _table(observations: dict[tuple[str, str], list[float]]) -> pa.Table:
+    forms = sorted({form for found in observed.values() for form, _ in found} - {"all"})
     records = []
-    forms = sorted({form for form, _ in observations} - {"all"})
     for form in [*forms, "all"]:
         for statistic in STATISTICS:
-            values = np.asarray(observations.get((form, statistic), ()), dtype=np.float64)
-            if not len(values):
-                continue
-            total = statistic in TOTALS
-            records.append(
-                {
-                    "doc_type": form,
-                    "statistic": statistic,
-                    "mean": float(values.sum() if total else values.mean()),
-                    "std": None if total else float(values.std()),
-                    "n": len(values),
-                }
-            )
+            values = np.array([value for of, value in observed[statistic] if form in (of, "all")], np.float64)
+            if len(values):
+                total = statistic in TOTALS
+                mean, std = (values.sum(), None) if total else (values.mean(), values.std())
+                records.append(
+                    {"doc_type": form, "statistic": statistic, "mean": mean, "std": std, "n": len(values)}
+                )
     return conform(pa.Table.from_pylist(records, schema=CORPUS_STATISTICS), "corpus_statistics")

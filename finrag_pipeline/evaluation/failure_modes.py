@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -37,10 +38,10 @@ from finrag_pipeline.answering.final_answer import final_answer
 from finrag_pipeline.answering.passages import Passage
 from finrag_pipeline.answering.quantities import Quantity
 from finrag_pipeline.answering.support import Sources
-from finrag_pipeline.evaluation.contamination import FilingIdentity
 from finrag_pipeline.evaluation.evidence import GoldPage, page_words, significant_digits
 from finrag_pipeline.evaluation.numeric_match import STRICT_RELATIVE, TOLERANCE, gold_number
 from finrag_pipeline.rankers.page_ranker.terms import terms
+from finrag_pipeline.resolver.companies import read_companies
 
 RETRIEVAL_LABELS = ("wrong_company", "wrong_year", "lexical_gap", "unannotated_page", "multi_statement_gap")
 ANSWER_LABELS = ("scale_error", "invented_number")
@@ -55,6 +56,43 @@ FEW_WORDS = 0.5
 
 FEWER = 0.75
 """Share of what the pages found have of them up to which it has clearly fewer."""
+
+
+@dataclass(frozen=True)
+class FilingIdentity:
+    """Whose filing it is, and for which year.
+
+    Attributes:
+        company: key of the company; the same for all of its filings.
+        fiscal_year: fiscal year; None when unknown.
+    """
+
+    company: str
+    fiscal_year: int | None
+
+
+def filing_identities(
+    rows: Iterable[Mapping[str, Any]], covers: Mapping[str, str] | None = None
+) -> dict[str, FilingIdentity]:
+    """Company and fiscal year of each filing, from its cover.
+
+    Filings of a company that was renamed, or that is spelt in several ways, get one key (see
+    :func:`finrag_pipeline.resolver.companies.read_companies`); a filing without any name is a company of its
+    own.
+
+    Args:
+        rows: rows of ``filings``.
+        covers: text of the first page, by filing.
+    """
+    readable = [row for row in rows if row.get("status", "ok") == "ok"]
+    found = read_companies(readable, covers or {}).companies
+    company = {filing: one.key for one in found for filing in one.filings}
+    return {
+        str(row["filing"]): FilingIdentity(
+            company.get(str(row["filing"]), str(row["filing"])), row.get("fiscal_year")
+        )
+        for row in readable
+    }
 
 
 class Finding(NamedTuple):

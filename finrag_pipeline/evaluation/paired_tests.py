@@ -1,12 +1,13 @@
 """Is one system better than another? Paired differences over questions, bootstrap of documents, Holm.
 
 Every system answers the same questions, so differences are taken question by question, and questions on one
-filing are resampled together as in :mod:`finrag_pipeline.evaluation.intervals`.
+filing are resampled together as in :mod:`finrag_pipeline.evaluation.cluster_intervals`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
@@ -18,6 +19,10 @@ from numpy.typing import NDArray
 from finrag_pipeline.errors import LakeError, UsageError
 from finrag_pipeline.evaluation.cluster_intervals import cluster_codes
 from finrag_pipeline.schemas import SYSTEM_COMPARISONS
+
+FAMILIES_VERSION = "1"
+"""Changes with the families and with the tests."""
+
 
 POWER = 0.8
 """Chance of finding a difference of the size called detectable (Cohen, 1988)."""
@@ -201,3 +206,84 @@ def _values(
                 )
             series[place[question_id]] = value
     return values
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Tests whose p-values are corrected together: all systems against one baseline by one metric.
+
+    Attributes:
+        baseline: system that the others are compared with.
+        metric: name of the metric.
+        k: its cut-off.
+        space: search space.
+    """
+
+    baseline: str
+    metric: str
+    k: int
+    space: str = "corpus"
+
+
+RETRIEVAL = tuple(
+    Family(baseline, metric, 5) for baseline in ("dense", "page_scorer") for metric in ("page_rec", "doc_rec")
+)
+"""PageRec@5 and DocRec@5 over the corpus, against dense retrieval and against the learned page scorer."""
+
+ANSWERS = tuple(
+    Family("calculator on finrag", metric, 0, space)
+    for space in ("corpus", "filing", "pages")
+    for metric in ("numeric_match", "strict_match")
+)
+"""Answers by numeric match, and by strict match on the questions whose gold answer is one number."""
+
+
+def compare_families(
+    scores: pa.Table,
+    questions: pa.Table,
+    families: Iterable[Family],
+    *,
+    draws: int = 10_000,
+    confidence: float = 0.95,
+    seed: int = 17,
+) -> pa.Table:
+    """Every family whose baseline is scored, with all systems that share a question with it.
+
+    Args:
+        scores: as ``schemas.RETRIEVAL_SCORES``.
+        questions: as ``schemas.BENCHMARK_QUESTIONS``.
+        families: what is compared.
+        draws: resamples of documents.
+        confidence: coverage of the intervals.
+        seed: of the resampling.
+
+    Returns:
+        Table as ``schemas.SYSTEM_COMPARISONS``, family by family.
+
+    Raises:
+        LakeError: a question is scored twice.
+    """
+    measured = set(questions.filter(pc.equal(questions["status"], "measured"))["question_id"].to_pylist())
+    found = [SYSTEM_COMPARISONS.empty_table()]
+    for family in families:
+        chosen = scores.filter(
+            (pc.field("metric") == family.metric)
+            & (pc.field("k") == family.k)
+            & (pc.field("space") == family.space)
+        )
+        asked: dict[str, set[str]] = {}
+        for system, question in zip(
+            chosen["system"].to_pylist(), chosen["question_id"].to_pylist(), strict=True
+        ):
+            if question in measured:
+                asked.setdefault(system, set()).add(question)
+        theirs = asked.pop(family.baseline, set())
+        systems = [name for name, ours in asked.items() if ours & theirs]
+        if systems:
+            found.append(
+                compare_systems(
+                    chosen, questions, family.baseline, family.metric, family.k, family.space,
+                    systems=systems, draws=draws, confidence=confidence, seed=seed,
+                )
+            )  # fmt: skip
+    return pa.concat_tables(found)

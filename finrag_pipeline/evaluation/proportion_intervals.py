@@ -1,4 +1,4 @@
-"""Intervals of one proportion from independent labels, and the sample size that an interval is worth."""
+"""Intervals of one proportion from independent labels."""
 
 from __future__ import annotations
 
@@ -17,11 +17,6 @@ class Interval:
     estimate: float
     low: float
     high: float
-
-    @property
-    def half_width(self) -> float:
-        """Half the distance of the ends."""
-        return (self.high - self.low) / 2
 
 
 def normal_quantile(confidence: float) -> float:
@@ -82,17 +77,6 @@ def wilson_ends(
     # Rounding must not put an estimate of 0 or 1 outside its interval.
     low, high = np.minimum(estimate, centre - half), np.maximum(estimate, centre + half)
     return np.maximum(0.0, low), np.minimum(1.0, high)
-
-
-def effective_sample_size(interval: Interval, confidence: float = 0.95) -> float:
-    """Independent labels that a Wald interval of this width would take: z² θ (1 − θ) / u², u its half width.
-
-    Martinon et al., Tables 2 and 3 ("taille effective"). NaN where the interval has no width.
-    """
-    if interval.half_width <= 0:
-        return math.nan
-    spread = interval.estimate * (1 - interval.estimate)
-    return normal_quantile(confidence) ** 2 * spread / interval.half_width**2
 
 
 def _share(successes: float, n: int) -> float:

@@ -24,22 +24,12 @@ from finrag_pipeline.evaluation.benchmark_files import (
     string,
 )
 from finrag_pipeline.evaluation.documents import (
-    DocumentInformation,
     find_document_information,
     normalise_form,
     read_document_information,
 )
 from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.schemas import BENCHMARK_QUESTIONS, conform
-
-__all__ = [
-    "DocumentInformation",
-    "LoadedQuestions",
-    "find_document_information",
-    "load_questions",
-    "normalise_form",
-    "read_document_information",
-]
 
 _REQUIRED = ("financebench_id", "question", "answer", "question_type", "company", "doc_name")
 _Fault = tuple[str, str]  # reason, remedy

@@ -7,11 +7,8 @@ again; an answer is read as it was written.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import json
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +16,7 @@ import pyarrow as pa
 
 from finrag_pipeline.answering.final_answer import final_answer
 from finrag_pipeline.errors import BenchmarkError
+from finrag_pipeline.evaluation.benchmark_files import read_objects
 from finrag_pipeline.schemas import ANSWERS, conform
 from finrag_pipeline.storage.fingerprints import fingerprint
 
@@ -76,22 +74,11 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("*") if path.name.endswith(_ENDINGS))
 
 
-def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        data = path.read_bytes()
-        lines = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8").splitlines()
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise BenchmarkError(f"{path.name} cannot be read: {error}.", "Fetch the file again.") from error
-    for line, text in enumerate(lines, start=1):
-        if not text.strip():
-            continue
-        try:
-            record = json.loads(text)
-        except ValueError as error:
-            raise BenchmarkError(f"{path.name}, line {line}: {error}.", "Correct the line.") from error
-        if not isinstance(record, dict):
-            raise BenchmarkError(f"{path.name}, line {line} is no object.", "Correct the line.")
-        yield line, record
+def _records(path: Path) -> list[tuple[int, dict[str, Any]]]:
+    objects, problems = read_objects(path)
+    if problems:
+        raise BenchmarkError(problems[0], "")
+    return objects
 
 
 def _row(path: Path, line: int, record: dict[str, Any], questions: Mapping[str, str]) -> dict[str, Any]:

@@ -30,11 +30,11 @@ import pyarrow.compute as pc
 from finrag_pipeline.answering.passages import Passage, read_page_source
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.cluster_intervals import cluster_proportion
-from finrag_pipeline.evaluation.contamination import FilingIdentity
 from finrag_pipeline.evaluation.evidence import GoldPage, gold_pages, texts_on
 from finrag_pipeline.evaluation.failure_modes import (
     LABELS,
     RETRIEVAL_LABELS,
+    FilingIdentity,
     Finding,
     answer_failures,
     retrieval_failures,

@@ -37,7 +37,7 @@ def summarise(
 
     Intervals are those of :func:`finrag_pipeline.evaluation.cluster_intervals.cluster_means`. A percentile
     bootstrap of documents is too narrow near 0 and 1 and with few documents
-    (:mod:`finrag_pipeline.evaluation.score_coverage`).
+    (:mod:`finrag_pipeline.evaluation.interval_coverage`).
 
     Args:
         scores: table as ``schemas.RETRIEVAL_SCORES`` or of the same columns.

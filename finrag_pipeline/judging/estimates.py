@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.agreement import agreement
@@ -106,19 +105,6 @@ def judge_agreement(
             )
             rows.append(key | {"n": found.n} | agreement_columns(found))
     return pa.Table.from_pylist(rows, schema=JUDGE_AGREEMENT)
-
-
-def rank_judges(estimates: pa.Table) -> list[tuple[str, str, float]]:
-    """Judges by the width that they leave, narrowest first, per criterion: (criterion, judge, half width).
-
-    The paper's proposal (section 9) for choosing a judge and prompt. The choice is made on the labels that
-    the interval rests on: with several judges, label other answers for the figure that is reported.
-    """
-    chosen = estimates.filter(
-        pc.and_(pc.equal(estimates["method"], "ppi"), pc.equal(estimates["theme"], "all"))
-    )
-    rows = [(row["criterion"], row["judge"], (row["high"] - row["low"]) / 2) for row in chosen.to_pylist()]
-    return sorted(rows, key=lambda row: (row[0], row[2], row[1]))
 
 
 def _rows(joined: _Joined, key: dict[str, str], confidence: float) -> list[dict[str, Any]]:

@@ -1,7 +1,6 @@
 """Answers as they are judged: sentences with what they cite, and the sources that were given.
 
-Two kinds of answer are read: rows of ``schemas.ANSWERS``, whose citations were checked when they were made,
-and texts with markers such as ``[^5f7cce^]`` (Martinon et al., Figure 1) from any other system.
+Read from rows of ``schemas.ANSWERS``, whose citations were checked when they were made.
 """
 
 from __future__ import annotations
@@ -23,8 +22,6 @@ from finrag_pipeline.storage.fingerprints import fingerprint
 ITEMS_VERSION = "1"
 """Changes with how answers are split, or with what a sentence is held against."""
 
-_MARKER = re.compile(r"\[\^([^\s^\]]+)\^\]")
-_BEHIND_THE_STOP = re.compile(r"([.!?…])((?:\s*\[\^[^\s^\]]+\^\])+)")
 _FRENCH_REFUSAL = re.compile(
     r"\b(?:je suis désolée?|désolée?|je ne (?:peux|suis|trouve|dispose)|"
     r"(?:ne|n['’])\s*(?:\w+\s+){0,3}(?:contien\w*|mentionn\w*|fourni\w*|précis\w*|permet\w*|"
@@ -112,16 +109,6 @@ def plainly_abstains(sentences_: Sequence[CitingSentence]) -> bool:
     return bool(sentences_) and 2 * declined >= len(sentences_)
 
 
-def read_marked(text: str) -> tuple[str, tuple[CitingSentence, ...]]:
-    """The answer without ``[^id^]`` markers, and its sentences with the identifiers they cite."""
-    found = []
-    for sentence in sentences(_BEHIND_THE_STOP.sub(r"\2\1", text)):
-        plain = _tidy(_MARKER.sub("", sentence))
-        if re.search(r"\w", plain):
-            found.append(CitingSentence(plain, tuple(dict.fromkeys(_MARKER.findall(sentence)))))
-    return _tidy(_MARKER.sub("", text)), tuple(found)
-
-
 def answer_from_row(row: Mapping[str, Any], texts: Mapping[str, str], **more: str) -> Answer:
     """The answer of a row of ``schemas.ANSWERS``.
 
@@ -182,16 +169,6 @@ def sentence_rows(answers: Iterable[Answer]) -> pa.Table:
         for place, sentence in enumerate(answer.sentences)
     ]
     return pa.Table.from_pylist(rows, schema=ANSWER_SENTENCES)
-
-
-def split_sources(text: str) -> dict[str, str]:
-    """Sources of a retrieved context that heads each with ``##### [^id^] #####``, by identifier."""
-    parts = re.split(r"^#+\s*\[\^([^\s^\]]+)\^\]\s*#*\s*$", text, flags=re.MULTILINE)
-    return {name: body.strip() for name, body in zip(parts[1::2], parts[2::2], strict=True)}
-
-
-def _tidy(text: str) -> str:
-    return re.sub(r"\s+([.,;!?])", r"\1", re.sub(r"[ \t]{2,}", " ", text)).strip()
 
 
 def unique_answers(answers: Sequence[Answer]) -> Sequence[Answer]:

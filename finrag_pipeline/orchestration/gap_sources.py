@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from finrag_pipeline.chunking.registry import CHUNKINGS
-from finrag_pipeline.evaluation.contamination import filing_identities
+from finrag_pipeline.evaluation.failure_modes import filing_identities
 from finrag_pipeline.evaluation.retrieval_gap import AnswerKey, Outcome, Sources, first_answers
 from finrag_pipeline.judging.baseline import BaselineJudge
 from finrag_pipeline.judging.items import answer_from_row

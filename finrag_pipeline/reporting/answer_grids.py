@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
-from finrag_pipeline.reporting.estimates import MetricIndex, slice_value_label, space_label
-from finrag_pipeline.reporting.grid import Cell, Column, Grid, Row, estimate_cell, number_cell
+from finrag_pipeline.reporting.estimates import Estimate, MetricIndex, slice_value_label, space_label
+from finrag_pipeline.reporting.grid import Cell, Grid, make_grid, make_row, most_questions, number, text
 
 ANSWER_SERIES = (
     ("numeric_match", "Numeric match"),
@@ -21,6 +21,7 @@ RECORDED = "recorded "
 
 NOTHING = "Nothing (closed book)"
 _SLICED = ANSWER_SERIES[:4]
+_SIZES = (number("n"), number("n", "strict"))
 EMPTY = "No answers were scored; 'finrag answers' answers and scores every question of the benchmark."
 
 
@@ -34,24 +35,10 @@ def answers_grid(index: MetricIndex, closed_book: Collection[str] = ()) -> Grid:
     rows = []
     for system, space in _ranked(index, closed_book):
         estimates = [index.find(system, space, metric, 0) for metric, _ in ANSWER_SERIES]
-        sizes = [estimate.n for estimate in estimates if estimate]
-        strict = estimates[1]
-        cells = (
-            _system_cell(system),
-            Cell(_given(system, space, closed_book)),
-            *map(estimate_cell, estimates),
-            number_cell(max(sizes, default=0)),
-            number_cell(strict.n if strict else 0),
-        )
-        rows.append(Row(cells, _whose(system), data=_data(system, space, closed_book)))
-    columns = (
-        Column("System"),
-        Column("Given"),
-        *(Column(name, "number") for _, name in ANSWER_SERIES),
-        Column("n", "number"),
-        Column("n", "number", "strict"),
-    )
-    return Grid("answers", "Answers of every system", columns, tuple(rows), EMPTY)
+        cells = (_system_cell(system), _given(system, space, closed_book), *estimates, *_sizes(estimates))
+        rows.append(make_row(*cells, group=_whose(system), data=_data(system, space, closed_book)))
+    columns = (text("System"), text("Given"), *(number(name) for _, name in ANSWER_SERIES), *_SIZES)
+    return make_grid("answers", "Answers of every system", columns, rows, EMPTY)
 
 
 def answer_slices_grid(index: MetricIndex, closed_book: Collection[str] = ()) -> Grid:
@@ -60,25 +47,24 @@ def answer_slices_grid(index: MetricIndex, closed_book: Collection[str] = ()) ->
     for value in index.values("question_type"):
         for system, space in _ranked(index, closed_book, "question_type", value):
             found = [index.find(system, space, metric, 0, "question_type", value) for metric, _ in _SLICED]
-            cells = (
-                Cell(slice_value_label("question_type", value)),
-                _system_cell(system),
-                Cell(_given(system, space, closed_book)),
-                *map(estimate_cell, found),
-                number_cell(max((estimate.n for estimate in found if estimate), default=0)),
-                number_cell(found[1].n if found[1] else 0),
-            )
+            name, given = _system_cell(system), _given(system, space, closed_book)
+            cells = (slice_value_label("question_type", value), name, given, *found, *_sizes(found))
             data = (("type", value), *_data(system, space, closed_book))
-            rows.append(Row(cells, f"{value}/{_whose(system)}", data=data))
+            rows.append(make_row(*cells, group=f"{value}/{_whose(system)}", data=data))
     columns = (
-        Column("Question type"),
-        Column("System"),
-        Column("Given"),
-        *(Column(name, "number") for _, name in _SLICED),
-        Column("n", "number"),
-        Column("n", "number", "strict"),
+        text("Question type"),
+        text("System"),
+        text("Given"),
+        *(number(name) for _, name in _SLICED),
+        *_SIZES,
     )
-    return Grid("answer-slices", "Answers by type of question", columns, tuple(rows), EMPTY)
+    return make_grid("answer-slices", "Answers by type of question", columns, rows, EMPTY)
+
+
+def _sizes(estimates: Sequence[Estimate | None]) -> tuple[int, int]:
+    """Questions, and those of the strict match, which is the second metric."""
+    strict = estimates[1]
+    return most_questions(estimates), strict.n if strict else 0
 
 
 def given_options(index: MetricIndex, closed_book: Collection[str]) -> list[tuple[str, str]]:

@@ -15,16 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 from finrag_pipeline.evaluation.published import CUTOFF
 from finrag_pipeline.reporting.estimates import SOURCE_NAMES, space_label, system_title
-from finrag_pipeline.reporting.explorer_answer_views import (
-    CODES,
-    MARKS,
+from finrag_pipeline.reporting.explorer_answers import (
+    AnswerSeries,
+    Outcome,
     answer_cards,
+    cell_text,
     cut,
-    given_to,
-    outcome_view,
-    recorded_rows,
+    number_text,
+    outcomes,
+    recorded_answers,
+    scale_text,
+    source_text,
 )
-from finrag_pipeline.reporting.explorer_answers import AnswerSeries, Outcome, outcomes
 from finrag_pipeline.reporting.explorer_compare import (
     compare_payload,
     default_pair,
@@ -38,8 +40,8 @@ from finrag_pipeline.reporting.explorer_compare import (
     system_options,
 )
 from finrag_pipeline.reporting.explorer_data import ExplorerData, ExplorerQuestion
+from finrag_pipeline.reporting.explorer_pages import sheet_view
 from finrag_pipeline.reporting.explorer_rankings import SHOWN, Place
-from finrag_pipeline.reporting.explorer_sheets import sheet_view
 from finrag_pipeline.reporting.file_names import page_names
 from finrag_pipeline.reporting.page_images import PageImages
 from finrag_pipeline.reporting.site import TEMPLATES, render_page
@@ -156,7 +158,7 @@ def _list_context(data: ExplorerData, links: Mapping[str, str]) -> dict[str, Any
         "space": space,
         "systems": system_options(data),
         "spaces": space_options(data),
-        "series": [(one.key, one.title, given_to(one), one.recorded) for one in data.series],
+        "series": [(one.key, one.title, one.given, one.recorded) for one in data.series],
         "answered_by": series.key if series else "",
         "choices": {
             "type": _distinct(rows, "type"),
@@ -165,7 +167,7 @@ def _list_context(data: ExplorerData, links: Mapping[str, str]) -> dict[str, Any
             "source": [(name, SOURCE_NAMES.get(name, name)) for name, _ in _distinct(rows, "source")],
             "level": [(name, level_name(name)) for name in levels],
             "label": [(name, label_name(name)) for name in labels],
-            "outcome": [(CODES[one], one.value) for one in Outcome] if data.series else [],
+            "outcome": [(one.code, one.value) for one in Outcome] if data.series else [],
         },
         "payload": embedded(
             {
@@ -177,10 +179,10 @@ def _list_context(data: ExplorerData, links: Mapping[str, str]) -> dict[str, Any
                     for space in data.spaces
                 },
                 "outcomes": {
-                    one.key: "".join(CODES[found[one]] if one in found else "." for found in told)
+                    one.key: "".join(found[one].code if one in found else "." for found in told)
                     for one in data.series
                 },
-                "words": {CODES[one]: [MARKS[one], one.value] for one in Outcome},
+                "words": {one.code: [one.mark, one.value] for one in Outcome},
                 "retrieval": {one.key: [one.system, one.retrieval, one.space] for one in data.series},
                 "losses": [
                     [
@@ -224,7 +226,7 @@ def _list_row(
         "source": question.source or "",
         "excluded": row["problem"] if row["status"] != "measured" else None,
         "recalls": [(recall_text(value), recall_mark(value), value) for value in recalls],
-        "outcome": outcome_view(found[series]) if series and series in found else None,
+        "outcome": found.get(series) if series else None,
         "level": level_name(loss.level) if loss else "",
         "labels": [label_name(label) for label in loss.labels] if loss else [],
         "why": loss.why if loss else "",
@@ -250,6 +252,11 @@ def _shared_context(data: ExplorerData) -> dict[str, Any]:
         "spaces": space_options(data),
         "titles": titles,
         "titles_json": embedded({"titles": titles, "k": CUTOFF}),
+        "cut": cut,
+        "cell_text": cell_text,
+        "number_text": number_text,
+        "scale_text": scale_text,
+        "source_text": source_text,
     }
 
 
@@ -298,7 +305,7 @@ def _question_context(
         ],
         "losses": _loss_rows(question, left, right),
         "cards": answer_cards(question.answers),
-        "recorded": recorded_rows(question.answers),
+        "recorded": recorded_answers(question.answers),
         "anchors": anchors,
         "left": left,
         "right": right,

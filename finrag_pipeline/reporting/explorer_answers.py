@@ -17,6 +17,8 @@ from finrag_pipeline.answering.passages import read_page_source
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.judging.items import answer_from_row
 from finrag_pipeline.judging.verdicts import REFUSAL
+from finrag_pipeline.reporting.estimates import space_label
+from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.storage.lake import Lake
 
 METRIC_LABELS = {
@@ -28,6 +30,15 @@ METRIC_LABELS = {
 }
 """Metrics of answers that are shown, in their order."""
 
+LONGEST = 4000
+"""Characters of an answer or a passage that are shown."""
+
+_SCALES = {1.0: "1", 0.01: "%", 1e3: "thousands", 1e6: "millions", 1e9: "billions"}
+_VERDICTS = {
+    "relevance": ("relevant", "not relevant"),
+    "veracity": ("supported", "not supported"),
+    "correctness": ("correct", "incorrect"),
+}
 _RECORDED = "recorded "
 _CHUNK_SOURCE = re.compile(r"(?P<filing>.+)/p(?P<page>\d+)/[^/]+")
 _KEY = ("system", "retrieval", "space")
@@ -41,6 +52,16 @@ class Outcome(StrEnum):
     DECLINED = "declined"
     FAILED = "failed"
     UNKNOWN = "not judged"
+
+    @property
+    def mark(self) -> str:
+        """Sign beside the word, so that nothing hangs on a colour."""
+        return "✓✗–!?"[list(Outcome).index(self)]
+
+    @property
+    def code(self) -> str:
+        """One letter, for data and styles."""
+        return "rwdfu"[list(Outcome).index(self)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +94,11 @@ class AnswerSeries:
         name = self.system.removeprefix(_RECORDED)
         return f"{name} on {self.retrieval}" if self.retrieval else name
 
+    @property
+    def given(self) -> str:
+        """What the answering system was given, in words."""
+        return space_label(self.space) if self.space else "nothing given"
+
 
 @dataclass(frozen=True, slots=True)
 class JudgeVerdict:
@@ -91,6 +117,21 @@ class JudgeVerdict:
     sentence: int | None
     label: int | None
     reasoning: str | None
+
+    @property
+    def what(self) -> str:
+        """What was judged, for people."""
+        return "Whole answer" if self.sentence is None else f"Sentence {self.sentence + 1}"
+
+    @property
+    def word(self) -> str:
+        """The label for people."""
+        if self.label is None:
+            return "no verdict"
+        if self.label == REFUSAL:
+            return "declined"
+        good, bad = _VERDICTS.get(self.criterion, ("good", "not good"))
+        return good if self.label else bad
 
 
 @dataclass(frozen=True)
@@ -129,6 +170,12 @@ class ExplorerAnswer:
     model: str | None = None
     inputs: tuple[Mapping[str, Any], ...] = field(default=())
 
+    @property
+    def citing(self) -> tuple[Mapping[str, Any], ...]:
+        """Its sentences, where they cite something and no calculation says more."""
+        cites = self.derivation is None and any(one.get("sources") for one in self.sentences)
+        return self.sentences if cites else ()
+
 
 def read_answers(lake: Lake, question_ids: Sequence[str]) -> dict[str, list[ExplorerAnswer]]:
     """Answers of the lake to these questions, with scores and verdicts as far as there are any.
@@ -146,7 +193,9 @@ def read_answers(lake: Lake, question_ids: Sequence[str]) -> dict[str, list[Expl
         scores[_key(row)][row["metric"]] = row["value"]
     verdicts: dict[str, list[JudgeVerdict]] = defaultdict(list)
     for row in _rows(lake, "verdicts", wanted):
-        verdicts[row["answer_id"]].append(_verdict(row))
+        said = {name: row[name] for name in ("judge", "criterion", "sentence", "label")}
+        verdict = JudgeVerdict(**said, reasoning=row["reasoning"] or row["problem"])
+        verdicts[row["answer_id"]].append(verdict)
     found: dict[str, list[ExplorerAnswer]] = defaultdict(list)
     for row in _rows(lake, "answers", wanted):
         judged = verdicts.get(_answer_id(row) or "", []) if verdicts else []
@@ -166,12 +215,8 @@ def outcomes(answers: Sequence[ExplorerAnswer]) -> dict[AnswerSeries, Outcome]:
 
 
 def _rows(lake: Lake, table: str, wanted: pa.Array) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for keys in lake.partitions(table):
-        part = lake.read(table, keys)
-        if "question_id" in part.column_names:
-            rows += part.filter(pc.is_in(part["question_id"], wanted)).to_pylist()
-    return rows
+    rows = lake.read_all(table)
+    return list(rows.filter(pc.is_in(rows["question_id"], wanted)).to_pylist())
 
 
 def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -183,16 +228,6 @@ def _answer_id(row: Mapping[str, Any]) -> str | None:
         return answer_from_row(row, {}).answer_id
     except LakeError:  # its citations cannot be read: no judge has seen it
         return None
-
-
-def _verdict(row: Mapping[str, Any]) -> JudgeVerdict:
-    return JudgeVerdict(
-        str(row.get("judge") or "judge"),
-        str(row.get("criterion") or ""),
-        row.get("sentence"),
-        row.get("label"),
-        row.get("reasoning") or row.get("problem"),
-    )
 
 
 def _answer(
@@ -264,3 +299,66 @@ def _json(text: str | None, kind: type) -> Any:
     except ValueError:
         return None
     return value if isinstance(value, kind) else None
+
+
+def answer_cards(answers: Sequence[ExplorerAnswer]) -> list[dict[str, Any]]:
+    """Answers of this pipeline to one question by series, the whole corpus first.
+
+    Returns:
+        ``series``, its ``answers``, their common ``outcome``, whether it is over the ``corpus``, and
+        ``repeats``: how many of several answers came out how, in words.
+    """
+    found: dict[AnswerSeries, list[ExplorerAnswer]] = defaultdict(list)
+    for answer in answers:
+        if not answer.series.recorded:
+            found[answer.series].append(answer)
+    told = outcomes([one for group in found.values() for one in group])
+    cards = []
+    for series in sorted(found, key=lambda series: series.space != Space.CORPUS):
+        counts = Counter(one.outcome for one in found[series])
+        repeats = [f"{counts[kind]} {kind.value}" for kind in Outcome if counts[kind]]
+        card = {"series": series, "answers": found[series], "outcome": told[series]}
+        card["repeats"] = ", ".join(repeats) if len(found[series]) > 1 else ""
+        cards.append(card | {"corpus": series.space == Space.CORPUS})
+    return cards
+
+
+def recorded_answers(answers: Sequence[ExplorerAnswer]) -> list[ExplorerAnswer]:
+    """Answers that others recorded, in the order right, wrong, declined, not judged."""
+    recorded = (answer for answer in answers if answer.series.recorded)
+    return sorted(recorded, key=lambda one: (list(Outcome).index(one.outcome), one.series.title))
+
+
+def cut(text: object, most: int = LONGEST) -> str:
+    """A text of bounded length, with a word on what was left out."""
+    text = str(text)
+    return text if len(text) <= most else f"{text[:most].rstrip()} … ({len(text) - most:,} more characters)"
+
+
+def source_text(source: object) -> str:
+    """A cited page or chunk for people, who count pages from 1."""
+    place = place_of(str(source))
+    return f"{place[0]}, page {place[1] + 1}" if place else str(source)
+
+
+def cell_text(fact_id: Any) -> str:
+    """``table 1, row 19, column 2``, counted from 1, out of ``filing:page:table:row:column``."""
+    parts = str(fact_id or "").rsplit(":", 4)
+    if len(parts) != 5 or not all(part.isdecimal() for part in parts[1:]):
+        return ""
+    table, row, column = (int(part) + 1 for part in parts[2:])
+    return f"table {table}, row {row}, column {column}"
+
+
+def scale_text(scale: Any) -> str:
+    """``millions``; ``× 250`` for a scale without a name."""
+    if not isinstance(scale, int | float):
+        return ""
+    return _SCALES.get(float(scale), f"× {scale:,g}")
+
+
+def number_text(value: Any) -> str:
+    """A number in full, with thousands set off."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ""
+    return f"{value:,.6f}".rstrip("0").rstrip(".").replace("-", "−")

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import pyarrow as pa
-
 from finrag_pipeline.evaluation.published import CUTOFF
+from finrag_pipeline.judging.lake_answers import source_texts
 from finrag_pipeline.reporting.estimates import SPACE_NAMES
 from finrag_pipeline.reporting.explorer_answers import AnswerSeries, ExplorerAnswer, read_answers
-from finrag_pipeline.reporting.explorer_evidence import Box, marked_boxes, marked_spans
-from finrag_pipeline.reporting.explorer_pages import PageContent, read_pages
+from finrag_pipeline.reporting.explorer_evidence import marked_boxes, marked_spans
+from finrag_pipeline.reporting.explorer_pages import PageContent, ShownPage, read_pages
 from finrag_pipeline.reporting.explorer_rankings import (
     PageKinds,
     Place,
     Ranking,
     read_rankings,
-    read_texts,
 )
 from finrag_pipeline.retrieval.snippet import snippet
 from finrag_pipeline.retrieval.spaces import Space
@@ -68,25 +66,6 @@ class Loss:
     labels: tuple[str, ...]
     why: str
     place: Place | None = None
-
-
-@dataclass(frozen=True)
-class ShownPage:
-    """A page that a question shows as it looks.
-
-    Attributes:
-        place: filing and zero-based page.
-        roles: why it is shown.
-        evidence: boxes around the words of the gold passages.
-        spans: the same in the page's text, as start and end.
-        used: boxes of the cells that a calculation read.
-    """
-
-    place: Place
-    roles: tuple[str, ...]
-    evidence: tuple[Box, ...] = ()
-    spans: tuple[tuple[int, int], ...] = ()
-    used: tuple[Box, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -176,7 +155,7 @@ def collect_explorer(lake: Lake, settings: Settings, filings: Collection[str]) -
     answers = read_answers(lake, [row["question_id"] for row in rows])
     losses = _read_losses(lake)
     chunks = {chunk for found in rankings.values() for chunk in _quoted(found)}
-    texts = read_texts(lake, chunks) if chunks else {}
+    texts = source_texts(lake, chunks)
     kinds = PageKinds(lake, filing_rows)
     records = [
         _question(
@@ -262,16 +241,11 @@ def _marked(record: ExplorerQuestion, pages: Mapping[Place, PageContent]) -> Exp
     for one in record.shown:
         content, texts = pages[one.place], passages.get(one.place, [])
         used = [tuple(i["box"]) for i in inputs if (i["filing"], i["page"]) == one.place and _is_box(i)]
-        shown.append(
-            ShownPage(
-                one.place,
-                one.roles,
-                tuple(marked_boxes(content.words, texts)) if texts and content.words else (),
-                tuple(marked_spans(content.text, texts)) if texts and not content.words else (),
-                tuple(dict.fromkeys(used)),
-            )
-        )
-    return ExplorerQuestion(**{**vars(record), "shown": tuple(shown)})
+        evidence = marked_boxes(content.words, texts) if texts and content.words else ()
+        spans = marked_spans(content.text, texts) if texts and not content.words else ()
+        marked = replace(one, evidence=tuple(evidence), spans=tuple(spans), used=tuple(dict.fromkeys(used)))
+        shown.append(marked)
+    return replace(record, shown=tuple(shown))
 
 
 def _is_box(item: Mapping[str, Any]) -> bool:
@@ -282,20 +256,8 @@ def _is_box(item: Mapping[str, Any]) -> bool:
 def _read_losses(lake: Lake) -> dict[str, list[Loss]]:
     """Rows of ``retrieval_gap`` by question, where the lake holds them."""
     found: dict[str, list[Loss]] = defaultdict(list)
-    for keys in lake.partitions("retrieval_gap"):
-        table: pa.Table = lake.read("retrieval_gap", keys)
-        for row in table.to_pylist():
-            labels = row.get("labels") or []
-            filing, page = row.get("filing"), row.get("page")
-            found[row["question_id"]].append(
-                Loss(
-                    row["retrieval"],
-                    row.get("answering"),
-                    row.get("space") or Space.CORPUS.value,
-                    row["level"],
-                    tuple(labels.split(", ") if isinstance(labels, str) else labels),
-                    row.get("why") or "",
-                    (filing, page) if filing is not None and page is not None else None,
-                )
-            )
+    for row in lake.read_all("retrieval_gap").to_pylist():
+        place = None if row["page"] is None else (row["filing"], row["page"])
+        told = {name: row[name] for name in ("retrieval", "answering", "space", "level", "why")}
+        found[row["question_id"]].append(Loss(**told, labels=tuple(row["labels"]), place=place))
     return found

@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finrag_pipeline.chunking.registry import CHUNKINGS
 from finrag_pipeline.evaluation.published import CUTOFF
 from finrag_pipeline.rankers.page_ranker.candidates import company_words
 from finrag_pipeline.rankers.page_ranker.features import FIELDS, FilingPages, filing_pages
@@ -137,18 +136,6 @@ def _recall(lake: Lake, wanted: pa.Array) -> dict[tuple[str, str, str], dict[str
     for row in scores.filter(chosen).to_pylist():
         found[row["question_id"], row["space"], row["system"]][row["metric"]] = row["value"]
     return found
-
-
-def read_texts(lake: Lake, chunks: Collection[str]) -> dict[str, str]:
-    """Text of these chunks, whichever chunking they are of; those that are gone are left out."""
-    wanted = pa.array(sorted(chunks), pa.string())
-    texts: dict[str, str] = {}
-    for table in sorted({chunking.table for chunking in CHUNKINGS.values()}):
-        for keys in lake.partitions(table):
-            rows = lake.read(table, keys, ["chunk_id", "text"])
-            rows = rows.filter(pc.is_in(rows["chunk_id"], wanted))
-            texts |= dict(zip(rows["chunk_id"].to_pylist(), rows["text"].to_pylist(), strict=True))
-    return texts
 
 
 class PageKinds:

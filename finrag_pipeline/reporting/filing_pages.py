@@ -11,7 +11,17 @@ import pyarrow as pa
 
 from finrag_pipeline.reporting.estimates import SOURCE_NAMES
 from finrag_pipeline.reporting.file_names import page_names
-from finrag_pipeline.reporting.grid import Cell, Column, Grid, Note, Row, number_cell
+from finrag_pipeline.reporting.grid import (
+    Cell,
+    Grid,
+    Note,
+    Row,
+    make_grid,
+    make_row,
+    number,
+    tag,
+    text,
+)
 from finrag_pipeline.reporting.inventory import filing_counts, identity_cells, remarks
 from finrag_pipeline.reporting.report_data import ReportData
 from finrag_pipeline.reporting.site import render_page
@@ -117,13 +127,8 @@ def filing_site(data: ReportData, question_links: Mapping[str, str]) -> Iterator
         # What follows needs counts only.
         views.append((_filing_row(view), view.record["filing"]))
     counts = filing_counts(data.filings)
-    grid = Grid(
-        "filings",
-        "Filings of the corpus",
-        _FILING_COLUMNS,
-        tuple(row for row, _ in views),
-        "The lake holds no filing.",
-    )
+    rows = [row for row, _ in views]
+    grid = make_grid("filings", "Filings of the corpus", _FILING_COLUMNS, rows, "The lake holds no filing.")
     forms = sorted({form for form in map(_form, data.filings.to_pylist()) if form})
     yield (
         "filings.html",
@@ -139,18 +144,12 @@ def filing_site(data: ReportData, question_links: Mapping[str, str]) -> Iterator
 
 
 _FILING_COLUMNS = (
-    Column("Filing"),
-    Column("Status"),
-    Column("Company"),
-    Column("Form"),
-    Column("Period"),
-    Column("Pages", "number"),
-    Column("Tables", "number"),
-    Column("Facts", "number"),
-    Column("Statements"),
-    Column("Checks", "number", "passed of applicable"),
-    Column("Questions", "number"),
-    Column("Remarks"),
+    *map(text, ("Filing", "Status", "Company", "Form", "Period")),
+    *map(number, ("Pages", "Tables", "Facts")),
+    text("Statements"),
+    number("Checks", "passed of applicable"),
+    number("Questions"),
+    text("Remarks"),
 )
 
 
@@ -163,16 +162,16 @@ def _filing_row(view: FilingView) -> Row:
         Cell(name.text, name.small, link=view.link),
         status,
         *identity,
-        number_cell(record["pages"]),
-        number_cell(view.tables),
-        number_cell(len(view.facts)),
+        record["pages"],
+        view.tables,
+        len(view.facts),
         Cell(_found(view.statements), sort=float(len(view.statements))),
         Cell(f"{passed} of {applied}" if applied else "–", sort=passed / applied if applied else -1.0),
-        number_cell(len(view.questions)),
+        len(view.questions),
         Cell(notes=notes, sort=float(len(notes))),
     )
     state = "failed" if record["status"] != "ok" else "remarks" if notes else "clean"
-    return Row(cells, record["status"], data=(("form", _form(record) or ""), ("state", state)))
+    return make_row(*cells, group=record["status"], data=(("form", _form(record) or ""), ("state", state)))
 
 
 def _found(statements: Sequence[str]) -> str:
@@ -238,45 +237,34 @@ def identity_grid(record: Mapping[str, Any]) -> Grid:
             str(record[name]) if name and record[name] is not None else "–" for name in (stated, declared)
         ]
         if texts != ["–", "–"]:
-            rows.append(Row((Cell(label), Cell(texts[0]), Cell(texts[1]))))
-    columns = (
-        Column("Identity"),
-        Column("On its cover"),
-        Column("Declared", small="file name or document information"),
-    )
-    return Grid(
-        "identity", "Identity of the filing", columns, tuple(rows), "Nothing is known of its identity."
-    )
+            rows.append((label, *texts))
+    columns = (text("Identity"), text("On its cover"), text("Declared", "file name or document information"))
+    empty = "Nothing is known of its identity."
+    return make_grid("identity", "Identity of the filing", columns, rows, empty)
 
 
 def checks_grid(checks: Sequence[IdentityResult]) -> Grid:
     """Identities and subtotals that could be applied, those that failed first."""
     applied = [check for check in checks if check.passed is not None]
-    rows = tuple(
-        Row(
-            (
-                Cell(check.name.capitalize()),
-                Cell(check.period),
-                _amount(check.left),
-                _amount(check.right),
-                _amount(check.difference),
-                _amount(check.tolerance),
-                Cell("Passed") if check.passed else Cell("Failed", notes=(Note("failure", check.note),)),
-            ),
-            str(check.passed),
+    rows = [
+        make_row(
+            check.name.capitalize(),
+            check.period,
+            *map(_amount, (check.left, check.right, check.difference, check.tolerance)),
+            Cell("Passed") if check.passed else Cell("Failed", notes=(Note("failure", check.note),)),
+            group=str(check.passed),
         )
         for check in sorted(applied, key=lambda check: bool(check.passed))
-    )
+    ]
     columns = (
-        Column("Check"),
-        Column("Period", "tag"),
-        Column("One side", "number"),
-        Column("Other side", "number"),
-        Column("Difference", "number"),
-        Column("Tolerance", "number", "rounding of what is printed"),
-        Column("Result"),
+        text("Check"),
+        tag("Period"),
+        *map(number, ("One side", "Other side", "Difference")),
+        number("Tolerance", "rounding of what is printed"),
+        text("Result"),
     )
-    return Grid("checks", "Accounting identities and subtotals", columns, rows, "No check could be applied.")
+    caption = "Accounting identities and subtotals"
+    return make_grid("checks", caption, columns, rows, "No check could be applied.")
 
 
 def _amount(value: float | None) -> Cell:

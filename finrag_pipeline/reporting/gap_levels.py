@@ -1,16 +1,31 @@
-"""First levels lost and failure modes of every system, as tables for people."""
+"""First levels lost and failure modes of every system, as tables for people, with examples to look at."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
 from finrag_pipeline.evaluation.failure_modes import LABELS
 from finrag_pipeline.evaluation.retrieval_gap import LEVELS
 from finrag_pipeline.reporting.estimates import Estimate, system_title
-from finrag_pipeline.reporting.grid import Cell, Column, Grid, Row, escape_markdown, grid_markdown
+from finrag_pipeline.reporting.grid import (
+    Cell,
+    Grid,
+    Value,
+    grid_markdown,
+    make_grid,
+    make_row,
+    number,
+    prose,
+    text,
+    text_cell,
+)
+from finrag_pipeline.reporting.report_data import ReportData
 from finrag_pipeline.retrieval.systems import ABLATIONS
+from finrag_pipeline.schemas import GAP_COUNTS
 
 LEVEL_NAMES = {
     "filing": "Filing not found",
@@ -28,6 +43,7 @@ LABEL_NAMES = {
     "scale_error": "Scale error",
     "invented_number": "Invented number",
 }
+_EXAMPLES = 3
 _EMPTY = "No system has been measured yet."
 
 
@@ -96,20 +112,62 @@ def _grid(
     name: str, caption: str, counts: pa.Table, space: str, kind: str, values: Sequence[tuple[str, str]]
 ) -> Grid:
     index = GapIndex(counts, space)
-    columns = (Column("System"), *(Column(label, "number") for _, label in values))
     rows = []
     for system in index.systems():
-        title = pair_title(system)
-        cells = [Cell(title, markdown=escape_markdown(title))]
+        cells: list[Value] = [text_cell(pair_title(system))]
         for value, _ in values:
-            share = index.share(system, kind, value)
-            count = index.count(system, kind, value)
+            share, count = index.share(system, kind, value), index.count(system, kind, value)
             small = f"{share.interval}, {count} of {share.n}" if share else ""
-            cells.append(
-                Cell(f"{share.mean:.3f}", small, f"{share} {count}", share.mean)
-                if share
-                else Cell("–", sort=-1.0)
-            )
+            cells.append(share and Cell(f"{share.mean:.3f}", small, f"{share} {count}", share.mean))
         group = "answers" if system[1] else "retrieval"
-        rows.append(Row(tuple(cells), group, "-".join(filter(None, system))))
-    return Grid(name, caption, columns, tuple(rows), _EMPTY)
+        rows.append(make_row(*cells, group=group, system="-".join(filter(None, system))))
+    return make_grid(name, caption, (text("System"), *(number(label) for _, label in values)), rows, _EMPTY)
+
+
+def gap_context(data: ReportData, question_links: Mapping[str, str]) -> dict[str, Any]:
+    """Grids of the section.
+
+    Args:
+        data: what to show.
+        question_links: path of the page of a question, by identifier; others are named without a link.
+    """
+    counts = data.table("gap_counts")
+    found = counts if counts is not None else GAP_COUNTS.empty_table()
+    return {
+        "gap_levels": levels_grid(found),
+        "gap_labels": labels_grid(found),
+        "gap_examples": examples_grid(data.table("retrieval_gap"), data.questions, question_links),
+    }
+
+
+def examples_grid(gap: pa.Table | None, questions: pa.Table, question_links: Mapping[str, str]) -> Grid:
+    """A few questions for every failure mode, of different systems where there are some.
+
+    Args:
+        gap: as ``schemas.RETRIEVAL_GAP``; None for none.
+        questions: as ``schemas.BENCHMARK_QUESTIONS``.
+        question_links: path of the page of a question, by identifier.
+    """
+    texts = dict(zip(questions["question_id"].to_pylist(), questions["question"].to_pylist(), strict=True))
+    by_label: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for one in gap.to_pylist() if gap is not None else ():
+        # The sentence of a row is about its first label.
+        if one["space"] == "corpus" and one["labels"] and one["retrieval"] not in ABLATIONS:
+            by_label[one["labels"][0]].append(one)
+    rows = []
+    for label, title in LABEL_NAMES.items():
+        asked: set[str] = set()
+        told: set[tuple[str, str | None]] = set()
+        # First of systems that were not shown yet, then any question that was not.
+        for fresh in (True, False):
+            for one in by_label[label]:
+                name, system = one["question_id"], (one["retrieval"], one["answering"])
+                if len(asked) == _EXAMPLES or name in asked or (fresh and system in told):
+                    continue
+                asked.add(name)
+                told.add(system)
+                question = Cell(texts.get(name, name), name, link=question_links.get(name, ""))
+                rows.append(make_row(title, question, pair_title(system), one["why"], group=label))
+    columns = (text("Failure mode"), prose("Example"), text("System"), prose("Why"))
+    empty = "No failure modes were looked for yet; 'finrag run' does it with the metrics."
+    return make_grid("gap-examples", "Examples of every failure mode", columns, rows, empty)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from finrag_pipeline.reporting.estimates import Estimate, system_title
 
@@ -101,17 +101,63 @@ class Grid:
     empty: str = "Nothing to show."
 
 
+Value = Cell | Estimate | str | int | None
+"""What `make_row` makes a cell of."""
+
+
+def text(label: str, small: str = "") -> Column:
+    """Head of a column of words."""
+    return Column(label, "text", small)
+
+
+def number(label: str, small: str = "") -> Column:
+    """Head of a column of numbers."""
+    return Column(label, "number", small)
+
+
+def tag(label: str) -> Column:
+    """Head of a column of short words."""
+    return Column(label, "tag")
+
+
+def prose(label: str, small: str = "") -> Column:
+    """Head of a column of sentences."""
+    return Column(label, "prose", small)
+
+
+def make_row(
+    *values: Value, group: str = "", system: str = "", data: tuple[tuple[str, str], ...] = ()
+) -> Row:
+    """A row of texts, counts, means with their intervals, and dashes for None; cells stay as they are."""
+    return Row(tuple(map(_cell, values)), group, system, data)
+
+
+def make_grid(
+    name: str,
+    caption: str,
+    columns: Iterable[Column],
+    rows: Iterable[Row | Sequence[Any]],
+    empty: str = "Nothing to show.",
+) -> Grid:
+    """A grid of rows, or of their values (`make_row`)."""
+    lines = tuple(one if isinstance(one, Row) else make_row(*one) for one in rows)
+    return Grid(name, caption, tuple(columns), lines, empty)
+
+
+def _cell(value: Value) -> Cell:
+    if isinstance(value, Cell):
+        return value
+    if isinstance(value, str):
+        return Cell(value)
+    return number_cell(value) if isinstance(value, int) else estimate_cell(value)
+
+
 def estimate_cell(estimate: Estimate | None, bar: bool = False) -> Cell:
     """Cell of a mean with its interval (or its number of questions) beneath; a dash where there is none."""
     if estimate is None:
         return Cell("–", sort=-1.0)
-    return Cell(
-        f"{estimate.mean:.3f}",
-        estimate.interval,
-        str(estimate),
-        estimate.mean,
-        estimate if bar else None,
-    )
+    drawn = estimate if bar else None
+    return Cell(f"{estimate.mean:.3f}", estimate.interval, str(estimate), estimate.mean, drawn)
 
 
 def number_cell(value: int) -> Cell:
@@ -119,9 +165,19 @@ def number_cell(value: int) -> Cell:
     return Cell(f"{value:,}", sort=float(value))
 
 
-def share_cell(value: float | None) -> Cell:
-    """Cell of a share in [0, 1] that has no interval of its own; a dash where there is none."""
-    return Cell("–", sort=-1.0) if value is None else Cell(f"{value:.3f}", sort=value)
+def decimal_cell(value: float | None, digits: int = 3, missing: float = -1.0) -> Cell:
+    """Cell of a figure without an interval of its own; a dash, sorted as ``missing``, where there is none."""
+    return Cell("–", sort=missing) if value is None else Cell(f"{value:.{digits}f}", sort=value)
+
+
+def difference_cell(value: float | None, small: str = "") -> Cell:
+    """Cell of a difference with its sign; a dash where there is none."""
+    return Cell("–", sort=0.0) if value is None else Cell(signed(value), small, sort=value)
+
+
+def most_questions(estimates: Iterable[Estimate | None]) -> int:
+    """The greatest number of questions among estimates; 0 without any."""
+    return max((estimate.n for estimate in estimates if estimate), default=0)
 
 
 def signed(value: float) -> str:
@@ -152,9 +208,14 @@ def grid_markdown(grid: Grid) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _line(cells: Sequence[str]) -> str:
+def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
 def _cell_markdown(cell: Cell) -> str:
     return escape_markdown(f"{cell.text} {cell.small}") if cell.markdown is None else cell.markdown
+
+
+def text_cell(text: str) -> Cell:
+    """Cell of a text that is shown as it is in Markdown as well."""
+    return Cell(text, markdown=escape_markdown(text))

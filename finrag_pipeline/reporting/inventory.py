@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from finrag_pipeline.reporting.estimates import SOURCE_NAMES
-from finrag_pipeline.reporting.grid import Cell, Column, Grid, Note, Row, number_cell
+from finrag_pipeline.reporting.grid import Cell, Grid, Note, make_grid, number, prose, text
 
 OUTCOMES = ("materialised", "cache_hit", "skipped", "failed")
 _OUTCOME_NAMES = {"cache_hit": "Cache hit"}
@@ -76,31 +76,21 @@ def excluded_grid(questions: pa.Table) -> Grid:
     Args:
         questions: table as ``schemas.BENCHMARK_QUESTIONS``.
     """
-    rows = tuple(
-        Row(
-            (
-                Cell(record["question_id"]),
-                Cell(record["filing"]),
-                Cell(record["question"]),
-                Cell(record["problem"] or "No reason was given."),
-            )
-        )
-        for record in questions.to_pylist()
-        if record["status"] != "measured"
-    )
-    columns = (Column("Question"), Column("Gold filing"), Column("Text", "prose"), Column("Problem", "prose"))
-    return Grid(
-        "excluded", "Questions left out of every metric", columns, rows, "Every question is measured."
-    )
+    rows = [
+        (one["question_id"], one["filing"], one["question"], one["problem"] or "No reason was given.")
+        for one in questions.to_pylist()
+        if one["status"] != "measured"
+    ]
+    columns = (text("Question"), text("Gold filing"), prose("Text"), prose("Problem"))
+    caption = "Questions left out of every metric"
+    return make_grid("excluded", caption, columns, rows, "Every question is measured.")
 
 
 def settings_grid(settings: Mapping[str, Any]) -> Grid:
     """Settings as dotted names and values; credentials inside URLs are blanked."""
-    rows = tuple(
-        Row((Cell(name), Cell(_CREDENTIALS.sub("…@", str(value))))) for name, value in _flat(settings)
-    )
-    columns = (Column("Setting"), Column("Value", "prose"))
-    return Grid("settings", "Settings of the run", columns, rows, "No settings were recorded.")
+    rows = [(name, _CREDENTIALS.sub("…@", str(value))) for name, value in _flat(settings)]
+    columns = (text("Setting"), prose("Value"))
+    return make_grid("settings", "Settings of the run", columns, rows, "No settings were recorded.")
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -109,13 +99,6 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
             yield from _flat(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", "not set" if value is None else value
-
-
-def versions_grid(versions: Mapping[str, str]) -> Grid:
-    """Versions of the software and models a run was made with."""
-    rows = tuple(Row((Cell(name), Cell(version))) for name, version in sorted(versions.items()))
-    columns = (Column("Component"), Column("Version", "prose"))
-    return Grid("versions", "Versions", columns, rows, "No versions were recorded.")
 
 
 def ledger_grid(ledger: pa.Table) -> Grid:
@@ -133,26 +116,19 @@ def ledger_grid(ledger: pa.Table) -> Grid:
         seconds[entry["asset"]] += entry["seconds"] or 0.0
     unknown = sorted({outcome for counts in outcomes.values() for outcome in counts} - set(OUTCOMES))
     kinds = [*OUTCOMES, *unknown]
-    rows = tuple(
-        Row(
-            (
-                Cell(asset),
-                number_cell(sum(counts.values())),
-                *(number_cell(counts[kind]) for kind in kinds),
-                number_cell(rows_of[asset]),
-                Cell(f"{seconds[asset]:,.1f}", sort=seconds[asset]),
-            )
+    rows = [
+        (
+            asset,
+            counts.total(),
+            *(counts[kind] for kind in kinds),
+            rows_of[asset],
+            Cell(f"{seconds[asset]:,.1f}", sort=seconds[asset]),
         )
         for asset, counts in outcomes.items()
-    )
-    columns = (
-        Column("Asset"),
-        Column("Partitions", "number"),
-        *(Column(_OUTCOME_NAMES.get(kind, kind.capitalize()), "number") for kind in kinds),
-        Column("Rows", "number"),
-        Column("Seconds", "number"),
-    )
-    return Grid("ledger", "Latest outcome of every step", columns, rows, "The ledger is empty.")
+    ]
+    names = (_OUTCOME_NAMES.get(kind, kind.capitalize()) for kind in kinds)
+    columns = (text("Asset"), *map(number, ("Partitions", *names, "Rows", "Seconds")))
+    return make_grid("ledger", "Latest outcome of every step", columns, rows, "The ledger is empty.")
 
 
 def failures_grid(ledger: pa.Table) -> Grid:
@@ -161,19 +137,15 @@ def failures_grid(ledger: pa.Table) -> Grid:
     Args:
         ledger: table as ``schemas.LEDGER``.
     """
-    rows = tuple(
-        Row(
-            (
-                Cell(entry["asset"]),
-                Cell(entry["partition"] or "–"),
-                Cell(f"{entry['at']:%Y-%m-%d %H:%M}" if entry["at"] else "–"),
-                Cell(
-                    notes=(Note("failure", entry["error"] or "No reason was given.", entry["remedy"] or ""),)
-                ),
-            )
+    rows = [
+        (
+            one["asset"],
+            one["partition"] or "–",
+            f"{one['at']:%Y-%m-%d %H:%M}" if one["at"] else "–",
+            Cell(notes=(Note("failure", one["error"] or "No reason was given.", one["remedy"] or ""),)),
         )
-        for entry in ledger.to_pylist()
-        if entry["outcome"] == "failed"
-    )
-    columns = (Column("Asset"), Column("Partition"), Column("When (UTC)"), Column("What went wrong", "prose"))
-    return Grid("failures", "Steps that failed", columns, rows, "No step failed.")
+        for one in ledger.to_pylist()
+        if one["outcome"] == "failed"
+    ]
+    columns = (text("Asset"), text("Partition"), text("When (UTC)"), prose("What went wrong"))
+    return make_grid("failures", "Steps that failed", columns, rows, "No step failed.")

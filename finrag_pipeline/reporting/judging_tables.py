@@ -1,23 +1,38 @@
-"""Tables of judged answers for people: rates, calibration, estimates, tests between systems."""
+"""Tables of judged answers for people: rates, calibration, estimates, tests between systems.
+
+Each as it stands in Markdown, and as the overview of the report shows it, with filters.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from finrag_pipeline.reporting.estimates import Estimate, metric_label
+import pyarrow as pa
+
+from finrag_pipeline.reporting.answer_grids import ANSWER_SERIES
+from finrag_pipeline.reporting.estimates import METRIC_NAMES, Estimate, metric_label, space_label
 from finrag_pipeline.reporting.grid import (
     Cell,
-    Column,
     Grid,
-    Row,
+    decimal_cell,
     escape_markdown,
-    estimate_cell,
-    grid_markdown,
-    number_cell,
+    make_grid,
+    make_row,
+    number,
     signed,
+    system_cell,
+    tag,
+    text,
+    text_cell,
 )
+from finrag_pipeline.reporting.report_data import ReportData
 
+_REMEDY = "'finrag judge' judges the answers in the lake."
+_NO_TESTS = "No paired tests yet; 'finrag judge' tests every system that was measured against the baselines."
 _METRICS = {
     "correct_language": "Right language",
     "response": "Response",
@@ -38,27 +53,18 @@ def rates_grid(rows: Iterable[Mapping[str, Any]]) -> Grid:
     Args:
         rows: as ``schemas.ANSWER_RATES``.
     """
-    found: dict[tuple[str, str], dict[str, Cell]] = {}
-    for row in rows:
-        if row["theme"] == row["difficulty"] == "all":
-            cells = found.setdefault((row["system"], row["space"]), {})
-            cells[row["metric"]] = estimate_cell(_estimate(row, "rate", row["questions"]))
+    found: dict[tuple[str, str], dict[str, Estimate | None]] = {}
+    for one in rows:
+        if one["theme"] == one["difficulty"] == "all":
+            rates = found.setdefault((one["system"], one["space"]), {})
+            rates[one["metric"]] = _estimate(one, "rate", one["questions"])
     lines = [
-        Row((_text(system), _text(space), *(cells.get(name, Cell("–", sort=-1.0)) for name in _METRICS)))
-        for (system, space), cells in found.items()
+        (text_cell(system), text_cell(space), *(rates.get(name) for name in _METRICS))
+        for (system, space), rates in found.items()
     ]
-    columns = (
-        Column("System"),
-        Column("Space", "tag"),
-        *(Column(one, "number") for one in _METRICS.values()),
-    )
-    return Grid(
-        "answer-rates",
-        "Automatic metrics, intervals over questions",
-        columns,
-        tuple(lines),
-        "No answers yet.",
-    )
+    columns = (text("System"), tag("Space"), *map(number, _METRICS.values()))
+    caption = "Automatic metrics, intervals over questions"
+    return make_grid("answer-rates", caption, columns, lines, "No answers yet.")
 
 
 def calibration_grid(rows: Iterable[Mapping[str, Any]]) -> Grid:
@@ -67,28 +73,23 @@ def calibration_grid(rows: Iterable[Mapping[str, Any]]) -> Grid:
     Args:
         rows: as ``schemas.JUDGE_CALIBRATION``.
     """
-    lines = []
-    for row in rows:
-        if row["group"] == "all":
-            cells = (
-                _text(row["judge"]),
-                _text(row["criterion"]),
-                _text(row["labels"]),
-                estimate_cell(_estimate(row, "observed", row["n"], "observed_")),
-                Cell("–") if row["chance"] is None else Cell(f"{row['chance']:.3f}", sort=row["chance"]),
-                estimate_cell(_estimate(row, "kappa", row["n"], "kappa_")),
-                number_cell(row["n"]),
-                number_cell(row["missing"]),
-            )
-            lines.append(Row(cells, row["judge"]))
-    columns = (
-        Column("Judge"),
-        Column("Criterion", "tag"),
-        Column("Labels", "tag"),
-        *(Column(name, "number") for name in ("Agreement", "By chance", "Cohen's κ", "Answers", "Missing")),
-    )
+    lines = [
+        make_row(
+            *(text_cell(one[name]) for name in ("judge", "criterion", "labels")),
+            _estimate(one, "observed", one["n"], "observed_"),
+            Cell("–") if one["chance"] is None else decimal_cell(one["chance"]),
+            _estimate(one, "kappa", one["n"], "kappa_"),
+            one["n"],
+            one["missing"],
+            group=one["judge"],
+        )
+        for one in rows
+        if one["group"] == "all"
+    ]
+    names = ("Agreement", "By chance", "Cohen's κ", "Answers", "Missing")
+    columns = (text("Judge"), tag("Criterion"), tag("Labels"), *map(number, names))
     empty = "No judge was held against labels of people."
-    return Grid("judge-calibration", "Judges against people", columns, tuple(lines), empty)
+    return make_grid("judge-calibration", "Judges against people", columns, lines, empty)
 
 
 def estimates_grid(rows: Iterable[Mapping[str, Any]], theme: str = "all") -> Grid:
@@ -98,31 +99,28 @@ def estimates_grid(rows: Iterable[Mapping[str, Any]], theme: str = "all") -> Gri
         rows: as ``schemas.JUDGED_ESTIMATES``.
         theme: type of questions.
     """
-    lines = []
-    for row in rows:
-        if row["theme"] == theme:
-            size = row["effective_n"]
-            cells = (
-                _text(row["system"]),
-                _text(row["space"]),
-                _text(row["criterion"]),
-                _text("" if row["method"].startswith("human") else row["judge"]),
-                _text(_METHODS[row["method"]]),
-                estimate_cell(_estimate(row, "estimate", row["questions"])),
-                Cell("–", sort=-1.0) if size is None else Cell(f"{size:.1f}", sort=size),
-                number_cell(row["labels"]),
-                number_cell(row["verdicts"]),
-                number_cell(row["missing"]),
-            )
-            lines.append(Row(cells, f"{row['system']} {row['space']} {row['criterion']}"))
+    lines = [
+        make_row(
+            *(text_cell(one[name]) for name in ("system", "space", "criterion")),
+            text_cell("" if one["method"].startswith("human") else one["judge"]),
+            text_cell(_METHODS[one["method"]]),
+            _estimate(one, "estimate", one["questions"]),
+            decimal_cell(one["effective_n"], 1),
+            one["labels"],
+            one["verdicts"],
+            one["missing"],
+            group=f"{one['system']} {one['space']} {one['criterion']}",
+        )
+        for one in rows
+        if one["theme"] == theme
+    ]
     columns = (
-        Column("System"),
-        *(Column(name, "tag") for name in ("Space", "Criterion", "Judge", "Method")),
-        *(Column(name, "number") for name in ("Share", "Effective n", "Labels", "Verdicts", "Missing")),
+        text("System"),
+        *map(tag, ("Space", "Criterion", "Judge", "Method")),
+        *map(number, ("Share", "Effective n", "Labels", "Verdicts", "Missing")),
     )
-    return Grid(
-        "judged-estimates", "People, judges, and both together", columns, tuple(lines), "No verdicts yet."
-    )
+    caption = "People, judges, and both together"
+    return make_grid("judged-estimates", caption, columns, lines, "No verdicts yet.")
 
 
 def comparisons_grid(rows: Iterable[Mapping[str, Any]]) -> Grid:
@@ -132,58 +130,120 @@ def comparisons_grid(rows: Iterable[Mapping[str, Any]]) -> Grid:
         rows: as ``schemas.SYSTEM_COMPARISONS``.
     """
     lines = []
-    for row in rows:
-        p, least = row["p_holm"], row["detectable"]
-        ends = "" if row["low"] is None else f"[{signed(row['low'])}, {signed(row['high'])}]"
-        shown = signed(row["difference"])
+    for one in rows:
+        ends = "" if one["low"] is None else f"[{signed(one['low'])}, {signed(one['high'])}]"
+        shown = signed(one["difference"])
         cells = (
-            _text(row["system"]),
-            _text(row["baseline"]),
-            _text(row["space"]),
-            _text(metric_label(row["metric"], row["k"])),
-            Cell(f"{row['mean']:.3f}", sort=row["mean"]),
-            Cell(shown, ends, escape_markdown(f"{shown} {ends}".strip()), row["difference"]),
-            Cell("–", sort=2.0) if p is None else Cell(f"{p:.4f}", sort=p),
-            Cell("–", sort=-1.0) if least is None else Cell(f"{least:.3f}", sort=least),
-            Cell(f"{row['better']} / {row['worse']} / {row['equal']}", sort=float(row["better"])),
+            *(text_cell(one[name]) for name in ("system", "baseline", "space")),
+            text_cell(metric_label(one["metric"], one["k"])),
+            decimal_cell(one["mean"]),
+            Cell(shown, ends, escape_markdown(f"{shown} {ends}".strip()), one["difference"]),
+            decimal_cell(one["p_holm"], 4, missing=2.0),
+            decimal_cell(one["detectable"]),
+            Cell(f"{one['better']} / {one['worse']} / {one['equal']}", sort=float(one["better"])),
         )
-        group = f"{row['baseline']} {row['space']} {row['metric']}"
-        lines.append(Row(cells, group, row["system"]))
+        group = f"{one['baseline']} {one['space']} {one['metric']}"
+        lines.append(make_row(*cells, group=group, system=one["system"]))
     columns = (
-        Column("System"),
-        *(Column(name, "tag") for name in ("Against", "Space", "Metric")),
-        Column("Mean", "number"),
-        Column("Difference", "number", "95 % interval"),
-        Column("p", "number", "Holm"),
-        Column("Detectable", "number", "4 times of 5"),
-        Column("Better / worse / equal", "number", "questions"),
+        text("System"),
+        *map(tag, ("Against", "Space", "Metric")),
+        number("Mean"),
+        number("Difference", "95 % interval"),
+        number("p", "Holm"),
+        number("Detectable", "4 times of 5"),
+        number("Better / worse / equal", "questions"),
     )
     caption = "Paired differences, bootstrap of documents"
-    return Grid("system-comparisons", caption, columns, tuple(lines), "No two systems can be compared.")
+    return make_grid("system-comparisons", caption, columns, lines, "No two systems can be compared.")
 
 
-def rates_markdown(rows: Sequence[Mapping[str, Any]]) -> str:
-    """`rates_grid` as Markdown."""
-    return grid_markdown(rates_grid(rows))
+def judging_context(data: ReportData) -> dict[str, Any]:
+    """Grids of the section with their filters."""
+    shown = [row for row in _rows(data.table("judged_estimates")) if row["theme"] == "all"]
+    judged = estimates_grid(shown)
+    rows = tuple(
+        replace(
+            row,
+            cells=(row.cells[0], Cell(space_label(found["space"])), *row.cells[2:]),
+            data=(("criterion", found["criterion"]), ("method", found["method"])),
+        )
+        for row, found in zip(judged.rows, shown, strict=True)
+    )
+    methods = {found["method"]: _METHODS[found["method"]] for found in shown}
+    criteria = dict.fromkeys(found["criterion"] for found in shown)
+    grids = {
+        "calibration": calibration_grid(_rows(data.table("judge_calibration"))),
+        "judged": replace(judged, rows=rows),
+        "rates": rates_grid(_rows(data.table("answer_rates"))),
+    }
+    return {
+        **{name: replace(grid, empty=f"{grid.empty} {_REMEDY}") for name, grid in grids.items()},
+        "judged_choices": [
+            ("Criterion", "criterion", "All", [(name, name) for name in criteria]),
+            ("Said by", "method", "All", list(methods.items())),
+        ],
+    }
 
 
-def calibration_markdown(rows: Sequence[Mapping[str, Any]]) -> str:
-    """`calibration_grid` as Markdown."""
-    return grid_markdown(calibration_grid(rows))
+def comparison_grid(table: pa.Table | None) -> Grid:
+    """System beside baseline: difference with interval, corrected p-value, detectable difference, questions.
+
+    Args:
+        table: as ``schemas.SYSTEM_COMPARISONS``; None for none.
+    """
+    rows = _sorted(table)
+    grid = comparisons_grid(rows)
+    shown = []
+    for found, row in zip(grid.rows, rows, strict=True):
+        space, metric = space_label(row["space"]), _metric(row)
+        mean = replace(found.cells[4], small=f"n = {row['n']}")
+        names = (system_cell(row["system"]), found.cells[1], Cell(space), Cell(metric), mean)
+        data = (("baseline", row["baseline"]), ("metric", metric), ("space", row["space"]))
+        shown.append(replace(found, cells=(*names, *found.cells[5:]), data=data))
+    return replace(grid, rows=tuple(shown), empty=_NO_TESTS)
 
 
-def estimates_markdown(rows: Sequence[Mapping[str, Any]]) -> str:
-    """`estimates_grid` as Markdown."""
-    return grid_markdown(estimates_grid(rows))
+def comparison_choices(table: pa.Table | None) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
+    """Filters of `comparison_grid`: baseline, metric and space."""
+    rows = _sorted(table)
+    baselines = dict.fromkeys(row["baseline"] for row in rows)
+    metrics = dict.fromkeys(map(_metric, rows))
+    spaces = dict.fromkeys(row["space"] for row in rows)
+    return [
+        ("Baseline", "baseline", "All", [(name, name) for name in baselines]),
+        ("Metric", "metric", "All", [(name, name) for name in metrics]),
+        ("Space", "space", "All", [(name, space_label(name)) for name in spaces]),
+    ]
 
 
-def comparisons_markdown(rows: Sequence[Mapping[str, Any]]) -> str:
-    """`comparisons_grid` as Markdown."""
-    return grid_markdown(comparisons_grid(rows))
+def family_sizes(table: pa.Table | None) -> list[int]:
+    """Numbers of systems that were compared at once and corrected for, ascending."""
+    return sorted(set(Counter(map(_family, _sorted(table))).values()))
 
 
-def _text(text: str) -> Cell:
-    return Cell(text, markdown=escape_markdown(text))
+def _family(row: dict[str, Any]) -> tuple[Any, ...]:
+    return (row["baseline"], row["metric"], row["k"], row["space"])
+
+
+def _sorted(table: pa.Table | None) -> list[dict[str, Any]]:
+    """Rows by family in the order of the table, then by difference, largest first; NaN is null."""
+    rows = [
+        {name: None if isinstance(v, float) and math.isnan(v) else v for name, v in row.items()}
+        for row in _rows(table)
+    ]
+    order = {family: place for place, family in enumerate(dict.fromkeys(map(_family, rows)))}
+    return sorted(rows, key=lambda row: (order[_family(row)], -row["difference"]))
+
+
+def _metric(row: dict[str, Any]) -> str:
+    metric: str = row["metric"]
+    return (
+        metric_label(metric, row["k"]) if metric in METRIC_NAMES else dict(ANSWER_SERIES).get(metric, metric)
+    )
+
+
+def _rows(table: pa.Table | None) -> list[dict[str, Any]]:
+    return table.to_pylist() if table is not None else []
 
 
 def _estimate(row: Mapping[str, Any], name: str, n: int, ends: str = "") -> Estimate | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.schemas import PAGE_PROFILES, STATEMENT_FACTS, TABLES
+from finrag_pipeline.schemas import TABLES
 from finrag_pipeline.storage.lake import Lake
 
 WHOLE = (
@@ -42,14 +42,8 @@ FACT_COLUMNS = (
 )  # fmt: skip
 
 TABLE_COUNTS = pa.schema(
-    [
-        pa.field("filing", pa.string(), nullable=False),
-        pa.field("detector", pa.string(), nullable=False),
-        pa.field("pages", pa.int64(), nullable=False),
-        pa.field("tables", pa.int64(), nullable=False),
-        pa.field("numbers", pa.int64(), nullable=False),
-        pa.field("unread", pa.int64(), nullable=False),
-    ]
+    [pa.field(name, pa.string(), nullable=False) for name in ("filing", "detector")]
+    + [pa.field(name, pa.int64(), nullable=False) for name in ("pages", "tables", "numbers", "unread")]
 )
 """Per filing and detector: pages with a table, tables, cells with a number, and cells whose content has no
 value."""
@@ -71,13 +65,13 @@ def lake_tables(store: Lake, filings: Collection[str]) -> dict[str, pa.Table]:
     Raises:
         LakeError: a part is damaged.
     """
-    found = {name: store.read_all(name) for name in WHOLE if name in TABLES}
+    found = {name: store.read_all(name) for name in WHOLE}
     found[ALPHA_SWEEP] = store.read_all(ALPHA_SWEEP, name="retrieval_scores")
     for name in BY_FOLD:
         found[name] = _with_fold(store, name)
     only = {"filing": filings}
-    found["statement_facts"] = store.read_all("statement_facts", _known(STATEMENT_FACTS, FACT_COLUMNS), only)
-    found["page_profiles"] = store.read_all("page_profiles", _known(PAGE_PROFILES, PROFILE_COLUMNS), only)
+    found["statement_facts"] = store.read_all("statement_facts", FACT_COLUMNS, only)
+    found["page_profiles"] = store.read_all("page_profiles", PROFILE_COLUMNS, only)
     found["table_counts"] = _table_counts(store, frozenset(filings))
     found["closed_book"] = closed_book(store)
     return {name: table for name, table in found.items() if table.num_rows}
@@ -95,10 +89,6 @@ def lake_fingerprints(store: Lake, filings: Collection[str]) -> list[str]:
     return found
 
 
-def _known(schema: pa.Schema, columns: Sequence[str]) -> list[str]:
-    return [name for name in columns if name in schema.names]
-
-
 def _with_fold(store: Lake, name: str) -> pa.Table:
     parts = []
     for keys in store.partitions(name):
@@ -112,21 +102,14 @@ def _with_fold(store: Lake, name: str) -> pa.Table:
 
 
 def _table_counts(store: Lake, filings: frozenset[str]) -> pa.Table:
-    rows = [
-        row
-        for keys in store.partitions("page_tables")
-        if keys.get("filing") in filings
-        for row in table_counts(
-            store.read(
-                "page_tables", keys, ["filing", "page", "table", "detector", "kind", "value", "reason"]
-            )
-        )
-    ]
-    return pa.Table.from_pylist(rows, schema=TABLE_COUNTS)
+    columns = ["filing", "page", "table", "detector", "kind", "value", "reason"]
+    parts = (keys for keys in store.partitions("page_tables") if keys.get("filing") in filings)
+    counts = (table_counts(store.read("page_tables", keys, columns)) for keys in parts)
+    return pa.concat_tables([TABLE_COUNTS.empty_table(), *counts])
 
 
-def table_counts(cells: pa.Table) -> Iterator[dict[str, object]]:
-    """Rows of `TABLE_COUNTS` for the cells of one filing.
+def table_counts(cells: pa.Table) -> pa.Table:
+    """Table as `TABLE_COUNTS` for the cells of one filing.
 
     Args:
         cells: columns filing, page, table, detector, kind, value and reason of ``schemas.PAGE_TABLES``.
@@ -141,15 +124,7 @@ def table_counts(cells: pa.Table) -> Iterator[dict[str, object]]:
     whole = tables.group_by(["filing", "detector"]).aggregate(
         [("page", "count_distinct"), ("table", "count"), ("numbers_sum", "sum"), ("unread_sum", "sum")]
     )
-    for row in whole.to_pylist():
-        yield {
-            "filing": row["filing"],
-            "detector": row["detector"],
-            "pages": row["page_count_distinct"],
-            "tables": row["table_count"],
-            "numbers": row["numbers_sum_sum"],
-            "unread": row["unread_sum_sum"],
-        }
+    return whole.rename_columns(TABLE_COUNTS.names).cast(TABLE_COUNTS)
 
 
 def closed_book(store: Lake) -> pa.Table:

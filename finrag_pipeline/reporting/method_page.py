@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import tomllib
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
 
-from finrag_pipeline.reporting import definitions
-from finrag_pipeline.reporting.grid import Cell, Column, Grid, Row, number_cell
+from finrag_pipeline.reporting.grid import Cell, Grid, make_grid, number, prose, text
 from finrag_pipeline.reporting.inventory import (
     failures_grid,
     filing_counts,
     ledger_grid,
     settings_grid,
-    versions_grid,
 )
 from finrag_pipeline.reporting.report_data import ReportData
+from finrag_pipeline.reporting.site import TEMPLATES
 
 SECTIONS = {
     "reproduce": "Make it again",
@@ -32,18 +33,24 @@ SECTIONS = {
 """Sections of the page with their titles, in order."""
 
 
+@cache
+def definitions() -> dict[str, list[dict[str, str]]]:
+    """Terms with their text and source, by group: ``templates/definitions.toml``."""
+    return tomllib.loads((TEMPLATES / "definitions.toml").read_text("utf-8"))
+
+
 def method_context(data: ReportData) -> dict[str, Any]:
     """What ``method.html.jinja`` shows."""
     return {
         "data": data,
         "sections": SECTIONS,
-        "definitions": definitions,
+        "definitions": definitions(),
         "confidence": data.confidence_text,
         "seed": data.settings.get("seed"),
         "data_grid": data_grid(data),
         "folds_grid": folds_grid(data.table("folds")),
         "models_grid": models_grid(data),
-        "versions_grid": versions_grid(data.versions),
+        "versions_grid": versions_grid(data),
         "hardware_grid": hardware_grid(data),
         "settings_grid": settings_grid(data.settings),
         "ledger_grid": ledger_grid(data.ledger),
@@ -61,29 +68,20 @@ def data_grid(data: ReportData) -> Grid:
     originals = sorted((row["filing"], row["sha256"]) for row in filings)
     facts, tables = data.table("statement_facts"), data.table("table_counts")
     rows = [
-        ("Filings", len(filings), "SHA-256 of names and hashes of the originals", _digest(originals)),
-        ("Filings that could not be read", counts["failed"], "", ""),
-        ("Filings that came as text only", sum(row["source"] == "page_text" for row in filings), "", ""),
-        ("Pages", sum(row["pages"] or 0 for row in filings), "", ""),
-        ("Tables", sum(tables["tables"].to_pylist()) if tables is not None else 0, "", ""),
-        ("Facts", facts.num_rows if facts is not None else 0, "", ""),
+        ("Filings", len(filings), Cell(_digest(originals), "SHA-256 of names and hashes of the originals")),
+        ("Filings that could not be read", counts["failed"], ""),
+        ("Filings that came as text only", sum(row["source"] == "page_text" for row in filings), ""),
+        ("Pages", sum(row["pages"] or 0 for row in filings), ""),
+        ("Tables", sum(tables["tables"].to_pylist()) if tables is not None else 0, ""),
+        ("Facts", facts.num_rows if facts is not None else 0, ""),
         (
             "Questions measured",
             status.count("measured"),
-            "SHA-256 of all questions, answers and gold pages",
-            _digest(labels),
+            Cell(_digest(labels), "SHA-256 of all questions, answers and gold pages"),
         ),
-        ("Questions left out", len(status) - status.count("measured"), "", ""),
+        ("Questions left out", len(status) - status.count("measured"), ""),
     ]
-    columns = (Column("What"), Column("Count", "number"), Column("Hash", "prose"))
-    return Grid(
-        "data",
-        "Data of the benchmark",
-        columns,
-        tuple(
-            Row((Cell(name), number_cell(count), Cell(digest, what))) for name, count, what, digest in rows
-        ),
-    )
+    return make_grid("data", "Data of the benchmark", (text("What"), number("Count"), prose("Hash")), rows)
 
 
 def _digest(value: object) -> str:
@@ -101,31 +99,34 @@ def folds_grid(folds: pa.Table | None) -> Grid:
         sums = [("question_id", "count_distinct"), ("filing", "count_distinct")]
         counted = folds.group_by("fold").aggregate(sums).sort_by("fold").to_pylist()
         rows = [
-            Row(
-                (
-                    Cell(f"Fold {row['fold']}", sort=float(row["fold"])),
-                    number_cell(row["question_id_count_distinct"]),
-                    number_cell(row["filing_count_distinct"]),
-                )
+            (
+                Cell(f"Fold {row['fold']}", sort=float(row["fold"])),
+                row["question_id_count_distinct"],
+                row["filing_count_distinct"],
             )
             for row in counted
         ]
-    columns = (Column("Fold"), Column("Questions", "number"), Column("Filings", "number"))
+    columns = (text("Fold"), number("Questions"), number("Filings"))
     empty = "The questions were not dealt into folds; 'finrag run' does it."
-    return Grid("folds", "Folds of the questions", columns, tuple(rows), empty)
+    return make_grid("folds", "Folds of the questions", columns, rows, empty)
 
 
 def models_grid(data: ReportData) -> Grid:
     """Models with their fingerprints."""
-    rows = tuple(
-        Row((Cell(model.role), Cell(model.name), Cell(model.fingerprint or "–"))) for model in data.models
-    )
-    columns = (Column("Role"), Column("Name"), Column("Fingerprint", "prose"))
-    return Grid("models", "Models", columns, rows, "No model was recorded.")
+    rows = [(model.role, model.name, model.fingerprint or "–") for model in data.models]
+    columns = (text("Role"), text("Name"), prose("Fingerprint"))
+    return make_grid("models", "Models", columns, rows, "No model was recorded.")
+
+
+def versions_grid(data: ReportData) -> Grid:
+    """Versions of the software and models a run was made with."""
+    columns = (text("Component"), prose("Version"))
+    rows = sorted(data.versions.items())
+    return make_grid("versions", "Versions", columns, rows, "No versions were recorded.")
 
 
 def hardware_grid(data: ReportData) -> Grid:
     """The machine that wrote the report."""
-    rows = tuple(Row((Cell(name.capitalize()), Cell(text))) for name, text in data.hardware.items())
-    columns = (Column("Component"), Column("Found", "prose"))
-    return Grid("hardware", "Machine", columns, rows, "The machine was not recorded.")
+    rows = [(name.capitalize(), text) for name, text in data.hardware.items()]
+    columns = (text("Component"), prose("Found"))
+    return make_grid("hardware", "Machine", columns, rows, "The machine was not recorded.")

@@ -10,23 +10,34 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.evaluation.published import CUTOFF
-from finrag_pipeline.reporting.ablations import ablation_grid
-from finrag_pipeline.reporting.alpha_plot import alpha_plot
 from finrag_pipeline.reporting.answer_grids import answer_slices_grid, answers_grid, given_options
-from finrag_pipeline.reporting.comparison_grid import comparison_choices, comparison_grid, family_sizes
 from finrag_pipeline.reporting.estimates import SLICE_NAMES, MetricIndex, space_label, system_title
-from finrag_pipeline.reporting.gap_section import gap_context, gap_section_plots
-from finrag_pipeline.reporting.grid import Cell, Column, Grid, Row, number_cell
+from finrag_pipeline.reporting.gap_levels import gap_context
+from finrag_pipeline.reporting.grid import Grid, make_grid, number, text
 from finrag_pipeline.reporting.headline import headline
 from finrag_pipeline.reporting.inventory import excluded_grid, filing_counts
-from finrag_pipeline.reporting.judging_section import judging_context, judging_plots
-from finrag_pipeline.reporting.learning_grids import (
+from finrag_pipeline.reporting.judging_tables import (
+    comparison_choices,
+    comparison_grid,
+    family_sizes,
+    judging_context,
+)
+from finrag_pipeline.reporting.parts import (
+    ablation_grid,
     features_grid,
     pages_grid,
     training_curves,
     training_grid,
 )
-from finrag_pipeline.reporting.plots import gap_plot, recall_curve
+from finrag_pipeline.reporting.plots import (
+    alpha_plot,
+    coverage_plot,
+    gap_levels_plot,
+    gap_plot,
+    recall_curve,
+    sensitivity_plot,
+    training_plot,
+)
 from finrag_pipeline.reporting.report_data import Plot, ReportData
 from finrag_pipeline.reporting.tables import (
     gap_grid,
@@ -37,7 +48,6 @@ from finrag_pipeline.reporting.tables import (
     slice_grid,
     statistics_grid,
 )
-from finrag_pipeline.reporting.training_plot import training_plot
 from finrag_pipeline.retrieval.alpha import alpha_means, pick_alphas
 
 SECTIONS = {
@@ -135,17 +145,21 @@ def overview_plots(data: ReportData) -> dict[str, Plot]:
     """The plots for which there is data, by the name of their files."""
     plots: dict[str, Plot] = {}
     if MetricIndex(data.metrics).systems:
-        plots["gap"] = partial(gap_plot, data.metrics, "svg")
-        plots["page-recall"] = partial(recall_curve, data.metrics, "svg")
+        plots["gap"] = partial(gap_plot, data.metrics)
+        plots["page-recall"] = partial(recall_curve, data.metrics)
     sweep = data.table("hybrid_alpha_sweep")
     if sweep is not None:
-        plots["alpha"] = partial(
-            alpha_plot, alpha_means(sweep), _chosen_alphas(sweep, data.table("folds")), "svg"
-        )
+        plots["alpha"] = partial(alpha_plot, alpha_means(sweep), _chosen_alphas(sweep, data.table("folds")))
     for policy, curves in training_curves(data.table("page_scorer")).items():
         if policy in ("document", "company"):
-            plots[f"training-{policy}"] = partial(training_plot, curves, "svg")
-    return {**plots, **gap_section_plots(data), **judging_plots(data)}
+            plots[f"training-{policy}"] = partial(training_plot, curves)
+    if (counts := data.table("gap_counts")) is not None:
+        plots["gap-levels"] = partial(gap_levels_plot, counts)
+    if (sensitivity := data.table("judge_sensitivity")) is not None:
+        plots["judge-sensitivity"] = partial(sensitivity_plot, sensitivity.to_pylist())
+    if (coverage := data.table("interval_coverage")) is not None:
+        plots["interval-coverage"] = partial(coverage_plot, coverage.to_pylist(), data.confidence)
+    return plots
 
 
 def _chosen_alphas(sweep: pa.Table, folds: pa.Table | None) -> dict[str, list[float]]:
@@ -169,21 +183,12 @@ def detector_grid(counts: pa.Table | None) -> Grid:
     rows = []
     if counts is not None:
         sums = [("filing", "count")] + [(name, "sum") for name in ("pages", "tables", "numbers", "unread")]
-        for row in counts.group_by("detector", use_threads=False).aggregate(sums).to_pylist():
-            cells = (
-                Cell(row["detector"]),
-                number_cell(row["filing_count"]),
-                *(number_cell(row[f"{name}_sum"]) for name in ("pages", "tables", "numbers", "unread")),
-            )
-            rows.append(Row(cells))
+        found = counts.group_by("detector", use_threads=False).aggregate(sums)
+        rows = [tuple(row[name] for name in found.column_names) for row in found.to_pylist()]
     columns = (
-        Column("Detector"),
-        Column("Filings", "number"),
-        Column("Pages with a table", "number"),
-        Column("Tables", "number"),
-        Column("Numbers read", "number"),
-        Column("Cells without a value", "number", "dates, dashes, words"),
+        text("Detector"),
+        *map(number, ("Filings", "Pages with a table", "Tables", "Numbers read")),
+        number("Cells without a value", "dates, dashes, words"),
     )
-    return Grid(
-        "detectors", "Tables by detector", columns, tuple(rows), "No page was searched for tables yet."
-    )
+    empty = "No page was searched for tables yet."
+    return make_grid("detectors", "Tables by detector", columns, rows, empty)

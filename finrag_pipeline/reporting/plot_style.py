@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Literal
 
 from finrag_pipeline.errors import UsageError
 
@@ -98,27 +99,20 @@ def new_figure(theme: Theme, size: tuple[float, float]) -> Figure:
     return Figure(figsize=size, facecolor=theme.surface, layout="constrained", dpi=_DOTS_PER_INCH)
 
 
-def empty_figure(theme: Theme) -> Figure:
-    """What is drawn where there is nothing to draw."""
-    figure = new_figure(theme, (6.0, 1.2))
-    figure.text(
-        0.5, 0.5, "No system has been measured yet", ha="center", va="center", color=theme.muted, fontsize=11
-    )
-    return figure
-
-
-def single_axes(theme: Theme, size: tuple[float, float]) -> tuple[Figure, Axes]:
+def single_axes(
+    theme: Theme, size: tuple[float, float], grid: Literal["x", "y"] = "y"
+) -> tuple[Figure, Axes]:
     """A figure of ``size`` inches with one pair of quiet axes."""
     figure = new_figure(theme, size)
     axes = figure.subplots()
-    style_axes(axes, theme)
+    style_axes(axes, theme, grid)
     return figure, axes
 
 
-def style_axes(axes: Axes, theme: Theme) -> None:
-    """Quiet axes: a grid of horizontal lines, and no frame but the lower one."""
+def style_axes(axes: Axes, theme: Theme, grid: Literal["x", "y"] = "y") -> None:
+    """Quiet axes: a grid of lines at the ticks of one axis, and no frame but the lower one."""
     axes.set_facecolor(theme.surface)
-    axes.grid(axis="y", color=theme.grid, linewidth=0.8)
+    axes.grid(axis=grid, color=theme.grid, linewidth=0.8)
     axes.set_axisbelow(True)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
@@ -141,12 +135,41 @@ def shortened(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1].rstrip() + "…"
 
 
-def render(figure: Figure, fmt: Format) -> bytes:
-    """The file's bytes; the same figure gives the same bytes.
+def look(colours: Sequence[str], position: int) -> dict[str, Any]:
+    """Colour and marker of the curve at a position."""
+    return {"color": colours[position % len(colours)], "marker": MARKERS[position % len(MARKERS)]}
 
-    Raises:
-        UsageError: the format is neither svg nor png.
+
+def ring(axes: Axes, x: float, y: float, colour: str) -> None:
+    """A ring around a point that was chosen."""
+    axes.plot([x], [y], marker="o", markersize=11, color=colour, fillstyle="none", zorder=5)
+
+
+def plot(draw: Callable[..., Figure | None]) -> Callable[..., bytes]:
+    """Makes a function that draws a figure one that gives the bytes of a file.
+
+    It takes the arguments of ``draw`` without its first one, the theme, and by keyword ``fmt`` (svg or png)
+    and ``dark`` (colours for a dark background). The same figures give the same bytes. Where ``draw`` gives
+    None, the file says that nothing has been measured. Another format raises UsageError.
     """
+
+    @wraps(draw)
+    def drawn(*data: Any, fmt: Format = "svg", dark: bool = False, **more: Any) -> bytes:
+        theme = DARK if dark else LIGHT
+        return _render(draw(theme, *data, **more) or _empty_figure(theme), fmt)
+
+    return drawn
+
+
+def _empty_figure(theme: Theme) -> Figure:
+    figure = new_figure(theme, (6.0, 1.2))
+    figure.text(
+        0.5, 0.5, "No system has been measured yet", ha="center", va="center", color=theme.muted, fontsize=11
+    )
+    return figure
+
+
+def _render(figure: Figure, fmt: Format) -> bytes:
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 

@@ -1,12 +1,18 @@
-"""Plots of retrieval: where evidence is lost, and page recall over the number of passages."""
+"""Plots of the report: retrieval, the levels lost, what was learned or tuned, judges and intervals.
+
+Each takes its data, and by keyword ``fmt`` and ``dark``, and gives the bytes of a file: `plot_style.plot`.
+"""
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from finrag_pipeline.evaluation.published import CUTOFF
+from finrag_pipeline.evaluation.retrieval_gap import LEVELS as LOST_LEVELS
 from finrag_pipeline.reporting.estimates import (
     Estimate,
     MetricIndex,
@@ -14,17 +20,18 @@ from finrag_pipeline.reporting.estimates import (
     space_label,
     system_title,
 )
+from finrag_pipeline.reporting.gap_levels import LEVEL_NAMES, GapIndex, pair_title
 from finrag_pipeline.reporting.plot_style import (
-    DARK,
     DASHES,
     LIGHT,
     MARKERS,
-    Format,
     Theme,
-    empty_figure,
     label_ends,
+    look,
     new_figure,
-    render,
+    plot,
+    ring,
+    shortened,
     single_axes,
     style_axes,
     title_axes,
@@ -33,33 +40,27 @@ from finrag_pipeline.retrieval.spaces import Space
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 LEVELS = (("doc_rec", "Filing"), ("page_rec", "Pages"), ("max_rouge_l", "Passage"))
 _PANELS_PER_ROW = 3
 
 
-def gap_plot(metrics: pa.Table, fmt: Format = "svg", dark: bool = False) -> bytes:
+@plot
+def gap_plot(theme: Theme, metrics: pa.Table) -> Figure | None:
     """One panel per system: evidence found at filing, page and passage level, in every search space.
 
     The shaded areas are what is lost: to other filings (between the whole corpus and the oracle filing) and
     to other pages of the right filing (between the oracle filing and the oracle pages).
 
     Args:
+        theme: its colours.
         metrics: table as ``schemas.SYSTEM_METRICS``; may be empty.
-        fmt: svg or png.
-        dark: colours for a dark background.
-
-    Returns:
-        The file's bytes; the same table gives the same bytes.
-
-    Raises:
-        UsageError: the format is neither svg nor png.
     """
     index = MetricIndex(metrics)
-    theme = DARK if dark else LIGHT
     systems = [s for s in index.systems if any(_gap_estimates(index, s, space) for space in index.spaces)]
     if not systems:
-        return render(empty_figure(theme), fmt)
+        return None
     columns = min(len(systems), _PANELS_PER_ROW)
     rows = -(-len(systems) // columns)
     figure = new_figure(theme, (max(3.5 * columns, 5.2), 3.5 * rows + 0.45))
@@ -77,7 +78,7 @@ def gap_plot(metrics: pa.Table, fmt: Format = "svg", dark: bool = False) -> byte
     # Spaces from the widest to the narrowest, then what is lost between them.
     labels = [label for label in map(space_label, index.spaces) if label in handles]
     labels += [label for label in handles if label not in labels]
-    legend = figure.legend(
+    figure.legend(
         [handles[label] for label in labels],
         labels,
         loc="outside upper left",
@@ -86,28 +87,20 @@ def gap_plot(metrics: pa.Table, fmt: Format = "svg", dark: bool = False) -> byte
         fontsize=9,
         handlelength=2.2,
         columnspacing=1.4,
+        labelcolor=theme.ink,
     )
-    for text in legend.get_texts():
-        text.set_color(theme.ink)
-    return render(figure, fmt)
+    return figure
 
 
-def recall_curve(metrics: pa.Table, fmt: Format = "svg", dark: bool = False) -> bytes:
+@plot
+def recall_curve(theme: Theme, metrics: pa.Table) -> Figure | None:
     """PageRec@k over k for every system in the whole corpus, with its interval as a band.
 
     Args:
+        theme: its colours.
         metrics: table as ``schemas.SYSTEM_METRICS``; may be empty.
-        fmt: svg or png.
-        dark: colours for a dark background.
-
-    Returns:
-        The file's bytes; the same table gives the same bytes.
-
-    Raises:
-        UsageError: the format is neither svg nor png.
     """
     index = MetricIndex(metrics)
-    theme = DARK if dark else LIGHT
     cutoffs = index.cutoffs("page_rec")
     curves = {
         system: [
@@ -119,27 +112,25 @@ def recall_curve(metrics: pa.Table, fmt: Format = "svg", dark: bool = False) -> 
     }
     curves = {system: points for system, points in curves.items() if points}
     if not curves:
-        return render(empty_figure(theme), fmt)
+        return None
     figure, axes = single_axes(theme, (9.0, 4.6 + 0.16 * max(len(curves) - 10, 0)))
     ends = []
     for position, (system, points) in enumerate(curves.items()):
-        colour = theme.systems[position % len(theme.systems)]
-        ks = [k for k, _ in points]
+        style = look(theme.systems, position)
         axes.plot(
-            ks,
+            [k for k, _ in points],
             [estimate.mean for _, estimate in points],
-            color=colour,
-            marker=MARKERS[position % len(MARKERS)],
             linestyle=DASHES[position // len(theme.systems) % len(DASHES)],
             markersize=5.5,
             linewidth=2,
+            **style,
         )
         known = [(k, e.low, e.high) for k, e in points if e.low is not None and e.high is not None]
         if known:
             alpha = 0.13 if len(curves) <= 5 else 0.05
             at, lows, highs = zip(*known, strict=True)
-            axes.fill_between(at, lows, highs, color=colour, alpha=alpha, linewidth=0)
-        ends.append((points[-1][1].mean, system_title(system), colour))
+            axes.fill_between(at, lows, highs, color=style["color"], alpha=alpha, linewidth=0)
+        ends.append((points[-1][1].mean, system_title(system), style["color"]))
     axes.set_xscale("log")
     axes.set_xticks(cutoffs, [str(k) for k in cutoffs])
     axes.set_xticks([], minor=True)
@@ -150,7 +141,7 @@ def recall_curve(metrics: pa.Table, fmt: Format = "svg", dark: bool = False) -> 
     top = min(1.02, max(0.1, highest * 1.08))
     axes.set_ylim(0, top)
     label_ends(axes, ends, top)
-    return render(figure, fmt)
+    return figure
 
 
 def _gap_estimates(index: MetricIndex, system: str, space: str) -> list[tuple[int, Estimate]]:
@@ -224,3 +215,244 @@ def _gap_panel(axes: Axes, theme: Theme, index: MetricIndex, system: str) -> Non
     )
     axes.tick_params(axis="x", labelsize=8.5)
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1.0])
+
+
+# Okabe & Ito (2008); from the widest level to the narrowest, what is kept in a neutral tone. Hatches tell
+# neighbours apart without colour.
+_LIGHT_COLOURS = ("#d55e00", "#e69f00", "#f0e442", "#cc79a7", "#dfe6ea")
+_DARK_COLOURS = ("#ff8a4f", "#f0a830", "#e6cf4a", "#e79bc4", "#333d45")
+_HATCHES = ("///", "\\\\\\", "...", "xxx", "")
+_LEAST_LABELLED = 0.045
+
+
+@plot
+def gap_levels_plot(theme: Theme, counts: pa.Table, space: str = "corpus") -> Figure | None:
+    """One bar per system: the shares of the questions lost first at each level.
+
+    Args:
+        theme: its colours.
+        counts: table as ``schemas.GAP_COUNTS``; may be empty.
+        space: search space.
+    """
+    colours = _LIGHT_COLOURS if theme is LIGHT else _DARK_COLOURS
+    index = GapIndex(counts, space)
+    systems = index.systems()
+    if not systems:
+        return None
+    figure, axes = single_axes(theme, (9.0, 1.3 + 0.34 * len(systems)), grid="x")
+    # Answers stand a little apart from the retrievals.
+    heights = [place + 0.5 * (system[1] is not None) for place, system in enumerate(systems)]
+    left = [0.0] * len(systems)
+    for level, colour, hatch in zip(LOST_LEVELS, colours, _HATCHES, strict=True):
+        found = [index.share(system, "level", level) for system in systems]
+        widths = [share.mean if share else 0.0 for share in found]
+        axes.barh(
+            heights,
+            widths,
+            0.74,
+            left,
+            color=colour,
+            hatch=hatch,
+            edgecolor=theme.surface,
+            linewidth=0.8,
+            label=LEVEL_NAMES[level],
+        )
+        for y, start, width in zip(heights, left, widths, strict=True):
+            if width >= _LEAST_LABELLED:
+                axes.text(
+                    start + width / 2,
+                    y,
+                    f"{width:.0%}",
+                    ha="center",
+                    va="center",
+                    fontsize=8.5,
+                    color=theme.ink if level == "none" else "#14181c",
+                    bbox={"boxstyle": "round,pad=0.15", "facecolor": colour, "edgecolor": "none"},
+                )
+        left = [start + width for start, width in zip(left, widths, strict=True)]
+    axes.set_yticks(heights, [shortened(pair_title(system), 44) for system in systems])
+    for label in axes.get_yticklabels():
+        label.set_parse_math(False)
+        label.set_color(theme.ink)
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1)
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1.0], ["0 %", "25 %", "50 %", "75 %", "100 %"])
+    axes.set_xlabel("Share of the questions", color=theme.muted)
+    figure.legend(
+        loc="outside upper left",
+        ncols=5,
+        frameon=False,
+        fontsize=9,
+        handlelength=1.6,
+        labelcolor=theme.ink,
+    )
+    return figure
+
+
+@plot
+def alpha_plot(
+    theme: Theme, means: Mapping[str, Mapping[float, float]], chosen: Mapping[str, Sequence[float]]
+) -> Figure | None:
+    """PageRec@5 over the weight of the dense score, with the weights that the folds chose.
+
+    Args:
+        theme: its colours.
+        means: mean PageRec@5 by space and weight.
+        chosen: weights that were chosen by space, one per fold.
+    """
+    if not any(means.values()):
+        return None
+    figure, axes = single_axes(theme, (8.0, 4.4))
+    ends = []
+    for position, (space, values) in enumerate(means.items()):
+        style = look(theme.spaces, position)
+        alphas, recalls = list(values), list(values.values())
+        axes.plot(alphas, recalls, markersize=4.5, linewidth=2, **style)
+        for alpha in sorted(set(chosen.get(space, ()))):
+            if alpha in values:
+                ring(axes, alpha, values[alpha], style["color"])
+        ends.append((recalls[-1], space_label(space), style["color"]))
+    axes.set_xlim(-0.02, 1.02)
+    axes.set_ylim(0, 1.04)
+    axes.set_xlabel("α, weight of the dense score (ringed: chosen without a fold)", color=theme.muted)
+    axes.set_ylabel(metric_label("page_rec", CUTOFF), color=theme.muted)
+    label_ends(axes, ends, 1.04)
+    return figure
+
+
+@plot
+def training_plot(theme: Theme, curves: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure | None:
+    """Loss and validation PageRec@5 over the epochs, one colour per training.
+
+    Args:
+        theme: its colours.
+        curves: epochs in order, by the name of the training; each has ``epoch``, ``loss`` (None for epoch 0),
+            ``page_rec`` (None without validation questions) and ``chosen``, which is ringed.
+    """
+    if not any(curves.values()):
+        return None
+    figure = new_figure(theme, (8.0, 6.4))
+    losses, recalls = figure.subplots(2, 1, sharex=True)
+    ends = []
+    for position, (name, epochs) in enumerate(curves.items()):
+        style = look(theme.systems, position)
+        for axes, name_of in ((losses, "loss"), (recalls, "page_rec")):
+            known = [(row["epoch"], row[name_of]) for row in epochs if row[name_of] is not None]
+            axes.plot(
+                [epoch for epoch, _ in known], [y for _, y in known], markersize=4.5, linewidth=2, **style
+            )
+        for row in epochs:
+            if row["page_rec"] is not None:
+                last = row["page_rec"]
+                if row["chosen"]:
+                    ring(recalls, row["epoch"], last, style["color"])
+        if any(row["page_rec"] is not None for row in epochs):
+            ends.append((last, name, style["color"]))
+    for axes, label in ((losses, "Loss"), (recalls, "PageRec@5, validation")):
+        style_axes(axes, theme)
+        axes.set_ylabel(label, color=theme.muted)
+    losses.set_ylim(bottom=0)
+    recalls.set_ylim(-0.02, 1.04)
+    recalls.set_xlabel("Epoch (ringed: kept)", color=theme.muted)
+    if ends:
+        label_ends(recalls, ends, 1.04)
+    return figure
+
+
+INTERVALS = {
+    "wald": "Wald",
+    "wilson": "Wilson",
+    "clustered": "Over questions or documents",
+    "ppi_normal": "PPI++, normal",
+    "ppi": "PPI, small samples",
+    "bootstrap": "Bootstrap",
+}
+"""Titles of the intervals, in the order of the plot."""
+
+
+@plot
+def sensitivity_plot(theme: Theme, rows: Sequence[Mapping[str, Any]]) -> Figure | None:
+    """Half width of the PPI++ interval over the agreement of people and judge (Martinon et al., 10.5).
+
+    Args:
+        theme: its colours.
+        rows: as ``schemas.JUDGE_SENSITIVITY``.
+    """
+    if not rows:
+        return None
+    figure, axes = single_axes(theme, (8.0, 4.4))
+    first, second = theme.systems[0], theme.systems[1]
+    agreements = [100 * row["agreement"] for row in rows]
+    axes.fill_between(
+        agreements,
+        [100 * row["half_width_low"] for row in rows],
+        [100 * row["half_width_high"] for row in rows],
+        color=first,
+        alpha=0.18,
+        linewidth=0,
+    )
+    axes.plot(
+        agreements,
+        [100 * row["half_width"] for row in rows],
+        color=first,
+        marker=MARKERS[0],
+        markersize=4,
+        linewidth=2,
+        label="simulated: mean and 95 % of the studies",
+    )
+    axes.plot(
+        agreements,
+        [100 * row["expected_half_width"] for row in rows],
+        color=second,
+        linestyle=(0, (5, 2)),
+        linewidth=1.5,
+        label="closed form",
+    )
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("Agreement of people and judge, %", color=theme.muted)
+    axes.set_ylabel("Half width of the interval, points", color=theme.muted)
+    axes.legend(frameon=False, labelcolor=theme.ink, fontsize=9, loc="lower left")
+    return figure
+
+
+@plot
+def coverage_plot(theme: Theme, rows: Sequence[Mapping[str, Any]], confidence: float = 0.95) -> Figure | None:
+    """Coverage of every interval in every simulated study, beside the coverage aimed at.
+
+    Args:
+        theme: its colours.
+        rows: as ``schemas.INTERVAL_COVERAGE``.
+        confidence: coverage aimed at.
+    """
+    if not rows:
+        return None
+    studies = list(dict.fromkeys(row["study"] for row in rows))
+    place = {study: len(studies) - number for number, study in enumerate(studies)}
+    figure, axes = single_axes(theme, (8.0, 1.9 + 0.52 * len(studies)), grid="x")
+    axes.axvline(100 * confidence, color=theme.muted, linewidth=1.2, linestyle=(0, (5, 2)))
+    for number, (name, title) in enumerate(INTERVALS.items()):
+        mine = [row for row in rows if row["interval"] == name]
+        axes.scatter(
+            [100 * row["coverage"] for row in mine],
+            # Side by side: points of intervals that cover alike would hide one another.
+            [place[row["study"]] + 0.12 * (2.5 - number) for row in mine],
+            s=34,
+            label=title,
+            zorder=3,
+            **look(theme.systems, number),
+        )
+    titles = {study: textwrap.wrap(study.replace(" %", "\u00a0%"), 34) for study in studies}
+    axes.set_yticks(list(place.values()), ["\n".join(titles[study]) for study in place])
+    axes.set_ylim(0.4, len(studies) + 0.6)
+    axes.set_xlabel(
+        f"Intervals that hold the truth, % (dashed: {100 * confidence:g} % aimed at)", color=theme.muted
+    )
+    figure.legend(
+        *axes.get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=3,
+        frameon=False,
+        labelcolor=theme.ink,
+        fontsize=9,
+    )
+    return figure

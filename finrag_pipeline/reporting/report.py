@@ -17,11 +17,9 @@ from finrag_pipeline.reporting.filing_pages import filing_links, filing_site
 from finrag_pipeline.reporting.folder import replace_folder
 from finrag_pipeline.reporting.method_page import method_context
 from finrag_pipeline.reporting.overview import overview_context, overview_plots
-from finrag_pipeline.reporting.report_data import ModelUsed, ReportData
+from finrag_pipeline.reporting.report_data import ReportData
 from finrag_pipeline.reporting.site import TEMPLATES, render_page
 from finrag_pipeline.schemas import conform
-
-__all__ = ["ModelUsed", "ReportData", "write_report"]
 
 _ASSETS = ("report.css", "report.js")
 
@@ -58,7 +56,7 @@ def write_report(data: ReportData, folder: Path) -> Path:
             (assets / name).write_bytes((TEMPLATES / name).read_bytes())
         for name, plot in overview_plots(data).items():
             for theme, dark in (("light", False), ("dark", True)):
-                (assets / f"{name}-{theme}.svg").write_bytes(plot(dark))
+                (assets / f"{name}-{theme}.svg").write_bytes(plot(dark=dark))
         (target / "metrics.json").write_text(f"[\n{records}\n]\n", encoding="utf-8")
         write_explorer(explorer, target, data.images, filing_links(data))
         for path, html in _pages(data, links):

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from finrag_pipeline.reporting.explorer_data import ExplorerData
     from finrag_pipeline.reporting.page_images import PageImages
 
-Plot = Callable[[bool], bytes]
-"""Draws an SVG; told whether for a dark background."""
+Plot = Callable[..., bytes]
+"""Draws an SVG; ``dark`` says whether for a dark background."""
 
 
 @dataclass(frozen=True)

@@ -9,18 +9,10 @@ from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.benchmark_registry import get_benchmark
 from finrag_pipeline.evaluation.published import CUTOFF
 from finrag_pipeline.reporting.answer_grids import answer_slices_grid, answers_grid
-from finrag_pipeline.reporting.comparison_grid import comparison_grid
 from finrag_pipeline.reporting.estimates import SLICE_NAMES, MetricIndex, slice_value_label
-from finrag_pipeline.reporting.grid import (
-    Cell,
-    Column,
-    Grid,
-    Row,
-    escape_markdown,
-    grid_markdown,
-    number_cell,
-)
+from finrag_pipeline.reporting.grid import Grid, escape_markdown, grid_markdown, make_grid, number, text
 from finrag_pipeline.reporting.headline import headline
+from finrag_pipeline.reporting.judging_tables import comparison_grid
 from finrag_pipeline.reporting.lake_tables import closed_book
 from finrag_pipeline.reporting.models_used import models_used
 from finrag_pipeline.reporting.tables import (
@@ -105,22 +97,23 @@ def strata_grid(lake: Lake, filings: tuple[str, ...]) -> Grid:
     rows = []
     for source in sources:
         chosen = {row["filing"]: row for row in records if source in (None, row["source"])}
-        cells = (
-            Cell("All" if source is None else slice_value_label("source", source)),
-            number_cell(len(chosen)),
-            number_cell(sum(row["pages"] or 0 for row in chosen.values())),
-            number_cell(sum(chunks_of.get(name, 0) for name in chosen)),
-            number_cell(sum(name in chosen for name in questions)),
+        rows.append(
+            (
+                "All" if source is None else slice_value_label("source", source),
+                len(chosen),
+                sum(row["pages"] or 0 for row in chosen.values()),
+                sum(chunks_of.get(name, 0) for name in chosen),
+                sum(name in chosen for name in questions),
+            )
         )
-        rows.append(Row(cells))
     columns = (
-        Column("Filings that are here as"),
-        Column("Filings", "number"),
-        Column("Pages", "number"),
-        Column("Chunks", "number", "fixed windows"),
-        Column("Questions measured", "number"),
+        text("Filings that are here as"),
+        number("Filings"),
+        number("Pages"),
+        number("Chunks", "fixed windows"),
+        number("Questions measured"),
     )
-    return Grid("strata", "What was measured", columns, tuple(rows))
+    return make_grid("strata", "What was measured", columns, rows)
 
 
 def _facts(lake: Lake, settings: Settings, name: str, index: MetricIndex) -> list[str]:

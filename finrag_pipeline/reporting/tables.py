@@ -18,6 +18,7 @@ from finrag_pipeline.evaluation.published import (
     PUBLISHED,
     PUBLISHED_STATISTICS,
     QUESTIONS,
+    PublishedStatistic,
     is_comparable,
     published_figure,
 )
@@ -33,32 +34,22 @@ from finrag_pipeline.reporting.estimates import (
 )
 from finrag_pipeline.reporting.grid import (
     Cell,
-    Column,
     Grid,
-    Row,
+    Value,
+    difference_cell,
     estimate_cell,
     grid_markdown,
-    number_cell,
-    signed,
+    make_grid,
+    make_row,
+    most_questions,
+    number,
     system_cell,
+    tag,
+    text,
 )
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.schemas import conform
 
-STATISTIC_NAMES = {
-    "documents": "Filings",
-    "pages": "Pages",
-    "pages_per_document": "Pages per filing",
-    "chunks": "Chunks",
-    "chunks_per_page": "Chunks per page",
-    "characters_per_page": "Characters per page",
-    "tokens_per_chunk": "Tokens per chunk",
-    "questions": "Questions",
-    "question_tokens": "Tokens per question",
-    "answer_tokens": "Tokens per answer",
-    "evidence_tokens": "Tokens per evidence passage",
-    "gold_pages_per_question": "Gold pages per question",
-}
 _TABLE_3 = "french"
 """The publication whose Table 3 describes the corpus; others only add to it."""
 _NO_METRICS = "No system has been measured yet."
@@ -115,24 +106,25 @@ def headline_grid(index: MetricIndex, slice: str = "all", k: int = 5) -> Grid:
         for space in index.spaces:
             for system in index.ranked(space, k, slice, value):
                 estimates = [index.find(system, space, metric, at, slice, value) for metric, at in series]
-                n = max((estimate.n for estimate in estimates if estimate), default=0)
                 cells = (
-                    *([Cell(slice_value_label(slice, value))] if sliced else []),
+                    *([slice_value_label(slice, value)] if sliced else []),
                     system_cell(system),
-                    Cell(space_label(space)),
-                    *map(estimate_cell, estimates),
-                    number_cell(n),
+                    space_label(space),
+                    *estimates,
+                    most_questions(estimates),
                 )
-                rows.append(Row(cells, f"{value}/{space}", system, (("space", space),)))
+                rows.append(
+                    make_row(*cells, group=f"{value}/{space}", system=system, data=(("space", space),))
+                )
     columns = (
-        *([Column(SLICE_NAMES[slice])] if sliced else []),
-        Column("System"),
-        Column("Space", "tag"),
-        *(Column(metric_label(metric, at), "number") for metric, at in series),
-        Column("n", "number"),
+        *([text(SLICE_NAMES[slice])] if sliced else []),
+        text("System"),
+        tag("Space"),
+        *(number(metric_label(metric, at)) for metric, at in series),
+        number("n"),
     )
     caption = "Retrieval metrics of every system in every search space"
-    return Grid(f"metrics-{slice}", caption, columns, tuple(rows), _NO_METRICS)
+    return make_grid(f"metrics-{slice}", caption, columns, rows, _NO_METRICS)
 
 
 def published_grid(index: MetricIndex) -> Grid:
@@ -148,30 +140,25 @@ def published_grid(index: MetricIndex) -> Grid:
     for space, system in pairs:
         for metric in METRICS:
             ours = index.find(system, space, metric, CUTOFF)
+            cells: list[Value]
             figures = [published_figure(key, system, space, metric, CUTOFF) for key in PUBLICATIONS]
             reference = published_figure(COMPARED_WITH, system, space, metric, CUTOFF)
             where = space_label(space)
-            cells = [
-                Cell(system_title(system), where, f"{system_cell(system).markdown}, {where.lower()}"),
-                Cell(metric_label(metric, CUTOFF)),
-                estimate_cell(ours),
-                *(Cell(f"{f.value:.2f}", sort=f.value) if f else Cell("–", sort=-1.0) for f in figures),
-            ]
+            name = Cell(system_title(system), where, f"{system_cell(system).markdown}, {where.lower()}")
+            cells = [name, metric_label(metric, CUTOFF), ours]
+            cells += [Cell(f"{one.value:.2f}", sort=one.value) if one else None for one in figures]
             if comparable:
-                difference = ours.mean - reference.value if ours and reference else None
-                cells.append(
-                    Cell("–", sort=0.0) if difference is None else Cell(signed(difference), sort=difference)
-                )
-            rows.append(Row(tuple(cells), f"{space}/{system}", system))
+                cells.append(difference_cell(ours.mean - reference.value if ours and reference else None))
+            rows.append(make_row(*cells, group=f"{space}/{system}", system=system))
     columns = [
-        Column("System"),
-        Column("Metric", "tag"),
-        Column("This run", "number"),
-        *(Column(label, "number", "published") for label in labels),
+        text("System"),
+        tag("Metric"),
+        number("This run"),
+        *(number(label, "published") for label in labels),
     ]
     if comparable:
-        columns.append(Column("Difference", "number", f"this run − {PUBLICATIONS[COMPARED_WITH].label}"))
-    return Grid("published", "This run beside the figures the papers published", tuple(columns), tuple(rows))
+        columns.append(number("Difference", f"this run − {PUBLICATIONS[COMPARED_WITH].label}"))
+    return make_grid("published", "This run beside the figures the papers published", columns, rows)
 
 
 def published_notes(index: MetricIndex) -> list[str]:
@@ -220,25 +207,17 @@ def gap_grid(index: MetricIndex, k: int = CUTOFF) -> Grid:
             page = estimates[1]
             whole = index.find(system, Space.CORPUS, "page_rec", k)
             gain = page.mean - whole.mean if page and whole and space != Space.CORPUS else None
-            cells = (
-                system_cell(system),
-                Cell(space_label(space)),
-                *map(estimate_cell, estimates),
-                Cell("–", sort=0.0)
-                if gain is None or page is None
-                else Cell(signed(gain), f"n = {page.n}", sort=gain),
-            )
-            rows.append(Row(cells, system, system))
+            gained = difference_cell(gain, f"n = {page.n}" if page else "")
+            cells = (system_cell(system), space_label(space), *estimates, gained)
+            rows.append(make_row(*cells, group=system, system=system))
+    names = ("right filing", "right pages", "right passage")
     columns = (
-        Column("System"),
-        Column("Space", "tag"),
-        *(
-            Column(metric_label(*level), "number", name)
-            for level, name in zip(levels, ("right filing", "right pages", "right passage"), strict=True)
-        ),
-        Column(metric_label("page_rec", k), "number", "gained over the whole corpus"),
+        text("System"),
+        tag("Space"),
+        *(number(metric_label(*level), name) for level, name in zip(levels, names, strict=True)),
+        number(metric_label("page_rec", k), "gained over the whole corpus"),
     )
-    return Grid("gap", "Evidence found at each level, by search space", columns, tuple(rows), _NO_METRICS)
+    return make_grid("gap", "Evidence found at each level, by search space", columns, rows, _NO_METRICS)
 
 
 def slice_grid(index: MetricIndex, slice: str, k: int = CUTOFF) -> Grid:
@@ -251,26 +230,25 @@ def slice_grid(index: MetricIndex, slice: str, k: int = CUTOFF) -> Grid:
             oracle = index.find(system, Space.FILING, "page_rec", k, slice, value)
             size = page or document
             cells = (
-                Cell(slice_value_label(slice, value)),
+                slice_value_label(slice, value),
                 system_cell(system),
-                estimate_cell(document),
+                document,
                 estimate_cell(page, bar=True),
-                estimate_cell(oracle),
-                number_cell(size.n if size else 0),
-                number_cell(size.documents if size else 0),
+                oracle,
+                size.n if size else 0,
+                size.documents if size else 0,
             )
-            rows.append(Row(cells, value, system))
+            rows.append(make_row(*cells, group=value, system=system))
     columns = (
-        Column(SLICE_NAMES[slice]),
-        Column("System"),
-        Column(metric_label("doc_rec", k), "number"),
-        Column(metric_label("page_rec", k), "number"),
-        Column(metric_label("page_rec", k), "number", "oracle filing"),
-        Column("n", "number"),
-        Column("Filings", "number"),
+        text(SLICE_NAMES[slice]),
+        text("System"),
+        number(metric_label("doc_rec", k)),
+        number(metric_label("page_rec", k)),
+        number(metric_label("page_rec", k), "oracle filing"),
+        number("n"),
+        number("Filings"),
     )
-    caption = f"Recall by {SLICE_NAMES[slice].lower()}"
-    return Grid(f"slice-{slice}", caption, columns, tuple(rows), _NO_METRICS)
+    return make_grid(f"slice-{slice}", f"Recall by {SLICE_NAMES[slice].lower()}", columns, rows, _NO_METRICS)
 
 
 def statistics_grid(statistics: pa.Table) -> Grid:
@@ -280,41 +258,39 @@ def statistics_grid(statistics: pa.Table) -> Grid:
     forms = [form for form in dict.fromkeys(table["doc_type"].to_pylist()) if form != "all"]
     published = {statistic.statistic: statistic for statistic in PUBLISHED_STATISTICS}
 
-    def ours(form: str, statistic: str) -> Cell:
+    def ours(form: str, statistic: str) -> Value:
         row = found.get((form, statistic))
         if row is None:
-            return Cell("–", sort=-1.0)
+            return None
         if statistic in TOTALS or row["std"] is None:
-            return number_cell(round(row["mean"]))
+            return round(row["mean"])
         text = _mean_and_deviation(row["mean"], row["std"])
         size = f"n = {row['n']:,}"
         return Cell(text, size, f"{text} ({size})", sort=row["mean"])
 
-    rows = []
-    for statistic in [name for name in STATISTICS if any((form, name) in found for form in ["all", *forms])]:
-        theirs = published.get(statistic)
-        if theirs is None:
-            paper = Cell("–", sort=-1.0)
-        elif theirs.std is None:
-            paper = number_cell(round(theirs.mean))
-        else:
-            text = _mean_and_deviation(theirs.mean, theirs.std)
-            label = PUBLICATIONS[theirs.paper].label
-            paper = Cell(text, "" if theirs.paper == _TABLE_3 else label, sort=theirs.mean)
-        cells = (
-            Cell(STATISTIC_NAMES.get(statistic, statistic)),
-            ours("all", statistic),
-            paper,
-            *(ours(form, statistic) for form in forms),
+    def paper(theirs: PublishedStatistic | None) -> Value:
+        if theirs is None or theirs.std is None:
+            return None if theirs is None else round(theirs.mean)
+        label = "" if theirs.paper == _TABLE_3 else PUBLICATIONS[theirs.paper].label
+        return Cell(_mean_and_deviation(theirs.mean, theirs.std), label, sort=theirs.mean)
+
+    rows = [
+        (
+            title,
+            ours("all", name),
+            paper(published.get(name)),
+            *(ours(form, name) for form in forms),
         )
-        rows.append(Row(cells))
+        for name, title in STATISTICS.items()
+        if any((form, name) in found for form in ["all", *forms])
+    ]
     columns = (
-        Column("Statistic"),
-        Column("All filings", "number"),
-        Column("FinanceBench", "number", f"published, {PUBLICATIONS[_TABLE_3].label}"),
-        *(Column(form, "number") for form in forms),
+        text("Statistic"),
+        number("All filings"),
+        number("FinanceBench", f"published, {PUBLICATIONS[_TABLE_3].label}"),
+        *map(number, forms),
     )
-    return Grid("statistics", "The corpus and its questions", columns, tuple(rows), _NO_STATISTICS)
+    return make_grid("statistics", "The corpus and its questions", columns, rows, _NO_STATISTICS)
 
 
 def _mean_and_deviation(mean: float, deviation: float) -> str:

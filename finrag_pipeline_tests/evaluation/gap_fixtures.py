@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from finrag_pipeline.answering.passages import Passage
-from finrag_pipeline.evaluation.contamination import FilingIdentity
+from finrag_pipeline.evaluation.failure_modes import FilingIdentity
 from finrag_pipeline.evaluation.retrieval_gap import Sources
 from finrag_pipeline_tests.evaluation.builders import question_row
 

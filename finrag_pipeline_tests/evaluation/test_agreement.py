@@ -47,7 +47,8 @@ def test_whole_questions_are_resampled():
     question = np.repeat(np.arange(30), 20).tolist()
     alone = agreement(first.tolist(), second.tolist())
     together = agreement(first.tolist(), second.tolist(), question)
-    assert together.observed_interval.half_width > 3 * alone.observed_interval.half_width
+    wide, narrow = together.observed_interval, alone.observed_interval
+    assert wide.high - wide.low > 3 * (narrow.high - narrow.low)
     single = agreement([1, 0], [1, 1], ["a", "a"])
     assert single.observed == 0.5 and math.isnan(single.observed_interval.low)
 

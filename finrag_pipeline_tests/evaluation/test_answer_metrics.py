@@ -15,7 +15,6 @@ from finrag_pipeline.answering.passages import Passage
 from finrag_pipeline.answering.rows import derivation_row, extractive_row, generated_row
 from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.evaluation.answer_metrics import (
-    abstention_rates,
     as_series,
     citation_scores,
     score_answers,
@@ -97,12 +96,6 @@ class TestScores:
         assert citation_scores(json.dumps([{"sources": []}]), ["c1"]) == {"cited_sentences": 0.0}
         assert citation_scores(None, ["c1"]) == {} == citation_scores("[]", [])
 
-    def test_rates_of_abstention(self) -> None:
-        rates = abstention_rates([False, True, False, False], [True, True])
-        assert (rates.answerable, rates.unanswerable) == (0.25, 1.0)
-        assert (rates.answerable_count, rates.unanswerable_count) == (4, 2)
-        assert abstention_rates([], []).unanswerable == 0.0
-
     def test_a_series_averages_repeats_and_can_be_summarised(self) -> None:
         gold = questions(a="$1577.00", b="$1577.00")
         rows = [
@@ -178,7 +171,7 @@ class TestRecordedAnswers:
         assert (rows[0]["value"], rows[0]["unit"]) == (1577e6, "currency")
 
     @pytest.mark.parametrize(
-        "text", ["{", "[1]", '{"financebench_id": "a"}', '{"financebench_id": "a", "answer": []}']
+        "text", ["{", "7", '{"financebench_id": "a"}', '{"financebench_id": "a", "answer": []}']
     )
     def test_a_damaged_line_is_named(self, tmp_path: Path, text: str) -> None:
         (tmp_path / "x_oracle.jsonl").write_text(text)
@@ -188,6 +181,10 @@ class TestRecordedAnswers:
     def test_damaged_files_and_empty_folders(self, tmp_path: Path) -> None:
         with pytest.raises(BenchmarkError, match="holds no recorded answers"):
             load_recorded_answers(tmp_path, {})
+        (tmp_path / "x.jsonl").write_text("[1]")
+        with pytest.raises(BenchmarkError, match=r"x\.jsonl' is one JSON array"):
+            load_recorded_answers(tmp_path, {})
+        (tmp_path / "x.jsonl").unlink()
         (tmp_path / "x.jsonl.gz").write_bytes(b"no gzip")
         with pytest.raises(BenchmarkError, match="cannot be read"):
             load_recorded_answers(tmp_path, {})

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from finrag_pipeline.evaluation.comparison_families import Family, compare_families
-from finrag_pipeline.evaluation.paired_tests import compare_systems
+from finrag_pipeline.evaluation.paired_tests import Family, compare_families, compare_systems
 from finrag_pipeline_tests.evaluation.builders import question_row, questions_table, scores_table
 
 QUESTIONS = questions_table(*(question_row(f"q{n}", f"F{n // 2}_2020", [0]) for n in range(8)))

@@ -1,18 +1,17 @@
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
-from finrag_pipeline.evaluation.effective_sample_size import (
+from finrag_pipeline.evaluation.ppi import ppi_mean
+from finrag_pipeline.evaluation.ppi_simulation import (
+    _binary_ppi,
     correlation_from_agreement,
     expected_effective_n,
     expected_half_width,
-    required_agreement,
+    sensitivity_to_agreement,
 )
-from finrag_pipeline.evaluation.ppi import ppi_mean
-from finrag_pipeline.evaluation.ppi_simulation import _binary_ppi, sensitivity_to_agreement
 from finrag_pipeline.schemas import JUDGE_SENSITIVITY
 
 
@@ -23,7 +22,12 @@ def test_seven_percent_becomes_four_at_an_agreement_of_93_to_94_percent():
     assert round(width[0], 2) == 0.07
     assert width[1] > 0.04 > width[2], "the paper's 93 % is between the two"
     assert size[1] < 375 < size[2]
-    assert required_agreement(0.04, 0.8, 140, 3985 - 140) == pytest.approx(0.9397, abs=5e-4)
+
+    def width_at(agreement):
+        rho = correlation_from_agreement(agreement, 0.8, 0.8)
+        return expected_half_width(rho, 0.8, 140, 3985 - 140)
+
+    assert brentq(lambda a: width_at(a) - 0.04, 0.7, 0.99) == pytest.approx(0.9397, abs=5e-4)
 
 
 def test_closed_form_and_simulation_agree():
@@ -41,8 +45,6 @@ def test_the_closed_form():
     assert sizes == pytest.approx([341, 376], abs=0.5)
     assert expected_effective_n(-0.5, 140, 3985) == 140
     assert expected_half_width(0, 0.8, 140, 3985) == pytest.approx(0.0663, abs=5e-5)
-    assert math.isnan(required_agreement(0.001, 0.8, 140, 3985))
-    assert required_agreement(0.2, 0.8, 140, 3985) == pytest.approx(0.68)
 
 
 def test_many_samples_at_once_are_those_one_by_one():

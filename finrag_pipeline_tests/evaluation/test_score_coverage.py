@@ -3,8 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from finrag_pipeline.evaluation.interval_coverage import interval_coverage
-from finrag_pipeline.evaluation.score_coverage import SCORE_STUDIES, SIZES, ScoreStudy, simulate_scores
+from finrag_pipeline.evaluation.interval_coverage import (
+    SCORE_STUDIES,
+    SIZES,
+    ScoreStudy,
+    interval_coverage,
+    simulate_scores,
+)
 from finrag_pipeline.schemas import INTERVAL_COVERAGE
 
 # 1,000 draws leave an error of about 0.007 (one standard deviation) on a coverage of 0.94.

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from finrag_pipeline.judging.automatic_metrics import automatic_scores, rates
-from finrag_pipeline.judging.items import Answer, plainly_abstains, read_marked, split_sources
+from finrag_pipeline.judging.items import Answer, plainly_abstains
 from finrag_pipeline.judging.languages import language_of
 from finrag_pipeline.schemas import ANSWER_RATES, AUTOMATIC_SCORES
-from finrag_pipeline_tests.judging.builders import answer
+from finrag_pipeline_tests.judging.builders import answer, read_marked, split_sources
 from finrag_pipeline_tests.recorded_data import needs_data, read_lines
 
 FRENCH = "La société emploie mille deux cents personnes à Lyon."

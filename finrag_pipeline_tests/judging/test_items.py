@@ -9,13 +9,11 @@ from finrag_pipeline.judging.items import (
     abstains,
     answer_from_row,
     plainly_abstains,
-    read_marked,
     sentence_rows,
-    split_sources,
     unique_answers,
 )
 from finrag_pipeline.schemas import ANSWER_SENTENCES
-from finrag_pipeline_tests.judging.builders import SOURCES, answer
+from finrag_pipeline_tests.judging.builders import SOURCES, answer, read_marked, split_sources
 
 
 def test_markers_of_the_paper():

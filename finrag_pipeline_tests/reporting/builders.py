@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from finrag_pipeline.evaluation.corpus_statistics import STATISTICS, TOTALS
 from finrag_pipeline.evaluation.retrieval_metrics import SERIES
-from finrag_pipeline.reporting.report import ReportData
+from finrag_pipeline.reporting.report_data import ReportData
 from finrag_pipeline.schemas import (
     BENCHMARK_QUESTIONS,
     CORPUS_STATISTICS,

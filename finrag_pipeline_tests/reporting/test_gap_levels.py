@@ -17,7 +17,7 @@ from finrag_pipeline.reporting.gap_levels import (
     labels_grid,
     levels_grid,
 )
-from finrag_pipeline.reporting.gap_levels_plot import gap_levels_plot
+from finrag_pipeline.reporting.plots import gap_levels_plot
 from finrag_pipeline.schemas import GAP_COUNTS
 
 
@@ -91,7 +91,7 @@ class TestPlot:
     def test_the_same_counts_give_the_same_bytes_in_every_form(self):
         assert gap_levels_plot(COUNTS) == gap_levels_plot(COUNTS)
         assert gap_levels_plot(COUNTS) != gap_levels_plot(COUNTS, dark=True)
-        assert gap_levels_plot(COUNTS, "png").startswith(b"\x89PNG")
+        assert gap_levels_plot(COUNTS, fmt="png").startswith(b"\x89PNG")
         assert gap_levels_plot(COUNTS) != gap_levels_plot(COUNTS, space="filing")
         ElementTree.fromstring(gap_levels_plot(COUNTS))
 
@@ -100,4 +100,4 @@ class TestPlot:
 
     def test_another_format_is_refused(self):
         with pytest.raises(UsageError, match="gif"):
-            gap_levels_plot(COUNTS, "gif")  # type: ignore[arg-type]
+            gap_levels_plot(COUNTS, fmt="gif")

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
+from finrag_pipeline.reporting.grid import grid_markdown
 from finrag_pipeline.reporting.judging_tables import (
     calibration_grid,
-    calibration_markdown,
     comparisons_grid,
-    comparisons_markdown,
     estimates_grid,
-    estimates_markdown,
     rates_grid,
-    rates_markdown,
 )
 
 RATE = {
@@ -39,7 +36,7 @@ def texts(grid) -> list[list[str]]:
 def test_rates_of_all_questions_with_their_intervals() -> None:
     grid = rates_grid([RATE, {**RATE, "theme": "x", "rate": 0.1}])
     assert texts(grid) == [["prompt on <b>|dense", "corpus", "–", "0.900 0.800–0.950", "–"]]
-    assert r"prompt on \<b\>\|dense" in rates_markdown([RATE]), "no text is taken for markup"
+    assert r"prompt on \<b\>\|dense" in grid_markdown(rates_grid([RATE])), "no text is taken for markup"
 
 
 def test_calibration_without_a_kappa() -> None:
@@ -73,5 +70,5 @@ def test_comparisons_show_difference_interval_and_corrected_p() -> None:
 
 
 def test_empty_tables_say_so() -> None:
-    for markdown in (rates_markdown, calibration_markdown, estimates_markdown, comparisons_markdown):
-        assert markdown([]).startswith("_")
+    for grid in (rates_grid, calibration_grid, estimates_grid, comparisons_grid):
+        assert grid_markdown(grid([])).startswith("_")

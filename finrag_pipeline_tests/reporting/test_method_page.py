@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from finrag_pipeline.evaluation.numeric_match import NUMERIC_MATCHES
 from finrag_pipeline.evaluation.retrieval_metrics import SERIES
-from finrag_pipeline.reporting import definitions
 from finrag_pipeline.reporting.answer_grids import ANSWER_SERIES
 from finrag_pipeline.reporting.hardware import describe_hardware
-from finrag_pipeline.reporting.method_page import data_grid, folds_grid, method_context, models_grid
+from finrag_pipeline.reporting.method_page import (
+    data_grid,
+    definitions,
+    folds_grid,
+    method_context,
+    models_grid,
+)
 from finrag_pipeline.reporting.site import render_page
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline_tests.reporting.builders import empty_data, question_row, questions_table
@@ -15,24 +20,24 @@ from finrag_pipeline_tests.reporting.html_tree import parse
 from finrag_pipeline_tests.reporting.lake_builders import full_data
 
 
-def keys(group: tuple[definitions.Definition, ...]) -> set[str]:
-    return {one.key for one in group if one.key}
+def keys(group: str) -> set[str]:
+    return {one["key"] for one in definitions()[group] if "key" in one}
 
 
 def test_every_metric_that_is_computed_is_defined() -> None:
-    assert keys(definitions.RETRIEVAL) == {metric for metric, _ in SERIES}
-    assert keys(definitions.ANSWERS) >= {*NUMERIC_MATCHES, *(metric for metric, _ in ANSWER_SERIES)}
-    assert keys(definitions.SPACES) == {space.value for space in Space}
-    assert keys(definitions.JUDGING) >= {"relevance", "veracity", "correctness", "functional_citation"}
+    assert keys("retrieval") == {metric for metric, _ in SERIES}
+    assert keys("answers") >= {*NUMERIC_MATCHES, *(metric for metric, _ in ANSWER_SERIES)}
+    assert keys("spaces") == {space.value for space in Space}
+    assert keys("judging") >= {"relevance", "veracity", "correctness", "functional_citation"}
 
 
 def test_definitions_stand_on_the_page() -> None:
     text = " ".join(
         parse(render_page("method.html.jinja", "Method", **method_context(full_data()))).text.split()
     )
-    for group in (definitions.RETRIEVAL, definitions.ANSWERS, definitions.JUDGING, definitions.INTERVALS):
+    for group in definitions().values():
         for one in group:
-            assert one.text in text, one.term
+            assert one["text"] in text, one["term"]
     assert "finrag run --source data/example" in text
     assert "the seed of everything is 17" in text
 

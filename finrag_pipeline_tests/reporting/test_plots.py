@@ -48,7 +48,7 @@ def test_svg_is_well_formed_themed_and_reproducible(plot: Plot, metrics: pa.Tabl
 def test_png_shows_every_colour_of_its_curves(plot: Plot, metrics: pa.Table) -> None:
     from PIL import Image
 
-    image = np.asarray(Image.open(io.BytesIO(plot(metrics, "png"))).convert("RGB"))
+    image = np.asarray(Image.open(io.BytesIO(plot(metrics, fmt="png"))).convert("RGB"))
     assert min(image.shape[:2]) > 300
     colours = LIGHT.spaces if plot is gap_plot else LIGHT.systems[:3]
     for colour in colours:
@@ -74,7 +74,7 @@ def test_bands_are_drawn_only_where_intervals_are_known(metrics: pa.Table) -> No
 @pytest.mark.parametrize("plot", PLOTS)
 @pytest.mark.parametrize("fmt", ["svg", "png"])
 def test_an_empty_table_makes_a_plot_that_says_so(plot: Plot, fmt: str) -> None:
-    empty = plot(SYSTEM_METRICS.empty_table(), fmt)
+    empty = plot(SYSTEM_METRICS.empty_table(), fmt=fmt)
     assert empty.startswith(b"\x89PNG" if fmt == "png" else b"<?xml")
     assert len(empty) > 1000
 
@@ -115,7 +115,7 @@ def test_names_of_equal_curves_do_not_overlap() -> None:
 
 def test_unknown_formats_are_refused(metrics: pa.Table) -> None:
     with pytest.raises(UsageError, match="Choose svg or png"):
-        gap_plot(metrics, "gif")  # type: ignore[arg-type]
+        gap_plot(metrics, fmt="gif")
 
 
 def test_pyplot_stays_out_and_import_is_light() -> None:

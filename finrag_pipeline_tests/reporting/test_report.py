@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from finrag_pipeline.errors import LakeError, UsageError
-from finrag_pipeline.reporting.report import ModelUsed, ReportData, write_report
+from finrag_pipeline.reporting.report import write_report
+from finrag_pipeline.reporting.report_data import ModelUsed, ReportData
 from finrag_pipeline_tests.reporting.builders import (
     HOSTILE,
     empty_data,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from finrag_pipeline.errors import UsageError
-from finrag_pipeline.reporting.training_plot import training_plot
+from finrag_pipeline.reporting.plots import training_plot
 
 
 def epochs(*recalls: float | None, best: int = 1) -> list[dict[str, Any]]:
@@ -22,7 +22,7 @@ def test_every_training_has_its_curves() -> None:
     assert plot != training_plot({**curves, "fold_0": epochs(0.1, 0.3, 0.2, best=2)}), (
         "the kept one is ringed"
     )
-    assert training_plot(curves, "png", dark=True).startswith(b"\x89PNG")
+    assert training_plot(curves, fmt="png", dark=True).startswith(b"\x89PNG")
 
 
 def test_trainings_without_validation_show_their_loss() -> None:
@@ -32,4 +32,4 @@ def test_trainings_without_validation_show_their_loss() -> None:
 
 def test_another_format_is_refused() -> None:
     with pytest.raises(UsageError, match="gif"):
-        training_plot({"fold_0": epochs(0.1)}, "gif")  # type: ignore[arg-type]
+        training_plot({"fold_0": epochs(0.1)}, fmt="gif")

@@ -3,14 +3,14 @@
 import dagster as dg
 import pyarrow as pa
 
-from finrag_pipeline.evaluation.comparison_families import (
+from finrag_pipeline.evaluation.interval_coverage import COVERAGE_VERSION
+from finrag_pipeline.evaluation.interval_coverage import interval_coverage as simulate_intervals
+from finrag_pipeline.evaluation.paired_tests import (
     ANSWERS,
     FAMILIES_VERSION,
     RETRIEVAL,
     compare_families,
 )
-from finrag_pipeline.evaluation.interval_coverage import COVERAGE_VERSION
-from finrag_pipeline.evaluation.interval_coverage import interval_coverage as simulate_intervals
 from finrag_pipeline.evaluation.ppi_simulation import SENSITIVITY_VERSION, sensitivity_to_agreement
 from finrag_pipeline.orchestration.assets.answering import answer_scores, recorded_answers
 from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions
@@ -18,8 +18,9 @@ from finrag_pipeline.orchestration.assets.retrieval import retrieval_scores
 from finrag_pipeline.orchestration.metadata import picture
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource
 from finrag_pipeline.orchestration.steps import check, column_schema, part_step, result
-from finrag_pipeline.reporting.judging_plots import coverage_plot, sensitivity_plot
-from finrag_pipeline.reporting.judging_tables import comparisons_markdown
+from finrag_pipeline.reporting.grid import grid_markdown
+from finrag_pipeline.reporting.judging_tables import comparisons_grid
+from finrag_pipeline.reporting.plots import coverage_plot, sensitivity_plot
 from finrag_pipeline.schemas import SYSTEM_COMPARISONS
 from finrag_pipeline.storage.fingerprints import fingerprint
 
@@ -91,7 +92,7 @@ def system_comparisons(
     ]
     step.checks = [check("corrected_p_values", not broken, broken=len(broken))]
     sure = sum(row["p_holm"] is not None and row["p_holm"] < 1 - confidence for row in rows)
-    return result([step], significant=sure, table=dg.MetadataValue.md(comparisons_markdown(rows)))
+    return result([step], significant=sure, table=dg.MetadataValue.md(grid_markdown(comparisons_grid(rows))))
 
 
 @dg.asset(
@@ -114,7 +115,7 @@ def judge_sensitivity(
 
     step = part_step(store, "judge_sensitivity", "", None, wanted, make, context.run.run_id)
     rows = store.read("judge_sensitivity").to_pylist()
-    plot = picture(sensitivity_plot(rows, "png"), "Half width of the interval over agreement with people")
+    plot = picture(sensitivity_plot(rows, fmt="png"), "Half width of the interval over agreement with people")
     widths = {f"half_width_at_{100 * row['agreement']:.0f}": row["half_width"] for row in rows[-9:]}
     return result([step], plot=plot, **widths)
 
@@ -152,5 +153,5 @@ def interval_coverage(
     told = "; ".join(f"{row['interval']}, {row['study']}: {row['coverage']:.3f}" for row in short) or None
     step.checks = [check("intervals_hold", not short, description=told)]
     return result(
-        [step], plot=picture(coverage_plot(rows, confidence, "png"), "Coverage by interval and study")
+        [step], plot=picture(coverage_plot(rows, confidence, fmt="png"), "Coverage by interval and study")
     )

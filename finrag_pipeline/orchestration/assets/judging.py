@@ -34,7 +34,8 @@ from finrag_pipeline.orchestration.steps import (
     result_or_skipped,
     skipped_step,
 )
-from finrag_pipeline.reporting.judging_tables import calibration_markdown, rates_markdown
+from finrag_pipeline.reporting.grid import grid_markdown
+from finrag_pipeline.reporting.judging_tables import calibration_grid, rates_grid
 from finrag_pipeline.schemas import JUDGE_CALIBRATION
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
@@ -292,7 +293,8 @@ def answer_rates(
         return rates(store.read_all("automatic_scores"), confidence)
 
     step = part_step(store, "answer_rates", "", None, wanted, make, context.run.run_id)
-    return result([step], table=dg.MetadataValue.md(rates_markdown(store.read("answer_rates").to_pylist())))
+    rows = store.read("answer_rates").to_pylist()
+    return result([step], table=dg.MetadataValue.md(grid_markdown(rates_grid(rows))))
 
 
 @dg.asset(
@@ -376,4 +378,4 @@ def judge_calibration(
     weak = [judge.name for judge in judges if judge.name not in good]
     told = f"Not better than chance, or without verdicts: {', '.join(weak)}." if weak else None
     step.checks = [check("better_than_chance", not weak, warn=True, description=told)]
-    yield result([step], answers=len(found), table=dg.MetadataValue.md(calibration_markdown(rows)))
+    yield result([step], answers=len(found), table=dg.MetadataValue.md(grid_markdown(calibration_grid(rows))))

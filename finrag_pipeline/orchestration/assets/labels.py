@@ -27,7 +27,8 @@ from finrag_pipeline.orchestration.assets.benchmark import OWNERS
 from finrag_pipeline.orchestration.assets.judging import recorded_verdicts, verdicts
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
 from finrag_pipeline.orchestration.steps import check, column_schema, part_step, result
-from finrag_pipeline.reporting.judging_tables import estimates_markdown
+from finrag_pipeline.reporting.grid import grid_markdown
+from finrag_pipeline.reporting.judging_tables import estimates_grid
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.schemas import LABEL_SAMPLE
 from finrag_pipeline.settings import JudgeSettings
@@ -210,7 +211,7 @@ def judged_estimates(
         and not -1e-9 <= row["low"] - 1e-9 <= row["estimate"] <= row["high"] + 1e-9 <= 1 + 2e-9
     ]
     step.checks = [check("estimates_lie_in_their_intervals", not broken, broken=len(broken))]
-    return result([step], table=dg.MetadataValue.md(estimates_markdown(rows)))
+    return result([step], table=dg.MetadataValue.md(grid_markdown(estimates_grid(rows))))
 
 
 @dg.asset(

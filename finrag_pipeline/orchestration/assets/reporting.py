@@ -88,8 +88,8 @@ def system_metrics(
     return result(
         [step],
         table=dg.MetadataValue.md(metrics_markdown(metrics)),
-        gap=picture(gap_plot(metrics, "png"), "Where the evidence is lost: document, page, chunk"),
-        recall=picture(recall_curve(metrics, "png"), "Page recall by the number of chunks"),
+        gap=picture(gap_plot(metrics, fmt="png"), "Where the evidence is lost: document, page, chunk"),
+        recall=picture(recall_curve(metrics, fmt="png"), "Page recall by the number of chunks"),
         **headline,
     )
 
@@ -192,7 +192,8 @@ def report(
     from finrag_pipeline.reporting.lake_tables import lake_fingerprints, lake_tables
     from finrag_pipeline.reporting.models_used import models_used
     from finrag_pipeline.reporting.page_images import PageImages
-    from finrag_pipeline.reporting.report import ReportData, write_report
+    from finrag_pipeline.reporting.report import write_report
+    from finrag_pipeline.reporting.report_data import ReportData
 
     store, values = lake.open(), settings.get()
     benchmark = get_benchmark(store)
@@ -245,7 +246,7 @@ def report(
         path=dg.MetadataValue.path(str(index)),
         open=dg.MetadataValue.url(Path(index).resolve().as_uri()),
         table=dg.MetadataValue.md(metrics_markdown(metrics)),
-        gap=picture(gap_plot(metrics, "png"), "Where the evidence is lost: document, page, chunk"),
+        gap=picture(gap_plot(metrics, fmt="png"), "Where the evidence is lost: document, page, chunk"),
     )
 
 

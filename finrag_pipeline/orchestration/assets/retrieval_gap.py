@@ -16,7 +16,7 @@ from finrag_pipeline.orchestration.metadata import picture
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource
 from finrag_pipeline.orchestration.steps import column_schema, part_step, result
 from finrag_pipeline.reporting.gap_levels import gap_markdown
-from finrag_pipeline.reporting.gap_levels_plot import gap_levels_plot
+from finrag_pipeline.reporting.plots import gap_levels_plot
 from finrag_pipeline.storage.fingerprints import fingerprint
 
 JUDGE = "the deterministic judge"
@@ -83,5 +83,7 @@ def gap_counts(
     return result(
         [step],
         table=dg.MetadataValue.md(gap_markdown(counts)),
-        levels=picture(gap_levels_plot(counts, "png"), "First level lost per system, share of the questions"),
+        levels=picture(
+            gap_levels_plot(counts, fmt="png"), "First level lost per system, share of the questions"
+        ),
     )

@@ -30,7 +30,7 @@ from finrag_pipeline.orchestration.steps import (
 )
 from finrag_pipeline.rankers import RERANKER_TRAINING_VERSION, SCORER_VERSION
 from finrag_pipeline.rankers.page_ranker import RANKER_VERSION
-from finrag_pipeline.reporting.training_plot import training_plot
+from finrag_pipeline.reporting.plots import training_plot
 from finrag_pipeline.schemas import TABLES
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
@@ -248,7 +248,7 @@ def _figures(rows: list[dict[str, Any]], key: str) -> dict[str, Any]:
             if chosen[column] is not None:
                 figures[f"{name}_{policy}"] = chosen[column]
         figures[f"curves_{policy}"] = picture(
-            training_plot({f"{key} by {policy}": curve}, "png"),
+            training_plot({f"{key} by {policy}": curve}, fmt="png"),
             f"Loss and page recall, {key} by {policy}",
         )
     return figures

@@ -14,7 +14,7 @@ from finrag_pipeline.orchestration.metadata import picture
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_corpus
 from finrag_pipeline.orchestration.steps import column_schema, part_step, result, skipped_step
-from finrag_pipeline.reporting.alpha_plot import alpha_plot
+from finrag_pipeline.reporting.plots import alpha_plot
 from finrag_pipeline.retrieval.alpha import ALPHA_VERSION, alpha_means, alpha_sweep
 from finrag_pipeline.retrieval.component import Inputs
 from finrag_pipeline.retrieval.spaces import Space
@@ -65,7 +65,7 @@ def hybrid_alpha_sweep(
     chosen = {space.value: [found[space] for found in of_folds if space in found] for space in Space}
     yield result(
         [step],
-        sweep=picture(alpha_plot(means, chosen, "png"), "Page recall over the weight of the dense score"),
+        sweep=picture(alpha_plot(means, chosen, fmt="png"), "Page recall over the weight of the dense score"),
         chosen={space: [round(alpha, 2) for alpha in alphas] for space, alphas in chosen.items()},
         **{f"alpha_{space}": alpha for space, alpha in alphas_without(store, None).items()},
     )

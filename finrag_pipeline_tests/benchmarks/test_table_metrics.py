@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finrag_pipeline.evaluation.table_metrics import (
+from benchmarks.table_metrics import (
     Rates,
     adjacency_rates,
     adjacency_relations,

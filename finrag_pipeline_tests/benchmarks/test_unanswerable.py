@@ -1,22 +1,13 @@
 from __future__ import annotations
 
-import json
 from collections import Counter
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from benchmarks.unanswerable import IndexedCompany, indexed_companies, unanswerable_questions
 from finrag_pipeline.answering.quantities import years_in
 from finrag_pipeline.errors import BenchmarkError
-from finrag_pipeline.evaluation.unanswerable import (
-    KINDS,
-    IndexedCompany,
-    indexed_companies,
-    load_unanswerable,
-    unanswerable_questions,
-    write_unanswerable,
-)
 from finrag_pipeline.schemas import TABLES
 from finrag_pipeline.storage.lake import Lake
 
@@ -63,25 +54,6 @@ def test_items_that_a_page_names_are_left_out() -> None:
 def test_an_empty_index_says_so() -> None:
     with pytest.raises(BenchmarkError, match="no company with facts"):
         unanswerable_questions([IndexedCompany("Alder", frozenset(), lambda words: False)])
-
-
-def test_a_file_comes_back(tmp_path: Path) -> None:
-    path = tmp_path / "questions.jsonl"
-    found = unanswerable_questions([ALDER, BIRCH], 7)
-    write_unanswerable(path, found)
-    assert load_unanswerable(path) == found
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [({"kind": "other"}, "kind is none of"), ({"question": None}, "question"), ({"why": 3}, "why")],
-)
-def test_a_bad_line_is_named(tmp_path: Path, change: dict, message: str) -> None:
-    row = {"question_id": "q", "question": "What?", "kind": KINDS[0], "company": "A", "why": "Because."}
-    path = tmp_path / "questions.jsonl"
-    path.write_text(json.dumps(row) + "\n" + json.dumps({**row, **change}))
-    with pytest.raises(BenchmarkError, match=rf"questions\.jsonl, line 2: .*{message}"):
-        load_unanswerable(path)
 
 
 def _blank(table: str, **values) -> pa.Table:

@@ -1,4 +1,6 @@
-"""Questions that the filings of an index cannot answer, made for whatever index there is.
+"""Questions that the filings of a lake cannot answer: how many of them `finrag ask` answers nevertheless.
+
+    python -m benchmarks.unanswerable --seeds 1 2 3
 
 Three kinds, about equally many: a company that does not exist, a fiscal year that no filing of the company
 shows, and an item that no page of its filings names. That an answer is missing is checked against the index:
@@ -8,22 +10,19 @@ on its pages. An answer other than an abstention is invented.
 
 from __future__ import annotations
 
-import json
+import argparse
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow.compute as pc
 
 from finrag_pipeline.errors import BenchmarkError
-from finrag_pipeline.evaluation.benchmark_files import FieldError, problem_text, read_objects, string
+from finrag_pipeline.services.ask import Asker
+from finrag_pipeline.settings import get_settings
 from finrag_pipeline.storage.lake import Lake
-
-UNANSWERABLE_VERSION = "1"
-"""Changes with templates, names or items."""
 
 Kind = Literal["unknown_company", "unknown_year", "not_reported"]
 KINDS: tuple[Kind, ...] = ("unknown_company", "unknown_year", "not_reported")
@@ -255,33 +254,24 @@ class _Pages:
         return any(word in self._text for word in words)
 
 
-def write_unanswerable(path: Path, questions: Iterable[UnanswerableQuestion]) -> None:
-    """Write questions as JSON Lines."""
-    lines = (json.dumps(asdict(one), ensure_ascii=False) for one in questions)
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=COUNT, help="questions of a set")
+    parser.add_argument("--seeds", type=int, nargs="*", default=[17])
+    options = parser.parse_args()
+    settings = get_settings()
+    companies = indexed_companies(Lake(settings.lake))
+    asker = Asker(settings)
+    abstained: dict[Kind, list[bool]] = defaultdict(list)
+    for seed in options.seeds:
+        for one in unanswerable_questions(companies, options.count, seed):
+            answer = asker.ask(one.question).answer
+            abstained[one.kind].append(answer.abstained)
+            if not answer.abstained:
+                print(f"answered: {one.question} ({one.why})")
+    for kind, told in abstained.items():
+        print(f"{kind}: {sum(told)} of {len(told)} get an abstention")
 
 
-def load_unanswerable(path: Path) -> list[UnanswerableQuestion]:
-    """Questions of a JSON Lines file.
-
-    Raises:
-        BenchmarkError: the file cannot be read, or a line is no such question; it names the line.
-    """
-    objects, problems = read_objects(path)
-    if problems:
-        raise BenchmarkError(problems[0], "Correct the file, or make it anew.")
-    return [_read(path, line, record) for line, record in objects]
-
-
-def _read(path: Path, line: int, record: Mapping[str, Any]) -> UnanswerableQuestion:
-    try:
-        values = {
-            name: string(dict(record), name) for name in ("question_id", "question", "kind", "company", "why")
-        }
-        (kind,) = (kind for kind in KINDS if kind == values["kind"])
-    except (FieldError, ValueError) as error:
-        reason = str(error) if isinstance(error, FieldError) else f"kind is none of {', '.join(KINDS)}"
-        raise BenchmarkError(problem_text(path, line, reason, "Correct the line."), "") from error
-    return UnanswerableQuestion(
-        values["question_id"], values["question"], kind, values["company"], values["why"]
-    )
+if __name__ == "__main__":
+    main()
