@@ -1,36 +1,42 @@
-"""A fictitious company: its identity, its books, and which lines its statements print."""
+"""A fictitious company as its file in ``companies`` describes it: identity, books and printed statements."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any
+
+from pydantic import TypeAdapter
 
 from finrag_pipeline.sample.content import Figures, Line, Theme
-from finrag_pipeline.sample.ledger import Chart, Period
-from finrag_pipeline.sample.words import cell, day
+from finrag_pipeline.sample.ledger import Chart, Period, post, share_of, year_columns
+from finrag_pipeline.sample.words import NIL, cell, day, percent
 
-Value = Callable[[Period], int | Decimal]
-
-
-@dataclass(frozen=True)
-class Row:
-    """A line of a statement: its label as printed and where its figure comes from (None: a heading)."""
-
-    label: str
-    value: Value | None = None
-    kind: str = "line"
-    dollar: bool = False
-    indent: int = 0
+COMPANIES = ("torvexley", "pellamoor", "sundrevale")
+"""The companies of the sample, in the order of their questions."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """Title and rows of a statement."""
+    """A financial table.
 
-    title: str
-    rows: tuple[Row, ...]
+    Args:
+        rows: (label, keys, style) each. Two spaces before a label indent it. The keys, separated by spaces,
+            are what `Period.total` adds up, or name a figure per share, or are two such sums around a slash
+            for a percentage; a row without keys is a heading. The style holds ``subtotal`` or ``total``, and
+            ``$`` where dollar signs are printed.
+        title: title of a statement; the tables of the notes have none.
+        note: its unit line, where it differs from the company's.
+    """
+
+    rows: tuple[tuple[str, ...], ...]
+    title: str = ""
+    note: str | None = None
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,52 @@ class Instrument:
     principal: int
     issued: int
     due: int
+
+
+@dataclass(frozen=True)
+class Books:
+    """Accounts of a company over its fiscal years.
+
+    Args:
+        chart: accounts and postings.
+        first_year: year of the first column of ``flows`` and ``memo``.
+        plug: equity account that takes the rest of the opening balance sheet.
+        opening: balance per account before the first year.
+        flows: amounts per item, a column per year, signed by their effect on cash.
+        shares: basic and diluted average shares per year, in the unit of the statements.
+        memo: figures outside the books, a column per year.
+    """
+
+    chart: Chart
+    first_year: int
+    plug: str
+    opening: Mapping[str, int]
+    flows: Mapping[str, tuple[int, ...]]
+    shares: Mapping[int, tuple[Decimal, Decimal]]
+    memo: Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Interim:
+    """Part of a year: a share of a year's flows with some given in full, or one part less another.
+
+    Args:
+        after: the year at whose end it starts.
+        of: the year whose flows it takes a share of.
+        percent: the share.
+        flows: items given in full.
+        shares: basic and diluted average shares.
+        memo: figures outside the books.
+        less: two other parts, of which this is the difference.
+    """
+
+    after: int = 0
+    of: int = 0
+    percent: int = 0
+    flows: Mapping[str, int] | None = None
+    shares: tuple[Decimal, Decimal] = (Decimal(0), Decimal(0))
+    memo: Mapping[str, int] | None = None
+    less: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -63,16 +115,19 @@ class Company:
         unit: millions or thousands, the unit of all amounts in the books.
         note: unit line of the statements.
         span: words above the year columns of the statements.
-        chart: accounts and postings.
-        years: the fiscal years.
         year_ends: last day of every fiscal year, from the one before the first.
-        income, comprehensive, position, cash_flows: the statements.
+        books: accounts over the fiscal years.
+        interim: quarters and halves by name.
+        statements: statements and other tables of its books by name.
+        equity_title: title of the statement of equity.
         equity_rows: (label, items) of the statement of equity.
         equity_labels: heading of each equity account.
         instruments: borrowings; empty where the text names them.
         officers: (name, title) in the order in which they sign.
         auditor: the audit firm.
         theme: house style.
+        annual: what an annual report says beyond the books, per fiscal year.
+        wording: names and amounts that filings and questions share.
     """
 
     key: str
@@ -91,13 +146,10 @@ class Company:
     unit: str
     note: str
     span: str
-    chart: Chart
-    years: Mapping[int, Period]
     year_ends: Mapping[int, date]
-    income: Statement
-    comprehensive: Statement
-    position: Statement
-    cash_flows: Statement
+    books: Books
+    interim: Mapping[str, Interim]
+    statements: Mapping[str, Statement]
     equity_title: str
     equity_rows: tuple[tuple[str, tuple[str, ...]], ...]
     equity_labels: Mapping[str, str]
@@ -105,6 +157,36 @@ class Company:
     officers: tuple[tuple[str, str], ...]
     auditor: str
     theme: Theme
+    annual: Mapping[int, Mapping[str, Any]]
+    wording: Mapping[str, Any]
+
+    @property
+    def chart(self) -> Chart:
+        """Accounts and postings."""
+        return self.books.chart
+
+    @cached_property
+    def years(self) -> Mapping[int, Period]:
+        """The fiscal years, each opening where the last one closed."""
+        books, years = self.books, dict[int, Period]()
+        opening = books.chart.open(books.plug, books.opening)
+        memo = year_columns(books.memo, books.first_year)
+        for year, flows in year_columns(books.flows, books.first_year).items():
+            years[year] = post(books.chart, opening, flows, books.shares[year], memo[year])
+            opening = years[year].closing
+        return years
+
+    @cached_property
+    def parts(self) -> Mapping[str, Period]:
+        """The interim periods by name."""
+        parts: dict[str, Period] = {}
+        for name, part in self.interim.items():
+            if part.less:
+                parts[name] = parts[part.less[0]].less(parts[part.less[1]])
+                continue
+            flows = {**share_of(self.years[part.of].flows, part.percent), **(part.flows or {})}
+            parts[name] = post(self.chart, self.years[part.after].closing, flows, part.shares, part.memo)
+        return parts
 
     def outstanding(self, year: int) -> list[Instrument]:
         """Borrowings outstanding at the end of ``year``, by maturity."""
@@ -112,45 +194,93 @@ class Company:
         return sorted(held, key=lambda i: (i.due, i.name))
 
 
-def flow(*keys: str, sign: int = 1) -> Value:
-    """Read ``sign`` times the sum over ``keys`` (see :meth:`Period.total`)."""
-    return lambda period: sign * period.total(*keys)
+@cache
+def load_company(name: str) -> Company:
+    """The company of the file ``name``."""
+    path = files("finrag_pipeline.sample") / "companies" / f"{name}.toml"
+    return TypeAdapter(Company).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
 
 
-def held(*accounts: str) -> Value:
-    """Read the closing balance of ``accounts``."""
-    return lambda period: period.balance(accounts)
+def _figure(period: Period, keys: str) -> int | Decimal:
+    if keys in ("eps", "eps_diluted", "basic", "diluted"):
+        per_share: Decimal = getattr(period, keys)
+        return per_share
+    return period.total(*keys.split())
 
 
-def lines(rows: Sequence[Row], periods: Sequence[Period]) -> list[Line]:
-    """Printed lines of ``rows`` with one figure per period; one that is nil in every period is left out."""
+def _printed(period: Period, keys: str) -> str:
+    part, _, whole = keys.partition(" / ")
+    return percent(_figure(period, part), _figure(period, whole)) if whole else cell(_figure(period, part))
+
+
+def lines(rows: Sequence[Sequence[str]], periods: Sequence[Period]) -> list[Line]:
+    """Printed lines of ``rows`` (see `Statement`) with one figure per period.
+
+    A plain line that is nil in every period is left out.
+    """
     printed = []
     for row in rows:
-        if row.value is None:
-            printed.append(Line(row.label, (), "heading", indent=row.indent))
+        label = row[0].lstrip()
+        indent = (len(row[0]) - len(label)) // 2
+        if len(row) == 1:
+            printed.append(Line(label, (), "heading", indent=indent))
             continue
-        figures = [row.value(period) for period in periods]
-        if any(figures) or row.kind != "line":
-            cells = tuple(cell(figure) for figure in figures)
-            printed.append(Line(row.label, cells, row.kind, row.dollar, row.indent))
+        style = row[2].split() if len(row) > 2 else []
+        kind = next((kind for kind in ("subtotal", "total") if kind in style), "line")
+        cells = tuple(_printed(period, row[1]) for period in periods)
+        if kind != "line" or set(cells) != {NIL}:
+            printed.append(Line(label, cells, kind, "$" in style, indent))
     return printed
 
 
-def annual_statement(company: Company, statement: Statement, year: int, count: int, mark: str) -> Figures:
-    """A statement with ``count`` year columns, newest first; a statement of position is headed by dates."""
-    years = range(year, year - count, -1)
-    dated = statement is company.position
+def figures(
+    company: Company,
+    name: str,
+    periods: Sequence[Period],
+    columns: Sequence[str],
+    spans: Sequence[tuple[str, int]] = (),
+    title: Sequence[str] = (),
+    note: str | None = None,
+    mark: str | None = None,
+) -> Figures:
+    """A statement of ``company`` with a column per period.
+
+    Args:
+        company: whose books.
+        name: which of its statements.
+        periods: left to right.
+        columns: heading of each.
+        spans: headings over groups of columns: (text, number of columns).
+        title: lines above it; the tables of notes have none.
+        note: its unit line; None: the statement's own, or else the company's.
+        mark: name under which its place is recorded; None: its own name.
+    """
+    statement = company.statements[name]
     return Figures(
-        lines(statement.rows, [company.years[y] for y in years]),
-        columns=tuple(day(company.year_ends[y]) if dated else str(y) for y in years),
-        spans=() if dated else ((company.span, count),),
-        title=(company.registrant, statement.title.upper()),
-        note=company.note,
-        mark=mark,
+        lines(statement.rows, periods),
+        columns=tuple(columns),
+        spans=tuple(spans),
+        title=tuple(title),
+        note=next(text for text in (note, statement.note, company.note) if text is not None),
+        mark=mark or name,
     )
 
 
-def equity_statement(company: Company, year: int, count: int, mark: str) -> Figures:
+def annual_statement(company: Company, name: str, year: int, count: int) -> Figures:
+    """A statement with ``count`` year columns, newest first; a statement of position is headed by dates."""
+    years = range(year, year - count, -1)
+    title, dated = company.statements[name].title.upper(), name == "position"
+    return figures(
+        company,
+        name,
+        [company.years[y] for y in years],
+        [day(company.year_ends[y]) if dated else str(y) for y in years],
+        () if dated else ((company.span, count),),
+        (company.registrant, title) if title else (),
+    )
+
+
+def equity_statement(company: Company, year: int, count: int) -> Figures:
     """Changes in each equity account over ``count`` years, oldest first."""
     accounts = company.chart.equity
     printed: list[Line] = []
@@ -175,6 +305,6 @@ def equity_statement(company: Company, year: int, count: int, mark: str) -> Figu
         columns=(*(company.equity_labels[a] for a in accounts), "Total"),
         title=(company.registrant, company.equity_title.upper()),
         note=company.note,
-        mark=mark,
+        mark="equity",
         label_share=0.34,
     )

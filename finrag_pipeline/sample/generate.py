@@ -18,18 +18,18 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterable
+import tomllib
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from finrag_pipeline.errors import BenchmarkError
-from finrag_pipeline.sample.company import Company
+from finrag_pipeline.sample.company import COMPANIES, Company, load_company
 from finrag_pipeline.sample.content import Document
-from finrag_pipeline.sample.pellamoor import PELLAMOOR
-from finrag_pipeline.sample.sundrevale import SUNDREVALE
-from finrag_pipeline.sample.torvexley import TORVEXLEY
 
 SAMPLE_VERSION = "1"
 
@@ -42,61 +42,53 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True)
 class Entry:
-    """A filing of the sample: its name, company, kind (as the document information names it) and period."""
+    """A filing of the sample.
+
+    Args:
+        name: its name.
+        of: file of its company.
+        kind: as the document information names it.
+        period: its fiscal year.
+        template: what it says.
+        title: title in the PDF's metadata.
+        cover: it begins with a cover page, which has no number.
+        as_text: it is there only as text of its pages.
+    """
 
     name: str
-    company: Company
+    of: str
     kind: str
     period: int
-    build: Callable[[], Document]
+    template: str
+    title: str
+    cover: bool = True
     as_text: bool = False
+
+    @property
+    def company(self) -> Company:
+        """Whose filing it is."""
+        return load_company(self.of)
 
     @property
     def path(self) -> str:
         """Where the filing stands in the sample, relative to its root."""
         return f"page_text/{self.name}.jsonl" if self.as_text else f"pdfs/{self.name}.pdf"
 
+    def build(self) -> Document:
+        """The filing before typesetting."""
+        # A caller that finds the sample complete needs no templates.
+        from finrag_pipeline.sample.templates import write_blocks
 
-def entries() -> list[Entry]:
+        blocks = write_blocks(f"{self.template}.jinja", self.company, self.period)
+        numbering = "cover" if self.cover else "body"
+        return Document(self.name, self.title, blocks, self.company.theme, numbering)
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
     """The filings of the sample."""
-
-    # The layouts load reportlab, which a caller that finds the sample complete does not need.
-    def torvexley(year: int) -> Document:
-        from finrag_pipeline.sample.torvexley_annual import torvexley_annual
-
-        return torvexley_annual(year)
-
-    def pellamoor(year: int) -> Document:
-        from finrag_pipeline.sample.pellamoor_annual import pellamoor_annual
-
-        return pellamoor_annual(year)
-
-    def sundrevale() -> Document:
-        from finrag_pipeline.sample.sundrevale_annual import sundrevale_annual
-
-        return sundrevale_annual()
-
-    def interim(name: str) -> Document:
-        from finrag_pipeline.sample import releases, torvexley_interim
-
-        return {
-            "quarterly": torvexley_interim.torvexley_quarterly,
-            "current": torvexley_interim.torvexley_current,
-            "pellamoor": releases.pellamoor_release,
-            "sundrevale": releases.sundrevale_release,
-        }[name]()
-
-    return [
-        Entry("TORVEXLEY_2022_10K", TORVEXLEY, "10k", 2022, lambda: torvexley(2022)),
-        Entry("TORVEXLEY_2023_10K", TORVEXLEY, "10k", 2023, lambda: torvexley(2023)),
-        Entry("TORVEXLEY_2023Q2_10Q", TORVEXLEY, "10q", 2023, lambda: interim("quarterly")),
-        Entry("TORVEXLEY_2022_8K_dated-2022-11-03", TORVEXLEY, "8k", 2022, lambda: interim("current")),
-        Entry("PELLAMOOR_2022_10K", PELLAMOOR, "10k", 2022, lambda: pellamoor(2022)),
-        Entry("PELLAMOOR_2023_10K", PELLAMOOR, "10k", 2023, lambda: pellamoor(2023)),
-        Entry("PELLAMOOR_2023Q1_EARNINGS", PELLAMOOR, "earnings", 2023, lambda: interim("pellamoor")),
-        Entry("SUNDREVALE_2022_10K", SUNDREVALE, "10k", 2022, sundrevale, as_text=True),
-        Entry("SUNDREVALE_2023Q1_EARNINGS", SUNDREVALE, "earnings", 2023, lambda: interim("sundrevale")),
-    ]
+    text = (files("finrag_pipeline.sample") / "filings.toml").read_text(encoding="utf-8")
+    return tuple(Entry(**row) for row in tomllib.loads(text)["filings"])
 
 
 def write_sample(directory: Path) -> Path:
@@ -141,7 +133,7 @@ def _refuse_foreign(directory: Path) -> None:
     if not directory.exists():
         return
     known = {*_FOLDERS, _QUESTIONS, _INFORMATION, _VERSION}
-    keys = tuple(f"{company.key}_" for company in (TORVEXLEY, PELLAMOOR, SUNDREVALE))
+    keys = tuple(f"{load_company(name).key}_" for name in COMPANIES)
     foreign = (
         [directory] if not directory.is_dir() else [p for p in directory.iterdir() if p.name not in known]
     )
@@ -178,9 +170,7 @@ def _alive(process: int) -> bool:
 
 
 def _write(root: Path) -> None:
-    from finrag_pipeline.sample.questions_pellamoor import pellamoor_questions
-    from finrag_pipeline.sample.questions_sundrevale import sundrevale_questions
-    from finrag_pipeline.sample.questions_torvexley import torvexley_questions
+    from finrag_pipeline.sample.questions import read_questions
     from finrag_pipeline.sample.readback import ReadBack, read_back
     from finrag_pipeline.sample.typesetting import typeset
 
@@ -196,8 +186,9 @@ def _write(root: Path) -> None:
             path.unlink()
             rows = [{"doc": entry.name, "page": i, "text": text} for i, text in enumerate(filing.pages)]
             _write_lines(root / entry.path, rows)
-    questions = [*torvexley_questions(), *pellamoor_questions(), *sundrevale_questions()]
-    _write_lines(root / _QUESTIONS, (q.record(i, read[q.filing]) for i, q in enumerate(questions, 1)))
+    asked = [(one, company) for company in map(load_company, COMPANIES) for one in read_questions(company)]
+    records = (one.record(i, company, read[one.filing]) for i, (one, company) in enumerate(asked, 1))
+    _write_lines(root / _QUESTIONS, records)
     _write_lines(root / _INFORMATION, (_information(entry) for entry in entries()))
     (root / _VERSION).write_text(SAMPLE_VERSION + "\n", encoding="utf-8")
 

@@ -21,6 +21,30 @@ FINANCING = ("fin.",)
 CASH = (*OPERATING, *INVESTING, *FINANCING, "fx.")
 OCI = ("fx.", "oci.")
 _CASH_FREE = ("oci.", "noncash.")
+TOTALS: Mapping[str, tuple[str, ...]] = {
+    "revenue": ("revenue.",),
+    "gross_profit": ("revenue.", "cost."),
+    "operating_income": ("revenue.", "cost.", "opex."),
+    "pretax": ("revenue.", "cost.", "opex.", "other."),
+    "net_income": INCOME,
+    "operating_cash": OPERATING,
+    "investing_cash": INVESTING,
+    "financing_cash": FINANCING,
+    "change_in_cash": CASH,
+    "other_comprehensive": OCI,
+}
+"""Sums that have a name of their own."""
+GROUPS = (
+    "current_assets",
+    "noncurrent_assets",
+    "assets",
+    "current_liabilities",
+    "noncurrent_liabilities",
+    "liabilities",
+    "equity",
+    "claims",
+)
+"""Groups of accounts that a balance may be asked of."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +85,11 @@ class Chart:
         """All liability and equity accounts."""
         return self.liabilities + self.equity
 
+    def accounts(self, name: str) -> tuple[str, ...]:
+        """The accounts of a group (``current_assets``, ``claims``), or the one account of that name."""
+        group: tuple[str, ...] = getattr(self, name) if name in GROUPS else (name,)
+        return group
+
     def open(self, plug: str, balances: Mapping[str, int]) -> Mapping[str, int]:
         """Opening balances, with the equity account ``plug`` as the rest of the assets."""
         claims = sum(balances[account] for account in self.claims if account != plug)
@@ -84,6 +113,7 @@ class Period:
     """Flows of one period between two balance sheets.
 
     Args:
+        chart: where items post.
         flows: signed amount per item.
         opening: balance per account at the start.
         closing: balance per account at the end.
@@ -92,6 +122,7 @@ class Period:
         memo: figures outside the books (stores, employees, backlog, segment profit).
     """
 
+    chart: Chart
     flows: Mapping[str, int]
     opening: Mapping[str, int]
     closing: Mapping[str, int]
@@ -100,85 +131,64 @@ class Period:
     memo: Mapping[str, int]
 
     def total(self, *keys: str) -> int:
-        """Sum over items, prefixes of items that end in a dot, and ``opening:`` or ``closing:`` accounts."""
-        total = 0
-        for key in keys:
-            side, _, account = key.partition(":")
-            if account:
-                total += (self.opening if side == "opening" else self.closing)[account]
-            elif key.endswith("."):
-                total += sum(amount for item, amount in self.flows.items() if item.startswith(key))
-            else:
-                total += self.flows.get(key, 0)
-        return total
+        """Sum over ``keys``, of which one that starts with a minus is subtracted.
+
+        A key is an item, a prefix of items that ends in a dot, one of `TOTALS`, a figure outside the books
+        (``memo:stores``), or a balance at either end, of an account or a group of accounts
+        (``opening:cash``, ``closing:current_assets``).
+
+        Raises:
+            KeyError: no such account, figure or total.
+        """
+        return sum(-self._amount(key[1:]) if key.startswith("-") else self._amount(key) for key in keys)
+
+    def __getitem__(self, key: str) -> int:
+        """`total` of one key; templates write ``period.revenue`` for ``period["revenue"]``."""
+        return self.total(key)
+
+    def _amount(self, key: str) -> int:
+        side, _, account = key.partition(":")
+        if side == "memo":
+            return self.memo[account]
+        if account:
+            balances = self.opening if side == "opening" else self.closing
+            return sum(balances[one] for one in self.chart.accounts(account))
+        if key.endswith("."):
+            return sum(amount for item, amount in self.flows.items() if item.startswith(key))
+        return self.flows.get(key, 0) if "." in key else self.total(*TOTALS[key])
 
     def balance(self, accounts: Iterable[str]) -> int:
         """Sum of closing balances over ``accounts``."""
         return sum(self.closing[account] for account in accounts)
 
     @property
-    def revenue(self) -> int:
-        """Total revenue."""
-        return self.total("revenue.")
-
-    @property
-    def gross_profit(self) -> int:
-        """Revenue less cost of revenue."""
-        return self.total("revenue.", "cost.")
-
-    @property
-    def operating_income(self) -> int:
-        """Income from operations."""
-        return self.total("revenue.", "cost.", "opex.")
-
-    @property
-    def pretax(self) -> int:
-        """Income before income taxes."""
-        return self.total("revenue.", "cost.", "opex.", "other.")
-
-    @property
-    def net_income(self) -> int:
-        """Income after taxes."""
-        return self.total(*INCOME)
-
-    @property
-    def operating_cash(self) -> int:
-        """Net cash from operating activities."""
-        return self.total(*OPERATING)
-
-    @property
-    def depreciation(self) -> int:
-        """Depreciation and amortization as printed in the statement of cash flows."""
-        return self.total("adj.depreciation", "adj.amortization")
-
-    @property
     def eps(self) -> Decimal:
         """Basic earnings per share, two decimals."""
-        return per_share(self.net_income, self.basic)
+        return per_share(self["net_income"], self.basic)
 
     @property
     def eps_diluted(self) -> Decimal:
         """Diluted earnings per share, two decimals."""
-        return per_share(self.net_income, self.diluted)
+        return per_share(self["net_income"], self.diluted)
 
     def less(self, earlier: Period) -> Period:
         """The part of this period after ``earlier``, which starts on the same day."""
         keys = dict.fromkeys((*self.flows, *earlier.flows))
         flows = {key: self.flows.get(key, 0) - earlier.flows.get(key, 0) for key in keys}
         memo = {key: self.memo[key] - earlier.memo.get(key, 0) for key in self.memo}
-        return Period(flows, earlier.closing, self.closing, self.basic, self.diluted, memo)
+        return Period(self.chart, flows, earlier.closing, self.closing, self.basic, self.diluted, memo)
 
 
 def post(
     chart: Chart,
     opening: Mapping[str, int],
     flows: Mapping[str, int],
-    shares: tuple[str, str],
+    shares: tuple[Decimal | str, Decimal | str],
     memo: Mapping[str, int] | None = None,
 ) -> Period:
     """Post ``flows`` to ``opening`` and return the period; ``shares`` are basic and diluted averages."""
     basic, diluted = (Decimal(value) for value in shares)
-    return Period(flows, opening, chart.close(opening, flows), basic, diluted, memo or {})
+    return Period(chart, flows, opening, chart.close(opening, flows), basic, diluted, memo or {})
 
 
 def year_columns(table: Mapping[str, Sequence[int]], first: int) -> dict[int, dict[str, int]]:
@@ -187,13 +197,9 @@ def year_columns(table: Mapping[str, Sequence[int]], first: int) -> dict[int, di
     return {first + i: {key: values[i] for key, values in table.items()} for i in range(count)}
 
 
-def share_of(flows: Mapping[str, int], percent: int, **overrides: int) -> dict[str, int]:
-    """The part of a year's ``flows`` that falls into an interim period, with some items given in full.
-
-    Keys of ``overrides`` write the dot of an item as a double underscore.
-    """
-    part = {key: round_half_up(amount * percent, 100) for key, amount in flows.items()}
-    return {**part, **{key.replace("__", "."): amount for key, amount in overrides.items()}}
+def share_of(flows: Mapping[str, int], percent: int) -> dict[str, int]:
+    """The part of a year's ``flows`` that falls into an interim period."""
+    return {key: round_half_up(amount * percent, 100) for key, amount in flows.items()}
 
 
 def round_half_up(numerator: int, denominator: int) -> int:

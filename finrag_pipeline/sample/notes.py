@@ -139,9 +139,9 @@ def tax_reconciliation(company: Company, year: int, parts: Sequence[tuple[str, i
     for y in range(year, year - 3, -1):
         period = company.years[y]
         tax = -period.total("tax.")
-        figures = [round_half_up(period.pretax * 21, 100)]
-        figures += [round_half_up(period.pretax * tenths, 1000) for _, tenths in parts]
-        rate = percent(tax, period.pretax)
+        figures = [round_half_up(period["pretax"] * 21, 100)]
+        figures += [round_half_up(period["pretax"] * tenths, 1000) for _, tenths in parts]
+        rate = percent(tax, period["pretax"])
         columns.append(([*figures, tax - sum(figures), tax], rate))
     labels = ["Tax at the federal statutory rate of 21%", *(label for label, _ in parts), last]
     printed = [

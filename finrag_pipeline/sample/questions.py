@@ -1,24 +1,17 @@
-"""A question of the sample benchmark before its evidence is looked up."""
+"""Questions on the filings of a company, with the evidence that stands in them."""
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from finrag_pipeline.sample.company import Company
 from finrag_pipeline.sample.readback import ReadBack
-
-METRICS = "metrics-generated"
-DOMAIN = "domain-relevant"
-NOVEL = "novel-generated"
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where evidence stands: the mark of a passage, and words that tell its parts apart when it is split."""
-
-    mark: str
-    containing: str = ""
+from finrag_pipeline.sample.templates import write_text
 
 
 @dataclass(frozen=True)
@@ -26,40 +19,41 @@ class Question:
     """A question with its answer, computed from the books or taken from the text's own constants.
 
     Args:
-        company: who is asked about.
         filing: the gold filing.
         kind: question type, as FinanceBench names it.
         text: the question.
         answer: the gold answer.
-        sources: where the evidence stands.
+        sources: where the evidence stands: the mark of a passage, and words that tell its parts apart when it
+            is split.
         justification: how the answer follows.
+        lines: or the statement lines that it is computed from, each with its name in the question.
         reasoning: kind of reasoning, as FinanceBench names it; None for novel questions.
         domain: number of the domain-relevant question, None for others.
     """
 
-    company: Company
     filing: str
     kind: str
     text: str
     answer: str
-    sources: tuple[Source, ...]
+    sources: tuple[tuple[str] | tuple[str, str], ...]
     justification: str | None = None
+    lines: tuple[tuple[str, str], ...] = ()
     reasoning: str | None = None
     domain: str | None = None
 
-    def record(self, number: int, filing: ReadBack) -> dict[str, Any]:
+    def record(self, number: int, company: Company, filing: ReadBack) -> dict[str, Any]:
         """The question in FinanceBench's fields, with its evidence read from ``filing``."""
-        found = [filing.find(source.mark, source.containing) for source in self.sources]
+        found = [filing.find(*source) for source in self.sources]
         return {
             "financebench_id": f"sample_id_{number:05d}",
-            "company": self.company.name,
+            "company": company.name,
             "doc_name": self.filing,
             "question_type": self.kind,
             "question_reasoning": self.reasoning,
             "domain_question_num": self.domain,
             "question": self.text,
             "answer": self.answer,
-            "justification": self.justification,
+            "justification": self.justification or self._line_items(),
             "dataset_subset_label": "SAMPLE",
             "evidence": [
                 {
@@ -72,8 +66,18 @@ class Question:
             ],
         }
 
+    def _line_items(self) -> str | None:
+        named = [f"Metric {i}: {name}, printed as '{line}'." for i, (name, line) in enumerate(self.lines, 1)]
+        head = "The answer was computed from these line items of the filing."
+        return " ".join([head, *named]) if named else None
 
-def line_items(*pairs: tuple[str, str]) -> str:
-    """A justification that names the statement lines used: (metric, line as printed)."""
-    parts = [f"Metric {i}: {metric}, printed as '{label}'." for i, (metric, label) in enumerate(pairs, 1)]
-    return "The answer was computed from these line items of the filing. " + " ".join(parts)
+
+def read_questions(company: Company) -> list[Question]:
+    """The questions on ``company``: a template that gives TOML, in which line breaks of a text are spaces."""
+    text = write_text(f"questions_{company.key.lower()}.jinja", company)
+    asked: list[Mapping[str, Any]] = tomllib.loads(text)["questions"]
+    plain = [
+        {key: " ".join(value.split()) if isinstance(value, str) else value for key, value in one.items()}
+        for one in asked
+    ]
+    return TypeAdapter(list[Question]).validate_python(plain)
