@@ -84,6 +84,7 @@ setup(
             "sample/companies/*.toml",
             "sample/filings.toml",
             "sample/templates/*.jinja",
+            "schemas/tables.toml",
             "statements/concepts.toml",
             "rankers/page_ranker/needs.toml",
             "serving/templates/*",

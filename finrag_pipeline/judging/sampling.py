@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from finrag_pipeline.schemas.judging import SAMPLE
+from finrag_pipeline.schemas import SAMPLE
 
 PER_CLUSTER = 3
 
@@ -39,7 +39,7 @@ def stratified_sample(
         seed: of K-Means and of the draw; neither depends on the order of the items.
 
     Returns:
-        Table as ``schemas.judging.SAMPLE``, in the order of ``item_ids``.
+        Table as ``schemas.SAMPLE``, in the order of ``item_ids``.
 
     Raises:
         ValueError: lengths disagree, an item comes twice, or the budget does not pay for a cluster per theme.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from finrag_pipeline.judging.sampling import stratified_sample
-from finrag_pipeline.schemas.judging import SAMPLE
+from finrag_pipeline.schemas import SAMPLE
 
 
 def population(counts=(60, 30, 10)):
