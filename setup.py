@@ -86,6 +86,7 @@ setup(
             "sample/templates/*.jinja",
             "schemas/tables.toml",
             "statements/concepts.toml",
+            "statements/page_words.toml",
             "rankers/page_ranker/needs.toml",
             "serving/templates/*",
         ]

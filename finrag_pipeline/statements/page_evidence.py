@@ -7,8 +7,10 @@ Words are compared squeezed (lower case, letters only), so that letters set apar
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from importlib import resources
 
 KINDS = ("income_statement", "comprehensive_income", "financial_position", "cash_flows", "equity")
 """Kinds of statement, in the order of regulation S-X."""
@@ -16,117 +18,24 @@ KINDS = ("income_statement", "comprehensive_income", "financial_position", "cash
 PRIMARY_KINDS = ("income_statement", "financial_position", "cash_flows")
 """The three statements every annual and quarterly report holds."""
 
+_WORDS = tomllib.loads(
+    (resources.files("finrag_pipeline.statements") / "page_words.toml").read_text(encoding="utf-8")
+)
 _STATEMENT = r"statements?(?:of|on)(?:the)?(?:changesin)?(?:consolidated|condensed|combined|total|net)*"
 
-TITLES: dict[str, re.Pattern[str]] = {
-    "income_statement": re.compile(
-        rf"{_STATEMENT}(?:loss)?(?:income|operations?|earnings|loss|profitorloss|profitandloss)"
-        rf"|(?<!comprehensive){_STATEMENT}resultsofoperations?|(?<!comprehensive)incomestatements?"
-        r"|earningsstatements?|statementsofincome"
-    ),
-    "comprehensive_income": re.compile(
-        rf"{_STATEMENT}(?:loss|other|income|earnings|operations|and)*comprehensive"
-        r"|comprehensive(?:income|loss|earnings)+statements?"
-    ),
-    "financial_position": re.compile(
-        rf"balancesheets?|{_STATEMENT}financial(?:position|condition)|{_STATEMENT}condition"
-        rf"|{_STATEMENT}assetsandliabilities|financialpositionstatements?"
-    ),
-    "cash_flows": re.compile(rf"{_STATEMENT}cashflows?|cashflows?statements?"),
-    "equity": re.compile(
-        rf"{_STATEMENT}(?:common)?(?:redeemable[a-z]*?)?(?:share|stock|member|partner|unit|owner)[a-z]{{0,12}}"
-        rf"(?:equity|deficit|deficiency|investment|capital)|{_STATEMENT}(?:redeemable[a-z]*?)?(?:equity|capital)"
-        r"|(?:stock|share)[a-z]{0,12}equitystatements?"
-    ),
-}
+
+def _any_of(patterns: Sequence[str]) -> re.Pattern[str]:
+    return re.compile("|".join(patterns).replace("<statement>", _STATEMENT), re.MULTILINE)
+
+
+TITLES = {kind: _any_of(patterns) for kind, patterns in _WORDS["titles"].items()}
 """A squeezed line that names a statement of each kind."""
 
-# The line itself says that it is not the title: an index, a reference, a report or an excerpt.
-_NO_TITLE = re.compile(
-    r"^(?:notesto|note\d*|index|see|seeaccompanying|reportof|theaccompanying|accompanying|schedule|item[67]"
-    r"|ofthe|inthe|onthe|andthe|our|these|this|reconciliationof|selected|page|relatedto|lineitem)"
-    r"|average|proforma|reconcil|presentedinthe|includedin|recognizedin|locationin|lineitem|affected"
-    r"|recordedin|reportedin|effecton|impacton|impactof|classification"
-)
-
-CONTENTS: dict[str, tuple[re.Pattern[str], ...]] = {
-    kind: tuple(re.compile(pattern, re.MULTILINE) for pattern in patterns)
-    for kind, patterns in {
-        "income_statement": (
-            r"^(?:total)?(?:net|operating|consolidated)*(?:revenues?|sales)|^premiums|^(?:total)?interestincome",
-            r"^costof|^costs?andexpenses|^(?:total|operating|costsand|noninterest)*expenses?|^sellinggeneral"
-            r"|^sellingand|^generaland|^provisionforcreditlosses",
-            r"^(?:[a-z]{0,24})(?:income|earnings|loss|profit)[a-z]{0,30}before[a-z]{0,40}tax",
-            r"^(?:less)?(?:provision|benefit|expense)[a-z]{0,20}(?:income)?tax|^(?:less)?(?:income)?tax(?:es|expense|provision|benefit)"
-            r"|^(?:provision|benefit)for(?:benefitfrom|provisionfor)?(?:income)?tax",
-            r"^(?:consolidated)?net(?:income|earnings|loss)",
-            r"per(?:common|ordinary|basic|diluted)?(?:share|unit)|^basic|^diluted",
-            r"weightedaverage|sharesoutstanding|^basicshares",
-        ),
-        "comprehensive_income": (
-            r"^(?:total)?other?comprehensive(?:income|loss)",
-            r"comprehensive(?:income|loss|earnings)[a-z]{0,40}$",
-            r"currencytranslation",
-            r"unrealized|availableforsale|securities",
-            r"pension|retirement|benefitplan|postretirement",
-            r"hedg|derivative",
-        ),
-        "financial_position": (
-            r"^totalassets",
-            r"^totalcurrentassets|^deposits|^loans",
-            r"^total[a-z]{0,12}liabilities(?!and)|^liabilities",
-            r"^totalliabilities(?:[a-z]{0,40})and[a-z]{0,60}(?:equity|deficit|deficiency|interest)",
-            r"^cashand(?:cash)?equivalents|^cashandduefrom|^cashcash",
-            r"^retainedearnings|^accumulateddeficit|^[a-z]*earningsretained|reinvested|^accumulatedother",
-            r"^total[a-z]{0,40}(?:equity|deficit)$",
-            r"payable|^accrued",
-            r"receivable|^inventor|^property",
-        ),
-        "cash_flows": (
-            r"(?:net)?cash[a-z]{0,40}operat|^operatingactivities|^operations$",
-            r"(?:net)?cash[a-z]{0,40}invest|^investingactivities|^investing$",
-            r"(?:net)?cash[a-z]{0,40}financing|^financingactivities|^financing$",
-            r"^depreciation",
-            r"capitalexpend|^purchasesof|^additionsto|^capitaladditions|^paymentsto(?:acquire)?",
-            r"^dividends|repurchase|proceedsfrom|^repayment|^issuance",
-            r"beginningof|endof(?:the)?(?:year|period|quarter)|cashequivalentsat",
-            r"exchangerate|^netchangein|increase(?:decrease)?incash|decreaseincash|increasedecreasein",
-        ),
-        "equity": (
-            r"^balance(?:s|at|asof|beginning|end|december|january|june|may|september|$)",
-            r"^dividends|^cashdividends|dividendsdeclared",
-            r"issued|issuance|optionsexercised|sharebased|stockbased",
-            r"repurchase|treasury",
-            r"^accumulated|^retained|paidin|comprehensive",
-            r"^commonstock|^commonshares|^shares|^preferred",
-        ),
-    }.items()
-}
+CONTENTS = {kind: tuple(map(_any_of, groups)) for kind, groups in _WORDS["contents"].items()}
 """Line items of each kind as patterns on squeezed line starts; a statement shows most of them."""
 
-_AGAINST: tuple[tuple[str, re.Pattern[str], float], ...] = (
-    ("non-GAAP or reconciliation", re.compile(r"nongaap|reconciliationof(?!net)|adjustedebitda"), 1.5),
-    (
-        "selected data",
-        re.compile(
-            r"selected(?:consolidated|historical|quarterly)?financial(?:data|information)"
-            r"|financialhighlights|quarterlyfinancial|fiveyear|quarterlyresults"
-        ),
-        3.0,
-    ),
-    ("MD&A", re.compile(r"managementsdiscussion|resultsofoperations(?!$)|item7[^a]"), 1.5),
-    (
-        "parent company only",
-        re.compile(
-            r"parentcompany|schedulei(?![a-z])|condensedfinancialinformationof|registrantonly|parentonly"
-        ),
-        4.0,
-    ),
-    ("consolidating columns", re.compile(r"consolidating|guarantor"), 4.0),
-    ("average balances", re.compile(r"averagebalance|averageconsolidated|averagerate|yieldsandrates"), 4.0),
-    ("pro forma", re.compile(r"proforma"), 3.0),
-)
-
+_NO_TITLE = _any_of(_WORDS["no_title"]["words"])
+_AGAINST = [(name, _any_of(said["words"]), said["weight"]) for name, said in _WORDS["against"].items()]
 _AUDITOR = re.compile(r"reportsofindependentregistered|reportofindependent(?:registered|auditor)")
 _NOTES = re.compile(
     r"^(?!see|refer|the|inthe)(?![a-z]*accompanying)(?:[a-z]{0,60})notesto(?:the)?(?:unaudited|condensed|consolidated|interim)*financialstatements"

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from finrag_pipeline.statements.arithmetic import Item, additive_sums, last_digit
 from finrag_pipeline.statements.concepts import normal_label
-from finrag_pipeline.statements.identity_result import IdentityResult, show_period
+from finrag_pipeline.statements.identities import IdentityResult, show_period
 
 NAME = "subtotals add up"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from finrag_pipeline.tables.model import Box, Cell, PageWords, Table
+from finrag_pipeline.tables.model import Box, Cell, PageWords, Table, around
 
 _OPENING = re.compile(r"(?:US|C|A|HK|NZ|S)?[$€£¥]|[(]|[$€£¥][(]")
 _CLOSING = re.compile(r"[)]?[%)x]")
@@ -153,7 +153,7 @@ def _with_signs(cells: list[Cell]) -> list[Cell]:
             if opening is not None:
                 if _NUMBER.fullmatch(cell.text):
                     cell = replace(
-                        cell, box=_union(opening.box, cell.box), text=f"{opening.text} {cell.text}"
+                        cell, box=around([opening.box, cell.box]), text=f"{opening.text} {cell.text}"
                     )
                 else:
                     kept.append(opening)
@@ -162,7 +162,7 @@ def _with_signs(cells: list[Cell]) -> list[Cell]:
                 opening = cell
             elif kept and _CLOSING.fullmatch(cell.text) and _NUMBER.fullmatch(kept[-1].text):
                 kept[-1] = replace(
-                    kept[-1], box=_union(kept[-1].box, cell.box), text=kept[-1].text + cell.text
+                    kept[-1], box=around([kept[-1].box, cell.box]), text=kept[-1].text + cell.text
                 )
             else:
                 kept.append(cell)
@@ -222,7 +222,3 @@ def is_caption(text: str) -> bool:
 def _around(boxes: np.ndarray) -> Box:
     (x0, y0), (x1, y1) = boxes[:, :2].min(0), boxes[:, 2:].max(0)
     return Box(float(x0), float(y0), float(x1), float(y1))
-
-
-def _union(a: Box, b: Box) -> Box:
-    return Box(min(a.x0, b.x0), min(a.y0, b.y0), max(a.x1, b.x1), max(a.y1, b.y1))

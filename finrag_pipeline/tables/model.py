@@ -21,6 +21,12 @@ class Box(NamedTuple):
     y1: float
 
 
+def around(boxes: Sequence[tuple[float, float, float, float]]) -> Box:
+    """The smallest rectangle that holds all of ``boxes``, of which there is at least one."""
+    lefts, tops, rights, bottoms = zip(*boxes, strict=True)
+    return Box(min(lefts), min(tops), max(rights), max(bottoms))
+
+
 @dataclass(frozen=True, slots=True)
 class PageWords:
     """A page as the detectors see it.

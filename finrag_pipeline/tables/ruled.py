@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from finrag_pipeline.filings.pdf import Edges, RuledTable, find_ruled_tables
 from finrag_pipeline.tables.boxed import Slot, table_of_slots
-from finrag_pipeline.tables.model import Box, FilingWords, Table
+from finrag_pipeline.tables.model import Box, FilingWords, Table, around
 
 
 class RuledDetector:
@@ -33,7 +33,13 @@ class RuledDetector:
             if number in words:
                 for ruled in found:
                     slots, header_rows = slots_of(ruled)
-                    table = table_of_slots(slots, words[number], self.name, _box(ruled, slots), header_rows)
+                    table = table_of_slots(
+                        slots,
+                        words[number],
+                        self.name,
+                        around([ruled.box, *(slot.box for slot in slots)]),
+                        header_rows,
+                    )
                     if table is not None:
                         tables.append(table)
             yield sorted(tables, key=lambda table: (table.box.y0, table.box.x0))
@@ -63,13 +69,3 @@ def slots_of(ruled: RuledTable) -> tuple[list[Slot], int]:
 
 def _first_edge(boxes: Iterator[Edges | None], edge: int) -> float | None:
     return next((box[edge] for box in boxes if box is not None), None)
-
-
-def _box(ruled: RuledTable, slots: list[Slot]) -> Box:
-    boxes = [ruled.box, *(slot.box for slot in slots)]
-    return Box(
-        min(box[0] for box in boxes),
-        min(box[1] for box in boxes),
-        max(box[2] for box in boxes),
-        max(box[3] for box in boxes),
-    )

@@ -6,7 +6,7 @@ import datetime as dt
 
 import pytest
 
-from finrag_pipeline.filings.company_names import same_company
+from finrag_pipeline.filings.conflicts import same_company
 from finrag_pipeline.filings.declared import (
     DeclaredIdentity,
     canonical_form,

@@ -12,11 +12,10 @@ from finrag_pipeline.filings.pages import read_page_text
 from finrag_pipeline.schemas import PAGE_TABLES
 from finrag_pipeline.settings import TableSettings
 from finrag_pipeline.tables.boxed import Slot, is_caption, table_of_slots
-from finrag_pipeline.tables.detectors import DETECTORS, get_detector
-from finrag_pipeline.tables.extract import extract_tables
+from finrag_pipeline.tables.extract import DETECTORS, extract_tables, get_detector
 from finrag_pipeline.tables.model import Box, FilingWords, PageWords
-from finrag_pipeline.tables.ocr import words_by_ocr
 from finrag_pipeline.tables.ruled import RuledDetector, slots_of
+from finrag_pipeline.tables.words_of_pages import words_by_ocr
 from finrag_pipeline_tests.small_filings import write_lines
 from finrag_pipeline_tests.tables.drawn import LEFT, ROW_HEIGHT, ROWS, TOP, WIDTHS, words_of, write_table
 

@@ -11,7 +11,7 @@ import pytest
 from finrag_pipeline.errors import ModelError, UsageError
 from finrag_pipeline.filings.pdf import page_pictures
 from finrag_pipeline.settings import TableSettings
-from finrag_pipeline.tables.detectors import get_detector
+from finrag_pipeline.tables.extract import get_detector
 from finrag_pipeline.tables.model import FilingWords
 from finrag_pipeline.tables.tatr import network
 from finrag_pipeline.tables.tatr.detector import TatrDetector

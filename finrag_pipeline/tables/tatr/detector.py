@@ -13,10 +13,10 @@ from finrag_pipeline.filings.pdf import page_pictures
 from finrag_pipeline.settings import TableSettings
 from finrag_pipeline.tables.boxed import table_of_slots
 from finrag_pipeline.tables.model import Box, FilingWords, PageWords, Table
-from finrag_pipeline.tables.ocr import words_by_ocr
 from finrag_pipeline.tables.tatr.network import Network
 from finrag_pipeline.tables.tatr.structure import CLASSES, best_boxes, grid_of
 from finrag_pipeline.tables.tatr.weights import model_files
+from finrag_pipeline.tables.words_of_pages import words_by_ocr
 
 TABLE, SIDEWAYS = "table", "table rotated"
 _POINTS = 72.0

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
-from finrag_pipeline.tables.model import Box, Cell, FilingWords, PageWords, Table
+from finrag_pipeline.tables.model import Box, Cell, FilingWords, PageWords, Table, around
 from finrag_pipeline.tables.words.body import Row, body_rows, levels
 from finrag_pipeline.tables.words.captions import caption_of, texts_above, texts_below
 from finrag_pipeline.tables.words.columns import find_columns
 from finrag_pipeline.tables.words.continuation import mark_continuation
 from finrag_pipeline.tables.words.headers import Header, find_headers
+from finrag_pipeline.tables.words.lexicon import calls_for_number
 from finrag_pipeline.tables.words.regions import Region, figure_regions
 from finrag_pipeline.tables.words.rows import Line, Segment, segment_lines
 from finrag_pipeline.tables.words.text_regions import text_regions
-from finrag_pipeline.tables.words.wraps import settle_choices, settle_wrapped_numbers
+from finrag_pipeline.tables.words.tokens import DASH, NUMBER, TEXT
 from finrag_pipeline.tables.words.zones import zones
 
 NAME = "words"
+_SMALL = re.compile(r"\d{1,2},?")
+_CHOICE = re.compile(r"(?:every )?(one|two|three|four|five|[1-5]) years?", re.I)
+_COUNTED = ("one", "two", "three", "four", "five")
 
 
 class WordsDetector:
@@ -63,8 +69,8 @@ def detect_page(page: PageWords) -> list[Table]:
 
 def _zone_tables(page: PageWords, members: np.ndarray) -> list[Table]:
     lines = segment_lines(page, members)
-    settle_wrapped_numbers(lines)
-    settle_choices(lines)
+    _settle_wrapped_numbers(lines)
+    _settle_choices(lines)
     regions, contents = figure_regions(lines)
     taken = [*contents, *((region.start, region.stop) for region in regions)]
     regions = _with_texts(lines, regions, text_regions(lines, taken))
@@ -76,6 +82,39 @@ def _zone_tables(page: PageWords, members: np.ndarray) -> list[Table]:
         if table is not None:
             tables.append(table)
     return tables
+
+
+def _settle_wrapped_numbers(lines: Sequence[Line]) -> None:
+    """Mark as text, in place, each small number that completes the text above it."""
+    for above, line in pairwise(lines):
+        for place, segment in enumerate(line.segments):
+            small = segment.kind == NUMBER and segment.words == 1 and _SMALL.fullmatch(segment.text)
+            if small and line.y0 - above.y1 < 0.8 * line.height and _completes(segment, above):
+                line.segments[place] = segment._replace(kind=TEXT)
+
+
+def _settle_choices(lines: Sequence[Line]) -> None:
+    """Mark as text, in place, spans of time that head columns: '1 Year', '2 Years', '3 Years', 'Abstain'.
+
+    No figure stands beside them, and each is one year longer than the one before.
+    """
+    for line in lines:
+        found = [_CHOICE.fullmatch(segment.text) for segment in line.segments]
+        years = [match[1].lower() for match in found if match]
+        if len(years) < 2:
+            continue
+        counts = [int(year) if year.isdigit() else _COUNTED.index(year) + 1 for year in years]
+        rising = all(b == a + 1 for a, b in pairwise(counts))
+        others = [s for s, match in zip(line.segments, found, strict=True) if not match]
+        if rising and not any(s.kind in (NUMBER, DASH) for s in others):
+            line.segments = [s._replace(kind=TEXT) if s.is_value else s for s in line.segments]
+
+
+def _completes(segment: Segment, above: Line) -> bool:
+    return any(
+        s.kind == TEXT and s.x0 < segment.x1 and segment.x0 < s.x1 and calls_for_number(s.text)
+        for s in above.segments
+    )
 
 
 def _with_texts(lines: Sequence[Line], regions: list[Region], texts: list[Region]) -> list[Region]:
@@ -141,7 +180,7 @@ def _table(page: PageWords, lines: Sequence[Line], region: Region, floor: int, c
     return Table(
         page=page.page,
         detector=NAME,
-        box=_union([cell.box for cell in cells]),
+        box=around([cell.box for cell in cells]),
         rows=header_rows + len(rows),
         columns=count,
         cells=tuple(cells),
@@ -190,13 +229,4 @@ def _body_cells(rows: Sequence[Row], header_rows: int) -> list[Cell]:
 
 
 def _around(segments: Sequence[Segment]) -> Box:
-    return _union([Box(s.x0, s.y0, s.x1, s.y1) for s in segments])
-
-
-def _union(boxes: Sequence[Box]) -> Box:
-    return Box(
-        min(box.x0 for box in boxes),
-        min(box.y0 for box in boxes),
-        max(box.x1 for box in boxes),
-        max(box.y1 for box in boxes),
-    )
+    return around([(s.x0, s.y0, s.x1, s.y1) for s in segments])

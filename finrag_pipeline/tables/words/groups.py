@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 
-from finrag_pipeline.tables.words.intervals import Intervals
 from finrag_pipeline.tables.words.lexicon import introduces, is_period, is_title, is_units
 from finrag_pipeline.tables.words.rows import Line, Segment
 from finrag_pipeline.tables.words.tokens import DASH, NUMBER, TEXT, YEAR
@@ -23,6 +23,29 @@ _AGE = re.compile(
     re.I,
 )
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)?|first|second|third|fourth", re.I)
+
+
+class Intervals:
+    """Disjoint intervals in order; what overlaps is merged as it is added."""
+
+    def __init__(self) -> None:
+        self.lows: list[float] = []
+        self.highs: list[float] = []
+
+    def __len__(self) -> int:
+        return len(self.lows)
+
+    def add(self, low: float, high: float) -> None:
+        """Add an interval, in logarithmic time where it falls within a known one."""
+        first, stop = bisect_right(self.highs, low), bisect_left(self.lows, high)
+        if first < stop:
+            low, high = min(low, self.lows[first]), max(high, self.highs[stop - 1])
+        self.lows[first:stop] = [low]
+        self.highs[first:stop] = [high]
+
+    def overlaps(self, low: float, high: float) -> bool:
+        """Whether the interval overlaps one of these."""
+        return bisect_right(self.highs, low) < bisect_left(self.lows, high)
 
 
 def is_data(line: Line) -> bool:
