@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from finrag_pipeline.storage.optional_imports import UNUSED, without
@@ -93,17 +94,29 @@ def _memoising_stemmer() -> _MemoisingStemmer:
     return _MemoisingStemmer()
 
 
+_known: dict[bytes, tuple[float, float]] = {}
+"""Scores by the hash of a pair: systems and folds of a sweep show the same chunks for the same questions."""
+_MOST_KNOWN = 1 << 18
+
+
 def overlap_scores(pairs: Sequence[tuple[str, str]]) -> list[tuple[float, float]]:
     """Score many pairs; a plain function of its arguments, so that a process pool can map it over batches.
 
     Args:
-        pairs: ``(evidence, chunk)`` in any order; repeated pairs are scored once.
+        pairs: ``(evidence, chunk)`` in any order; a pair is scored once in a process.
 
     Returns:
         ``(BLEU, ROUGE-L)`` of each pair, in the order of ``pairs``; values in [0, 1].
     """
+    keys = {pair: _key(*pair) for pair in pairs}
+    if len(_known) > _MOST_KNOWN:
+        _known.clear()
     scorer = TextOverlap()
-    scores = dict.fromkeys(pairs, (0.0, 0.0))
-    for evidence, chunk in sorted(scores, key=lambda pair: pair[0]):
-        scores[evidence, chunk] = (scorer.bleu(evidence, chunk), scorer.rouge_l(evidence, chunk))
-    return [scores[pair] for pair in pairs]
+    for pair in sorted((pair for pair, key in keys.items() if key not in _known), key=lambda pair: pair[0]):
+        _known[keys[pair]] = (scorer.bleu(*pair), scorer.rouge_l(*pair))
+    return [_known[keys[pair]] for pair in pairs]
+
+
+def _key(evidence: str, chunk: str) -> bytes:
+    parts = (evidence.encode(errors="surrogatepass"), chunk.encode(errors="surrogatepass"))
+    return blake2b(b"%d:" % len(parts[0]) + b"".join(parts), digest_size=16).digest()
