@@ -30,8 +30,8 @@ KEYS = {
 
 
 @pytest.fixture(scope="module")
-def root(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return sample_lake(pytestconfig, tmp_path_factory)[0]
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sample_lake(tmp_path_factory)[0]
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +138,7 @@ def test_the_command_line_and_the_service_say_the_same(root: Path, capex: dict[s
 
 
 def test_the_benchmark_is_answered_and_scored(root: Path, tmp_path: Path) -> None:
-    shutil.copytree(root, tmp_path / "lake", symlinks=True)
+    shutil.copytree(root, tmp_path / "lake")
     done = called(tmp_path / "lake", "answers", "--systems", "calculator", "--json")
     assert done.code == 0, done.err
     means = {
@@ -149,7 +149,5 @@ def test_the_benchmark_is_answered_and_scored(root: Path, tmp_path: Path) -> Non
     # Asked for what its own statements print, the calculator answers, in every space.
     for space in ("corpus", "filing", "pages"):
         assert means[space, "strict_match"] >= 0.8 and means[space, "citation_validity"] == 1.0
-    again = called(tmp_path / "lake", "answers", "--systems", "calculator", "--json")
-    assert again.json() == done.json()
     refused = called(tmp_path / "lake", "answers", "--systems", "oracle", "--json")
     assert refused.code == 2 and "no answering system" in refused.error()["error"]

@@ -18,7 +18,6 @@ from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.console import Done, called, finish, start
-from finrag_pipeline_tests.shared_run import new_lake
 from finrag_pipeline_tests.small_filings import question
 
 pytestmark = pytest.mark.slow
@@ -31,8 +30,8 @@ BAD = {
     "SHEET_2020_10K": (small_filings.not_a_pdf, "SHEET_2020_10K.pdf is not a PDF."),
     "SCAN_2020_10K": (small_filings.scanned, "SCAN_2020_10K.pdf has no text layer: all 2 pages are images"),
 }
-SYSTEMS = [part for name in ("bm25", "dense", "hybrid_rrf", "finrag") for part in ("--systems", name)]
-"""Measured here: one of every kind; more of them would only take longer."""
+SYSTEMS = [part for name in ("bm25", "dense", "finrag") for part in ("--systems", name)]
+"""Measured here: of terms, of vectors and learned; more of them would only take longer."""
 GOOD = sorted([*small_filings.COMPANIES, "COPY_2021_10K", filing_id(ODD)])
 
 
@@ -92,8 +91,8 @@ def consistent(root: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def root(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return new_lake(pytestconfig, tmp_path_factory.mktemp("bad") / "lake")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("bad") / "lake"
 
 
 @pytest.fixture(scope="module")
@@ -210,8 +209,8 @@ def test_replacing_bad_files_and_running_again_finishes_the_work(
     consistent(root)
 
 
-def test_a_benchmark_without_one_good_question_says_so(pytestconfig: pytest.Config, tmp_path: Path) -> None:
-    root = new_lake(pytestconfig, tmp_path / "lake")
+def test_a_benchmark_without_one_good_question_says_so(tmp_path: Path) -> None:
+    root = tmp_path / "lake"
     small_filings.annual_report(tmp_path / "bench" / "pdfs" / "ALDER_2021_10K.pdf", "Alder Corp", 2021)
     small_filings.write_lines(tmp_path / "bench" / "questions.jsonl", [question(1, "NOBODY_2020_10K", 1)])
     done = called(root, "run", "--source", tmp_path / "bench", *SYSTEMS, "--json")
@@ -237,17 +236,17 @@ class Whole:
 
 
 @pytest.fixture(scope="module")
-def whole(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory, small: Path) -> Whole:
-    root = new_lake(pytestconfig, tmp_path_factory.mktemp("whole") / "lake")
+def whole(tmp_path_factory: pytest.TempPathFactory, small: Path) -> Whole:
+    root = tmp_path_factory.mktemp("whole") / "lake"
     done = called(root, "run", "--source", small, *SYSTEMS, "--json")
     assert done.code == 0, done.err
     return Whole(root, metrics(root))
 
 
 def test_a_run_killed_at_any_moment_is_finished_by_the_next(
-    pytestconfig: pytest.Config, tmp_path: Path, small: Path, whole: Whole
+    tmp_path: Path, small: Path, whole: Whole
 ) -> None:
-    root = new_lake(pytestconfig, tmp_path / "lake")
+    root = tmp_path / "lake"
 
     def steps_done(lake: Path) -> int:
         return len(list((lake / "ledger").glob("*/*.json")))
@@ -272,10 +271,8 @@ def test_a_run_killed_at_any_moment_is_finished_by_the_next(
     assert not [path for path in root.rglob("*.tmp*") if path.is_file() and "models" not in path.parts]
 
 
-def test_two_runs_at_once_leave_one_consistent_lake(
-    pytestconfig: pytest.Config, tmp_path: Path, small: Path, whole: Whole
-) -> None:
-    root = new_lake(pytestconfig, tmp_path / "lake")
+def test_two_runs_at_once_leave_one_consistent_lake(tmp_path: Path, small: Path, whole: Whole) -> None:
+    root = tmp_path / "lake"
     pair = [start(root, "run", "--source", small, *SYSTEMS, "--json") for _ in range(2)]
     ended = [finish(process) for process in pair]
     for done in ended:
@@ -298,7 +295,7 @@ def measured(text: str) -> set[tuple[str, int]]:
 def test_a_choice_of_filings_and_systems_is_measured_alone(tmp_path: Path, small: Path, whole: Whole) -> None:
     """Figures of another corpus must not stand beside those of this one. Changes the lake, and changes it back."""
     everything = measured(whole.metrics)
-    assert {("bm25", 6), ("dense", 6), ("hybrid_rrf", 6), ("finrag", 6)} <= everything
+    assert {("bm25", 6), ("dense", 6), ("finrag", 6)} <= everything
     assert {questions for _, questions in everything} == {6}
 
     named = ["--filings", "BIRCH_2022_10K", "--filings", "CEDAR_2023_10K", "--limit", "1"]

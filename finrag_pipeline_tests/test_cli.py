@@ -13,7 +13,7 @@ import pytest
 
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.console import Done, called, finish, start
-from finrag_pipeline_tests.shared_run import new_lake, sample_lake
+from finrag_pipeline_tests.shared_run import sample_lake
 
 Call = Callable[..., Done]
 
@@ -25,8 +25,8 @@ def call(tmp_path: Path) -> Call:
 
 
 @pytest.fixture
-def sample(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root, run = sample_lake(pytestconfig, tmp_path_factory)
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root, run = sample_lake(tmp_path_factory)
     assert run.code == 0, run.err
     return root
 
@@ -145,10 +145,8 @@ def test_a_damaged_warehouse_is_named_with_its_remedy(call: Call, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_ingest_makes_files_searchable_and_names_those_it_refuses(
-    tmp_path: Path, pytestconfig: pytest.Config
-) -> None:
-    root = new_lake(pytestconfig, tmp_path / "lake")
+def test_ingest_makes_files_searchable_and_names_those_it_refuses(tmp_path: Path) -> None:
+    root = tmp_path / "lake"
     good = small_filings.annual_report(tmp_path / "ALDER_2021_10K.pdf", "Alder Corp", 2021)
     spread = tmp_path / "table.xlsx"
     spread.write_bytes(b"PK")
@@ -169,10 +167,10 @@ def test_ingest_makes_files_searchable_and_names_those_it_refuses(
 
 
 @pytest.mark.slow
-def test_ctrl_c_stops_the_whole_run(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+def test_ctrl_c_stops_the_whole_run(tmp_path: Path) -> None:
     """Dagster takes the interrupt for a failing step; the command must not go on with the next filing."""
-    root = new_lake(pytestconfig, tmp_path / "lake")
-    for n in range(4):
+    root = tmp_path / "lake"
+    for n in range(2):
         small_filings.annual_report(
             tmp_path / "pdfs" / f"F{n}_2020_10K.pdf", f"Number {n} Corp", 2020, pages=20
         )
@@ -188,4 +186,4 @@ def test_ctrl_c_stops_the_whole_run(tmp_path: Path, pytestconfig: pytest.Config)
     assert not (root / "warehouse.duckdb").exists()
 
     done = called(root, "run", "--source", tmp_path / "pdfs", "--json")
-    assert done.code == 0 and len(done.json()["indexed"]) + len(done.json()["fresh"]) == 4
+    assert done.code == 0 and len(done.json()["indexed"]) + len(done.json()["fresh"]) == 2

@@ -47,14 +47,14 @@ METRIC_KEYS = ["system", "space", "slice", "slice_value", "metric", "k", "mean",
 
 
 @pytest.fixture(scope="module")
-def run(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Done:
-    return sample_lake(pytestconfig, tmp_path_factory)[1]
+def run(tmp_path_factory: pytest.TempPathFactory) -> Done:
+    return sample_lake(tmp_path_factory)[1]
 
 
 @pytest.fixture(scope="module")
-def root(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory, run: Done) -> Path:
+def root(tmp_path_factory: pytest.TempPathFactory, run: Done) -> Path:
     assert run.code == 0, run.err
-    return sample_lake(pytestconfig, tmp_path_factory)[0]
+    return sample_lake(tmp_path_factory)[0]
 
 
 @pytest.fixture(scope="module")
@@ -299,11 +299,9 @@ def stamps(root: Path) -> dict[str, int]:
 
 
 @pytest.fixture(scope="module")
-def again(
-    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory, run: Done
-) -> tuple[Path, Done]:
+def again(tmp_path_factory: pytest.TempPathFactory, run: Done) -> tuple[Path, Done]:
     """A lake like the one after the run, in which it was run once more, for people; others read the first."""
-    copy = sample_copy(pytestconfig, tmp_path_factory, tmp_path_factory.mktemp("again") / "lake")
+    copy = sample_copy(tmp_path_factory, tmp_path_factory.mktemp("again") / "lake")
     return copy, called(copy, "run")
 
 

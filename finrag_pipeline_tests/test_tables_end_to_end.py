@@ -12,8 +12,8 @@ from finrag_pipeline_tests.shared_run import sample_lake
 
 
 @pytest.fixture(scope="module")
-def root(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    lake, run = sample_lake(pytestconfig, tmp_path_factory)
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    lake, run = sample_lake(tmp_path_factory)
     assert run.code == 0, run.err
     return lake
 

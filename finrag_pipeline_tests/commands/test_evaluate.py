@@ -229,12 +229,11 @@ class TestSample:
 
     def test_the_benchmarks_own_questions_with_the_production_models(
         self,
-        pytestconfig: pytest.Config,
         tmp_path_factory: pytest.TempPathFactory,
         tmp_path: Path,
         indexed: IndexedLake,
     ) -> None:
-        root, run = sample_lake(pytestconfig, tmp_path_factory)
+        root, run = sample_lake(tmp_path_factory)
         assert run.code == 0, run.err
         questions = write_sample(tmp_path / "sample") / "questions.jsonl"
 
