@@ -49,6 +49,16 @@ class IndexedLake:
     filings: tuple[str, ...]
     questions: list[dict]
 
+    def variables(self) -> dict[str, str]:
+        """Environment variables that say the same as `settings`, but for the lake, to the command line."""
+        encoder, chunks = self.settings.encoder, self.settings.chunks
+        return {
+            "FINRAG_ENCODER__NAME": encoder.name,
+            "FINRAG_ENCODER__BACKEND": encoder.backend,
+            "FINRAG_CHUNKS__TOKENS": str(chunks.tokens),
+            "FINRAG_CHUNKS__OVERLAP": str(chunks.overlap),
+        }
+
 
 def page_texts(seed: int) -> list[str]:
     """Texts of the pages of a filing; the last page of every filing is the same, as boilerplate is."""

@@ -17,8 +17,7 @@ import pytest
 from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests import small_filings
-from finrag_pipeline_tests.console import Done, finish, finrag, start
-from finrag_pipeline_tests.shared_run import new_lake
+from finrag_pipeline_tests.console import Done, called, finish, start
 from finrag_pipeline_tests.small_filings import question
 
 pytestmark = pytest.mark.slow
@@ -31,8 +30,8 @@ BAD = {
     "SHEET_2020_10K": (small_filings.not_a_pdf, "SHEET_2020_10K.pdf is not a PDF."),
     "SCAN_2020_10K": (small_filings.scanned, "SCAN_2020_10K.pdf has no text layer: all 2 pages are images"),
 }
-SYSTEMS = [part for name in ("bm25", "dense", "hybrid_rrf", "finrag") for part in ("--systems", name)]
-"""Measured here: one of every kind; more of them would only take longer."""
+SYSTEMS = [part for name in ("bm25", "dense", "finrag") for part in ("--systems", name)]
+"""Measured here: of terms, of vectors and learned; more of them would only take longer."""
 GOOD = sorted([*small_filings.COMPANIES, "COPY_2021_10K", filing_id(ODD)])
 
 
@@ -69,7 +68,7 @@ def bad_source(folder: Path) -> Path:
 
 
 def metrics(root: Path) -> str:
-    done = finrag(root, "metrics", "--json")
+    done = called(root, "metrics", "--json")
     assert done.code == 0, done.err
     return done.out
 
@@ -92,8 +91,8 @@ def consistent(root: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def root(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return new_lake(pytestconfig, tmp_path_factory.mktemp("bad") / "lake")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("bad") / "lake"
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +102,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def first(root: Path, source: Path) -> Done:
-    return finrag(root, "run", "--source", source, *SYSTEMS, "--json")
+    return called(root, "run", "--source", source, *SYSTEMS, "--json")
 
 
 def test_what_is_good_is_done_and_what_is_bad_is_named(first: Done, root: Path) -> None:
@@ -122,7 +121,7 @@ def test_what_is_good_is_done_and_what_is_bad_is_named(first: Done, root: Path) 
 
 
 def test_every_failure_can_be_looked_up_again(first: Done, root: Path) -> None:
-    listed = {row["filing"]: row for row in finrag(root, "filings", "--failed", "--json").json()}
+    listed = {row["filing"]: row for row in called(root, "filings", "--failed", "--json").json()}
     assert set(listed) == set(BAD)
     for name, (_, reason) in BAD.items():
         assert listed[name]["status"] == "failed" and listed[name]["reason"].startswith(reason.rstrip("."))
@@ -133,7 +132,7 @@ def test_every_failure_can_be_looked_up_again(first: Done, root: Path) -> None:
         ).fetchall()
     assert {name for name, _, _ in failed} == set(BAD)
     assert all(error and remedy for _, error, remedy in failed)
-    (finding,) = (f for f in finrag(root, "doctor", "--json").json() if f["check"] == "failures")
+    (finding,) = (f for f in called(root, "doctor", "--json").json() if f["check"] == "failures")
     assert finding["status"] == "gap" and finding["found"].startswith(f"{len(BAD)} steps failed")
 
 
@@ -163,10 +162,10 @@ def test_faulty_questions_are_excluded_and_explained(first: Done, root: Path) ->
 
 
 def test_odd_and_double_filings_stay_visible(first: Done, root: Path) -> None:
-    rows = {row["filing"]: row for row in finrag(root, "filings", "--json").json()}
+    rows = {row["filing"]: row for row in called(root, "filings", "--json").json()}
     assert rows[filing_id(ODD)]["status"] == "ok"
     assert any("Maple Ltd" in conflict for conflict in rows["BIRCH_2022_10K"]["conflicts"])
-    found = finrag(
+    found = called(
         root, "search", "revenue of division 1 of O'Hara Corp in 2019", "--system", "bm25", "--json"
     ).json()
     assert found["results"][0]["filing"] == filing_id(ODD)
@@ -174,7 +173,7 @@ def test_odd_and_double_filings_stay_visible(first: Done, root: Path) -> None:
 
 def test_a_second_run_tries_the_bad_ones_alone(first: Done, root: Path, source: Path) -> None:
     before = metrics(root)
-    done = finrag(root, "run", "--source", source, *SYSTEMS, "--json")
+    done = called(root, "run", "--source", source, *SYSTEMS, "--json")
     assert done.code == 3
     report = done.json()
     assert report["indexed"] == [] and report["fresh"] == GOOD
@@ -187,10 +186,10 @@ def test_replacing_bad_files_and_running_again_finishes_the_work(
 ) -> None:
     for number, name in enumerate(BAD):
         small_filings.annual_report(source / "pdfs" / f"{name}.pdf", f"Mended {number} Corp", 2020)
-    done = finrag(root, "run", "--source", source, *SYSTEMS, "--json")
+    done = called(root, "run", "--source", source, *SYSTEMS, "--json")
     assert done.code == 0, done.json()["failures"]
     assert done.json()["indexed"] == sorted(BAD) and done.json()["fresh"] == GOOD
-    assert finrag(root, "filings", "--failed", "--json").json() == []
+    assert called(root, "filings", "--failed", "--json").json() == []
     sizes = {row["n"] for row in json.loads(metrics(root)) if row["slice"] == "all"}
     assert sizes == {8}, "the question on the scan counts now"
     consistent(root)
@@ -198,27 +197,27 @@ def test_replacing_bad_files_and_running_again_finishes_the_work(
     # And the other way round: a bad file takes the place of no good one, which is searched and measured still.
     before = metrics(root)
     small_filings.scanned(source / "pdfs" / "CEDAR_2023_10K.pdf")
-    done = finrag(root, "run", "--source", source, *SYSTEMS, "--json")
+    done = called(root, "run", "--source", source, *SYSTEMS, "--json")
     (failed,) = done.json()["failures"]
     assert done.code == 3 and failed["filing"] == "CEDAR_2023_10K"
     assert (
         failed["error"].startswith("CEDAR_2023_10K.pdf has no text layer") and "ocrmypdf" in failed["error"]
     )
-    (listed,) = finrag(root, "filings", "--failed", "--json").json()
+    (listed,) = called(root, "filings", "--failed", "--json").json()
     assert listed["filing"] == "CEDAR_2023_10K" and "the lake holds stays" in listed["reason"]
     assert metrics(root) == before
     consistent(root)
 
 
-def test_a_benchmark_without_one_good_question_says_so(pytestconfig: pytest.Config, tmp_path: Path) -> None:
-    root = new_lake(pytestconfig, tmp_path / "lake")
+def test_a_benchmark_without_one_good_question_says_so(tmp_path: Path) -> None:
+    root = tmp_path / "lake"
     small_filings.annual_report(tmp_path / "bench" / "pdfs" / "ALDER_2021_10K.pdf", "Alder Corp", 2021)
     small_filings.write_lines(tmp_path / "bench" / "questions.jsonl", [question(1, "NOBODY_2020_10K", 1)])
-    done = finrag(root, "run", "--source", tmp_path / "bench", *SYSTEMS, "--json")
+    done = called(root, "run", "--source", tmp_path / "bench", *SYSTEMS, "--json")
     assert done.code == 1 and done.out == ""
     error = done.error()
     assert "no question" in error["error"].lower() and "NOBODY_2020_10K" in error["error"], error
-    assert finrag(root, "search", "revenue", "--system", "bm25", "--json").code == 0, (
+    assert called(root, "search", "revenue", "--system", "bm25", "--json").code == 0, (
         "its filings are indexed"
     )
 
@@ -237,17 +236,17 @@ class Whole:
 
 
 @pytest.fixture(scope="module")
-def whole(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory, small: Path) -> Whole:
-    root = new_lake(pytestconfig, tmp_path_factory.mktemp("whole") / "lake")
-    done = finrag(root, "run", "--source", small, *SYSTEMS, "--json")
+def whole(tmp_path_factory: pytest.TempPathFactory, small: Path) -> Whole:
+    root = tmp_path_factory.mktemp("whole") / "lake"
+    done = called(root, "run", "--source", small, *SYSTEMS, "--json")
     assert done.code == 0, done.err
     return Whole(root, metrics(root))
 
 
 def test_a_run_killed_at_any_moment_is_finished_by_the_next(
-    pytestconfig: pytest.Config, tmp_path: Path, small: Path, whole: Whole
+    tmp_path: Path, small: Path, whole: Whole
 ) -> None:
-    root = new_lake(pytestconfig, tmp_path / "lake")
+    root = tmp_path / "lake"
 
     def steps_done(lake: Path) -> int:
         return len(list((lake / "ledger").glob("*/*.json")))
@@ -261,7 +260,7 @@ def test_a_run_killed_at_any_moment_is_finished_by_the_next(
         assert process.poll() is None, "it was to be killed at work"
         process.send_signal(signal.SIGKILL)
         process.communicate()
-    done = finrag(root, "run", "--source", small, *SYSTEMS, "--json")
+    done = called(root, "run", "--source", small, *SYSTEMS, "--json")
     assert done.code == 0, done.err
     assert sorted(done.json()["indexed"] + done.json()["fresh"]) == sorted(small_filings.COMPANIES)
     assert metrics(root) == whole.metrics, "to the last byte"
@@ -272,10 +271,8 @@ def test_a_run_killed_at_any_moment_is_finished_by_the_next(
     assert not [path for path in root.rglob("*.tmp*") if path.is_file() and "models" not in path.parts]
 
 
-def test_two_runs_at_once_leave_one_consistent_lake(
-    pytestconfig: pytest.Config, tmp_path: Path, small: Path, whole: Whole
-) -> None:
-    root = new_lake(pytestconfig, tmp_path / "lake")
+def test_two_runs_at_once_leave_one_consistent_lake(tmp_path: Path, small: Path, whole: Whole) -> None:
+    root = tmp_path / "lake"
     pair = [start(root, "run", "--source", small, *SYSTEMS, "--json") for _ in range(2)]
     ended = [finish(process) for process in pair]
     for done in ended:
@@ -284,7 +281,7 @@ def test_two_runs_at_once_leave_one_consistent_lake(
             done.error()  # a failure is clean: one error with its remedy, no traceback
     assert any(done.code == 0 for done in ended), [done.err for done in ended]
 
-    after = finrag(root, "run", "--source", small, *SYSTEMS, "--json")
+    after = called(root, "run", "--source", small, *SYSTEMS, "--json")
     assert after.code == 0 and after.json()["failures"] == []
     assert metrics(root) == whole.metrics
     consistent(root)
@@ -298,18 +295,18 @@ def measured(text: str) -> set[tuple[str, int]]:
 def test_a_choice_of_filings_and_systems_is_measured_alone(tmp_path: Path, small: Path, whole: Whole) -> None:
     """Figures of another corpus must not stand beside those of this one. Changes the lake, and changes it back."""
     everything = measured(whole.metrics)
-    assert {("bm25", 6), ("dense", 6), ("hybrid_rrf", 6), ("finrag", 6)} <= everything
+    assert {("bm25", 6), ("dense", 6), ("finrag", 6)} <= everything
     assert {questions for _, questions in everything} == {6}
 
     named = ["--filings", "BIRCH_2022_10K", "--filings", "CEDAR_2023_10K", "--limit", "1"]
-    one = finrag(whole.root, "run", "--source", small, *named, "--systems", "bm25", "--json")
+    one = called(whole.root, "run", "--source", small, *named, "--systems", "bm25", "--json")
     assert one.code == 0 and one.json()["filings"] == 1 and one.json()["fresh"] == ["BIRCH_2022_10K"]
     assert measured(metrics(whole.root)) == {("bm25", 2)}
     with duckdb.connect(str(whole.root / "warehouse.duckdb"), read_only=True) as warehouse:
         ranked = warehouse.execute("SELECT DISTINCT system, filing FROM retrieval_runs").fetchall()
     assert ranked == [("bm25", "BIRCH_2022_10K")]
-    gone = finrag(whole.root, "export-run", "dense", "--to", tmp_path, "--json")
+    gone = called(whole.root, "export-run", "dense", "--to", tmp_path, "--json")
     assert gone.code == 1 and "holds no run of dense" in gone.error()["error"]
 
-    assert finrag(whole.root, "run", "--source", small, *SYSTEMS, "--json").code == 0
+    assert called(whole.root, "run", "--source", small, *SYSTEMS, "--json").code == 0
     assert metrics(whole.root) == whole.metrics, "to the last byte"

@@ -6,6 +6,9 @@ import json
 import os
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 from collections import defaultdict
 from itertools import product
 from pathlib import Path
@@ -22,7 +25,7 @@ from finrag_pipeline.services.ask import Asker
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.warehouse import COPIED, VIEWS
-from finrag_pipeline_tests.console import Done, finrag
+from finrag_pipeline_tests.console import Done, called, environment
 from finrag_pipeline_tests.shared_run import sample_copy, sample_lake
 
 pytestmark = pytest.mark.slow
@@ -45,19 +48,19 @@ METRIC_KEYS = ["system", "space", "slice", "slice_value", "metric", "k", "mean",
 
 
 @pytest.fixture(scope="module")
-def run(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Done:
-    return sample_lake(pytestconfig, tmp_path_factory)[1]
+def run(tmp_path_factory: pytest.TempPathFactory) -> Done:
+    return sample_lake(tmp_path_factory)[1]
 
 
 @pytest.fixture(scope="module")
-def root(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory, run: Done) -> Path:
+def root(tmp_path_factory: pytest.TempPathFactory, run: Done) -> Path:
     assert run.code == 0, run.err
-    return sample_lake(pytestconfig, tmp_path_factory)[0]
+    return sample_lake(tmp_path_factory)[0]
 
 
 @pytest.fixture(scope="module")
 def metrics(root: Path) -> list[dict[str, Any]]:
-    done = finrag(root, "metrics", "--json")
+    done = called(root, "metrics", "--json")
     assert done.code == 0, done.err
     return list(done.json())
 
@@ -139,9 +142,9 @@ def test_an_oracle_finds_at_least_what_its_parent_finds(metrics: list[dict[str, 
 
 
 def test_slices_can_be_asked_for_one_at_a_time(root: Path, metrics: list[dict[str, Any]]) -> None:
-    rows = finrag(root, "metrics", "--by", "doc_type", "--json").json()
+    rows = called(root, "metrics", "--by", "doc_type", "--json").json()
     assert rows == [row for row in metrics if row["slice"] in ("all", "doc_type")]
-    table = finrag(root, "metrics", "--by", "company")
+    table = called(root, "metrics", "--by", "company")
     assert table.code == 0 and "hybrid_rrf" in table.out and "Torvexley" in table.out
 
 
@@ -189,7 +192,7 @@ def test_the_warehouse_holds_every_table(warehouse: duckdb.DuckDBPyConnection, r
 
 
 def test_the_identity_of_the_filings_is_read_from_their_covers(root: Path) -> None:
-    rows = {row["filing"]: row for row in finrag(root, "filings", "--json").json()}
+    rows = {row["filing"]: row for row in called(root, "filings", "--json").json()}
     assert sorted(rows) == SAMPLE
     for entry in entries():
         row = rows[entry.name]
@@ -198,13 +201,13 @@ def test_the_identity_of_the_filings_is_read_from_their_covers(root: Path) -> No
         assert row["warnings"] == (["text only: no tables"] if entry.as_text else []), row
         assert row["form"] == {"10k": "10-K", "10q": "10-Q", "8k": "8-K", "earnings": "EARNINGS"}[entry.kind]
         assert row["fiscal_year"] == entry.period and row["pages"] >= 1
-    assert finrag(root, "filings", "--failed", "--json").json() == []
+    assert called(root, "filings", "--failed", "--json").json() == []
 
 
 @pytest.mark.parametrize("system", RUNNABLE)
 def test_search_answers_in_the_documented_form(root: Path, system: str) -> None:
     question = "capital expenditure of Torvexley in 2023"
-    done = finrag(root, "search", question, "--system", system, "-k", "3", "--json")
+    done = called(root, "search", question, "--system", system, "-k", "3", "--json")
     assert done.code == 0 and done.err == "", done.err
     answer = done.json()
     assert list(answer) == ["question", "system", "results", "seconds", "warnings"]
@@ -222,16 +225,16 @@ def test_search_answers_in_the_documented_form(root: Path, system: str) -> None:
 
 def test_search_can_be_kept_to_one_filing(root: Path) -> None:
     filing = "SUNDREVALE_2022_10K"
-    done = finrag(
+    done = called(
         root, "search", "revenue", "--filing", filing, "-k", "2", "--json", "--system", "hybrid_rrf"
     )
     assert {hit["filing"] for hit in done.json()["results"]} == {filing}
-    people = finrag(root, "search", "revenue", "--filing", filing, "--system", "bm25", "-k", "1")
+    people = called(root, "search", "revenue", "--filing", filing, "--system", "bm25", "-k", "1")
     assert people.code == 0 and filing in people.out and "page " in people.out
 
 
 def test_systems_are_listed_in_every_space(root: Path) -> None:
-    rows = finrag(root, "systems", "--json").json()
+    rows = called(root, "systems", "--json").json()
     assert all(list(row) == ["name", "source", "space", "status", "why"] for row in rows)
     assert {(row["name"], row["space"]) for row in rows} == {
         *((s, space.value) for s in ALL_SYSTEMS for space in Space),
@@ -246,7 +249,7 @@ def test_exported_runs_give_other_evaluators_our_figures(
 ) -> None:
     import ir_measures
 
-    done = finrag(root, "export-run", "dense", "--level", "page", "-k", "5", "--to", tmp_path, "--json")
+    done = called(root, "export-run", "dense", "--level", "page", "-k", "5", "--to", tmp_path, "--json")
     exported = done.json()
     assert exported == {
         "run": str(tmp_path / "dense.corpus.page.run"),
@@ -275,7 +278,7 @@ def test_the_report_can_be_opened(root: Path) -> None:
 
 
 def test_the_doctor_finds_nothing_broken(root: Path) -> None:
-    done = finrag(root, "doctor", "--json")
+    done = called(root, "doctor", "--json")
     assert done.code == 0, done.out
     findings = {finding["check"]: finding for finding in done.json()}
     assert all(list(finding) == ["check", "status", "found", "remedy"] for finding in findings.values())
@@ -297,16 +300,14 @@ def stamps(root: Path) -> dict[str, int]:
 
 
 @pytest.fixture(scope="module")
-def again(
-    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory, run: Done
-) -> tuple[Path, Done]:
+def again(tmp_path_factory: pytest.TempPathFactory, run: Done) -> tuple[Path, Done]:
     """A lake like the one after the run, in which it was run once more, for people; others read the first."""
-    copy = sample_copy(pytestconfig, tmp_path_factory, tmp_path_factory.mktemp("again") / "lake")
-    return copy, finrag(copy, "run")
+    copy = sample_copy(tmp_path_factory, tmp_path_factory.mktemp("again") / "lake")
+    return copy, called(copy, "run")
 
 
 def test_the_page_of_results_holds_what_the_lake_does(root: Path, metrics: list[dict[str, Any]]) -> None:
-    done = finrag(root, "metrics", "--markdown")
+    done = called(root, "metrics", "--markdown")
     assert done.code == 0, done.err
     page = done.out
     (best,) = [
@@ -330,8 +331,8 @@ def test_the_page_of_results_holds_what_the_lake_does(root: Path, metrics: list[
     )
     assert text_only.count("(n = ") == 1
     assert "| Calculator on the passages of finrag | Whole corpus |" in page
-    assert finrag(root, "metrics", "--markdown").out == page
-    assert finrag(root, "metrics", "--markdown", "--by", "source").code == 2
+    assert called(root, "metrics", "--markdown").out == page
+    assert called(root, "metrics", "--markdown", "--by", "source").code == 2
 
 
 def test_a_second_run_does_nothing(root: Path, again: tuple[Path, Done]) -> None:
@@ -378,22 +379,16 @@ def test_the_calculator_has_answered_what_it_can(root: Path, warehouse: duckdb.D
 def test_the_lake_holds_no_leftovers(again: tuple[Path, Done]) -> None:
     copy, _ = again
     assert Lake(copy).leftovers(older_than=0.0) == []
-    done = finrag(copy, "clean")
+    done = called(copy, "clean")
     assert done.code == 0 and "removed 0 files" in done.out
 
 
 def test_the_command_prints_its_dagster_home(root: Path) -> None:
-    home = Path(finrag(root, "home").out.strip())
+    home = Path(called(root, "home").out.strip())
     assert home == root / "dagster_home" and (home / "dagster.yaml").is_file()
 
 
 def test_the_installed_script_is_the_same_command(root: Path) -> None:
-    import shutil
-    import subprocess
-    import sys
-
-    from finrag_pipeline_tests.console import environment
-
     script = shutil.which(
         "finrag", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     )

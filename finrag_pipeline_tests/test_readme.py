@@ -43,8 +43,8 @@ def mismatch(shown: list[str], printed: list[str]) -> tuple[str, str] | None:
 
 
 @pytest.fixture(scope="module")
-def root(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return sample_copy(pytestconfig, tmp_path_factory, tmp_path_factory.mktemp("readme") / "lake")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sample_copy(tmp_path_factory, tmp_path_factory.mktemp("readme") / "lake")
 
 
 @pytest.mark.slow

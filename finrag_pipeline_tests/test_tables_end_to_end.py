@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from finrag_pipeline_tests.console import finrag
+from finrag_pipeline_tests.console import called
 from finrag_pipeline_tests.shared_run import sample_copy, sample_lake
 
 
 @pytest.fixture(scope="module")
-def root(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    lake, run = sample_lake(pytestconfig, tmp_path_factory)
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    lake, run = sample_lake(tmp_path_factory)
     assert run.code == 0, run.err
     return lake
 
 
 def test_facts_are_in_full_units_with_the_cell_they_stand_in(root: Path) -> None:
-    found = finrag(root, "facts", "TORVEXLEY_2023_10K", "--concept", "Assets", "--json").json()
+    found = called(root, "facts", "TORVEXLEY_2023_10K", "--concept", "Assets", "--json").json()
     assert [(fact["period_end"], fact["value"], fact["unit"]) for fact in found] == [
         ("2023-12-31", 4_343_000_000.0, "currency"),
         ("2022-12-31", 4_339_000_000.0, "currency"),
@@ -29,7 +29,7 @@ def test_facts_are_in_full_units_with_the_cell_they_stand_in(root: Path) -> None
         assert "million" in fact["scale_source"].lower()
         assert fact["page_label"] == str(fact["page"] + 1)
         assert 0 < fact["x0"] < fact["x1"] and 0 < fact["y0"] < fact["y1"]
-    (per_share,) = finrag(
+    (per_share,) = called(
         root,
         "facts",
         "TORVEXLEY_2023_10K",
@@ -40,7 +40,7 @@ def test_facts_are_in_full_units_with_the_cell_they_stand_in(root: Path) -> None
         "--json",
     ).json()
     assert (per_share["value"], per_share["scale"], per_share["unit"]) == (2.86, 1.0, "currency/share")
-    thousands = finrag(root, "facts", "PELLAMOOR_2023_10K", "--label", "net sales", "--json").json()
+    thousands = called(root, "facts", "PELLAMOOR_2023_10K", "--label", "net sales", "--json").json()
     assert {fact["scale"] for fact in thousands if fact["unit"] == "currency"} <= {1e3}
 
 
@@ -49,7 +49,7 @@ def test_facts_of_other_years_agree_between_filings(root: Path) -> None:
     values = {
         filing: {
             (fact["concept"], fact["period_end"]): fact["value"]
-            for fact in finrag(root, "facts", filing, "--json").json()
+            for fact in called(root, "facts", filing, "--json").json()
             if fact["concept"] and fact["statement"] != "equity"
         }
         for filing in ("TORVEXLEY_2022_10K", "TORVEXLEY_2023_10K")
@@ -60,17 +60,17 @@ def test_facts_of_other_years_agree_between_filings(root: Path) -> None:
 
 
 def test_a_page_is_shown_with_its_tables(root: Path, tmp_path: Path) -> None:
-    (fact, *_) = finrag(root, "facts", "TORVEXLEY_2023_10K", "--concept", "Assets", "--json").json()
-    done = finrag(root, "show", "TORVEXLEY_2023_10K", fact["page_label"], "--to", tmp_path, "--json").json()
+    (fact, *_) = called(root, "facts", "TORVEXLEY_2023_10K", "--concept", "Assets", "--json").json()
+    done = called(root, "show", "TORVEXLEY_2023_10K", fact["page_label"], "--to", tmp_path, "--json").json()
     assert list(done) == ["filing", "page", "page_label", "picture", "tables", "facts"]
     assert Path(done["picture"]).read_bytes().startswith(b"\x89PNG")
     (table,) = done["tables"]
     assert table["grid"][fact["row"]][fact["column"]] == fact["printed"] == "$ 4,343"
     assert table["header_rows"] >= 1 and table["detector"] == "words"
     assert fact["fact_id"] in {found["fact_id"] for found in done["facts"]}
-    people = finrag(root, "show", "TORVEXLEY_2023_10K", fact["page_label"], "--to", tmp_path)
+    people = called(root, "show", "TORVEXLEY_2023_10K", fact["page_label"], "--to", tmp_path)
     assert people.code == 0 and "4,343" in people.out and "Picture:" in people.out
-    text_only = finrag(root, "show", "SUNDREVALE_2022_10K", "1", "--to", tmp_path, "--json").json()
+    text_only = called(root, "show", "SUNDREVALE_2022_10K", "1", "--to", tmp_path, "--json").json()
     assert text_only["picture"] is None
 
 
@@ -84,14 +84,14 @@ def test_a_page_is_shown_with_its_tables(root: Path, tmp_path: Path) -> None:
     ],
 )
 def test_what_is_not_there_is_said(root: Path, arguments: tuple[str, ...], said: str) -> None:
-    done = finrag(root, *arguments, "--json")
+    done = called(root, *arguments, "--json")
     assert done.code == 2
     error = json.loads(done.err)
     assert said in error["error"] and error["remedy"]
 
 
 def test_chunks_that_nobody_asked_for_are_named_with_what_makes_them(root: Path) -> None:
-    done = finrag(root, "search", "current assets", "--system", "bm25_contextual_rows_pages", "--json")
+    done = called(root, "search", "current assets", "--system", "bm25_contextual_rows_pages", "--json")
     assert done.code == 1
     error = json.loads(done.err)
     assert "contextual_chunks" in error["error"]
@@ -99,14 +99,11 @@ def test_chunks_that_nobody_asked_for_are_named_with_what_makes_them(root: Path)
 
 
 def test_what_only_some_systems_read_is_made_when_asked_for(
-    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
 ) -> None:
-    lake, system = (
-        sample_copy(pytestconfig, tmp_path_factory, tmp_path / "lake"),
-        "bm25_contextual_rows_pages",
-    )
-    assert finrag(lake, "index", "bm42").code == 2
-    report = finrag(lake, "index", system, "--json").json()
+    lake, system = sample_copy(tmp_path_factory, tmp_path / "lake"), "bm25_contextual_rows_pages"
+    assert called(lake, "index", "bm42").code == 2
+    report = called(lake, "index", system, "--json").json()
     assert report["filings"] == len(report["indexed"]) > 0 and report["failures"] == []
-    found = finrag(lake, "search", "current assets", "--system", system, "--json").json()
+    found = called(lake, "search", "current assets", "--system", system, "--json").json()
     assert found["results"] and found["warnings"] == []

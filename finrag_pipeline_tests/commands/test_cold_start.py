@@ -48,7 +48,7 @@ except SystemExit as ended:
 
 @pytest.fixture(scope="module")
 def lake(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return sample_lake(request.config, tmp_path_factory)[0]
+    return sample_lake(tmp_path_factory)[0]
 
 
 @pytest.mark.parametrize("arguments", NEEDED, ids=lambda arguments: arguments[0])

@@ -1,21 +1,20 @@
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from finrag_pipeline import cli
 from finrag_pipeline.errors import BenchmarkError, UsageError
 from finrag_pipeline.sample.generate import write_sample
 from finrag_pipeline.services.evaluate import MEASURED, Evaluation, evaluate
 from finrag_pipeline.services.search import Searcher
-from finrag_pipeline.settings import Settings, get_settings
+from finrag_pipeline.settings import Settings
 from finrag_pipeline_tests import small_filings
-from finrag_pipeline_tests.console import finrag as finrag_process
+from finrag_pipeline_tests.console import Done, called
 from finrag_pipeline_tests.indexed_lake import IndexedLake
 from finrag_pipeline_tests.profiled_lake import COMPANIES, copied, shared_profiled_lake, train
 from finrag_pipeline_tests.shared_run import sample_lake
@@ -187,44 +186,19 @@ class TestWhereNothingWasTrained:
         assert evaluate(profiled.settings, path, ["finrag"]).metrics == []
 
 
-Finrag = Callable[..., tuple[int, str, str]]
-
-
 class TestCommandLine:
     @pytest.fixture
-    def finrag(
-        self, lake: IndexedLake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> Iterator[Finrag]:
-        for name, value in {
-            "FINRAG_LAKE": lake.settings.lake,
-            "FINRAG_ENCODER__NAME": lake.settings.encoder.name,
-            "FINRAG_ENCODER__BACKEND": "torch",
-            "FINRAG_CHUNKS__TOKENS": str(lake.settings.chunks.tokens),
-            "FINRAG_CHUNKS__OVERLAP": str(lake.settings.chunks.overlap),
-        }.items():
-            monkeypatch.setenv(name, value)
-        get_settings.cache_clear()
-
-        def run(*arguments: str | Path) -> tuple[int, str, str]:
-            monkeypatch.setattr("sys.argv", ["finrag", *map(str, arguments)])
-            with pytest.raises(SystemExit) as ended:
-                cli.main()
-            printed = capsys.readouterr()
-            return int(ended.value.code or 0), printed.out, printed.err
-
-        yield run
-        get_settings.cache_clear()
+    def finrag(self, lake: IndexedLake) -> Callable[..., Done]:
+        return partial(called, lake.settings.lake, **lake.variables())
 
     @pytest.fixture
     def path(self, lake: IndexedLake, tmp_path: Path) -> Path:
         return small_filings.write_lines(tmp_path / "asked.jsonl", [asked(lake, 0), "{broken"])
 
-    def test_the_json(self, finrag: Finrag, path: Path) -> None:
-        code, out, err = finrag(
-            "evaluate", "--questions", path, "--systems", "finrag", "--systems", "hyde", "--json"
-        )
-        assert (code, err) == (0, "")
-        answer = json.loads(out)
+    def test_the_json(self, finrag: Callable[..., Done], path: Path) -> None:
+        done = finrag("evaluate", "--questions", path, "--systems", "finrag", "--systems", "hyde", "--json")
+        assert (done.code, done.err) == (0, "")
+        answer = done.json()
         assert list(answer) == KEYS
         assert answer["questions"] == 1 and len(answer["problems"]) == 1
         assert list(answer["not_run"]) == ["hyde"]
@@ -232,22 +206,21 @@ class TestCommandLine:
         assert answer["per_question"][0]["system"] == "finrag"
         assert isinstance(answer["seconds"], float)
 
-    def test_for_people(self, finrag: Finrag, path: Path) -> None:
-        code, out, err = finrag("evaluate", "--questions", path, "--systems", "finrag", "--systems", "hyde")
-        assert code == 0
-        assert "page_rec@5" in out and "1.000" in out and "1 questions" in out
-        assert "line 2" in err and "hyde was not run" in err
+    def test_for_people(self, finrag: Callable[..., Done], path: Path) -> None:
+        done = finrag("evaluate", "--questions", path, "--systems", "finrag", "--systems", "hyde")
+        assert done.code == 0
+        assert "page_rec@5" in done.out and "1.000" in done.out and "1 questions" in done.out
+        assert "line 2" in done.err and "hyde was not run" in done.err
 
     @pytest.mark.parametrize(
         ("name", "system", "code"), [("absent.jsonl", "bm25", 1), ("asked.jsonl", "bm42", 2)]
     )
     def test_errors_are_one_line_of_json(
-        self, finrag: Finrag, path: Path, name: str, system: str, code: int
+        self, finrag: Callable[..., Done], path: Path, name: str, system: str, code: int
     ) -> None:
-        found, out, err = finrag("evaluate", "--questions", path.parent / name, "--systems", system, "--json")
-        assert (found, out) == (code, "")
-        told = json.loads(err)
-        assert told["error"] and told["remedy"]
+        done = finrag("evaluate", "--questions", path.parent / name, "--systems", system, "--json")
+        assert (done.code, done.out) == (code, "")
+        assert done.error()
 
 
 @pytest.mark.slow
@@ -256,12 +229,11 @@ class TestSample:
 
     def test_the_benchmarks_own_questions_with_the_production_models(
         self,
-        pytestconfig: pytest.Config,
         tmp_path_factory: pytest.TempPathFactory,
         tmp_path: Path,
         indexed: IndexedLake,
     ) -> None:
-        root, run = sample_lake(pytestconfig, tmp_path_factory)
+        root, run = sample_lake(tmp_path_factory)
         assert run.code == 0, run.err
         questions = write_sample(tmp_path / "sample") / "questions.jsonl"
 
@@ -272,7 +244,7 @@ class TestSample:
 
         before = models()
         assert any(name.startswith("models/page_ranker/") for name in before)
-        done = finrag_process(root, "evaluate", "--questions", questions, "--systems", "finrag", "--json")
+        done = called(root, "evaluate", "--questions", questions, "--systems", "finrag", "--json")
         assert done.code == 0, done.err
         assert models() == before, "nothing is trained, and nothing is measured again"
         answer = done.json()

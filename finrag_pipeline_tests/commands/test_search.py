@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,6 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finrag_pipeline import cli
 from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, PARENT_CHILD
 from finrag_pipeline.errors import FinragError, LakeError, ModelError, UsageError
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index
@@ -22,8 +22,9 @@ from finrag_pipeline.services.evaluate import evaluate
 from finrag_pipeline.services.search import Searcher, list_systems
 from finrag_pipeline.serving.app import create_app
 from finrag_pipeline.serving.service import SearchService
-from finrag_pipeline.settings import EncoderSettings, Settings, get_settings
+from finrag_pipeline.settings import EncoderSettings, Settings
 from finrag_pipeline.storage.vectors import VectorIndex
+from finrag_pipeline_tests.console import Done, called
 from finrag_pipeline_tests.indexed_lake import FILINGS, IndexedLake
 from finrag_pipeline_tests.profiled_lake import copied, shared_profiled_lake, train
 from finrag_pipeline_tests.retrieval.stand_ins import FixedPages
@@ -38,41 +39,20 @@ def searcher(indexed: IndexedLake) -> Searcher:
     return Searcher(indexed.settings)
 
 
-Finrag = Callable[..., tuple[int, str, str]]
-
-
 @pytest.fixture
-def finrag(
-    indexed: IndexedLake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Finrag]:
-    """The command line on the indexed lake, in this process: exit code, stdout and stderr."""
-    for name, value in {
-        "FINRAG_LAKE": indexed.settings.lake,
-        "FINRAG_ENCODER__NAME": indexed.settings.encoder.name,
-        "FINRAG_ENCODER__BACKEND": "torch",
-        "FINRAG_CHUNKS__TOKENS": str(indexed.settings.chunks.tokens),
-        "FINRAG_CHUNKS__OVERLAP": str(indexed.settings.chunks.overlap),
-    }.items():
-        monkeypatch.setenv(name, value)
-    get_settings.cache_clear()
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["finrag", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        printed = capsys.readouterr()
-        return int(ended.value.code or 0), printed.out, printed.err
-
-    yield run
-    get_settings.cache_clear()
+def finrag(indexed: IndexedLake) -> Callable[..., Done]:
+    """The command line on the indexed lake."""
+    return partial(called, indexed.settings.lake, **indexed.variables())
 
 
 class TestContract:
     @pytest.mark.parametrize("system", SYSTEMS)
-    def test_keys_and_types_of_the_json(self, finrag: Finrag, indexed: IndexedLake, system: str) -> None:
-        code, out, _ = finrag("search", "  net revenue of x1y2z ", "--system", system, "-k", "3", "--json")
-        assert code == 0
-        answer = json.loads(out)
+    def test_keys_and_types_of_the_json(
+        self, finrag: Callable[..., Done], indexed: IndexedLake, system: str
+    ) -> None:
+        done = finrag("search", "  net revenue of x1y2z ", "--system", system, "-k", "3", "--json")
+        assert done.code == 0
+        answer = done.json()
         assert list(answer) == ["question", "system", "results", "seconds", "warnings"]
         assert answer["warnings"] == []
         assert (answer["question"], answer["system"]) == ("net revenue of x1y2z", system)
@@ -93,13 +73,13 @@ class TestContract:
         scores = [row["score"] for row in answer["results"]]
         assert scores == sorted(scores, reverse=True)
 
-    def test_for_people(self, finrag: Finrag) -> None:
-        code, out, err = finrag("search", "x1y2z", "--system", "bm25", "-k", "1")
-        assert code == 0
-        assert "ALDER_2021_10K" in out
-        assert "page 3" in out
-        assert "terms: x1y2z" in out
-        assert err == ""
+    def test_for_people(self, finrag: Callable[..., Done]) -> None:
+        done = finrag("search", "x1y2z", "--system", "bm25", "-k", "1")
+        assert done.code == 0
+        assert "ALDER_2021_10K" in done.out
+        assert "page 3" in done.out
+        assert "terms: x1y2z" in done.out
+        assert done.err == ""
 
     @pytest.mark.parametrize(
         ("arguments", "error"),
@@ -112,23 +92,14 @@ class TestContract:
         ],
     )
     def test_errors_are_one_line_of_json_and_exit_code_2(
-        self, finrag: Finrag, arguments: list[str], error: str
+        self, finrag: Callable[..., Done], arguments: list[str], error: str
     ) -> None:
-        code, out, err = finrag(*arguments, "--json")
-        assert (code, out) == (2, "")
-        assert len(err.splitlines()) == 1
-        told = json.loads(err)
-        assert told["error"] == error
-        assert told["remedy"]
-        code, out, err = finrag(*arguments)
-        assert (code, out) == (2, "")
-        assert err.replace("\n", " ").startswith(f"error: {error} ")
-
-    def test_wrong_settings_are_told_too(self, finrag: Finrag, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("FINRAG_WORKERS", "none")
-        code, out, err = finrag("systems", "--json")
-        assert (code, out) == (2, "")
-        assert "FINRAG_WORKERS" in json.loads(err)["error"]
+        done = finrag(*arguments, "--json")
+        assert (done.code, done.out) == (2, "")
+        assert done.error()["error"] == error
+        done = finrag(*arguments)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.replace("\n", " ").startswith(f"error: {error} ")
 
 
 class TestSearcher:
@@ -302,16 +273,13 @@ class TestHalfIngested:
         lake.lake.record("chunk_index", filing, "materialised")
         assert Searcher(lake.settings).search("net revenue", "dense", 100).warnings == []
 
-    def test_on_the_command_line(
-        self, half: IndexedLake, finrag: Finrag, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("FINRAG_LAKE", half.settings.lake)
-        get_settings.cache_clear()
+    def test_on_the_command_line(self, half: IndexedLake) -> None:
         for command in ("search", "ask"):
-            code, out, err = finrag(command, "Why did goodwill change?", "--system", "dense", "--json")
-            assert code == 0, err
-            (warning,) = json.loads(out)["warnings"]
-            assert err == f"warning: {warning}\n"
+            arguments = (command, "Why did goodwill change?", "--system", "dense", "--json")
+            done = called(half.settings.lake, *arguments, **half.variables())
+            assert done.code == 0, done.err
+            (warning,) = done.json()["warnings"]
+            assert done.err == f"warning: {warning}\n"
             assert half.filings[0] in warning
 
     def test_a_service_is_ready(self, half: IndexedLake) -> None:
@@ -426,10 +394,10 @@ class TestSystems:
             elif row["name"].startswith(("dense", "hybrid_rrf")) and "rerank" not in row["name"]:
                 assert row["status"] == "not run" and "/no/such/model" in row["why"]
 
-    def test_the_json_of_the_command_line(self, finrag: Finrag, indexed: IndexedLake) -> None:
-        code, out, _ = finrag("systems", "--json")
-        assert code == 0
-        assert json.loads(out) == list_systems(indexed.settings)
+    def test_the_json_of_the_command_line(self, finrag: Callable[..., Done], indexed: IndexedLake) -> None:
+        done = finrag("systems", "--json")
+        assert done.code == 0
+        assert done.json() == list_systems(indexed.settings)
 
 
 class TestTrained:

@@ -25,7 +25,6 @@ from finrag_pipeline.schemas import TABLES
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.indexed_lake import IndexedLake
-from finrag_pipeline_tests.shared_run import new_lake
 
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
@@ -111,10 +110,8 @@ def rows(table: str, *values: dict) -> pa.Table:
 
 
 @pytest.fixture
-def pipeline(
-    tmp_path: Path, pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Pipeline]:
-    root = new_lake(pytestconfig, tmp_path / "lake")
+def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pipeline]:
+    root = tmp_path / "lake"
     monkeypatch.setenv("FINRAG_LAKE", str(root))
     monkeypatch.setenv("DAGSTER_HOME", str(root / "dagster_home"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")

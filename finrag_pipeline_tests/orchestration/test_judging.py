@@ -286,7 +286,7 @@ def test_retrieval_is_compared_with_dense_and_the_page_scorer(answering: Pipelin
         lake.write(
             "retrieval_scores", rows("retrieval_scores", *scored), "s", {"system": system, "fold": "f"}
         )
-    assert answering.run("publish_judgements", asset_selection=None).success
+    assert answering.configured(judge=QUICK).run("publish_judgements").success
     found = {
         (row["baseline"], row["system"], row["metric"]): row
         for row in lake.read("system_comparisons").to_pylist()

@@ -9,7 +9,8 @@ import pytest
 
 from finrag_pipeline.orchestration.jobs import JUDGE, JUDGEMENTS
 from finrag_pipeline.schemas import TABLES
-from finrag_pipeline_tests.console import finrag
+from finrag_pipeline_tests.console import called
+from finrag_pipeline_tests.indexed_lake import IndexedLake
 from finrag_pipeline_tests.judging.builders import reply
 from finrag_pipeline_tests.language_models.server import Reply, endpoint, said
 from finrag_pipeline_tests.orchestration.conftest import Pipeline
@@ -28,18 +29,15 @@ def speak(request: dict[str, Any]) -> Reply:
 
 
 def test_from_questions_to_estimates_by_address_model_and_key_alone(
-    answering: Pipeline, monkeypatch: pytest.MonkeyPatch
+    answering: Pipeline, indexed: IndexedLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
-    lake, settings = answering.lake, answering.settings
+    lake = answering.lake
     with endpoint(speak) as served:
         model = {"BASE_URL": served.base_url, "NAME": "some-model", "KEY": KEY}
         extra = {
-            "FINRAG_ENCODER__NAME": settings.encoder.name,
-            "FINRAG_ENCODER__BACKEND": "torch",
-            "FINRAG_CHUNKS__TOKENS": "64",
-            "FINRAG_CHUNKS__OVERLAP": "16",
+            **indexed.variables(),
             "FINRAG_ANSWERS__REPEATS": "3",
             "FINRAG_ANSWERS__TEMPERATURE": "0.7",
             "FINRAG_JUDGE__SIMULATION_DRAWS": "20",
@@ -48,9 +46,9 @@ def test_from_questions_to_estimates_by_address_model_and_key_alone(
         }
         root = lake.local_path()
         runs = [
-            finrag(root, "answers", "--systems", "prompt", "--json", **extra),
-            finrag(root, "judge", "--json", **extra),
-            finrag(root, "labels", "write", **extra),
+            called(root, "answers", "--systems", "prompt", "--json", **extra),
+            called(root, "judge", "--json", **extra),
+            called(root, "labels", "write", **extra),
         ]
     assert [run.code for run in runs] == [0, 0, 0], [run.err for run in runs]
     found = runs[1].json()

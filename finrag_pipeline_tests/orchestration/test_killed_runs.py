@@ -16,7 +16,7 @@ from finrag_pipeline.commands.instance import release_dead_runs
 from finrag_pipeline.orchestration.pools import VECTORS
 from finrag_pipeline.orchestration.sensors import note_dead_run
 from finrag_pipeline_tests import small_filings
-from finrag_pipeline_tests.console import finish, start
+from finrag_pipeline_tests.console import called, finish, start
 from finrag_pipeline_tests.orchestration.conftest import Pipeline
 
 PATIENCE = 90.0
@@ -92,7 +92,7 @@ def test_a_killed_run_gives_its_slot_back_and_the_next_one_finishes(
     pages = pipeline.lake.ledger_entry("filing_pages", "LONG_2020_10K")
     assert pages and pages["outcome"] == "materialised"
 
-    done = finish(start(root, "ingest", long_filing, "--json"))
+    done = called(root, "ingest", long_filing, "--json")
     assert done.code == 0, done.err
     assert done.json()["indexed"] == ["LONG_2020_10K"]
     entry = pipeline.lake.ledger_entry(asset, "LONG_2020_10K")

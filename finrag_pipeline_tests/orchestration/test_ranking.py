@@ -31,9 +31,9 @@ READ = ("parquet", "lance", "benchmarks", "filings", "ledger")
 
 
 @pytest.fixture(scope="module")
-def root(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Root of the lake after ``finrag run`` on the sample; for reading only."""
-    found, done = sample_lake(pytestconfig, tmp_path_factory)
+    found, done = sample_lake(tmp_path_factory)
     assert done.code == 0, done.err
     return found
 

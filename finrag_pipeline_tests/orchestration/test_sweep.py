@@ -29,16 +29,15 @@ from finrag_pipeline.settings import Settings
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.orchestration.conftest import Pipeline, made
 from finrag_pipeline_tests.retrieval.stand_ins import FixedPages
-from finrag_pipeline_tests.shared_run import new_lake
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def prepared(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Root of a lake with a small benchmark that is indexed and prepared; for copying only."""
     folder = tmp_path_factory.mktemp("prepared")
-    root = new_lake(pytestconfig, folder / "lake")
+    root = folder / "lake"
     source = small_filings.small_benchmark(folder / "source")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DAGSTER_HOME", str(root / "dagster_home"))

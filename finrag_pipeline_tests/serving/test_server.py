@@ -18,22 +18,13 @@ import pytest
 
 from finrag_pipeline.errors import UsageError
 from finrag_pipeline.serving.server import is_loopback, listen
-from finrag_pipeline_tests.console import finish, finrag, start
+from finrag_pipeline_tests.console import called, finish, start
 from finrag_pipeline_tests.indexed_lake import IndexedLake
-
-
-def variables(indexed: IndexedLake) -> dict[str, str]:
-    return {
-        "FINRAG_ENCODER__NAME": indexed.settings.encoder.name,
-        "FINRAG_ENCODER__BACKEND": "torch",
-        "FINRAG_CHUNKS__TOKENS": str(indexed.settings.chunks.tokens),
-        "FINRAG_CHUNKS__OVERLAP": str(indexed.settings.chunks.overlap),
-    }
 
 
 @pytest.fixture
 def process(indexed: IndexedLake) -> Iterator[subprocess.Popen[str]]:
-    started = start(Path(indexed.settings.lake), "serve", "--port", "0", **variables(indexed))
+    started = start(Path(indexed.settings.lake), "serve", "--port", "0", **indexed.variables())
     yield started
     if started.poll() is None:
         started.kill()
@@ -89,7 +80,7 @@ def test_from_start_to_stop(
 def test_a_taken_port_is_an_error_with_a_remedy(indexed: IndexedLake) -> None:
     with closing(listen("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        done = finrag(Path(indexed.settings.lake), "serve", "--port", port, **variables(indexed))
+        done = called(indexed.settings.lake, "serve", "--port", port, **indexed.variables())
     assert done.code == 2
     assert done.err.startswith(f"error: 127.0.0.1:{port} cannot be listened on: Address already in use.")
 
