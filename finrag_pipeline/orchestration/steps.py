@@ -4,7 +4,7 @@ Metadata that is a number plots over time in the UI, so every step reports rows,
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -229,14 +229,78 @@ def _merged(steps: list[Step]) -> list[dg.AssetCheckResult]:
     ]
 
 
-def filing_check(name: str, asset: str, description: str, blocking: bool = False) -> dg.AssetCheckSpec:
-    """An inline check of every filing by itself: one that fails holds back what follows from its filing only.
+DATA_ENGINEERING = "team:data-engineering"
+ML_ENGINEERING = "team:ml-engineering"
 
-    Without partitions a check has a single status, and one bad filing would stop the automation of all.
+
+def table_asset(
+    *deps: dg.AssetsDefinition | dg.AssetKey,
+    group: str,
+    version: str = "1",
+    partitions: dg.PartitionsDefinition | None = None,
+    owner: str = ML_ENGINEERING,
+    kinds: Set[str] = frozenset({"python", "parquet"}),
+    table: str | None = "",
+    automation: dg.AutomationCondition | None = None,
+    blocking_checks: Mapping[str, str] | None = None,
+    checks: Mapping[str, str] | None = None,
+    **others: Any,
+) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
+    """Decorates the function that makes a table of the lake; the asset bears its name.
+
+    What is partitioned by fold is made in one run: models and indexes are then loaded once for all folds.
+    What is made of a filing has no back-fill policy: Dagster then makes one run per filing, with its
+    partition key. A filing that fails so fails alone, and keeps a data version of its own. Its checks count
+    for it alone too: without partitions a check has a single status, and one bad filing would stop the
+    automation of all.
+
+    Args:
+        *deps: what it reads: the same partition of what is partitioned alike, all of everything else.
+        group: the asset's group.
+        version: of its code.
+        partitions: of the table; None for a table in one part.
+        owner: the team.
+        kinds: tags that the UI shows.
+        table: whose columns are shown: the asset's own when empty, none when None.
+        automation: what re-runs it by itself.
+        blocking_checks: descriptions of checks that hold back what follows when they fail, by name.
+        checks: descriptions of the other checks, by name.
+        **others: further arguments of `dagster.asset`.
     """
-    return dg.AssetCheckSpec(
-        name, asset=asset, description=description, blocking=blocking, partitions_def=filings_partitions
-    )
+    by_filing = partitions is filings_partitions
+
+    def dep(one: dg.AssetsDefinition | dg.AssetKey) -> dg.AssetDep:
+        of_all = isinstance(one, dg.AssetsDefinition) and one.partitions_def not in (None, partitions)
+        return dg.AssetDep(one, partition_mapping=dg.AllPartitionMapping() if of_all else None)
+
+    def declare(make: Callable[..., Any]) -> dg.AssetsDefinition:
+        name = make.__name__
+        return dg.asset(
+            name=name,
+            deps=[dep(one) for one in deps],
+            partitions_def=partitions,
+            backfill_policy=dg.BackfillPolicy.single_run() if partitions and not by_filing else None,
+            group_name=group,
+            kinds=set(kinds),
+            owners=[owner],
+            code_version=version,
+            automation_condition=automation,
+            metadata=None if table is None else column_schema(table or name),
+            check_specs=[
+                dg.AssetCheckSpec(
+                    check_name,
+                    asset=name,
+                    description=description,
+                    blocking=blocking,
+                    partitions_def=filings_partitions if by_filing else None,
+                )
+                for blocking, found in ((True, blocking_checks), (False, checks))
+                for check_name, description in (found or {}).items()
+            ],
+            **others,
+        )(make)
+
+    return declare
 
 
 def check(

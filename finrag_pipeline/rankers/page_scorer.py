@@ -280,16 +280,7 @@ class PageScorerRanker(KeptModel):
         depth: int,
         vector: np.ndarray | None = None,
     ) -> list[PageHit]:
-        """The first ``depth`` pages for a question among all pages of the corpus or of a restriction.
-
-        Args:
-            question: the question.
-            corpus: where to search.
-            filings: filings to restrict the search to; the whole corpus when None.
-            pages: zero-based pages to restrict it to, together with ``filings``.
-            depth: how many pages at most.
-            vector: of another encoder; not used.
-        """
+        """See `PageRanker.rank_pages`; ``vector`` is of another encoder, and not used."""
         names = corpus.filings if filings is None else sorted(set(filings) & set(corpus.filings))
         chosen = pages if filings is not None else None
         return [

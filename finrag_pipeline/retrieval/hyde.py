@@ -4,7 +4,7 @@ As in Kobeissi & Langlais: a hypothetical passage h is embedded by the encoder o
 place of the question, E(h) instead of E(q); Multi-HyDE takes the mean of four, (1/4) Σ E(h_i). The
 question's own vector does **not** join the mean there, unlike in Gao et al. 2023 ("Precise Zero-Shot Dense
 Retrieval without Relevance Labels"), where it does. The code published with the paper does neither: it
-searches with the question and with each passage and fuses the rankings; `fused_passages` is that variant.
+searches with the question and with each passage and fuses the rankings (the system ``multi_hyde_fused``).
 
 Figures in the passages are invented: they serve the search and are never evidence.
 """
@@ -12,9 +12,9 @@ Figures in the passages are invented: they serve the search and are never eviden
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 
@@ -23,11 +23,8 @@ from finrag_pipeline.embedding.windows import mean_pool
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.language_models.parallel import Request, complete_all
 from finrag_pipeline.language_models.protocol import Completion, LanguageModel, Message
-from finrag_pipeline.retrieval.fusion import reciprocal_rank_fusion
 from finrag_pipeline.settings import HydeSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
-
-Item = TypeVar("Item", bound=Hashable)
 
 PROMPT_VERSION = "1"
 
@@ -243,28 +240,3 @@ def hyde_vector(encoder: Encoder, passages: Sequence[str]) -> np.ndarray:
     if length < 1e-6:
         raise ModelError("The vectors of the passages cancel out.", "Give other passages.")
     return (mean / length).astype(np.float32)
-
-
-def fused_passages(
-    encoder: Encoder,
-    question: str,
-    passages: Sequence[str],
-    search: Callable[[np.ndarray], Sequence[Item]],
-    k: int = 60,
-) -> list[tuple[Item, float]]:
-    """The published code's variant: one dense ranking each for question and passages, fused by RRF.
-
-    Args:
-        encoder: embeds question and passages.
-        question: the question itself, which counts as one passage more.
-        passages: hypothetical passages; none leaves the question's own ranking.
-        search: ranking for a vector of shape (dimensions,), best first, without repeats.
-        k: constant of reciprocal rank fusion.
-
-    Returns:
-        Items with fused scores, best first.
-    """
-    vectors = [encoder.embed_queries([question])]
-    if passages:
-        vectors.append(passage_vectors(encoder, passages))
-    return reciprocal_rank_fusion([search(vector) for vector in np.concatenate(vectors)], k)

@@ -14,7 +14,6 @@ from finrag_pipeline.language_models.protocol import LanguageModel
 from finrag_pipeline.retrieval.hyde import (
     GeneratedPassages,
     RecordedPassages,
-    fused_passages,
     hyde_vector,
     load_passages,
     passage_vectors,
@@ -191,29 +190,3 @@ class TestVector:
         monkeypatch.setattr(encoder, "embed", lambda texts: np.array([[1, 0], [-1, 0]], np.float32))
         with pytest.raises(ModelError, match="cancel out"):
             hyde_vector(encoder, PASSAGES[:2])
-
-
-class TestFused:
-    def test_rankings_of_question_and_passages_are_fused(self, encoder: Encoder) -> None:
-        chunks = [*PASSAGES, "goodwill", "tax", QUESTION]
-        matrix = encoder.embed(chunks)
-        asked: list[np.ndarray] = []
-
-        def search(vector: np.ndarray) -> list[str]:
-            asked.append(vector)
-            return [chunks[place] for place in np.argsort(-(matrix @ vector))[:3]]
-
-        fused = fused_passages(encoder, QUESTION, PASSAGES, search, k=10)
-        np.testing.assert_allclose(np.stack(asked), encoder.embed([QUESTION, *PASSAGES]), atol=1e-6)
-        expected: dict[str, float] = {}
-        for vector in encoder.embed([QUESTION, *PASSAGES]):
-            for rank, place in enumerate(np.argsort(-(matrix @ vector))[:3], start=1):
-                expected[chunks[place]] = expected.get(chunks[place], 0.0) + 1 / (10 + rank)
-        assert dict(fused) == pytest.approx(expected)
-        assert [score for _, score in fused] == sorted(expected.values(), reverse=True)
-
-    def test_without_passages_the_question_is_left(self, encoder: Encoder) -> None:
-        assert fused_passages(encoder, QUESTION, [], lambda vector: ["a", "b"]) == [
-            ("a", pytest.approx(1 / 61)),
-            ("b", pytest.approx(1 / 62)),
-        ]

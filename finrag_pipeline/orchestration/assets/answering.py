@@ -11,8 +11,8 @@ from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation import ANSWER_METRICS_VERSION
 from finrag_pipeline.evaluation.summary import SUMMARY_VERSION, summarise
 from finrag_pipeline.orchestration.answer_sweep import AnswerSweep, drop_answers_to_other_questions
-from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions, folds
-from finrag_pipeline.orchestration.assets.retrieval import ONE_SYSTEM_PER_RUN, retrieval_runs, split_key
+from finrag_pipeline.orchestration.assets.benchmark import benchmark_questions, folds
+from finrag_pipeline.orchestration.assets.retrieval import retrieval_runs, split_key
 from finrag_pipeline.orchestration.assets.tables import statement_facts
 from finrag_pipeline.orchestration.corpora import fold_questions
 from finrag_pipeline.orchestration.partitions import answer_partitions, fold_number
@@ -20,13 +20,13 @@ from finrag_pipeline.orchestration.resources.settings import LakeResource, Setti
 from finrag_pipeline.orchestration.steps import (
     Step,
     check,
-    column_schema,
     each_partition,
     ledger_key,
     part_step,
     result,
     result_or_skipped,
     skipped_step,
+    table_asset,
 )
 from finrag_pipeline.schemas import ANSWERS
 from finrag_pipeline.storage.fingerprints import fingerprint
@@ -36,27 +36,15 @@ RECORDED = {"system": "recorded", "fold": "recorded"}
 _GOLD = ("question_id", "question", "answer")
 
 
-@dg.asset(
-    deps=[
-        dg.AssetDep(retrieval_runs, partition_mapping=dg.AllPartitionMapping()),
-        dg.AssetDep(statement_facts, partition_mapping=dg.AllPartitionMapping()),
-        dg.AssetDep(folds),
-    ],
-    partitions_def=answer_partitions,
-    backfill_policy=ONE_SYSTEM_PER_RUN,
-    group_name="answering",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=RUNS_VERSION,
+@table_asset(
+    retrieval_runs,
+    statement_facts,
+    folds,
+    group="answering",
+    version=RUNS_VERSION,
+    partitions=answer_partitions,
+    checks={"every_question_answered": "Every question has an answer or an abstention, and no error."},
     output_required=False,  # a system without its retrieval or its model leaves nothing
-    metadata=column_schema("answers"),
-    check_specs=[
-        dg.AssetCheckSpec(
-            "every_question_answered",
-            asset="answers",
-            description="Every question has an answer or an abstention, and no error.",
-        )
-    ],
 )
 def answers(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
@@ -92,16 +80,12 @@ def answers(
     yield from result_or_skipped(each_partition(context, store, work), ["every_question_answered"])
 
 
-@dg.asset(
-    deps=[answers],
-    partitions_def=answer_partitions,
-    backfill_policy=ONE_SYSTEM_PER_RUN,
-    group_name="answering",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=ANSWER_METRICS_VERSION,
+@table_asset(
+    answers,
+    group="answering",
+    version=ANSWER_METRICS_VERSION,
+    partitions=answer_partitions,
     output_required=False,  # a system that did not answer leaves nothing
-    metadata=column_schema("answer_scores"),
 )
 def answer_scores(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
@@ -132,14 +116,7 @@ def answer_scores(
     yield from result_or_skipped(each_partition(context, store, work), [])
 
 
-@dg.asset(
-    deps=[benchmark_questions],
-    group_name="answering",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=ANSWER_METRICS_VERSION,
-    metadata=column_schema("answers"),
-)
+@table_asset(benchmark_questions, group="answering", version=ANSWER_METRICS_VERSION, table="answers")
 def recorded_answers(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> dg.MaterializeResult:
@@ -165,14 +142,7 @@ def recorded_answers(
     return result([step])
 
 
-@dg.asset(
-    deps=[dg.AssetDep(answer_scores, partition_mapping=dg.AllPartitionMapping()), recorded_answers],
-    group_name="answering",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=ANSWER_METRICS_VERSION,
-    metadata=column_schema("answer_metrics"),
-)
+@table_asset(answer_scores, recorded_answers, group="answering", version=ANSWER_METRICS_VERSION)
 def answer_metrics(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> dg.MaterializeResult:

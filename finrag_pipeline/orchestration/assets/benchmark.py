@@ -11,36 +11,21 @@ from finrag_pipeline.evaluation.questions import load_questions
 from finrag_pipeline.orchestration.assets.ingestion import filing_pages
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource
-from finrag_pipeline.orchestration.steps import check, column_schema, part_step, result
+from finrag_pipeline.orchestration.steps import check, part_step, result, table_asset
 from finrag_pipeline.storage.fingerprints import fingerprint
 
-OWNERS = ["team:ml-engineering"]
 QUESTIONS_VERSION = "1"
 
 
-@dg.asset(
-    deps=[dg.AssetDep(filing_pages, partition_mapping=dg.AllPartitionMapping())],
-    group_name="benchmark",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=QUESTIONS_VERSION,
-    metadata=column_schema("benchmark_questions"),
-    check_specs=[
-        dg.AssetCheckSpec(
-            "questions_to_measure",
-            asset="benchmark_questions",
-            blocking=True,
-            description="At least one question.",
-        ),
-        dg.AssetCheckSpec(
-            "gold_pages_exist",
-            asset="benchmark_questions",
-            description="Every gold page of a measurable filing exists; others are excluded and listed.",
-        ),
-        dg.AssetCheckSpec(
-            "well_formed", asset="benchmark_questions", description="Every line of the files is sound."
-        ),
-    ],
+@table_asset(
+    filing_pages,
+    group="benchmark",
+    version=QUESTIONS_VERSION,
+    blocking_checks={"questions_to_measure": "At least one question."},
+    checks={
+        "gold_pages_exist": "Every gold page of a measurable filing exists; others are excluded and listed.",
+        "well_formed": "Every line of the files is sound.",
+    },
 )
 def benchmark_questions(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult:
     """Questions of the active benchmark, each with gold filing, pages, evidence and answer."""
@@ -103,16 +88,8 @@ def _nothing_to_measure(name: str, problems: list[str]) -> str:
     return " ".join([f"Benchmark '{name}' has no question that can be measured.", *causes])
 
 
-@dg.asset(
-    deps=[benchmark_questions],
-    group_name="benchmark",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version="1",
-    metadata=column_schema("folds"),
-    check_specs=[
-        dg.AssetCheckSpec("no_leak", asset="folds", blocking=True, description="No document is in two folds.")
-    ],
+@table_asset(
+    benchmark_questions, group="benchmark", blocking_checks={"no_leak": "No document is in two folds."}
 )
 def folds(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource

@@ -10,7 +10,7 @@ from finrag_pipeline.chunking.fixed import chunk_pages
 from finrag_pipeline.chunking.parent_child import PARENTS
 from finrag_pipeline.chunking.parent_child import parent_child_chunks as make_parent_child_chunks
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.orchestration.assets.ingestion import OWNERS, filing_pages
+from finrag_pipeline.orchestration.assets.ingestion import filing_pages
 from finrag_pipeline.orchestration.assets.tables import filing_row, page_tables, part_fingerprint
 from finrag_pipeline.orchestration.automation import on_changed_data
 from finrag_pipeline.orchestration.fingerprints import (
@@ -21,24 +21,16 @@ from finrag_pipeline.orchestration.fingerprints import (
 from finrag_pipeline.orchestration.partitions import filings_partitions
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
 from finrag_pipeline.orchestration.steps import (
+    DATA_ENGINEERING,
     Step,
     check,
-    column_schema,
     each_partition,
-    filing_check,
     part_step,
     result,
+    table_asset,
 )
 
-
-def _specs(asset: str) -> list[dg.AssetCheckSpec]:
-    """The checks of a chunking."""
-    return [
-        filing_check(
-            "within_token_limit", asset=asset, blocking=True, description="No chunk exceeds the limit."
-        ),
-        filing_check("not_empty", asset=asset, blocking=True, description="At least one chunk."),
-    ]
+CHECKS = {"within_token_limit": "No chunk exceeds the limit.", "not_empty": "At least one chunk."}
 
 
 def _measured(lengths: list[int], limit: int) -> tuple[list[dg.AssetCheckResult], dict[str, Any]]:
@@ -51,16 +43,13 @@ def _measured(lengths: list[int], limit: int) -> tuple[list[dg.AssetCheckResult]
     return checks, {"chunks": len(lengths), "longest_chunk_tokens": longest}
 
 
-@dg.asset(
-    deps=[filing_pages],
-    partitions_def=filings_partitions,
-    automation_condition=on_changed_data(),
-    group_name="chunking",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version="1",
-    metadata=column_schema("filing_chunks"),
-    check_specs=_specs("filing_chunks"),
+@table_asset(
+    filing_pages,
+    group="chunking",
+    partitions=filings_partitions,
+    owner=DATA_ENGINEERING,
+    automation=on_changed_data(),
+    blocking_checks=CHECKS,
 )
 def filing_chunks(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
@@ -88,15 +77,13 @@ def filing_chunks(
     return result(each_partition(context, store, work))
 
 
-@dg.asset(
-    deps=[filing_pages, page_tables],
-    partitions_def=filings_partitions,
-    group_name="chunking",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version="1",
-    metadata=column_schema("contextual_chunks"),
-    check_specs=_specs("contextual_chunks"),
+@table_asset(
+    filing_pages,
+    page_tables,
+    group="chunking",
+    partitions=filings_partitions,
+    owner=DATA_ENGINEERING,
+    blocking_checks=CHECKS,
 )
 def contextual_chunks(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
@@ -134,15 +121,13 @@ def contextual_chunks(
     return result(each_partition(context, store, work))
 
 
-@dg.asset(
-    deps=[filing_pages],
-    partitions_def=filings_partitions,
-    group_name="chunking",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version="1",
-    metadata=column_schema("filing_chunks"),
-    check_specs=_specs("parent_child_chunks"),
+@table_asset(
+    filing_pages,
+    group="chunking",
+    partitions=filings_partitions,
+    owner=DATA_ENGINEERING,
+    table="filing_chunks",
+    blocking_checks=CHECKS,
 )
 def parent_child_chunks(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource

@@ -13,11 +13,11 @@ from finrag_pipeline.evaluation.paired_tests import (
 )
 from finrag_pipeline.evaluation.ppi_simulation import SENSITIVITY_VERSION, sensitivity_to_agreement
 from finrag_pipeline.orchestration.assets.answering import answer_scores, recorded_answers
-from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions
+from finrag_pipeline.orchestration.assets.benchmark import benchmark_questions
 from finrag_pipeline.orchestration.assets.retrieval import retrieval_scores
 from finrag_pipeline.orchestration.metadata import picture
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource
-from finrag_pipeline.orchestration.steps import check, column_schema, part_step, result
+from finrag_pipeline.orchestration.steps import check, part_step, result, table_asset
 from finrag_pipeline.reporting.grid import grid_markdown
 from finrag_pipeline.reporting.judging_tables import comparisons_grid
 from finrag_pipeline.reporting.plots import coverage_plot, sensitivity_plot
@@ -33,26 +33,17 @@ _HOLD = {"clustered", "ppi"}
 """Intervals that must hold the truth in every study."""
 
 
-@dg.asset(
-    deps=[
-        dg.AssetDep(retrieval_scores, partition_mapping=dg.AllPartitionMapping()),
-        dg.AssetDep(answer_scores, partition_mapping=dg.AllPartitionMapping()),
-        recorded_answers,
-        benchmark_questions,
-    ],
-    group_name="judging",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=FAMILIES_VERSION,
-    metadata=column_schema("system_comparisons"),
-    check_specs=[
-        dg.AssetCheckSpec(
-            "corrected_p_values",
-            asset="system_comparisons",
-            blocking=True,
-            description="No corrected p-value is below its own, and every difference lies in its interval.",
-        )
-    ],
+@table_asset(
+    retrieval_scores,
+    answer_scores,
+    recorded_answers,
+    benchmark_questions,
+    group="judging",
+    version=FAMILIES_VERSION,
+    blocking_checks={
+        "corrected_p_values": "No corrected p-value is below its own, "
+        "and every difference lies in its interval."
+    },
 )
 def system_comparisons(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
@@ -95,13 +86,7 @@ def system_comparisons(
     return result([step], significant=sure, table=dg.MetadataValue.md(grid_markdown(comparisons_grid(rows))))
 
 
-@dg.asset(
-    group_name="judging",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=SENSITIVITY_VERSION,
-    metadata=column_schema("judge_sensitivity"),
-)
+@table_asset(group="judging", version=SENSITIVITY_VERSION)
 def judge_sensitivity(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> dg.MaterializeResult:
@@ -120,19 +105,12 @@ def judge_sensitivity(
     return result([step], plot=plot, **widths)
 
 
-@dg.asset(
-    group_name="judging",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=COVERAGE_VERSION,
-    metadata=column_schema("interval_coverage"),
-    check_specs=[
-        dg.AssetCheckSpec(
-            "intervals_hold",
-            asset="interval_coverage",
-            description="Intervals over questions hold the truth as often as they say, in every study.",
-        )
-    ],
+@table_asset(
+    group="judging",
+    version=COVERAGE_VERSION,
+    checks={
+        "intervals_hold": "Intervals over questions hold the truth as often as they say, in every study."
+    },
 )
 def interval_coverage(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource

@@ -10,7 +10,6 @@ from finrag_pipeline.orchestration.assets.chunking import (
     filing_chunks,
     parent_child_chunks,
 )
-from finrag_pipeline.orchestration.assets.ingestion import OWNERS
 from finrag_pipeline.orchestration.automation import on_corpus_change
 from finrag_pipeline.orchestration.fingerprints import index_fingerprint
 from finrag_pipeline.orchestration.partitions import filings_partitions
@@ -22,13 +21,14 @@ from finrag_pipeline.orchestration.resources.settings import (
     get_encoder,
 )
 from finrag_pipeline.orchestration.steps import (
+    DATA_ENGINEERING,
     Step,
     check,
     each_partition,
     failure,
-    filing_check,
     fresh_or_made,
     result,
+    table_asset,
 )
 from finrag_pipeline.retrieval.chunk_index import (
     index_chunks,
@@ -41,19 +41,15 @@ from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 
 
-@dg.asset(
-    deps=[filing_chunks],
-    partitions_def=filings_partitions,
-    group_name="indexing",
+@table_asset(
+    filing_chunks,
+    group="indexing",
+    partitions=filings_partitions,
     kinds={"python", "lancedb"},
-    owners=OWNERS,
-    code_version="1",
+    owner=DATA_ENGINEERING,
+    table=None,
+    blocking_checks={"complete": "Every chunk has its vectors."},
     pool=VECTORS,
-    check_specs=[
-        filing_check(
-            "complete", asset="chunk_index", blocking=True, description="Every chunk has its vectors."
-        )
-    ],
 )
 def chunk_index(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
@@ -62,19 +58,15 @@ def chunk_index(
     return _index(context, settings.get(), lake.open(), FIXED)
 
 
-@dg.asset(
-    deps=[contextual_chunks],
-    partitions_def=filings_partitions,
-    group_name="indexing",
+@table_asset(
+    contextual_chunks,
+    group="indexing",
+    partitions=filings_partitions,
     kinds={"python", "lancedb"},
-    owners=OWNERS,
-    code_version="1",
+    owner=DATA_ENGINEERING,
+    table=None,
+    blocking_checks={"complete": "Every chunk has its vectors."},
     pool=VECTORS,
-    check_specs=[
-        filing_check(
-            "complete", asset="contextual_index", blocking=True, description="Every chunk has its vectors."
-        )
-    ],
 )
 def contextual_index(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
@@ -83,19 +75,15 @@ def contextual_index(
     return _index(context, settings.get(), lake.open(), CONTEXTUAL)
 
 
-@dg.asset(
-    deps=[parent_child_chunks],
-    partitions_def=filings_partitions,
-    group_name="indexing",
+@table_asset(
+    parent_child_chunks,
+    group="indexing",
+    partitions=filings_partitions,
     kinds={"python", "lancedb"},
-    owners=OWNERS,
-    code_version="1",
+    owner=DATA_ENGINEERING,
+    table=None,
+    blocking_checks={"complete": "Every child has its vectors."},
     pool=VECTORS,
-    check_specs=[
-        filing_check(
-            "complete", asset="parent_child_index", blocking=True, description="Every child has its vectors."
-        )
-    ],
 )
 def parent_child_index(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
@@ -141,13 +129,13 @@ def _index(
     return result(each_partition(context, store, work))
 
 
-@dg.asset(
-    deps=[dg.AssetDep(filing_chunks, partition_mapping=dg.AllPartitionMapping())],
-    automation_condition=on_corpus_change(),
-    group_name="indexing",
+@table_asset(
+    filing_chunks,
+    group="indexing",
     kinds={"python", "numpy"},
-    owners=OWNERS,
-    code_version="1",
+    owner=DATA_ENGINEERING,
+    table=None,
+    automation=on_corpus_change(),
 )
 def bm25_index(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource

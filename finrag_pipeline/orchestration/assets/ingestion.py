@@ -18,38 +18,23 @@ from finrag_pipeline.orchestration.fingerprints import filings_fingerprint, page
 from finrag_pipeline.orchestration.partitions import filings_partitions
 from finrag_pipeline.orchestration.resources.settings import EngineResource, LakeResource, SettingsResource
 from finrag_pipeline.orchestration.steps import (
+    DATA_ENGINEERING,
     Step,
     check,
-    column_schema,
     each_partition,
     failure,
-    filing_check,
     part_step,
     result,
+    table_asset,
 )
 
-OWNERS = ["team:data-engineering"]
-# No back-fill policy on assets of a filing: Dagster then makes one run per filing, with its partition key. A
-# filing that fails so fails alone, keeps a data version of its own, and its checks count for it alone.
 
-
-@dg.asset(
-    partitions_def=filings_partitions,
-    group_name="ingestion",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version="1",
-    metadata=column_schema("filings"),
-    check_specs=[
-        filing_check(
-            "readable", asset="filings", blocking=True, description="The file can be opened and read."
-        ),
-        filing_check(
-            "identity_agrees",
-            asset="filings",
-            description="Cover page, file name and declared identity agree.",
-        ),
-    ],
+@table_asset(
+    group="ingestion",
+    partitions=filings_partitions,
+    owner=DATA_ENGINEERING,
+    blocking_checks={"readable": "The file can be opened and read."},
+    checks={"identity_agrees": "Cover page, file name and declared identity agree."},
 )
 def filings(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource, engine: EngineResource
@@ -116,21 +101,14 @@ def filings(
         raise failure(unreadable)
 
 
-@dg.asset(
-    deps=[filings],
-    partitions_def=filings_partitions,
-    automation_condition=on_changed_data(),
-    group_name="ingestion",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version="1",
-    metadata=column_schema("filing_pages"),
-    check_specs=[
-        filing_check("has_pages", asset="filing_pages", blocking=True, description="At least one page."),
-        filing_check(
-            "text_layer", asset="filing_pages", description="No page needs optical character recognition."
-        ),
-    ],
+@table_asset(
+    filings,
+    group="ingestion",
+    partitions=filings_partitions,
+    owner=DATA_ENGINEERING,
+    automation=on_changed_data(),
+    blocking_checks={"has_pages": "At least one page."},
+    checks={"text_layer": "No page needs optical character recognition."},
 )
 def filing_pages(
     context: dg.AssetExecutionContext, lake: LakeResource, engine: EngineResource

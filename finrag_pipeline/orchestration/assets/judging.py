@@ -19,20 +19,20 @@ from finrag_pipeline.judging.lake_answers import labelled_answers, read_answers,
 from finrag_pipeline.judging.panel import load_judges
 from finrag_pipeline.judging.verdicts import REFUSAL, Criterion
 from finrag_pipeline.orchestration.assets.answering import RECORDED, answers, recorded_answers
-from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions
-from finrag_pipeline.orchestration.assets.retrieval import ONE_SYSTEM_PER_RUN, split_key
+from finrag_pipeline.orchestration.assets.benchmark import benchmark_questions
+from finrag_pipeline.orchestration.assets.retrieval import split_key
 from finrag_pipeline.orchestration.partitions import answer_partitions
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource
 from finrag_pipeline.orchestration.steps import (
     Step,
     check,
-    column_schema,
     each_partition,
     ledger_key,
     part_step,
     result,
     result_or_skipped,
     skipped_step,
+    table_asset,
 )
 from finrag_pipeline.reporting.grid import grid_markdown
 from finrag_pipeline.reporting.judging_tables import calibration_grid, rates_grid
@@ -67,24 +67,16 @@ def _skipped(context: dg.AssetExecutionContext, store: Lake, asset: str, key: st
     )
 
 
-@dg.asset(
-    deps=[answers, benchmark_questions],
-    partitions_def=answer_partitions,
-    backfill_policy=ONE_SYSTEM_PER_RUN,
-    group_name="judging",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=ITEMS_VERSION,
+@table_asset(
+    answers,
+    benchmark_questions,
+    group="judging",
+    version=ITEMS_VERSION,
+    partitions=answer_partitions,
+    blocking_checks={
+        "sources_have_text": "The lake holds the text of every source that was given to an answer."
+    },
     output_required=False,  # a system that did not answer leaves nothing
-    metadata=column_schema("answer_sentences"),
-    check_specs=[
-        dg.AssetCheckSpec(
-            "sources_have_text",
-            asset="answer_sentences",
-            blocking=True,
-            description="The lake holds the text of every source that was given to an answer.",
-        )
-    ],
 )
 def answer_sentences(
     context: dg.AssetExecutionContext, lake: LakeResource
@@ -111,16 +103,13 @@ def answer_sentences(
     yield from result_or_skipped(each_partition(context, store, work), ["sources_have_text"])
 
 
-@dg.asset(
-    deps=[answers, answer_sentences],
-    partitions_def=answer_partitions,
-    backfill_policy=ONE_SYSTEM_PER_RUN,
-    group_name="judging",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=AUTOMATIC_VERSION,
+@table_asset(
+    answers,
+    answer_sentences,
+    group="judging",
+    version=AUTOMATIC_VERSION,
+    partitions=answer_partitions,
     output_required=False,
-    metadata=column_schema("automatic_scores"),
 )
 def automatic_scores(
     context: dg.AssetExecutionContext, lake: LakeResource
@@ -145,31 +134,20 @@ def automatic_scores(
     yield from result_or_skipped(each_partition(context, store, work), [])
 
 
-def _verdict_checks(asset: str) -> list[dg.AssetCheckSpec]:
-    return [
-        dg.AssetCheckSpec(
-            "labels_are_valid",
-            asset=asset,
-            blocking=True,
-            description="Every label is one of its criterion, and a missing one says why.",
-        ),
-        dg.AssetCheckSpec(
-            "no_verdict_missing", asset=asset, description="Every judge gave a verdict on everything."
-        ),
-    ]
+_LABELS_ARE_VALID = {"labels_are_valid": "Every label is one of its criterion, and a missing one says why."}
+_NO_VERDICT_MISSING = {"no_verdict_missing": "Every judge gave a verdict on everything."}
 
 
-@dg.asset(
-    deps=[answers, answer_sentences, benchmark_questions],
-    partitions_def=answer_partitions,
-    backfill_policy=ONE_SYSTEM_PER_RUN,
-    group_name="judging",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=JUDGES_VERSION,
+@table_asset(
+    answers,
+    answer_sentences,
+    benchmark_questions,
+    group="judging",
+    version=JUDGES_VERSION,
+    partitions=answer_partitions,
+    blocking_checks=_LABELS_ARE_VALID,
+    checks=_NO_VERDICT_MISSING,
     output_required=False,
-    metadata=column_schema("verdicts"),
-    check_specs=_verdict_checks("verdicts"),
 )
 def verdicts(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
@@ -196,14 +174,14 @@ def verdicts(
     yield from result_or_skipped(each_partition(context, store, work), _VERDICT_CHECKS)
 
 
-@dg.asset(
-    deps=[recorded_answers, benchmark_questions],
-    group_name="judging",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=JUDGES_VERSION,
-    metadata=column_schema("verdicts"),
-    check_specs=_verdict_checks("recorded_verdicts"),
+@table_asset(
+    recorded_answers,
+    benchmark_questions,
+    group="judging",
+    version=JUDGES_VERSION,
+    table="verdicts",
+    blocking_checks=_LABELS_ARE_VALID,
+    checks=_NO_VERDICT_MISSING,
 )
 def recorded_verdicts(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
@@ -272,14 +250,7 @@ def _judged(
     return step
 
 
-@dg.asset(
-    deps=[dg.AssetDep(automatic_scores, partition_mapping=dg.AllPartitionMapping()), recorded_verdicts],
-    group_name="judging",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=AUTOMATIC_VERSION,
-    metadata=column_schema("answer_rates"),
-)
+@table_asset(automatic_scores, recorded_verdicts, group="judging", version=AUTOMATIC_VERSION)
 def answer_rates(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> dg.MaterializeResult:
@@ -297,21 +268,14 @@ def answer_rates(
     return result([step], table=dg.MetadataValue.md(grid_markdown(rates_grid(rows))))
 
 
-@dg.asset(
-    deps=[benchmark_questions],
-    group_name="judging",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=CALIBRATION_VERSION,
+@table_asset(
+    benchmark_questions,
+    group="judging",
+    version=CALIBRATION_VERSION,
+    checks={
+        "better_than_chance": "Every judge agrees with people on correctness more often than chance would."
+    },
     output_required=False,  # without labels of people there is nothing to compare with
-    metadata=column_schema("judge_calibration"),
-    check_specs=[
-        dg.AssetCheckSpec(
-            "better_than_chance",
-            asset="judge_calibration",
-            description="Every judge agrees with people on correctness more often than chance would.",
-        )
-    ],
 )
 def judge_calibration(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource

@@ -23,10 +23,9 @@ from finrag_pipeline.judging.label_sheets import (
 )
 from finrag_pipeline.judging.lake_answers import read_answers
 from finrag_pipeline.orchestration.assets.answering import answers
-from finrag_pipeline.orchestration.assets.benchmark import OWNERS
 from finrag_pipeline.orchestration.assets.judging import recorded_verdicts, verdicts
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
-from finrag_pipeline.orchestration.steps import check, column_schema, part_step, result
+from finrag_pipeline.orchestration.steps import check, part_step, result, table_asset
 from finrag_pipeline.reporting.grid import grid_markdown
 from finrag_pipeline.reporting.judging_tables import estimates_grid
 from finrag_pipeline.retrieval.spaces import Space
@@ -58,21 +57,14 @@ def _sampled_answers(store: Lake, parts: list[dict[str, str]]) -> dict[str, list
     return found
 
 
-@dg.asset(
-    deps=[dg.AssetDep(answers, partition_mapping=dg.AllPartitionMapping())],
-    group_name="judging",
+@table_asset(
+    answers,
+    group="judging",
+    version=SHEETS_VERSION,
     kinds={"python", "parquet", "excel"},
-    owners=OWNERS,
-    code_version=SHEETS_VERSION,
-    metadata=column_schema("label_sample"),
-    check_specs=[
-        dg.AssetCheckSpec(
-            "within_budget",
-            asset="label_sample",
-            blocking=True,
-            description="No sheet asks for more labels than the budget, and every type of question is on it.",
-        )
-    ],
+    blocking_checks={
+        "within_budget": "No sheet asks for more labels than the budget, and every type of question is on it."
+    },
 )
 def label_sample(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
@@ -120,23 +112,15 @@ def label_sample(
     )
 
 
-@dg.asset(
-    deps=[label_sample],
-    group_name="judging",
+@table_asset(
+    label_sample,
+    group="judging",
+    version=SHEETS_VERSION,
     kinds={"python", "parquet", "excel"},
-    owners=OWNERS,
-    code_version=SHEETS_VERSION,
-    metadata=column_schema("human_labels"),
-    check_specs=[
-        dg.AssetCheckSpec(
-            "sheets_readable",
-            asset="human_labels",
-            description="Every filled sheet can be read; a bad one is left out, and the others count.",
-        ),
-        dg.AssetCheckSpec(
-            "nothing_open", asset="human_labels", description="No two annotators wait for a third to decide."
-        ),
-    ],
+    checks={
+        "sheets_readable": "Every filled sheet can be read; a bad one is left out, and the others count.",
+        "nothing_open": "No two annotators wait for a third to decide.",
+    },
 )
 def human_labels(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult:
     """Labels of people from the sheets in ``labels/filled/`` of the lake."""
@@ -164,29 +148,17 @@ def human_labels(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.Ma
     )
 
 
-_BOTH: list[dg.AssetDep | dg.AssetsDefinition] = [
-    dg.AssetDep(verdicts, partition_mapping=dg.AllPartitionMapping()),
-    recorded_verdicts,
-    human_labels,
-    label_sample,
-]
+_BOTH = (verdicts, recorded_verdicts, human_labels, label_sample)
 
 
-@dg.asset(
-    deps=_BOTH,
-    group_name="judging",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=ESTIMATES_VERSION,
-    metadata=column_schema("judged_estimates"),
-    check_specs=[
-        dg.AssetCheckSpec(
-            "estimates_lie_in_their_intervals",
-            asset="judged_estimates",
-            blocking=True,
-            description="0 ≤ low ≤ estimate ≤ high ≤ 1, but for the intervals of the literature.",
-        )
-    ],
+@table_asset(
+    *_BOTH,
+    group="judging",
+    version=ESTIMATES_VERSION,
+    blocking_checks={
+        "estimates_lie_in_their_intervals": "0 ≤ low ≤ estimate ≤ high ≤ 1, "
+        "but for the intervals of the literature."
+    },
 )
 def judged_estimates(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
@@ -214,14 +186,7 @@ def judged_estimates(
     return result([step], table=dg.MetadataValue.md(grid_markdown(estimates_grid(rows))))
 
 
-@dg.asset(
-    deps=_BOTH,
-    group_name="judging",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=ESTIMATES_VERSION,
-    metadata=column_schema("judge_agreement"),
-)
+@table_asset(*_BOTH, group="judging", version=ESTIMATES_VERSION)
 def judge_agreement(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> dg.MaterializeResult:

@@ -3,7 +3,6 @@
 import dagster as dg
 import pyarrow as pa
 
-from finrag_pipeline.orchestration.assets.benchmark import OWNERS
 from finrag_pipeline.orchestration.assets.ingestion import filing_pages
 from finrag_pipeline.orchestration.assets.tables import filing_row, part_fingerprint, statement_facts
 from finrag_pipeline.orchestration.automation import on_changed_data
@@ -17,23 +16,20 @@ from finrag_pipeline.orchestration.resources.settings import (
 )
 from finrag_pipeline.orchestration.steps import (
     Step,
-    column_schema,
     each_partition,
     part_step,
     result,
+    table_asset,
 )
 from finrag_pipeline.rankers.page_ranker import PROFILES_VERSION, SENTENCES_VERSION
 
 
-@dg.asset(
-    deps=[statement_facts],
-    partitions_def=filings_partitions,
-    automation_condition=on_changed_data(),
-    group_name="chunking",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=PROFILES_VERSION,
-    metadata=column_schema("page_profiles"),
+@table_asset(
+    statement_facts,
+    group="chunking",
+    version=PROFILES_VERSION,
+    partitions=filings_partitions,
+    automation=on_changed_data(),
 )
 def page_profiles(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
@@ -64,16 +60,13 @@ def page_profiles(
     return result(each_partition(context, store, work))
 
 
-@dg.asset(
-    deps=[filing_pages],
-    partitions_def=filings_partitions,
-    automation_condition=on_changed_data(),
-    group_name="indexing",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=SENTENCES_VERSION,
+@table_asset(
+    filing_pages,
+    group="indexing",
+    version=SENTENCES_VERSION,
+    partitions=filings_partitions,
+    automation=on_changed_data(),
     pool=VECTORS,
-    metadata=column_schema("page_sentences"),
 )
 def page_sentences(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource

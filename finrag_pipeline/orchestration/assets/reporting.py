@@ -11,7 +11,7 @@ import pyarrow as pa
 from finrag_pipeline.evaluation.benchmark_registry import get_benchmark
 from finrag_pipeline.evaluation.summary import SUMMARY_VERSION, summarise
 from finrag_pipeline.orchestration.assets.answering import answer_metrics
-from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions
+from finrag_pipeline.orchestration.assets.benchmark import benchmark_questions
 from finrag_pipeline.orchestration.assets.chunking import contextual_chunks, filing_chunks
 from finrag_pipeline.orchestration.assets.ingestion import filings
 from finrag_pipeline.orchestration.assets.retrieval import retrieval_scores
@@ -22,7 +22,13 @@ from finrag_pipeline.orchestration.corpora import benchmark_filings, drop_stale_
 from finrag_pipeline.orchestration.metadata import picture
 from finrag_pipeline.orchestration.pools import WAREHOUSE
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
-from finrag_pipeline.orchestration.steps import Step, column_schema, fresh_or_made, part_step, result
+from finrag_pipeline.orchestration.steps import (
+    Step,
+    fresh_or_made,
+    part_step,
+    result,
+    table_asset,
+)
 from finrag_pipeline.reporting import EXPLORER_VERSION, PICTURES_VERSION, REPORT_VERSION
 from finrag_pipeline.reporting.plots import gap_plot, recall_curve
 from finrag_pipeline.reporting.tables import metrics_markdown, statistics_markdown
@@ -45,15 +51,7 @@ JUDGED = tuple(
 """What is said of judged answers and of differences, which other modules make."""
 
 
-@dg.asset(
-    deps=[dg.AssetDep(retrieval_scores, partition_mapping=dg.AllPartitionMapping())],
-    automation_condition=on_corpus_change(),
-    group_name="reporting",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=SUMMARY_VERSION,
-    metadata=column_schema("system_metrics"),
-)
+@table_asset(retrieval_scores, group="reporting", version=SUMMARY_VERSION, automation=on_corpus_change())
 def system_metrics(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> dg.MaterializeResult:
@@ -94,17 +92,7 @@ def system_metrics(
     )
 
 
-@dg.asset(
-    deps=[
-        dg.AssetDep(filing_chunks, partition_mapping=dg.AllPartitionMapping()),
-        benchmark_questions,
-    ],
-    group_name="reporting",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version="1",
-    metadata=column_schema("corpus_statistics"),
-)
+@table_asset(filing_chunks, benchmark_questions, group="reporting")
 def corpus_statistics(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> dg.MaterializeResult:
@@ -136,21 +124,18 @@ def corpus_statistics(
     return result([step], table=dg.MetadataValue.md(statistics_markdown(table)))
 
 
-@dg.asset(
-    deps=[
-        dg.AssetDep(filings, partition_mapping=dg.AllPartitionMapping()),
-        dg.AssetDep(filing_chunks, partition_mapping=dg.AllPartitionMapping()),
-        dg.AssetDep(contextual_chunks, partition_mapping=dg.AllPartitionMapping()),
-        dg.AssetDep(statement_facts, partition_mapping=dg.AllPartitionMapping()),
-        system_metrics,
-        corpus_statistics,
-        GAP_COUNTS,
-    ],
-    automation_condition=on_corpus_change(),
-    group_name="reporting",
+@table_asset(
+    filings,
+    filing_chunks,
+    contextual_chunks,
+    statement_facts,
+    system_metrics,
+    corpus_statistics,
+    GAP_COUNTS,
+    group="reporting",
     kinds={"python", "duckdb"},
-    owners=OWNERS,
-    code_version="1",
+    table=None,
+    automation=on_corpus_change(),
     pool=WAREHOUSE,
 )
 def warehouse(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult:
@@ -168,20 +153,18 @@ def warehouse(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.Mater
     return result([step], path=dg.MetadataValue.path(str(store.local_path("warehouse.duckdb"))), tables=rows)
 
 
-@dg.asset(
-    deps=[
-        system_metrics,
-        corpus_statistics,
-        GAP_COUNTS,
-        answer_metrics,
-        hybrid_alpha_sweep,
-        *JUDGED,
-    ],
-    automation_condition=on_corpus_change(),
-    group_name="reporting",
+@table_asset(
+    system_metrics,
+    corpus_statistics,
+    GAP_COUNTS,
+    answer_metrics,
+    hybrid_alpha_sweep,
+    *JUDGED,
+    group="reporting",
+    version=REPORT_VERSION,
     kinds={"python", "html"},
-    owners=OWNERS,
-    code_version=REPORT_VERSION,
+    table=None,
+    automation=on_corpus_change(),
 )
 def report(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.retrieval_metrics import METRICS_VERSION, find_gold_chunks, score_runs
-from finrag_pipeline.orchestration.assets.benchmark import OWNERS, folds
+from finrag_pipeline.orchestration.assets.benchmark import folds
 from finrag_pipeline.orchestration.assets.indexing import chunk_index, contextual_index, parent_child_index
 from finrag_pipeline.orchestration.assets.tables import statement_facts
 from finrag_pipeline.orchestration.assets.tuning import hybrid_alpha_sweep
@@ -19,19 +19,16 @@ from finrag_pipeline.orchestration.resources.settings import LakeResource, Setti
 from finrag_pipeline.orchestration.steps import (
     Step,
     check,
-    column_schema,
     each_partition,
     ledger_key,
     part_step,
     result_or_skipped,
     skipped_step,
+    table_asset,
 )
 from finrag_pipeline.retrieval.runner import run_system
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import SYSTEMS_VERSION, get_system
-
-# One run per system: its models and indexes are loaded once for all folds.
-ONE_SYSTEM_PER_RUN = dg.BackfillPolicy.single_run()
 
 
 def split_key(key: str) -> tuple[str, str]:
@@ -40,31 +37,18 @@ def split_key(key: str) -> tuple[str, str]:
     return keys["fold"], keys["system"]
 
 
-@dg.asset(
-    deps=[
-        dg.AssetDep(chunk_index, partition_mapping=dg.AllPartitionMapping()),
-        dg.AssetDep(contextual_index, partition_mapping=dg.AllPartitionMapping()),
-        dg.AssetDep(parent_child_index, partition_mapping=dg.AllPartitionMapping()),
-        dg.AssetDep(statement_facts, partition_mapping=dg.AllPartitionMapping()),
-        dg.AssetDep(folds),
-        dg.AssetDep(hybrid_alpha_sweep),
-    ],
-    partitions_def=sweep_partitions,
-    backfill_policy=ONE_SYSTEM_PER_RUN,
-    group_name="retrieval",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=SYSTEMS_VERSION,
+@table_asset(
+    chunk_index,
+    contextual_index,
+    parent_child_index,
+    statement_facts,
+    folds,
+    hybrid_alpha_sweep,
+    group="retrieval",
+    version=SYSTEMS_VERSION,
+    partitions=sweep_partitions,
+    blocking_checks={"every_question_ranked": "No question is left out."},
     output_required=False,  # a system that cannot be run here leaves nothing
-    metadata=column_schema("retrieval_runs"),
-    check_specs=[
-        dg.AssetCheckSpec(
-            "every_question_ranked",
-            asset="retrieval_runs",
-            blocking=True,
-            description="No question is left out.",
-        )
-    ],
 )
 def retrieval_runs(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
@@ -105,24 +89,13 @@ def retrieval_runs(
     yield from result_or_skipped(each_partition(context, store, work), ["every_question_ranked"])
 
 
-@dg.asset(
-    deps=[retrieval_runs],
-    partitions_def=sweep_partitions,
-    backfill_policy=ONE_SYSTEM_PER_RUN,
-    group_name="retrieval",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=METRICS_VERSION,
+@table_asset(
+    retrieval_runs,
+    group="retrieval",
+    version=METRICS_VERSION,
+    partitions=sweep_partitions,
+    blocking_checks={"values_in_range": "Every value lies in [0, 1]."},
     output_required=False,  # a system that cannot be run here leaves nothing
-    metadata=column_schema("retrieval_scores"),
-    check_specs=[
-        dg.AssetCheckSpec(
-            "values_in_range",
-            asset="retrieval_scores",
-            blocking=True,
-            description="Every value lies in [0, 1].",
-        )
-    ],
 )
 def retrieval_scores(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource

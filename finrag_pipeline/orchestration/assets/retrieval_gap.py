@@ -8,13 +8,12 @@ from finrag_pipeline.evaluation.retrieval_gap import gap_counts as count_gap
 from finrag_pipeline.evaluation.retrieval_gap import retrieval_gap as measure_gap
 from finrag_pipeline.judging.baseline import BASELINE_VERSION
 from finrag_pipeline.orchestration.assets.answering import answer_scores
-from finrag_pipeline.orchestration.assets.benchmark import OWNERS
 from finrag_pipeline.orchestration.assets.reporting import system_metrics
 from finrag_pipeline.orchestration.assets.retrieval import retrieval_runs
 from finrag_pipeline.orchestration.gap_sources import READ, judged_outcomes, read_gap_sources
 from finrag_pipeline.orchestration.metadata import picture
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource
-from finrag_pipeline.orchestration.steps import column_schema, part_step, result
+from finrag_pipeline.orchestration.steps import part_step, result, table_asset
 from finrag_pipeline.reporting.gap_levels import gap_markdown
 from finrag_pipeline.reporting.plots import gap_levels_plot
 from finrag_pipeline.storage.fingerprints import fingerprint
@@ -22,17 +21,12 @@ from finrag_pipeline.storage.fingerprints import fingerprint
 JUDGE = "the deterministic judge"
 
 
-@dg.asset(
-    deps=[
-        dg.AssetDep(retrieval_runs, partition_mapping=dg.AllPartitionMapping()),
-        dg.AssetDep(answer_scores, partition_mapping=dg.AllPartitionMapping()),
-        system_metrics,  # which removes the runs that are no longer measured
-    ],
-    group_name="evaluation",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=GAP_VERSION,
-    metadata=column_schema("retrieval_gap"),
+@table_asset(
+    retrieval_runs,
+    answer_scores,
+    system_metrics,  # which removes the runs that are no longer measured
+    group="evaluation",
+    version=GAP_VERSION,
 )
 def retrieval_gap(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult:
     """The first level lost of every question, retrieval and answer over it, with failure modes."""
@@ -56,14 +50,7 @@ def retrieval_gap(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.M
     return result([part_step(store, "retrieval_gap", "", None, wanted, make, context.run.run_id)])
 
 
-@dg.asset(
-    deps=[retrieval_gap],
-    group_name="evaluation",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=GAP_VERSION,
-    metadata=column_schema("gap_counts"),
-)
+@table_asset(retrieval_gap, group="evaluation", version=GAP_VERSION)
 def gap_counts(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> dg.MaterializeResult:

@@ -10,20 +10,20 @@ import pyarrow.compute as pc
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.filings.intake import get_source, original_path
-from finrag_pipeline.orchestration.assets.ingestion import OWNERS, filing_pages
+from finrag_pipeline.orchestration.assets.ingestion import filing_pages
 from finrag_pipeline.orchestration.automation import on_changed_data
 from finrag_pipeline.orchestration.fingerprints import facts_fingerprint, tables_fingerprint
 from finrag_pipeline.orchestration.metadata import picture
 from finrag_pipeline.orchestration.partitions import filings_partitions
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource
 from finrag_pipeline.orchestration.steps import (
+    DATA_ENGINEERING,
     Step,
     check,
-    column_schema,
     each_partition,
-    filing_check,
     part_step,
     result,
+    table_asset,
 )
 from finrag_pipeline.storage.lake import Lake
 
@@ -52,18 +52,13 @@ def filing_row(store: Lake, key: str) -> dict[str, Any]:
     return dict(store.read("filings", {"filing": key}).to_pylist()[0])
 
 
-@dg.asset(
-    deps=[filing_pages],
-    partitions_def=filings_partitions,
-    automation_condition=on_changed_data(),
-    group_name="tables",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version="1",
-    metadata=column_schema("page_tables"),
-    check_specs=[
-        filing_check("values_have_a_scale", asset="page_tables", description="Every value names its scale."),
-    ],
+@table_asset(
+    filing_pages,
+    group="tables",
+    partitions=filings_partitions,
+    owner=DATA_ENGINEERING,
+    automation=on_changed_data(),
+    checks={"values_have_a_scale": "Every value names its scale."},
 )
 def page_tables(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
@@ -109,37 +104,19 @@ def page_tables(
     return result(each_partition(context, store, work))
 
 
-@dg.asset(
-    deps=[page_tables],
-    partitions_def=filings_partitions,
-    automation_condition=on_changed_data(),
-    group_name="tables",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version="1",
-    metadata=column_schema("statement_facts"),
-    check_specs=[
-        filing_check(
-            "primary_statements_found",
-            asset="statement_facts",
-            description="Income statement, financial position and cash flows of a 10-K or 10-Q are found.",
-        ),
-        filing_check(
-            "balance_sheet_balances",
-            asset="statement_facts",
-            description="Assets equal liabilities and equity, for every balance sheet date.",
-        ),
-        filing_check(
-            "identities_hold",
-            asset="statement_facts",
-            description="Cash flows add up, and cash and net income agree between statements.",
-        ),
-        filing_check(
-            "subtotals_add_up",
-            asset="statement_facts",
-            description="The rows under a heading add up to their total.",
-        ),
-    ],
+@table_asset(
+    page_tables,
+    group="tables",
+    partitions=filings_partitions,
+    owner=DATA_ENGINEERING,
+    automation=on_changed_data(),
+    checks={
+        "primary_statements_found": "Income statement, financial position and cash flows "
+        "of a 10-K or 10-Q are found.",
+        "balance_sheet_balances": "Assets equal liabilities and equity, for every balance sheet date.",
+        "identities_hold": "Cash flows add up, and cash and net income agree between statements.",
+        "subtotals_add_up": "The rows under a heading add up to their total.",
+    },
 )
 def statement_facts(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult:
     """Values of the statements by concept and period, each with the page and cell it stands in."""

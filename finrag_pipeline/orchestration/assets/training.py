@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.evaluation.folds import assign_folds
-from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions, folds
+from finrag_pipeline.orchestration.assets.benchmark import benchmark_questions, folds
 from finrag_pipeline.orchestration.assets.pages import page_profiles, page_sentences
 from finrag_pipeline.orchestration.corpora import benchmark_filings
 from finrag_pipeline.orchestration.metadata import picture
@@ -22,11 +22,11 @@ from finrag_pipeline.orchestration.resources.settings import (
 from finrag_pipeline.orchestration.steps import (
     Step,
     check,
-    column_schema,
     each_partition,
     part_step,
     result_or_skipped,
     skipped_step,
+    table_asset,
 )
 from finrag_pipeline.rankers import RERANKER_TRAINING_VERSION, SCORER_VERSION
 from finrag_pipeline.rankers.page_ranker import RANKER_VERSION
@@ -44,43 +44,31 @@ _Results = Iterator[dg.MaterializeResult | dg.AssetCheckResult]
 
 
 def _learned_asset(
-    name: str, version: str, library: str, *sources: dg.AssetsDefinition
+    version: str, library: str, *sources: dg.AssetsDefinition
 ) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
     """Decorates the asset of a kind of model that is learned fold by fold.
 
     Args:
-        name: name of the asset and of its table.
         version: its code version.
         library: what it is trained with, shown as a kind.
         *sources: partitioned by filing; every filing's part is read. Questions and folds are read as well.
     """
-    return dg.asset(
-        name=name,
-        deps=[
-            *(dg.AssetDep(source, partition_mapping=dg.AllPartitionMapping()) for source in sources),
-            benchmark_questions,
-            folds,
-        ],
-        partitions_def=trained_partitions,
-        backfill_policy=dg.BackfillPolicy.single_run(),
-        group_name="training",
+    return table_asset(
+        *sources,
+        benchmark_questions,
+        folds,
+        group="training",
+        version=version,
+        partitions=trained_partitions,
         kinds={"python", library},
-        owners=OWNERS,
-        code_version=version,
         output_required=False,  # without questions outside a fold there is nothing to learn from
-        metadata=column_schema(name),
-        check_specs=[
-            dg.AssetCheckSpec(
-                "no_leak",
-                asset=name,
-                blocking=True,
-                description="Neither a question nor a gold filing of the fold was trained or validated on.",
-            )
-        ],
+        blocking_checks={
+            "no_leak": "Neither a question nor a gold filing of the fold was trained or validated on."
+        },
     )
 
 
-@_learned_asset("page_ranker", RANKER_VERSION, "lightgbm", page_profiles, page_sentences)
+@_learned_asset(RANKER_VERSION, "lightgbm", page_profiles, page_sentences)
 def page_ranker(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> _Results:
@@ -107,7 +95,7 @@ def page_ranker(
     yield from _trained(context, values, store, PageRankerRecipe, recipe, ("document",))
 
 
-@_learned_asset("page_scorer", SCORER_VERSION, "pytorch", page_profiles)
+@_learned_asset(SCORER_VERSION, "pytorch", page_profiles)
 def page_scorer(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
 ) -> _Results:
@@ -122,7 +110,7 @@ def page_scorer(
     yield from _fine_tuned(context, values, lake.open(), PageScorerRecipe, values.page_scorer.policies)
 
 
-@_learned_asset("reranker", RERANKER_TRAINING_VERSION, "pytorch", page_profiles)
+@_learned_asset(RERANKER_TRAINING_VERSION, "pytorch", page_profiles)
 def reranker(context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource) -> _Results:
     """The cross-encoder of a fold, trained on the pairs of the page scorer; ``production`` learns from all.
 

@@ -6,14 +6,14 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finrag_pipeline.orchestration.assets.benchmark import OWNERS, benchmark_questions, folds
+from finrag_pipeline.orchestration.assets.benchmark import benchmark_questions, folds
 from finrag_pipeline.orchestration.assets.indexing import chunk_index
 from finrag_pipeline.orchestration.corpora import benchmark_filings
 from finrag_pipeline.orchestration.fingerprints import alpha_sweep_fingerprint
 from finrag_pipeline.orchestration.metadata import picture
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_corpus
-from finrag_pipeline.orchestration.steps import column_schema, part_step, result, skipped_step
+from finrag_pipeline.orchestration.steps import part_step, result, skipped_step, table_asset
 from finrag_pipeline.reporting.plots import alpha_plot
 from finrag_pipeline.retrieval.alpha import ALPHA_VERSION, alpha_means, alpha_sweep
 from finrag_pipeline.retrieval.component import Inputs
@@ -21,18 +21,14 @@ from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import SYSTEMS
 
 
-@dg.asset(
-    deps=[
-        dg.AssetDep(chunk_index, partition_mapping=dg.AllPartitionMapping()),
-        benchmark_questions,
-        folds,
-    ],
-    group_name="retrieval",
-    kinds={"python", "parquet"},
-    owners=OWNERS,
-    code_version=ALPHA_VERSION,
+@table_asset(
+    chunk_index,
+    benchmark_questions,
+    folds,
+    group="retrieval",
+    version=ALPHA_VERSION,
+    table="retrieval_scores",
     output_required=False,  # without vectors of the chunks there is nothing to weigh
-    metadata=column_schema("retrieval_scores"),
 )
 def hybrid_alpha_sweep(
     context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource

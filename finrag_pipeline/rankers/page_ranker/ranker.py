@@ -64,16 +64,7 @@ class LearnedPageRanker:
         depth: int,
         vector: np.ndarray | None = None,
     ) -> list[PageHit]:
-        """The first ``depth`` pages for a question, best first.
-
-        Args:
-            question: the question.
-            corpus: where to search.
-            filings: filings to restrict the search to; those that the resolver reads when None.
-            pages: zero-based pages to restrict it to, together with ``filings``.
-            depth: how many pages at most.
-            vector: embedding of the question, when it is at hand.
-        """
+        """See `PageRanker.rank_pages`; without ``filings``, those that the resolver reads are searched."""
 
         def encode(texts: Sequence[str]) -> np.ndarray:
             return corpus.encoder.embed_short(texts) if vector is None else vector[None]
