@@ -64,6 +64,13 @@ class Pipeline:
         """Run the per-filing job."""
         return self.run("index_filing", partition_key=filing)
 
+    def index_chunks(self, filing: str) -> dg.ExecuteInProcessResult:
+        """Make the vectors of the fixed chunks, as systems that read them ask for."""
+        vectors = [dg.AssetKey("chunk_index")]
+        result = self.run("index_on_demand", partition_key=filing, asset_selection=vectors)
+        assert result.success
+        return result
+
 
 @dataclass(frozen=True)
 class Made:

@@ -26,15 +26,6 @@ def vectors(pipeline: Pipeline, filing: str) -> int:
     return open_chunk_index(pipeline.lake, encoder, pipeline.settings).count(filing)
 
 
-def index_chunks(pipeline: Pipeline, filing: str) -> dg.ExecuteInProcessResult:
-    """Vectors of the fixed chunks, as systems that read them ask for."""
-    result = pipeline.run(
-        "index_on_demand", partition_key=filing, asset_selection=[dg.AssetKey("chunk_index")]
-    )
-    assert result.success
-    return result
-
-
 def test_a_new_filing_becomes_its_assets_with_metadata(pipeline: Pipeline, tmp_path: Path) -> None:
     filing = pipeline.accept(small_filings.annual_report(tmp_path / "ALDER_2021_10K.pdf", "Alder Corp", 2021))
     result = pipeline.index(filing)
@@ -53,7 +44,7 @@ def test_a_new_filing_becomes_its_assets_with_metadata(pipeline: Pipeline, tmp_p
     assert found["filing_pages"].metadata["words"] > 50
     assert found["filing_chunks"].metadata["longest_chunk_tokens"] <= pipeline.settings.chunks.tokens
     assert vectors(pipeline, filing) == 0, "those of chunks are made on demand"
-    indexed = made(index_chunks(pipeline, filing))["chunk_index"]
+    indexed = made(pipeline.index_chunks(filing))["chunk_index"]
     assert indexed.metadata["vectors"] == vectors(pipeline, filing) == 3
     assert indexed.metadata["embedded"] == 3
     checks = {
@@ -84,12 +75,12 @@ def test_what_is_fresh_is_not_made_again_and_what_changed_is(pipeline: Pipeline,
     path = small_filings.annual_report(tmp_path / "ALDER_2021_10K.pdf", "Alder Corp", 2021)
     filing = pipeline.accept(path)
     first = pipeline.index(filing)
-    index_chunks(pipeline, filing)
+    pipeline.index_chunks(filing)
 
     again = pipeline.index(filing)
     assert caches(again) == dict.fromkeys(PER_FILING, "hit")
     assert {a: m.version for a, m in made(again).items()} == {a: m.version for a, m in made(first).items()}
-    assert made(index_chunks(pipeline, filing))["chunk_index"].metadata["cache"] == "hit"
+    assert made(pipeline.index_chunks(filing))["chunk_index"].metadata["cache"] == "hit"
 
     # A shorter chunk changes chunks and vectors; the pages stay.
     shorter = pipeline.configured(
@@ -109,12 +100,12 @@ def test_what_is_fresh_is_not_made_again_and_what_changed_is(pipeline: Pipeline,
     }
     assert made(rechunked)["filing_chunks"].metadata["longest_chunk_tokens"] <= 24
     assert made(rechunked)["filing_chunks"].metadata["rows"] > made(first)["filing_chunks"].metadata["rows"]
-    assert made(index_chunks(shorter, filing))["chunk_index"].metadata["cache"] == "miss"
+    assert made(shorter.index_chunks(filing))["chunk_index"].metadata["cache"] == "miss"
 
     # And back: the lake holds one chunking at a time, the vectors come from the cache.
     back = pipeline.index(filing)
     assert made(back)["filing_chunks"].version == made(first)["filing_chunks"].version
-    assert made(index_chunks(pipeline, filing))["chunk_index"].metadata["embedded"] == 0
+    assert made(pipeline.index_chunks(filing))["chunk_index"].metadata["embedded"] == 0
 
     # Another file under the same name changes everything.
     small_filings.annual_report(path, "Alder Corp", 2021, pages=4)
@@ -123,7 +114,7 @@ def test_what_is_fresh_is_not_made_again_and_what_changed_is(pipeline: Pipeline,
     assert changed.success
     assert caches(changed) == dict.fromkeys(PER_FILING, "miss")
     assert not {m.version for m in made(changed).values()} & {m.version for m in made(first).values()}
-    embedded = made(index_chunks(pipeline, filing))["chunk_index"].metadata["embedded"]
+    embedded = made(pipeline.index_chunks(filing))["chunk_index"].metadata["embedded"]
     assert embedded == 1, "three of the four pages are known texts"
     assert vectors(pipeline, filing) == 4
 
@@ -204,7 +195,7 @@ def test_a_sound_filing_stays_when_a_broken_file_of_its_name_comes(
     path = small_filings.annual_report(tmp_path / "ALDER_2021_10K.pdf", "Alder Corp", 2021)
     filing = pipeline.accept(path)
     assert pipeline.index(filing).success
-    index_chunks(pipeline, filing)
+    pipeline.index_chunks(filing)
     tables = ("filings", "filing_pages", "filing_chunks", "page_tables", "page_profiles")
     before = {table: pipeline.lake.read(table, {"filing": filing}) for table in tables}
     original = Path(original_path(pipeline.lake, get_source(pipeline.lake, filing)))

@@ -16,6 +16,7 @@ from finrag_pipeline.orchestration.schedules import sweep_range, trained_range
 from finrag_pipeline.rankers.card import kept_folder
 from finrag_pipeline.rankers.registry import load_page_scorer
 from finrag_pipeline.settings import ChunkSettings, EncoderSettings, PageScorerSettings, Settings
+from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.orchestration.conftest import Pipeline, failure_text, made
 from finrag_pipeline_tests.orchestration.learned_models import (
     fold_with_questions,
@@ -107,6 +108,8 @@ def test_each_fold_is_ranked_by_the_model_that_has_not_seen_it(
 
 def test_the_row_page_scorer_runs(trained: tuple[Pipeline, dg.ExecuteInProcessResult]) -> None:
     pipeline, _ = trained
+    for filing in small_filings.COMPANIES:
+        pipeline.index_chunks(filing)
     result = pipeline.run("sweep", tags=sweep_range("page_scorer"))
     assert result.success
     runs = pipeline.lake.read_all("retrieval_runs", only={"system": ["page_scorer"]})

@@ -52,10 +52,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
             assert result.success and "hybrid_alpha_sweep" not in made(result), (
                 "there is nothing to weigh yet"
             )
-            vectors = [dg.AssetKey("chunk_index")]
             for name in names:
-                run = pipeline.run("index_on_demand", partition_key=name, asset_selection=vectors)
-                assert run.success
+                pipeline.index_chunks(name)
             assert "hybrid_alpha_sweep" in made(pipeline.run("prepare_benchmark"))
     return root
 
