@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn, Optional
 
@@ -113,11 +114,7 @@ def ingest(
     """Bring single files into the lake and make them searchable."""
     from finrag_pipeline.commands.run import ingest as bring
 
-    start = time.monotonic()
-    with ProgressBar(as_json) as bar:
-        done = bring(current_settings(), files, bar)
-    _finish(done, as_json, time.monotonic() - start)
-    raise typer.Exit(PARTLY if done.failures else 0)
+    _brought(lambda bar: bring(current_settings(), files, bar), as_json)
 
 
 @app.command()
@@ -128,9 +125,14 @@ def index(
     """Make what only some systems read (vectors of chunks, other chunks) of every filing of the lake."""
     from finrag_pipeline.commands.run import index as make
 
+    _brought(lambda bar: make(current_settings(), systems, bar), as_json)
+
+
+def _brought(work: Callable[[ProgressBar], Any], as_json: bool) -> NoReturn:
+    """Do ``work`` behind a progress bar, say what it did, and leave with the code that tells of failures."""
     start = time.monotonic()
     with ProgressBar(as_json) as bar:
-        done = make(current_settings(), systems, bar)
+        done = work(bar)
     _finish(done, as_json, time.monotonic() - start)
     raise typer.Exit(PARTLY if done.failures else 0)
 

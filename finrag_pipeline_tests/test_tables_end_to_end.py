@@ -105,5 +105,7 @@ def test_what_only_some_systems_read_is_made_when_asked_for(
     assert called(lake, "index", "bm42").code == 2
     report = called(lake, "index", system, "--json").json()
     assert report["filings"] == len(report["indexed"]) > 0 and report["failures"] == []
+    again = called(lake, "index", system, "--json").json()
+    assert again["indexed"] == [] and again["fresh"] == sorted(report["indexed"])
     found = called(lake, "search", "current assets", "--system", system, "--json").json()
     assert found["results"] and found["warnings"] == []

@@ -230,9 +230,7 @@ def measure(
         return
     from finrag_pipeline.orchestration.corpora import benchmark_filings
 
-    outcome.failures |= index_on_demand(
-        materialiser, lake, settings, systems, benchmark_filings(lake), progress
-    )
+    index_on_demand(materialiser, lake, settings, systems, benchmark_filings(lake), outcome, progress)
     run_or_raise(materialiser, "prepare_benchmark", progress, "prepare")
     if any(isinstance(get_system(name).pages, PagesInOrder) for name in systems):
         run_or_raise(materialiser, "train_page_ranker", progress, "page_ranker", tags=trained_range())
@@ -258,8 +256,9 @@ def index_on_demand(
     settings: Settings,
     systems: Sequence[str],
     filings: Sequence[str],
+    outcome: RunReport,
     progress: Progress,
-) -> dict[str, str]:
+) -> list[str]:
     """Make what only some systems read of filings: vectors of chunks, other chunks.
 
     Args:
@@ -268,10 +267,11 @@ def index_on_demand(
         settings: of the run.
         systems: names.
         filings: of which it is made, where it is not fresh.
+        outcome: takes the failures.
         progress: told how far it has come.
 
     Returns:
-        Why it could not be made, by filing.
+        The filings that were not fresh, failures included.
     """
     from finrag_pipeline.orchestration.freshness import stale_on_demand
     from finrag_pipeline.orchestration.resources.settings import get_encoder
@@ -284,16 +284,15 @@ def index_on_demand(
             vectors = chunking.index in assets
             for filing in stale_on_demand(lake, settings, chunking, filings, vectors):
                 stale.setdefault(filing, []).extend(assets)
-    failures = {}
     for number, (filing, assets) in enumerate(stale.items()):
         progress("index_on_demand", filing, number, len(stale))
         encoder.listener = partial(progress, "embed", filing)
         ended = materialiser.run("index_on_demand", partition=filing, assets=assets)
         if not ended.success:
-            failures[filing] = ended.error or "the run failed"
+            outcome.failures[filing] = ended.error or "the run failed"
     encoder.listener = None
     progress("index_on_demand", "", len(stale), len(stale))
-    return failures
+    return list(stale)
 
 
 def index(settings: Settings, systems: Sequence[str], progress: Progress) -> RunReport:
@@ -308,10 +307,12 @@ def index(settings: Settings, systems: Sequence[str], progress: Progress) -> Run
     filings = searchable_filings(lake)
     if not filings:
         raise LakeError("The lake holds nothing to index.", "Run 'finrag run', or 'finrag ingest FILE'.")
+    outcome = RunReport("lake", len(filings))
     with open_materialiser(settings) as materialiser:
-        failures = index_on_demand(materialiser, lake, settings, chosen, filings, progress)
-    indexed = [filing for filing in filings if filing not in failures]
-    return RunReport("lake", len(filings), indexed=indexed, failures=failures)
+        stale = index_on_demand(materialiser, lake, settings, chosen, filings, outcome, progress)
+    outcome.indexed = [filing for filing in stale if filing not in outcome.failures]
+    outcome.fresh = [filing for filing in filings if filing not in stale]
+    return outcome
 
 
 def problems(lake: Lake, settings: Settings, systems: Sequence[str]) -> dict[str, str]:
