@@ -29,6 +29,8 @@ class AbstentionKind(StrEnum):
     """A formula adds or subtracts quantities of different units."""
     SEVERAL_COMPANIES = "several_companies"
     """The question asks about several companies at once."""
+    NOT_UNDERSTOOD = "not_understood"
+    """A word of the question that could change the answer would be left out."""
     UNREADABLE = "unreadable"
     """The question, or a definition in it, cannot be read."""
 

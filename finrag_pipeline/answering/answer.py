@@ -21,6 +21,10 @@ AnswerMode = Literal["calculator"] | Mode
 """``calculator`` needs no language model: it computes, and quotes where nothing can be computed."""
 
 
+TEXT_MAY_ANSWER = (AbstentionKind.NOT_A_CALCULATION, AbstentionKind.NOT_UNDERSTOOD)
+"""Kinds of abstention of the calculator after which sentences are looked at."""
+
+
 @dataclass(frozen=True)
 class Answer:
     """An answer and what it rests on.
@@ -162,8 +166,10 @@ def explain(derivation: Derivation, passages: Sequence[Passage] = (), embed: Emb
         if asks_for_verdict(question):
             found = answer_from_text(question, (), None, derivation)
             text = found if found.verdict is not None else None
-    elif derivation.kind == AbstentionKind.NOT_A_CALCULATION:
-        text = answer_from_text(question, passages, embed)
+    elif derivation.kind in TEXT_MAY_ANSWER:
+        meant = None if derivation.filings is None else set(derivation.filings)
+        own = [passage for passage in passages if meant is not None and passage.filing in meant]
+        text = answer_from_text(question, own, embed, names=derivation.names)
     return Answer("calculator", derivation, text, None, tuple(passages))
 
 

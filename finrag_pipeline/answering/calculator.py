@@ -115,8 +115,10 @@ class Calculator:
         """
         start = time.perf_counter()
         question = check_question(question, "ask")
+        resolution = self._resolver.resolve(question)
+        names = self._company_words(question, resolution)
         try:
-            found = self._answer(question, tuple(pages or ()), filings, only_pages)
+            found = self._answer(question, resolution, names, tuple(pages or ()), filings, only_pages)
         except Abstention as abstention:
             found = Derivation(
                 question,
@@ -126,16 +128,35 @@ class Calculator:
                 why=abstention.why,
                 looked_for=abstention.looked_for,
             )
-        return replace(found, seconds=round(time.perf_counter() - start, 4))
+        meant = tuple(filings) if filings is not None else self._of_companies(resolution)
+        seconds = round(time.perf_counter() - start, 4)
+        return replace(found, filings=meant, names=names, seconds=seconds)
 
-    def _answer(
-        self, question: str, pages: PageHits, filings: Sequence[str] | None, only_pages: bool
-    ) -> Derivation:
-        resolution = self._resolver.resolve(question)
+    def _company_words(self, question: str, resolution: Resolution) -> frozenset[str]:
         words = {word for company in resolution.companies for word in company.lower().split()}
         places = self._resolver.named_at(question)
-        words |= company_words(plain(question), places)
-        parsed = parse_question(question, words | set(resolution.companies), self._lexicon)
+        return frozenset(words | company_words(plain(question), places) | set(resolution.companies))
+
+    def _of_companies(self, resolution: Resolution) -> tuple[str, ...] | None:
+        """Filings of the companies that a question names; None where it names none and there are several."""
+        ranked = [found.filing for found in resolution.filings]
+        if resolution.companies or (ranked and resolution.ties == 1):
+            every = [same for filing in ranked for same in self._resolver.filings_of(filing)]
+            return tuple(dict.fromkeys(every))
+        only = self._resolver.filings_of(ranked[0]) if ranked and resolution.unknown_company is None else ()
+        return tuple(only) if only and set(self._infos) <= set(only) else None
+
+    def _answer(
+        self,
+        question: str,
+        resolution: Resolution,
+        names: frozenset[str],
+        pages: PageHits,
+        filings: Sequence[str] | None,
+        only_pages: bool,
+    ) -> Derivation:
+        parsed = parse_question(question, names, self._lexicon)
+        places = self._resolver.named_at(question)
         if filings is None and len(places) > 1:
             named = " and ".join(f"'{company}'" for company in resolution.companies[:3])
             why = f"the question names several companies, {named}; ask about one at a time"
@@ -150,6 +171,11 @@ class Calculator:
             pages,
             only_pages,
         )
+        if left := [word for word in parsed.left_over if _may_matter(word, book)]:
+            named = ", ".join(f"'{word}'" for word in left)
+            why = f"no number is given, as a part of the question is not understood: {named}"
+            raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
+        parsed = _over_years(parsed, period)
         calculation = Calculation(book, self._lexicon, parsed.definitions, shift)
         try:
             result = calculation.compute(parsed.expression, period)
@@ -162,8 +188,9 @@ class Calculator:
                     question, "0", 0.0, "ratio", "0", (missing.why,), looked_for=missing.looked_for
                 )
             raise
+        _check_unit(result, parsed)
         worded = word(result, parsed, calculation.currency)
-        steps = [*parsed.notes, *calculation.trace.steps]
+        steps = list(calculation.trace.steps)
         if result.inner != result.text:
             steps.append(f"{parsed.label} = {result.text} = {worded.answer}")
         inputs = tuple(dict.fromkeys(calculation.trace.inputs))
@@ -290,12 +317,48 @@ class Calculator:
     def _try(
         self, expression: Expression, parsed: ParsedQuestion, book: FactBook, shift: int, period: FiscalPeriod
     ) -> tuple[Worded, tuple[Input, ...]] | None:
+        if left := [word for word in parsed.left_over if _may_matter(word, book)]:
+            named = ", ".join(f"'{word}'" for word in left)
+            why = f"no number is given, as a part of the question is not understood: {named}"
+            raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
+        parsed = _over_years(parsed, period)
         calculation = Calculation(book, self._lexicon, parsed.definitions, shift)
         try:
             result = calculation.compute(expression, period)
         except Abstention:
             return None
         return word(result, parsed, calculation.currency), tuple(calculation.trace.inputs)
+
+
+def _may_matter(word: str, book: FactBook) -> bool:
+    """Whether a word left out may change the answer: participles do not, unless a line is named so."""
+    return not word.lower().endswith(("ed", "ing")) or book.names(word)
+
+
+def _over_years(parsed: ParsedQuestion, period: FiscalPeriod) -> ParsedQuestion:
+    """The question with each of the years that it counts back from the period asked for."""
+    if parsed.span is None or period.year is None:
+        return parsed
+    of = parsed.expression.of if isinstance(parsed.expression, At) else parsed.expression
+    years = tuple(period.shift(-back) for back in reversed(range(parsed.span)))
+    return replace(parsed, expression=At(of, period), periods=years)
+
+
+_PURE = ("percent", "points", "basis_points", "days", "ratio")
+
+
+def _check_unit(result: Quantity, parsed: ParsedQuestion) -> None:
+    """Nothing, where a result is of the unit asked for.
+
+    Raises:
+        Abstention: days, per cent or a ratio are asked for and the result is an amount, or the reverse.
+    """
+    asked = parsed.directives.unit or (parsed.unit if parsed.unit in (*_PURE, "times") else None)
+    amount = result.unit in (Unit(1, 0), Unit(1, -1), Unit(0, 1))
+    if asked is not None and ((asked in _PURE or asked == "times") if amount else asked == "currency"):
+        given = "an amount" if amount else "no amount"
+        why = f"the question asks for {asked.replace('_', ' ')}, and what it could be read as is {given}"
+        raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
 
 
 def _with_named(answer: str, parsed: ParsedQuestion, others: Sequence[Mapping[str, Any]]) -> str:

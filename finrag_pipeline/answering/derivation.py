@@ -64,6 +64,8 @@ class Derivation:
         kind: kind of abstention, see :class:`~finrag_pipeline.answering.abstention.AbstentionKind`.
         why: reason of an abstention.
         looked_for: what was looked for where it abstains.
+        filings: filings of the companies that the question names; None where it names none of several.
+        names: words of the companies' names, in lower case.
         exact: the value in full units before rounding: money in dollars, shares of one for per cent.
         seconds: time taken.
     """
@@ -80,6 +82,8 @@ class Derivation:
     kind: str | None = None
     why: str | None = None
     looked_for: tuple[str, ...] = ()
+    filings: tuple[str, ...] | None = ()
+    names: frozenset[str] = frozenset()
     exact: float | None = None
     seconds: float = 0.0
 

@@ -35,8 +35,8 @@ QUOTES: dict[Kind, int] = {"yes_no": 1, "cause": 2, "comparison": 1, "list": 3, 
 """Sentences quoted for each kind of question."""
 
 _MEANING, _WORDS, _RANK, _CUE, _WRONG_YEAR = 0.5, 0.4, 0.1, 0.15, 0.15
-_LEAST_WORDS = 0.2
-_LEAST_MEANING = 0.5
+_LEAST_WORDS: dict[Kind, float] = {"yes_no": 0.75, "cause": 0.6, "comparison": 0.8, "list": 0.6, "fact": 0.6}
+"""Share of a question's words, by weight, that a sentence must hold to be an answer."""
 _SHORTEST, _LONGEST = 5, 70
 _LEAST_FUNCTION_WORDS = 0.15
 _MOST_FIGURES = 0.25
@@ -63,7 +63,7 @@ _INSTRUCTION = re.compile(
 )
 _CONDITION = re.compile(r"[;,.]?\s*\bif\b[^.?;]*\b(?:state|explain|say)\b[^.?]*[.?]?\s*$", re.IGNORECASE)
 _AMOUNT = re.compile(
-    r"\bhow (?:much|many)\b|\b(?:amount|quantity|number|value) of\b|\bby what\b"
+    r"\bhow (?:much|many|large|big|high|long|old)\b|\b(?:amount|quantity|number|value) of\b|\bby what\b"
     r"|\bin (?:units? of |us |u\.s\. )?(?:usd|dollars|percents?|thousands|millions?|billions?)\b"
     r"|\bround(?:ed)?\b",
     re.IGNORECASE,
@@ -75,10 +75,18 @@ _CAUSAL = re.compile(
 )
 
 
-# Words of a question for an amount that name no item.
+_TYPES = (
+    (_CAUSE, _CAUSAL),
+    (re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE), re.compile(r"\b[A-Z][a-z]+\s(?:[A-Z]\.\s)?[A-Z][a-z]+")),
+    (re.compile(r"\b(?:when|what (?:date|day|year))\b", re.IGNORECASE), re.compile(r"\b(?:19|20)\d\d\b")),
+)
+"""What asks for a kind of thing, and what a sentence that holds one must contain."""
+
+# Words of a question that name no subject.
 _NO_ITEM = """
 how much many what amount quantity number value total year end fiscal annual quarterly report reported using
-based as shown statement company give state answer
+based as shown statement company give state answer tell explain describe list name please discuss
+change increase decrease grow growth decline rise fall drop improve
 """
 _SHORT_ITEM, _LONG_ITEM_SHARE = 4, 0.5
 
@@ -151,24 +159,26 @@ def answer_from_text(
     passages: Sequence[Passage],
     embed: Embed | None = None,
     derivation: Derivation | None = None,
+    names: Collection[str] = (),
 ) -> ExtractiveAnswer:
-    """Answer a question by quoting.
+    """Answer a question by quoting a sentence that names the subject asked and holds the kind of thing asked.
 
     Args:
         question: the question.
         passages: retrieved passages or pages, best first.
         embed: vectors of the encoder; words alone decide when None.
         derivation: the calculator's, for the figure behind a yes or a no.
+        names: words of the names of companies, in lower case, which every sentence is about.
     """
     kind = kind_of(question)
     # A question for a rate of growth is answered by its number, not by 'it grew'.
     compares = derivation is not None and kind in ("yes_no", "comparison")
     compared = compare(core_question(question), derivation) if derivation and compares else None
-    quotes = best_sentences(question, passages, embed, QUOTES[kind])
+    quotes = best_sentences(question, passages, embed, QUOTES[kind], names)
     if compared is None and not quotes:
-        why = "no sentence of the pages found speaks of what is asked"
-        looked = ", ".join(dict.fromkeys(passage.place for passage in passages[:5]))
-        text = f"{CANNOT_BE_DETERMINED}: {why}.{f' Looked at: {looked}.' if looked else ''}"
+        why = "no sentence of the pages found names what is asked and answers it"
+        looked = ", ".join(dict.fromkeys(passage.place for passage in passages[:3]))
+        text = f"{CANNOT_BE_DETERMINED}: {why}.{f' The closest pages: {looked}.' if looked else ''}"
         said = CitedSentence(text, (), (), True)
         return ExtractiveAnswer(question, kind, text, None, (), (said,), True, why)
     cited = [CitedSentence(compared.text, compared.sources, (), True)] if compared else []
@@ -183,30 +193,40 @@ def answer_from_text(
 
 
 def best_sentences(
-    question: str, passages: Sequence[Passage], embed: Embed | None, count: int
+    question: str,
+    passages: Sequence[Passage],
+    embed: Embed | None,
+    count: int,
+    names: Collection[str] = (),
 ) -> list[Quote]:
-    """The sentences that fit a question best, best first; none where none shares its words or meaning.
+    """The sentences that answer a question, those that fit it best first; none where none names its subject.
+
+    A sentence answers where it holds most of the question's words, by weight, and the kind of thing that is
+    asked for: an amount, a cause, a person, a time.
 
     Args:
         question: the question.
         passages: best first.
         embed: vectors of the encoder; None for words alone.
         count: sentences at most; the same sentence counts once.
+        names: words of the names of companies, in lower case.
     """
     asked = core_question(question)
     kind, years = kind_of(question), years_in(asked)
+    holds = next((holds for asks, holds in _TYPES if asks.search(asked)), None)
     found = _candidates(passages)
     if not found:
         return []
     texts = [text for text, _, _ in found]
-    words = _word_scores(asked, texts, {passage.filing for _, passage, _ in found})
+    filings = {passage.filing for _, passage, _ in found}
+    words = _word_scores(_CAUSE.sub(" ", asked), texts, {*filings, *names})
     meaning = _likeness(asked, texts, words, embed)
     quotes: list[tuple[float, Quote]] = []
-    item = _item(asked, {passage.filing for _, passage, _ in found}) if asks_for_amount(question) else None
+    item = _item(asked, {*filings, *names}) if asks_for_amount(question) else None
     for place, (text, passage, rank) in enumerate(found):
         if item is not None and not _gives_amount(text, item):
             continue
-        if words[place] < _LEAST_WORDS and meaning[place] < _LEAST_MEANING:
+        if words[place] < _LEAST_WORDS[kind] or (holds is not None and not holds.search(text)):
             continue
         score = _WORDS * words[place] + _MEANING * float(meaning[place]) + _RANK / (1 + rank)
         if kind == "cause" and _CAUSAL.search(text):
@@ -231,8 +251,12 @@ def _candidates(passages: Sequence[Passage]) -> list[tuple[str, Passage, int]]:
 
 
 def asks_for_amount(question: str) -> bool:
-    """Whether a question wants a number: 'how much', 'answer in USD millions'."""
-    return kind_of(question) in ("fact", "list") and bool(_AMOUNT.search(question))
+    """Whether a question wants a number: 'how much', 'answer in USD millions', or a fact of a period."""
+    kind = kind_of(question)
+    other = any(asks.search(question) for asks, _ in _TYPES)
+    return kind in ("fact", "list") and bool(
+        _AMOUNT.search(question) or (kind == "fact" and not other and years_in(question))
+    )
 
 
 def _item(asked: str, filings: Collection[str]) -> set[str]:
@@ -268,14 +292,17 @@ def _is_prose(text: str) -> bool:
 
 
 def _word_scores(asked: str, texts: Sequence[str], filings: Collection[str]) -> list[float]:
-    """Weight of the question's words that each sentence holds, of all that stand anywhere; in [0, 1]."""
+    """Weight of the question's words that each sentence holds, of all of them; in [0, 1].
+
+    A word that stands nowhere weighs most: it is what the pages do not speak of.
+    """
     held = [set(terms(text)) for text in texts]
     names = [filing.lower() for filing in filings]  # every sentence is about the company
     frequency = Counter(word for words in held for word in words)
     weights = {
         word: math.log((len(texts) + 1) / (frequency[word] + 0.5))
         for word in dict.fromkeys(terms(asked))
-        if frequency[word] and not any(word in name for name in names)
+        if not word.isdigit() and word not in _no_item() and not any(word in name for name in names)
     }
     total = sum(weights.values())
     if total <= 0:

@@ -182,9 +182,16 @@ class FactBook:
         for fact in self._facts:
             if fact.concept:
                 self._by_concept.setdefault(fact.concept, []).append(fact)
+        self._words: set[str] | None = None
         self._lexicon = lexicon
         self._statements = tuple(statements)
         self._pages = {page: place for place, page in enumerate(pages)}
+
+    def names(self, word: str) -> bool:
+        """Whether a word stands in any printed label."""
+        if self._words is None:
+            self._words = {part for fact in self._facts for part in normal_label(fact.label).split()}
+        return word.lower() in self._words
 
     def shows(self, period: FiscalPeriod) -> bool:
         """Whether any fact is of the period."""

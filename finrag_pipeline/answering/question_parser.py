@@ -10,6 +10,7 @@ from finrag_pipeline.answering.abstention import Abstention, AbstentionKind
 from finrag_pipeline.answering.directives import Directives, read_directives
 from finrag_pipeline.answering.expression import At, Expression, FiscalPeriod, Name, names_in
 from finrag_pipeline.answering.formula_lexicon import Formula, Lexicon, formula_lexicon
+from finrag_pipeline.answering.left_over import chooses_balances, left_over
 from finrag_pipeline.answering.question_definitions import (
     ARITHMETIC,
     Definition,
@@ -70,8 +71,9 @@ class ParsedQuestion:
         definitions: what the question defines, by name.
         periods: periods that it asks for, ascending; the last is the one that a bare name means.
         directives: unit, rounding and statements that it asks for.
-        notes: what was not understood, for people.
         also: further quantities that it asks for side by side: 'revenue and net income'.
+        left_over: words that the expression leaves out although they may change the answer.
+        span: number of years, up to the one asked for, of which it asks for each; None where it counts none.
         otherwise_zero: it asks for zero where the quantity is not reported.
     """
 
@@ -82,8 +84,9 @@ class ParsedQuestion:
     definitions: dict[str, Formula]
     periods: tuple[FiscalPeriod, ...]
     directives: Directives
-    notes: tuple[str, ...] = ()
     also: tuple[Name, ...] = ()
+    left_over: tuple[str, ...] = ()
+    span: int | None = None
     otherwise_zero: bool = False
 
 
@@ -109,7 +112,6 @@ class _Reader:
         self.lexicon = lexicon
         self.skip = skip
         self.own: dict[str, str] = {}
-        self.notes: list[str] = []
         self.named_periods: list[QuestionToken] = []
         self.measures = frozenset(
             name
@@ -156,12 +158,7 @@ class _Reader:
             tree = self._definition(text)
             if tree is not None:
                 spoken[ref] = (label, tree)
-            elif ref in self.lexicon.entries:
-                if ARITHMETIC.search(text):
-                    self.notes.append(
-                        f"the definition of '{label}' was not understood; taken as usual: '{text.strip()}'"
-                    )
-            else:
+            elif ref not in self.lexicon.entries or ARITHMETIC.search(text) or chooses_balances(text):
                 why = f"the definition of '{label}' in the question cannot be read: '{text.strip()}'"
                 raise Abstention(AbstentionKind.UNREADABLE, why)
         formulas: dict[str, Formula] = {}
@@ -240,12 +237,16 @@ class _Reader:
         group = all_periods(every)
         if not group.periods and self.named_periods:
             group = all_periods([*every, *self.named_periods])
-        tree = self._ask_tree(ranked[best])
+        found = self._ask_tree(ranked[best])
         mine = {str(token.value): token for token in ranked[best] if str(token.value) in defined}
-        if tree is None and len(mine) == 1:
-            tree = parse_spoken(list(mine.values()))  # what the question defines is what it asks for
-        if tree is None:
+        if found is None and len(mine) == 1:
+            found = _first_tree([list(mine.values())])  # what the question defines is what it asks for
+        if found is None:
             raise Abstention(AbstentionKind.UNREADABLE, "the question cannot be read as one calculation")
+        tree, read = found
+        also = self._also(ranked[best], tree)
+        asked = self._behind_source(ranked[best], asks[best] if best < len(asks) else "")
+        left = () if defined else left_over(asked, read, group, [name.name for name in also])
         absolute = self.directives.unit == "currency"
         yearly = any(_YEARLY.search(token.text) for token in ranked[best] if token.kind == "CHANGE")
         relative = self.directives.unit == "percent" or (yearly and not absolute)
@@ -274,10 +275,21 @@ class _Reader:
             definitions=defined,
             periods=periods,
             directives=self.directives,
-            notes=tuple(self.notes),
-            also=self._also(ranked[best], tree),
+            also=also,
+            left_over=left,
+            span=None if len(group.periods) > 1 or tree.kind != "metric" else group.span,
             otherwise_zero=self.otherwise,
         )
+
+    def _behind_source(self, tokens: list[QuestionToken], ask: str) -> list[QuestionToken]:
+        """Tokens without a clause that leads the question and only names a statement as the source.
+
+        Statements, like all that is said about the answer's form, are blank in ``ask``.
+        """
+        clause, comma, _ = ask.partition(",")
+        lead = [token for token in tokens if token.start < len(clause)]
+        source = comma and _BLANK in clause and not any(token.kind in QUANTITIES for token in lead)
+        return tokens[len(lead) :] if source else tokens
 
     def _without_company(self, ask: str) -> str:
         words = ((word, re.sub(r"(?:'s?)?[.,?]*$", "", word.lower())) for word in ask.split())
@@ -290,7 +302,7 @@ class _Reader:
         names = dict.fromkeys(str(token.value) for token in kept if token.kind == "METRIC")
         return tuple(Name(name) for name in names if tree.token is None or name != tree.token.value)
 
-    def _ask_tree(self, tokens: list[QuestionToken]) -> Spoken | None:
+    def _ask_tree(self, tokens: list[QuestionToken]) -> _Read | None:
         quantities = sum(token.kind in QUANTITIES for token in tokens)
         several = quantities > 1 and len({token.value for token in tokens if token.kind == "PERIODS"}) > 1
         drop = ("WORD", "SPAN", "BETWEEN", "COMMA")
@@ -309,7 +321,7 @@ class _Reader:
             ):
                 return tree
         if is_list(bare) and any(token.kind == "AND" for token in bare):
-            return parse_spoken([next(token for token in bare if token.kind in QUANTITIES)])
+            return _first_tree([[next(token for token in bare if token.kind in QUANTITIES)]])
         if (repeated := outside_brackets(bare)) and (tree := _first_tree(trims(repeated))) is not None:
             return tree
         lost = {token.kind for token in bare} & _BINDING
@@ -322,8 +334,8 @@ class _Reader:
         for length in range(min(len(bare) - 1, MOST_PART), 0, -1):
             for start in range(len(bare) - length + 1):
                 part = bare[start : start + length]
-                quantity = sum(t.kind in QUANTITIES for t in part) == quantities and not is_list(part)
-                if quantity and (tree := parse_spoken(part)) is not None:
+                quantity = sum(t.kind in QUANTITIES for t in part) == quantities
+                if quantity and (tree := _first_tree([part])) is not None:
                     return tree
         return None
 
@@ -362,6 +374,11 @@ class _Reader:
         return unit
 
 
+_BLANK = " " * 5
+
+_Read = tuple[Spoken, list[QuestionToken]]
+"""A formula in words, and the tokens that it was read from."""
+
 QUANTITIES = ("METRIC", "NAME")
 _BINDING = frozenset({"PERCENT_OF", "SHARE", "OVER", "RATIO", "DIVIDE"})
 
@@ -389,8 +406,8 @@ def _kinds(tree: Spoken) -> set[str]:
     return found
 
 
-def _first_tree(candidates: Iterable[list[QuestionToken]]) -> Spoken | None:
+def _first_tree(candidates: Iterable[list[QuestionToken]]) -> _Read | None:
     for candidate in candidates:
         if not is_list(candidate) and (tree := parse_spoken(candidate)) is not None:
-            return tree
+            return tree, candidate
     return None

@@ -21,7 +21,7 @@ _ADJUSTED = re.compile(
 _PART = re.compile(
     r"\b(?:segments?|divisions?|business units?|regions?|geograph\w+|product lines?|"
     r"franchises?|subsidiar(?:y|ies)|by country|"
-    r"domestic|international|u\.?s\.? sales|overseas|emea|apac|asia|europe\w*|north "
+    r"domestic(?:ally)?|international(?:ly)?|u\.?s\.? sales|overseas|emea|apac|asia|europe\w*|north "
     r"america\w*|latin america\w*|china)\b",
     re.IGNORECASE,
 )
@@ -77,9 +77,12 @@ _NUMERATOR = re.compile(
 )
 
 
+_POLITE = re.compile(r",?\s*\bto the best of your (?:ability|abilities|knowledge)\b", re.IGNORECASE)
+
+
 def reword(text: str) -> str:
     """A question in the words that the grammar knows, without what says nothing about the quantity."""
-    text = _without_source(_ANALYST.sub(" ", text))
+    text = _without_source(_ANALYST.sub(" ", _POLITE.sub(" ", text)))
     text = _NUMERATOR.sub(r" calculated as (\g<upper>) / (\g<lower>)", text)
     return _OF_WHICH.sub(r"what percentage of \g<whole> ", text)
 

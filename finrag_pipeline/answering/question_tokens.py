@@ -49,7 +49,7 @@ _MONTH = (
 )
 _LENGTH = (
     r"(?:(?:three|six|nine|twelve|3|6|9|12)[ -]months?|quarter(?:ly period)?|(?:fiscal )?year)"
-    r"(?: periods?)? (?:ended|ending) (?:on )?"
+    r"(?: periods?)? (?:ended|ending|to|through|until) (?:on )?"
 )
 _NOT_AMOUNT = r"(?<![\w$€£¥#.])(?<![$€£¥] )(?<!\d,)"
 _NOT_UNIT = r"(?![\w])(?![.,]\d)(?!\s?(?:%|percent|million|billion|thousand|bn|mn|mm|bps|basis|x\b))"

@@ -11,7 +11,8 @@ FILLERS = word_set(
     "yearly annual fiscal period periods end ended ending total days day please calculate compute "
     "given using use used based respectively same that this these those it then result formula year- "
     "end yearend following number per balance balances all any both taken taking average's usd "
-    "dollars item items line respect by means which shown line-item line-items unadjusted "
+    "dollars item items line respect by means which shown line-item line-items unadjusted quantity each "
+    "outlined stated disclosed presented listed out up off your my our i me "
 )
 """Words that say nothing in a formula."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 
 from finrag_pipeline.answering.expression import FiscalPeriod
 from finrag_pipeline.answering.question_tokens import OPERATORS, Group, QuestionToken
@@ -119,12 +119,18 @@ def _modifies(token: QuestionToken, text: str, end: int) -> bool:
 
 
 def _unknown(word: str) -> bool:
-    return word == "financial" or (
-        word not in FILLERS
-        and word not in QUESTION_WORDS
-        and word not in NO_MODIFIERS
-        and not word.endswith(("'s", "s'", "'", "ly", "-style", "-based", "-level", "-wide"))
-        and not any(letter.isdigit() for letter in word)
+    return word == "financial" or not (
+        says_nothing(word) or word.endswith("ly") or any(letter.isdigit() for letter in word)
+    )
+
+
+def says_nothing(word: str) -> bool:
+    """Whether a word, in lower case, leaves a question's quantity what it is."""
+    return (
+        word in FILLERS
+        or word in QUESTION_WORDS
+        or word in NO_MODIFIERS
+        or word.endswith(("'s", "s'", "'", "-style", "-based", "-level", "-wide"))
     )
 
 
@@ -208,6 +214,27 @@ def segments(tokens: list[QuestionToken]) -> list[list[QuestionToken]]:
             parts.append([])
         else:
             parts[-1].append(token)
+    return parts
+
+
+def basis_parts(tokens: Sequence[QuestionToken]) -> list[list[QuestionToken]]:
+    """Parts of a question that tell what its answer rests on: from 'using' and the like up to a comma.
+
+    At the end of a question such a part goes on over commas, as a list.
+    """
+    parts: list[list[QuestionToken]] = []
+    inside = False
+    first = True
+    for token in tokens:
+        if token.kind == "WORD" and token.text.lower() in _BASIS:
+            parts.append([])
+            inside = True
+        elif token.kind == "COMMA" and inside and first:
+            inside = False
+        if inside:
+            parts[-1].append(token)
+        elif token.kind in ("METRIC", "NAME"):
+            first = False
     return parts
 
 

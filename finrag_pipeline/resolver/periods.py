@@ -31,7 +31,7 @@ _MONTH = (
 )
 _LENGTH = (
     r"(?:(?P<length>(?:three|six|nine|twelve|3|6|9|12)[\s-]months?|quarter(?:ly\speriod)?|(?:fiscal\s)?year)"
-    r"(?:\speriods?)?\s(?:ended|ending)\s(?:on\s)?)?"
+    r"(?:\speriods?)?\s(?:ended|ending|to|through|until)\s(?:on\s)?)?"
 )
 _RANGE = r"\s?(?:-|to|through|thru|until)\s?"
 

@@ -7,8 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from finrag_pipeline.answering.abstention import AbstentionKind
-from finrag_pipeline.answering.answer import Answer, AnswerMode, answer_with_model, explain, pages_of
+from finrag_pipeline.answering.answer import (
+    TEXT_MAY_ANSWER,
+    Answer,
+    AnswerMode,
+    answer_with_model,
+    explain,
+    pages_of,
+)
 from finrag_pipeline.answering.calculator import Calculator
 from finrag_pipeline.answering.passages import passages_of
 from finrag_pipeline.errors import LakeError, ModelError
@@ -107,7 +113,7 @@ class Asker:
             get_system(system)
         if mode == "calculator":
             derivation = self._calculator.answer(question, filings=chosen)
-            if derivation.kind != AbstentionKind.NOT_A_CALCULATION:
+            if derivation.kind not in TEXT_MAY_ANSWER:
                 return Reply(explain(derivation), None, round(time.perf_counter() - start, 4))
         found = self.searcher.find(question, system, PASSAGES, filings)
         texts = {hit.chunk_id: found.corpus.text(hit.chunk_id) for hit in found.hits}

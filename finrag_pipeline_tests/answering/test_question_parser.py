@@ -117,11 +117,37 @@ def test_nested_definitions() -> None:
     }
 
 
-def test_a_definition_that_is_not_understood_is_noted() -> None:
-    found = parsed(
-        "What is the FY2021 gross margin? Gross margin is defined as revenue divided by divided by 3."
-    )
-    assert found.definitions == {} and "not understood" in found.notes[0]
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the FY2021 gross margin? Gross margin is defined as revenue divided by divided by 3.",
+        "Compute days sales outstanding for FY2021, using year-end receivables.",
+    ],
+)
+def test_a_definition_that_is_not_understood_is_never_replaced_by_the_usual_one(question: str) -> None:
+    with pytest.raises(Abstention, match="cannot be read"):
+        parsed(question)
+
+
+@pytest.mark.parametrize(
+    ("question", "left"),
+    [
+        ("How much tax did it actually pay in cash in FY2021?", ("tax",)),
+        (
+            "Show how revenue developed over the last eight quarters.",
+            ("developed", "last", "eight", "quarters"),
+        ),
+        ("What was net income in FY2021, for the parent only?", ("parent",)),
+        ("What was FY2021 revenue in constant euros?", ("constant", "euros")),
+        ("What was the FY2021 revenue, less returns to suppliers?", ("less", "returns", "suppliers")),
+        ("What was revenue in FY2021 compared with the prior year?", ("FY2021 the prior year",)),
+        ("By how much did revenue rise from FY2020 to FY2021?", ()),
+        ("In the light of the balance sheet, what were total assets at the end of FY2021?", ()),
+        ("What were total assets in FY2021, in USD millions?", ()),
+    ],
+)
+def test_words_that_a_formula_leaves_out_are_told(question: str, left: tuple[str, ...]) -> None:
+    assert parsed(question).left_over == left
 
 
 def test_quantities_side_by_side_and_zero_where_not_reported() -> None:

@@ -38,7 +38,12 @@ class ScriptedCalculator:
         if "capital" in question:
             return capital_expenditure()
         return Derivation(
-            question, "Cannot be determined.", abstained=True, kind="not_a_calculation", why="text"
+            question,
+            "Cannot be determined.",
+            abstained=True,
+            kind="not_a_calculation",
+            why="text",
+            filings=("ALDER_2021_10K", "BIRCH_2021_10K"),
         )
 
 
