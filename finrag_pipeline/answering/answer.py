@@ -10,7 +10,13 @@ from finrag_pipeline.answering.abstention import AbstentionKind
 from finrag_pipeline.answering.calculator import Calculator
 from finrag_pipeline.answering.comparisons import asks_for_verdict
 from finrag_pipeline.answering.derivation import Derivation
-from finrag_pipeline.answering.extractive import Embed, ExtractiveAnswer, answer_from_text
+from finrag_pipeline.answering.extractive import (
+    Embed,
+    ExtractiveAnswer,
+    answer_from_text,
+    kind_of,
+    no_verdict,
+)
 from finrag_pipeline.answering.generation import Asked, Generated, generate
 from finrag_pipeline.answering.passages import Passage
 from finrag_pipeline.answering.prompts import Mode
@@ -106,7 +112,7 @@ class Answer:
             "model": made.completion.model if made and made.completion else None,
         }
         if self.text is not None:
-            found["kind"] = None
+            found |= {"kind": None} | ({"value": None, "unit": None} if self.text.abstained else {})
         return found
 
     def as_text(self) -> str:
@@ -163,9 +169,10 @@ def explain(derivation: Derivation, passages: Sequence[Passage] = (), embed: Emb
     question = derivation.question
     text: ExtractiveAnswer | None = None
     if not derivation.abstained:
-        if asks_for_verdict(question):
+        yes_no = kind_of(question) == "yes_no"
+        if yes_no or asks_for_verdict(question):
             found = answer_from_text(question, (), None, derivation)
-            text = found if found.verdict is not None else None
+            text = found if found.verdict is not None else no_verdict(derivation) if yes_no else None
     elif derivation.kind in TEXT_MAY_ANSWER:
         meant = None if derivation.filings is None else set(derivation.filings)
         own = [passage for passage in passages if meant is not None and passage.filing in meant]

@@ -36,6 +36,9 @@ CALCULATOR_VERSION = "4"
 PageHits = Sequence[tuple[str, int]]
 """(filing, zero-based page), best first."""
 
+_LIKELY = 0.5
+"""Share of the best filing's score from which a filing may be meant too, and be quoted from."""
+
 _NAME_WORD = re.compile(r"[^\W_](?:[\w&.'-]*\w)?(?:'s|')?")
 _NAMED_TOO = "the question names this too"
 
@@ -128,7 +131,7 @@ class Calculator:
                 why=abstention.why,
                 looked_for=abstention.looked_for,
             )
-        meant = tuple(filings) if filings is not None else self._of_companies(resolution)
+        meant = tuple(filings) if filings is not None else self._meant(resolution)
         seconds = round(time.perf_counter() - start, 4)
         return replace(found, filings=meant, names=names, seconds=seconds)
 
@@ -137,14 +140,14 @@ class Calculator:
         places = self._resolver.named_at(question)
         return frozenset(words | company_words(plain(question), places) | set(resolution.companies))
 
-    def _of_companies(self, resolution: Resolution) -> tuple[str, ...] | None:
-        """Filings of the companies that a question names; None where it names none and there are several."""
-        ranked = [found.filing for found in resolution.filings]
+    def _meant(self, resolution: Resolution) -> tuple[str, ...] | None:
+        """Filings that a question may mean; None where it names no company and there are several."""
+        best = max((found.score for found in resolution.filings), default=0.0)
+        ranked = [found.filing for found in resolution.filings if found.score >= _LIKELY * best]
         if resolution.companies or (ranked and resolution.ties == 1):
-            every = [same for filing in ranked for same in self._resolver.filings_of(filing)]
-            return tuple(dict.fromkeys(every))
+            return tuple(ranked)
         only = self._resolver.filings_of(ranked[0]) if ranked and resolution.unknown_company is None else ()
-        return tuple(only) if only and set(self._infos) <= set(only) else None
+        return tuple(ranked) if only and set(self._infos) <= set(only) else None
 
     def _answer(
         self,

@@ -64,7 +64,7 @@ class Derivation:
         kind: kind of abstention, see :class:`~finrag_pipeline.answering.abstention.AbstentionKind`.
         why: reason of an abstention.
         looked_for: what was looked for where it abstains.
-        filings: filings of the companies that the question names; None where it names none of several.
+        filings: filings that the question may mean; None where it names no company of several.
         names: words of the companies' names, in lower case.
         exact: the value in full units before rounding: money in dollars, shares of one for per cent.
         seconds: time taken.

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from finrag_pipeline.answering.abstention import CANNOT_BE_DETERMINED
+from finrag_pipeline.answering.answer import explain
 from finrag_pipeline.answering.comparisons import compare
 from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.extractive import answer_from_text, best_sentences, core_question, kind_of
@@ -214,3 +215,45 @@ class TestComparisons:
     )
     def test_a_question_for_a_number_gets_no_verdict(self, question: str) -> None:
         assert answer_from_text(question, PAGES, None, growth()).verdict is None
+
+
+class TestGates:
+    @pytest.mark.parametrize(
+        "question",
+        [
+            "Who leads Birch Tools in 2021?",  # no person is named
+            "What drove the gross margin of the submarine division in 2021?",  # no such subject
+            "Why did Birch Tools stop making hand tools?",  # named, but without a cause
+            "What is the capital of France?",
+            "Did shareholders approve the acquisition of Birch Tools?",  # nothing says yes or no
+        ],
+    )
+    def test_a_sentence_that_does_not_answer_is_not_quoted(self, question: str) -> None:
+        found = answer_from_text(question, PAGES)
+        assert found.abstained and not found.quotes and "The closest pages: ALDER_2021_10K" in found.answer
+
+    def test_the_cause_may_stand_behind_what_moved(self) -> None:
+        text = (
+            "Net sales rose 5% in 2021. New stores added three points of it. The weather was fine and mild."
+        )
+        found = answer_from_text("Why did net sales change in 2021?", [Passage("s", "A", 3, text)])
+        assert [quote.text for quote in found.quotes] == [
+            "Net sales rose 5% in 2021. New stores added three points of it."
+        ]
+
+    def test_what_moved_must_be_the_subject(self) -> None:
+        text = "Expenses rose to 18% of net sales in 2021. New systems and wages cost more than before."
+        assert answer_from_text("Why did net sales change in 2021?", [Passage("s", "A", 3, text)]).abstained
+
+    def test_only_filings_that_the_question_may_mean_are_quoted(self) -> None:
+        asked = "What drove the decrease of Alder's gross margin in 2021?"
+        for filings, abstains in ((("ALDER_2021_10K",), False), (("BIRCH_2021_10K",), True), (None, True)):
+            derivation = Derivation(
+                asked, "", abstained=True, kind="not_a_calculation", why="text", filings=filings
+            )
+            assert explain(derivation, PAGES).abstained is abstains
+
+    def test_a_figure_is_no_answer_to_a_yes_or_no(self) -> None:
+        derivation = replace(growth(), question="Is Alder capital-intensive?")
+        answer = explain(derivation)
+        assert answer.abstained and answer.as_json()["value"] is None and derivation.answer in answer.answer
