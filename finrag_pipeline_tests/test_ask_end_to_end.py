@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 KEYS = {
     "question", "answer", "value", "unit", "formula", "steps", "inputs", "citations", "alternatives",
     "abstained", "kind", "why", "looked_for", "mode", "quotes", "warnings", "fallback", "model", "system",
-    "seconds",
+    "seconds", "evidence",
 }  # fmt: skip
 
 
@@ -103,6 +103,38 @@ def test_a_filing_that_came_as_text_only_is_named_where_its_figures_are_missing(
     reply = called(root, *arguments, "--json").json()
     assert reply["abstained"] and reply["why"].endswith("SUNDREVALE_2022_10K is text only: no tables")
     assert "text only: no tables" in called(root, *arguments).out
+
+
+def test_an_abstention_shows_the_closest_rows_as_evidence(asker: Asker, root: Path) -> None:
+    question = "What was the net income of Torvexley in FY2023 divided by (cash − cash)?"
+    reply = asker.ask(question).as_json()
+    assert reply["abstained"] and reply["value"] is None
+    assert 0 < len(reply["evidence"]) <= 5
+    assert {row["filing"].split("_")[0] for row in reply["evidence"]} == {"TORVEXLEY"}
+    row = next(row for row in reply["evidence"] if "net income" in " ".join(row["path"]).lower())
+    assert row["page_label"] == str(row["page"] + 1) and row["unit"] == "USD"
+    assert 0 < len(row["values"]) <= 8
+    tables = Lake(str(root)).read("page_tables", {"filing": row["filing"]}).to_pylist()
+    for value in row["values"]:
+        (cell,) = (
+            cell
+            for cell in tables
+            if cell["page"] == row["page"]
+            and [cell[side] for side in ("x0", "y0", "x1", "y1")] == value["box"]
+        )
+        assert (value["printed"], value["value"]) == (cell["text"], cell["value"])
+        assert value["period_end"] == str(cell["period_end"])
+    Answer.model_validate(reply)
+    people = called(root, "ask", question)
+    assert people.code == 0 and "Not answered. The closest rows:" in people.out
+    assert row["values"][0]["printed"] in people.out
+
+
+def test_what_is_answered_or_means_no_filing_shows_no_evidence(asker: Asker, capex: dict[str, Any]) -> None:
+    assert asker.ask(asked(capex)).as_json()["evidence"] == []
+    other = asker.ask("What was the revenue of Nonesuch Holdings in FY2022?").as_json()
+    assert other["abstained"] and other["evidence"] == []
+    assert asker._evidence.closest("What is the capital of France?") == []
 
 
 def test_modes_with_a_language_model_say_that_there_is_none(asker: Asker) -> None:

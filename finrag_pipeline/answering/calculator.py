@@ -25,8 +25,9 @@ from finrag_pipeline.answering.wording import (
     word_shares,
 )
 from finrag_pipeline.filings import TEXT_ONLY
+from finrag_pipeline.resolver.lexicon import LEGAL
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
-from finrag_pipeline.resolver.tokens import plain
+from finrag_pipeline.resolver.tokens import fold, plain
 from finrag_pipeline.retrieval.question_text import check_question
 from finrag_pipeline.storage.lake import Lake
 
@@ -136,9 +137,11 @@ class Calculator:
         return replace(found, filings=meant, names=names, seconds=seconds)
 
     def _company_words(self, question: str, resolution: Resolution) -> frozenset[str]:
-        words = {word for company in resolution.companies for word in company.lower().split()}
-        places = self._resolver.named_at(question)
-        return frozenset(words | company_words(plain(question), places) | set(resolution.companies))
+        """Words of the question that name companies; 'Works' in 'Acme Works' is none where it means Acme."""
+        names = " ".join((*resolution.companies, *resolution.printed_names)).lower()
+        known = {word.strip(".,'").removesuffix("'s") for word in names.split()}
+        run = company_words(plain(question), self._resolver.named_at(question))
+        return frozenset(known | {word for word in run if fold(word) in LEGAL})
 
     def _meant(self, resolution: Resolution) -> tuple[str, ...] | None:
         """Filings that a question may mean; None where it names no company and there are several."""

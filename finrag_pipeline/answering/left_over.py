@@ -14,6 +14,8 @@ _OF_PERIODS = frozenset({"quarter", "quarters", "quarterly", "interim", "half", 
 """Words that a period takes with it where it is understood."""
 _OF_BALANCES = frozenset({"year-end", "yearend", "closing", "opening", "beginning", "ending", "average"})
 """Words that choose between balances, on which conventions of a formula differ."""
+_ASKS = frozenset({"what", "how", "which", "who", "whose", "whether", "where"})
+_PERSONS = frozenset({"i", "me", "my", "we", "us", "our", "you", "your"})
 
 
 def left_over(
@@ -36,6 +38,7 @@ def left_over(
     used = {id(token) for token in read}
     kinds = {token.kind for token in read}
     values = {str(token.value) for token in read if token.kind == "METRIC"} | set(also)
+    tokens = tokens[_frame(tokens) :]
     basis = {id(token) for part in basis_parts(tokens) if not used & {id(t) for t in part} for token in part}
     left = []
     for token in once([t for t in tokens if t.kind != "WORD" or _may_tell(t.text.lower())]):
@@ -61,6 +64,17 @@ def left_over(
         if unused:
             left.append(token.text)
     return tuple(dict.fromkeys(left))
+
+
+def _frame(tokens: Sequence[QuestionToken]) -> int:
+    """Length of a frame such as 'My colleague wants to know how …', which asks for no quantity."""
+    for place, token in enumerate(tokens):
+        if token.kind not in ("WORD", "TO", "COMMA"):
+            return 0
+        if token.text.lower() in _ASKS:
+            before = {word.text.lower().partition("'")[0] for word in tokens[:place]}
+            return place if before & _PERSONS else 0
+    return 0
 
 
 def chooses_balances(text: str) -> bool:

@@ -130,7 +130,9 @@ def says_nothing(word: str) -> bool:
         word in FILLERS
         or word in QUESTION_WORDS
         or word in NO_MODIFIERS
-        or word.endswith(("'s", "s'", "'", "-style", "-based", "-level", "-wide"))
+        or word.endswith(
+            ("'s", "'m", "'d", "'ll", "'ve", "'re", "s'", "'", "-style", "-based", "-level", "-wide")
+        )
     )
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Optional
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, Optional
 
 import typer
 
 from finrag_pipeline.commands.console import Json, current_settings, out, plain, print_json, print_rows, warn
+
+if TYPE_CHECKING:
+    from finrag_pipeline.answering.evidence import EvidenceRow
 
 
 def search(
@@ -66,8 +70,39 @@ def ask(
         print_json(reply.as_json())
         return
     out.print(reply.answer.as_text(), markup=False, soft_wrap=True, highlight=False)
+    if reply.evidence:
+        print_evidence(reply.evidence)
     made = ", ".join(part for part in (reply.answer.mode, reply.system) if part)
     out.print(f"[dim]{made}, {reply.seconds:.2f} s[/dim]")
+
+
+def print_evidence(evidence: Sequence[EvidenceRow]) -> None:
+    """Print rows as excerpts of their tables: a grid for each table, under the headers of its columns."""
+    from rich.table import Table
+
+    from finrag_pipeline.answering.evidence import cut
+
+    out.print("\nNot answered. The closest rows:", markup=False)
+    tables: dict[tuple[object, ...], list[EvidenceRow]] = {}
+    for found in evidence:
+        headers = tuple(value.header for value in found.values)
+        tables.setdefault((found.row.filing, found.row.page, found.row.table, *headers), []).append(found)
+    for rows in tables.values():
+        row, caption = rows[0].row, cut(rows[0].row.caption)
+        place = f"{row.filing}, page {row.page + 1}" + (f": {caption}" if caption else "")
+        out.print(f"\n  {place}", markup=False, soft_wrap=True, highlight=False)
+        grid = Table(box=None, pad_edge=True, padding=(0, 1))
+        grid.add_column("", overflow="fold")
+        for value in rows[0].values:
+            grid.add_column(
+                plain(value.header.replace(" months to ", " months\nto ")), justify="right", overflow="fold"
+            )
+        grid.add_column("unit", overflow="fold")
+        for found in rows:
+            path = cut(" > ".join(found.row.path))
+            cells = [path, *(value.printed for value in found.values), found.unit or ""]
+            grid.add_row(*(plain(cell) for cell in cells))
+        out.print(grid, highlight=False)
 
 
 def systems(as_json: Json = False) -> None:

@@ -16,6 +16,7 @@ from finrag_pipeline.answering.answer import (
     pages_of,
 )
 from finrag_pipeline.answering.calculator import Calculator
+from finrag_pipeline.answering.evidence import Evidence, EvidenceRow
 from finrag_pipeline.answering.passages import passages_of
 from finrag_pipeline.errors import LakeError, ModelError
 from finrag_pipeline.language_models.load import language_model_problem, load_language_model
@@ -42,18 +43,25 @@ class Reply:
         system: the retrieval system; None where nothing had to be searched for.
         seconds: from question to answer.
         warnings: which filings were not searched.
+        evidence: where nothing is answered, the printed rows that come closest to the question.
     """
 
     answer: Answer
     system: str | None
     seconds: float
     warnings: list[str] = field(default_factory=list)
+    evidence: list[EvidenceRow] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
         """The documented contract: see docs/answers.md."""
         answer = self.answer.as_json()
         warnings = [*answer["warnings"], *self.warnings]
-        return answer | {"warnings": warnings, "system": self.system, "seconds": self.seconds}
+        return answer | {
+            "evidence": [row.as_json() for row in self.evidence],
+            "warnings": warnings,
+            "system": self.system,
+            "seconds": self.seconds,
+        }
 
 
 class Asker:
@@ -76,6 +84,7 @@ class Asker:
             raise LakeError("The lake holds nothing to ask.", "Run 'finrag run', or 'finrag ingest FILE'.")
         resolver = searcher.resolver if searcher else load_resolver(self._lake, names)
         self._calculator = Calculator(self._lake, resolver)
+        self._evidence = Evidence(self._lake, resolver)
         self._model: LanguageModel | None = None
 
     @property
@@ -114,7 +123,7 @@ class Asker:
         if mode == "calculator":
             derivation = self._calculator.answer(question, filings=chosen)
             if derivation.kind not in TEXT_MAY_ANSWER:
-                return Reply(explain(derivation), None, round(time.perf_counter() - start, 4))
+                return self._reply(explain(derivation), chosen, None, start)
         found = self.searcher.find(question, system, PASSAGES, filings)
         texts = {hit.chunk_id: found.corpus.text(hit.chunk_id) for hit in found.hits}
         passages = passages_of(found.hits, texts)
@@ -125,7 +134,25 @@ class Asker:
             answer = answer_with_model(model, mode, derivation, passages, self._settings.answers)
             if answer.generated is not None and answer.generated.error and not answer.generated.answer:
                 raise ModelError(answer.generated.error, "Ask without a language model: --mode calculator.")
-        return Reply(answer, found.system.name, round(time.perf_counter() - start, 4), found.warnings)
+        return self._reply(answer, chosen, found.system.name, start, found.warnings)
+
+    def _reply(
+        self,
+        answer: Answer,
+        filings: Sequence[str] | None,
+        system: str | None,
+        start: float,
+        warnings: Sequence[str] = (),
+    ) -> Reply:
+        """The answer, with evidence beside an abstention."""
+        evidence: list[EvidenceRow] = []
+        told = list(warnings)
+        if answer.abstained:
+            try:
+                evidence = self._evidence.closest(answer.derivation.question, filings)
+            except LakeError as damaged:  # an abstention holds without its evidence
+                told.append(f"No evidence is shown: {damaged}")
+        return Reply(answer, system, round(time.perf_counter() - start, 4), told, evidence)
 
     def _language_model(self) -> LanguageModel:
         if self._model is None:

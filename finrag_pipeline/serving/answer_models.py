@@ -87,6 +87,30 @@ class Alternative(AnswerPart):
     why: str = Field(description="Why it is shown.")
 
 
+class EvidenceValue(AnswerPart):
+    """A number of a printed row."""
+
+    column: str = Field(description="Headers above it, outermost first.")
+    period_end: str | None = Field(None, description="Last day of its period, or its instant.")
+    months: int | None = Field(None, description="Length of its period; null for an instant.")
+    value: float = Field(description="In full units; 0.12 for 12 %.")
+    printed: str = Field(description="As printed.")
+    box: list[float] | None = Field(None, description="Its box in points: x0, y0, x1, y1.")
+
+
+class EvidenceRow(AnswerPart):
+    """A printed row that comes close to a question which is not answered."""
+
+    filing: str = Field(description="Identifier of the filing.")
+    page: int = Field(description="Zero-based page.", ge=0)
+    page_label: str = Field(description="The page as a reader would say it.")
+    caption: str | None = Field(None, description="Title of the table.")
+    label: str = Field(description="Label as printed.")
+    path: list[str] = Field(description="Headings above it, outermost first, and the label.")
+    unit: str | None = Field(None, description="Unit of most of its values.", examples=["USD"])
+    values: list[EvidenceValue] = Field(description="At most eight, from left to right.")
+
+
 class Answer(AnswerPart):
     """An answer with its proof; the same as `finrag ask --json` prints."""
 
@@ -105,6 +129,9 @@ class Answer(AnswerPart):
     kind: str | None = Field(None, description="Kind of abstention.")
     why: str | None = Field(None, description="Reason of an abstention.")
     looked_for: list[str] = Field(description="What was looked for where it abstains.")
+    evidence: list[EvidenceRow] = Field(
+        description="Where nothing is answered: at most five printed rows that come closest. No answer."
+    )
     warnings: list[str] = Field(
         description="What is odd about a model's answer; filings that are incomplete and were not searched."
     )

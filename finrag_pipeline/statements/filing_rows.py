@@ -1,0 +1,180 @@
+"""Every printed row with a number, of any table of a filing: statements, notes, segments, discussion."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+ROW_COLUMNS = [
+    "page", "table", "row", "column", "caption", "text", "header", "row_label", "row_path", "column_path",
+    "kind", "value", "unit", "currency", "period_start", "period_end", "fiscal_year", "fiscal_quarter",
+    "x0", "y0", "x1", "y1",
+]  # fmt: skip
+"""Columns of ``page_tables`` that rows are made of."""
+
+FACT_COLUMNS = ["page", "table", "row", "scope", "statement", "concept"]
+"""Columns of ``statement_facts`` that tell a row's statement and concept."""
+
+_DAYS_OF_A_MONTH = 365.25 / 12
+
+
+@dataclass(frozen=True, slots=True)
+class RowValue:
+    """A number of a row.
+
+    Attributes:
+        column: headers above it, outermost first.
+        period_end: last day of its period, or its instant; None where the headers name none.
+        months: length of its period, rounded; None for an instant.
+        fiscal_year, fiscal_quarter: of its period.
+        value: in full units; 0.12 for 12 %.
+        printed: the cell as printed.
+        unit: ``currency``, ``percent``, …, see ``page_tables``.
+        box: x0, y0, x1, y1 in points; None where the filing came as text.
+    """
+
+    column: tuple[str, ...]
+    period_end: dt.date | None
+    months: int | None
+    fiscal_year: int | None
+    fiscal_quarter: int | None
+    value: float
+    printed: str
+    unit: str | None
+    currency: str | None
+    box: tuple[float, float, float, float] | None
+
+    @property
+    def header(self) -> str:
+        """The period for people, ``3 months to 2025-06-28``; the headers as printed where there is none."""
+        if self.period_end is None:
+            return " > ".join(self.column)
+        return f"{self.months} months to {self.period_end}" if self.months else str(self.period_end)
+
+    @property
+    def unit_name(self) -> str | None:
+        """The unit with its currency: ``USD``, ``USD/share``, ``percent``, …; None where none is known."""
+        if self.unit and self.currency and self.unit.startswith("currency"):
+            return self.unit.replace("currency", self.currency, 1)
+        return self.unit
+
+
+@dataclass(frozen=True, slots=True)
+class FilingRow:
+    """A printed row of a table.
+
+    Attributes:
+        filing, page, table, row: its place, all zero-based.
+        caption: title of the table; '' where it has none.
+        path: headings above the row, outermost first, and its label.
+        columns: distinct headers above its numbers that hold no digit: those of segments, not of periods.
+        statement: kind of the primary statement that the row belongs to; None outside of them.
+        concept: its us-gaap name where the facts know it.
+        values: its numbers from left to right.
+    """
+
+    filing: str
+    page: int
+    table: int
+    row: int
+    caption: str
+    path: tuple[str, ...]
+    columns: tuple[str, ...]
+    statement: str | None
+    concept: str | None
+    values: tuple[RowValue, ...]
+
+    @property
+    def label(self) -> str:
+        """The label as printed; the innermost heading of a row without one, '' without any."""
+        return self.path[-1] if self.path else ""
+
+    @property
+    def text(self) -> str:
+        """The row in words: ``caption | path | columns``, what is empty left out."""
+        parts = (self.caption, " > ".join(self.path), ", ".join(self.columns))
+        return " | ".join(part for part in parts if part)
+
+
+def filing_rows(filing: str, page_tables: pa.Table, facts: pa.Table | None = None) -> list[FilingRow]:
+    """Rows of all tables of a filing that print a number, in order of pages; headings are in their paths.
+
+    Args:
+        filing: its identifier.
+        page_tables: its rows of ``page_tables``, with `ROW_COLUMNS` at least.
+        facts: its rows of ``statement_facts`` with `FACT_COLUMNS` at least; without them no row
+            is known to be one of a primary statement.
+    """
+    numbers = pc.and_(
+        pc.is_in(page_tables["kind"], value_set=pa.array(["number", "missing"])),
+        pc.and_(pc.invert(page_tables["header"]), pc.is_valid(page_tables["value"])),
+    )
+    cells = page_tables.select(ROW_COLUMNS).filter(numbers)
+    if not cells.num_rows:
+        return []
+    cells = cells.sort_by([(name, "ascending") for name in ("page", "table", "row", "column")])
+    place = np.stack([cells[name].to_numpy() for name in ("page", "table", "row")])
+    starts = np.flatnonzero(np.r_[True, (place[:, 1:] != place[:, :-1]).any(axis=0)])
+    ends = np.r_[starts[1:], cells.num_rows]
+    known = _statements(facts)
+    firsts = cells.select(["page", "table", "row", "caption", "row_label", "row_path"]).take(starts)
+    values = _values(cells)
+    rows = []
+    for first, start, end in zip(firsts.to_pylist(), starts, ends, strict=True):
+        here = tuple(values[start:end])
+        path = tuple(part for part in first["row_path"] or () if part)
+        if not path and first["row_label"]:
+            path = (first["row_label"],)
+        headers = dict.fromkeys(part for value in here for part in value.column if _is_words(part))
+        key = (first["page"], first["table"], first["row"])
+        statement, concept = known.get(key, (None, None))
+        rows.append(
+            FilingRow(filing, *key, first["caption"] or "", path, tuple(headers), statement, concept, here)
+        )
+    return rows
+
+
+def _values(cells: pa.Table) -> list[RowValue]:
+    columns = {name: cells[name].to_pylist() for name in ROW_COLUMNS[5:] if name != "kind"}
+    boxes = zip(*(columns[side] for side in ("x0", "y0", "x1", "y1")), strict=True)
+    return [
+        RowValue(
+            tuple(columns["column_path"][place] or ()),
+            columns["period_end"][place],
+            _months(columns["period_start"][place], columns["period_end"][place]),
+            columns["fiscal_year"][place],
+            columns["fiscal_quarter"][place],
+            columns["value"][place],
+            columns["text"][place],
+            columns["unit"][place],
+            columns["currency"][place],
+            None if None in box else box,
+        )
+        for place, box in enumerate(boxes)
+    ]
+
+
+def _months(start: dt.date | None, end: dt.date | None) -> int | None:
+    return round(((end - start).days + 1) / _DAYS_OF_A_MONTH) if start and end else None
+
+
+def _is_words(header: str) -> bool:
+    return any(c.isalpha() for c in header) and not any(c.isdigit() for c in header)
+
+
+def _statements(facts: pa.Table | None) -> dict[tuple[int, int, int], tuple[str | None, str | None]]:
+    """Primary statement and concept by place of the row."""
+    if facts is None:
+        return {}
+    columns: Sequence[list[object]] = [facts[name].to_pylist() for name in FACT_COLUMNS]
+    found: dict[tuple[int, int, int], tuple[str | None, str | None]] = {}
+    for page, table, row, scope, statement, concept in zip(*columns, strict=True):
+        key = (page, table, row)
+        if scope == "primary" or key not in found:
+            found[key] = (statement if scope == "primary" else None, concept)
+    return found
