@@ -137,6 +137,16 @@ def test_what_is_answered_or_means_no_filing_shows_no_evidence(asker: Asker, cap
     assert asker._evidence.closest("What is the capital of France?") == []
 
 
+def test_an_abstention_holds_where_its_evidence_cannot_be_read(root: Path, tmp_path: Path) -> None:
+    shutil.copytree(root, tmp_path / "lake")
+    for path in (tmp_path / "lake" / "parquet" / "page_tables").glob("filing=TORVEXLEY*/*.parquet"):
+        path.write_bytes(b"damaged")
+    asker = Asker(Settings(lake=str(tmp_path / "lake")))
+    reply = asker.ask("What was the net income of Torvexley in FY2023 divided by (cash − cash)?").as_json()
+    assert reply["abstained"] and reply["evidence"] == []
+    assert any("No evidence is shown" in warning for warning in reply["warnings"])
+
+
 def test_modes_with_a_language_model_say_that_there_is_none(asker: Asker) -> None:
     with pytest.raises(ModelError) as error:
         asker.ask("What was revenue of Torvexley in FY2023?", "grounded")

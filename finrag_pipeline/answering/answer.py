@@ -176,7 +176,7 @@ def explain(derivation: Derivation, passages: Sequence[Passage] = (), embed: Emb
     elif derivation.kind in TEXT_MAY_ANSWER:
         meant = None if derivation.filings is None else set(derivation.filings)
         own = [passage for passage in passages if meant is not None and passage.filing in meant]
-        text = answer_from_text(question, own, embed, names=derivation.names)
+        text = answer_from_text(question, own, embed, names=derivation.names, why=derivation.why)
     return Answer("calculator", derivation, text, None, tuple(passages))
 
 

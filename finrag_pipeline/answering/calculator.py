@@ -31,7 +31,7 @@ from finrag_pipeline.resolver.tokens import fold, plain
 from finrag_pipeline.retrieval.question_text import check_question
 from finrag_pipeline.storage.lake import Lake
 
-CALCULATOR_VERSION = "4"
+CALCULATOR_VERSION = "5"
 """Changes whenever a question may be answered differently."""
 
 PageHits = Sequence[tuple[str, int]]

@@ -162,6 +162,7 @@ def answer_from_text(
     embed: Embed | None = None,
     derivation: Derivation | None = None,
     names: Collection[str] = (),
+    why: str | None = None,
 ) -> ExtractiveAnswer:
     """Answer a question by quoting a sentence that names the subject asked and holds the kind of thing asked.
 
@@ -171,6 +172,7 @@ def answer_from_text(
         embed: vectors of the encoder; words alone decide when None.
         derivation: the calculator's, for the figure behind a yes or a no.
         names: words of the names of companies, in lower case, which every sentence is about.
+        why: why nothing was computed; told where nothing is quoted either.
     """
     kind = kind_of(question)
     # A question for a rate of growth is answered by its number, not by 'it grew'.
@@ -178,7 +180,8 @@ def answer_from_text(
     compared = compare(core_question(question), derivation) if derivation and compares else None
     quotes = best_sentences(question, passages, embed, QUOTES[kind], names)
     if compared is None and not quotes:
-        why = "no sentence of the pages found names what is asked and answers it"
+        unsaid = "no sentence of the pages found names what is asked and answers it"
+        why = f"{why}; {unsaid}" if why else unsaid
         looked = ", ".join(dict.fromkeys(passage.place for passage in passages[:3]))
         text = f"{CANNOT_BE_DETERMINED}: {why}.{f' The closest pages: {looked}.' if looked else ''}"
         said = CitedSentence(text, (), (), True)

@@ -57,7 +57,7 @@ def read_company(pages: Sequence[str], cover: int | None) -> str | None:
     if cover is not None:
         name = _name_on_cover(normalise(pages[cover]), words)
         if name:
-            return name
+            return without_image_name(name, [page for index, page in enumerate(pages) if index != cover])
     # The cover shows the name as an image, or there is no cover.
     start = cover or 0
     for page in pages[start : start + _NAMING_PAGES]:
@@ -72,6 +72,26 @@ def read_company(pages: Sequence[str], cover: int | None) -> str | None:
         if _LEGAL_END.search(line.strip()) and len(line.split()) <= 8 and (name := tidy_name(line, words)):
             return name
     return None
+
+
+def without_image_name(name: str, pages: Sequence[str]) -> str:
+    """Return a company's name without what a picture above it left in its line, such as its file's name.
+
+    Words at its beginning are dropped where the filing prints the rest elsewhere and never the whole.
+
+    Args:
+        name: as read from the cover.
+        pages: texts of the other pages.
+    """
+    text = " ".join(" ".join(page.split()) for page in pages).casefold().replace("-", " ")
+    tokens = name.split()
+    for place in range(len(tokens)):
+        rest = " ".join(tokens[place:])
+        if not _LEGAL_ALONE.fullmatch(rest) and re.search(
+            rf"(?<!\w){re.escape(rest.casefold().replace('-', ' '))}", text
+        ):
+            return rest
+    return name
 
 
 def vocabulary(pages: Sequence[str]) -> Set[str]:

@@ -114,3 +114,21 @@ def test_the_table_of_securities_may_run_on_and_may_hold_no_symbol() -> None:
     assert read_identity([annual().replace(SECURITIES, old)]).ticker is None
     single = SECURITIES.replace("NWMI30\n", "").replace("NWMI\n", "N\n")
     assert read_identity([annual().replace(SECURITIES, single)]).ticker == "N"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("x4471 Alder Inc.", "Alder Inc."),
+        ("Alder Wordmark.gif ALDER INC.", "ALDER INC."),
+        ("THE ALDER-BIRCH COMPANY", "THE ALDER-BIRCH COMPANY"),
+        ("ALDER BIRCH COMPANY", "ALDER BIRCH COMPANY"),
+        ("Never Repeated Corp", "Never Repeated Corp"),
+    ],
+)
+def test_the_name_of_a_picture_is_no_part_of_the_company(name: str, told: str) -> None:
+    pages = [
+        "Alder Inc.\nand subsidiaries",
+        "The Alder-Birch Company is another. Repeated Corporation is none.",
+    ]
+    assert without_image_name(name, pages) == told
