@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from finrag_pipeline.filings.cover_company import without_image_name
 from finrag_pipeline.filings.identity import read_identity
 from finrag_pipeline_tests.filings.covers import LABEL, MAST, SECURITIES, annual
 
