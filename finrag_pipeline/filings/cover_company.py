@@ -87,9 +87,8 @@ def without_image_name(name: str, pages: Sequence[str]) -> str:
     tokens = name.split()
     for place in range(len(tokens)):
         rest = " ".join(tokens[place:])
-        if not _LEGAL_ALONE.fullmatch(rest) and re.search(
-            rf"(?<!\w){re.escape(rest.casefold().replace('-', ' '))}", text
-        ):
+        printed = re.escape(rest.casefold().replace("-", " "))
+        if not _LEGAL_ALONE.fullmatch(rest) and re.search(rf"(?<!\w){printed}(?!\w)", text):
             return rest
     return name
 
