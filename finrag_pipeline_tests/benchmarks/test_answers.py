@@ -1,0 +1,49 @@
+"""What counts as right, wrong and not answered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from benchmarks.answers import BUILD, FOLDER, judge, read_questions
+from finrag_pipeline.answering.answer import Answer
+from finrag_pipeline.answering.derivation import Derivation
+
+DERIVATION = Derivation("q", "$1,577 million", value=1577.0, unit="USD million", exact=1.577e9)
+
+
+def made(derivation: Derivation) -> Answer:
+    return Answer("calculator", derivation, None, None, ())
+
+
+@pytest.mark.parametrize(
+    ("question", "outcome"),
+    [
+        ({"answer": 1.577e9, "tolerance": 5e5}, "right"),
+        ({"answer": -1.577e9, "tolerance": 5e5}, "right"),
+        ({"answer": 1.58e9, "tolerance": 5e5}, "wrong"),
+        ({"answer": 1.58e9, "tolerance": 5e5, "accept": [1.577e9]}, "right"),
+        ({"answer": [1.577e9, 1.373e9], "tolerance": 5e5}, "right"),
+        ({"answer": [1.577e9, 1.4e9], "tolerance": 5e5}, "wrong"),
+        ({"answer": "yes"}, "wrong"),
+        ({}, "wrong"),
+    ],
+)
+def test_an_amount(question: dict[str, Any], outcome: str) -> None:
+    other = {"named": "FY2017", "value": 1373.0}
+    assert judge(question, made(replace(DERIVATION, alternatives=(other,)))) == outcome
+
+
+def test_per_cent_and_abstentions() -> None:
+    share = Derivation("q", "31.3%", value=31.3, unit="percent", exact=0.31346)
+    assert judge({"answer": 31.346, "unit": "percent", "tolerance": 0.0005}, made(share)) == "right"
+    assert judge({"answer": 1.0}, made(Derivation("q", "", abstained=True))) == "not answered"
+
+
+def test_questions_are_whole_and_asked_once() -> None:
+    questions = read_questions([FOLDER / name for name in BUILD])
+    assert len({question["id"] for question in questions}) == len(questions) == 283
+    assert all(question["question"].strip() and question["kind"] for question in questions)
+    assert {("answer" in question) for question in questions} == {True, False}
