@@ -1,10 +1,10 @@
-"""Questions of people over filings that the product was not written against: right, wrong, not answered, by kind.
+"""Questions of people over filings that nothing was written against: right, wrong, not answered, by kind.
 
     python -m benchmarks.answers
     python -m benchmarks.answers --questions benchmarks/questions/answerable_held_out.jsonl
 
-The lake must hold the filings that the questions name: inline XBRL of 2024 and 2025 as filed, printed to PDF by a
-browser. ``benchmarks/questions`` says where questions and answers come from and what may be looked at.
+The lake must hold the filings that the questions name: inline XBRL of 2024 and 2025 as filed, printed to PDF
+by a browser. ``benchmarks/questions`` says where questions and answers come from and what may be looked at.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _SCALES = (1.0, 1e3, 1e6, 1e9)
 def judge(question: Mapping[str, Any], answer: Answer) -> Outcome:
     """Whether an answer is right.
 
-    A number is right within the tolerance of the question, in full units, whatever its sign: a fall may be told as
-    a negative or a positive amount. All of several numbers must be told. A quote is right where the one printed
-    number that proves the answer stands in it.
+    A number is right within the tolerance of the question, in full units, whatever its sign: a fall may be
+    told as a negative or a positive amount. All of several numbers must be told. A quote is right
+    where the one printed number that proves the answer stands in it.
 
     Args:
-        question: ``answer`` (a number, several, a text; absent where any answer is wrong), ``unit``, ``tolerance``,
-            ``accept`` and ``facts``.
+        question: ``answer`` (a number, several, a text; absent where any answer is wrong), ``unit``,
+            ``tolerance``, ``accept`` and ``facts``.
         answer: of `Asker`.
     """
     if answer.abstained:

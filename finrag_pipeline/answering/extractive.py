@@ -90,6 +90,7 @@ based as shown statement company give state answer tell explain describe list na
 change increase decrease grow growth decline rise fall drop improve
 """
 _NEAR_WORDS = 6
+_FEWEST_WORDS = 2
 _SHORT_ITEM, _LONG_ITEM_SHARE = 4, 0.5
 
 
@@ -236,7 +237,10 @@ def best_sentences(
     words = _word_scores(_CAUSE.sub(" ", asked), texts, {*filings, *names})
     meaning = _likeness(asked, texts, words, embed)
     quotes: list[tuple[float, Quote]] = []
+    # One word alone, such as 'earn', is no item.
     item = _item(asked, {*filings, *names}) if asks_for_amount(question) else None
+    if item is not None and len(item) < _FEWEST_WORDS:
+        return []
     for place, (text, passage, rank) in enumerate(found):
         if item is not None and not _gives_amount(text, item):
             continue

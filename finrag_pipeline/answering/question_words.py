@@ -13,7 +13,7 @@ FILLERS = word_set(
     "end yearend following number per balance balances all any both taken taking average's usd "
     "dollars item items line respect by means which shown line-item line-items unadjusted quantity each "
     "take took taken bring brought give gave put keep kept laid lay sat alone "
-    "outlined stated disclosed presented listed out up off your my our i me "
+    "outlined stated disclosed presented listed out your my our i me "
 )
 """Words that say nothing in a formula."""
 
