@@ -51,6 +51,7 @@ _CAUSE = re.compile(
     r"|\b(?:drivers?|reasons?|causes?) (?:of|for|behind)\b",
     re.IGNORECASE,
 )
+_SEVERAL = re.compile(r"[.?!;]\s|\bif\b", re.IGNORECASE)
 _SUPERLATIVE = re.compile(
     r"\b(?:largest|biggest|highest|greatest|most|smallest|lowest|least|fewest|best|worst)\b(?!\s+[A-Z])"
 )
@@ -140,7 +141,8 @@ class ExtractiveAnswer:
 
 def kind_of(question: str) -> Kind:
     """What kind of answer a question asks for."""
-    asked = core_question(question)
+    # Sentences are told apart, which takes a while to load, only where there may be several.
+    asked = core_question(question) if _SEVERAL.search(question.strip()) else question
     if _CAUSE.search(asked):
         return "cause"
     wh, yes_no = _WH.search(asked), _YES_NO.search(asked)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from finrag_pipeline.answering.answer import (
     TEXT_MAY_ANSWER,
@@ -16,7 +17,6 @@ from finrag_pipeline.answering.answer import (
     pages_of,
 )
 from finrag_pipeline.answering.calculator import Calculator
-from finrag_pipeline.answering.evidence import Evidence, EvidenceRow
 from finrag_pipeline.answering.passages import passages_of
 from finrag_pipeline.errors import LakeError, ModelError
 from finrag_pipeline.language_models.load import language_model_problem, load_language_model
@@ -29,6 +29,9 @@ from finrag_pipeline.services.filings import require_filing
 from finrag_pipeline.services.search import Searcher
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
+
+if TYPE_CHECKING:
+    from finrag_pipeline.answering.evidence import Evidence, EvidenceRow
 
 PASSAGES = 10
 """Pages that retrieval passes on."""
@@ -84,7 +87,7 @@ class Asker:
             raise LakeError("The lake holds nothing to ask.", "Run 'finrag run', or 'finrag ingest FILE'.")
         resolver = searcher.resolver if searcher else load_resolver(self._lake, names)
         self._calculator = Calculator(self._lake, resolver)
-        self._evidence = Evidence(self._lake, resolver)
+        self._resolver = resolver
         self._model: LanguageModel | None = None
 
     @property
@@ -135,6 +138,13 @@ class Asker:
             if answer.generated is not None and answer.generated.error and not answer.generated.answer:
                 raise ModelError(answer.generated.error, "Ask without a language model: --mode calculator.")
         return self._reply(answer, chosen, found.system.name, start, found.warnings)
+
+    @cached_property
+    def _evidence(self) -> Evidence:
+        """Finds evidence; only an abstention needs what it imports."""
+        from finrag_pipeline.answering.evidence import Evidence
+
+        return Evidence(self._lake, self._resolver)
 
     def _reply(
         self,
