@@ -174,8 +174,7 @@ def explain(derivation: Derivation, passages: Sequence[Passage] = (), embed: Emb
             found = answer_from_text(question, (), None, derivation)
             text = found if found.verdict is not None else no_verdict(derivation) if yes_no else None
     elif derivation.kind in TEXT_MAY_ANSWER:
-        meant = None if derivation.filings is None else set(derivation.filings)
-        own = [passage for passage in passages if meant is not None and passage.filing in meant]
+        own = [passage for passage in passages if passage.filing in (derivation.filings or ())]
         text = answer_from_text(question, own, embed, names=derivation.names, why=derivation.why)
     return Answer("calculator", derivation, text, None, tuple(passages))
 

@@ -323,11 +323,6 @@ class Calculator:
     def _try(
         self, expression: Expression, parsed: ParsedQuestion, book: FactBook, shift: int, period: FiscalPeriod
     ) -> tuple[Worded, tuple[Input, ...]] | None:
-        if left := [word for word in parsed.left_over if _may_matter(word, book)]:
-            named = ", ".join(f"'{word}'" for word in left)
-            why = f"no number is given, as a part of the question is not understood: {named}"
-            raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
-        parsed = _over_years(parsed, period)
         calculation = Calculation(book, self._lexicon, parsed.definitions, shift)
         try:
             result = calculation.compute(expression, period)
@@ -350,7 +345,7 @@ def _over_years(parsed: ParsedQuestion, period: FiscalPeriod) -> ParsedQuestion:
     return replace(parsed, expression=At(of, period), periods=years)
 
 
-_PURE = ("percent", "points", "basis_points", "days", "ratio")
+_PURE = ("percent", "points", "basis_points", "days", "ratio", "times")
 
 
 def _check_unit(result: Quantity, parsed: ParsedQuestion) -> None:
@@ -359,9 +354,9 @@ def _check_unit(result: Quantity, parsed: ParsedQuestion) -> None:
     Raises:
         Abstention: days, per cent or a ratio are asked for and the result is an amount, or the reverse.
     """
-    asked = parsed.directives.unit or (parsed.unit if parsed.unit in (*_PURE, "times") else None)
+    asked = parsed.directives.unit or (parsed.unit if parsed.unit in _PURE else None)
     amount = result.unit in (Unit(1, 0), Unit(1, -1), Unit(0, 1))
-    if asked is not None and ((asked in _PURE or asked == "times") if amount else asked == "currency"):
+    if asked is not None and (asked in _PURE if amount else asked == "currency"):
         given = "an amount" if amount else "no amount"
         why = f"the question asks for {asked.replace('_', ' ')}, and what it could be read as is {given}"
         raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)

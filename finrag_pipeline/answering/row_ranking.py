@@ -1,4 +1,4 @@
-"""Which printed rows of filings a question is about: words, meaning, period and place, without training."""
+"""Which printed rows of filings a question is about: words, period and place, without training."""
 
 from __future__ import annotations
 
