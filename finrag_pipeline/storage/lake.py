@@ -12,7 +12,7 @@ import re
 import tempfile
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -205,7 +205,7 @@ class Lake:
     def info(self, asset: str, partition: Mapping[str, str] | None = None) -> PartInfo | None:
         """What the footer of a part says; None when it is absent or damaged (it is then made again)."""
         try:
-            with self.fs.open(self.part_path(asset, partition), "rb") as stream:
+            with self._input(self.part_path(asset, partition)) as stream:
                 footer = pq.read_metadata(stream)
         except (FileNotFoundError, pa.ArrowInvalid, OSError):
             return None
@@ -215,6 +215,14 @@ class Lake:
         return PartInfo(
             metadata[_FINGERPRINT].decode(), footer.num_rows, float(metadata.get(_SECONDS, b"0").decode())
         )
+
+    def _input(self, path: str) -> AbstractContextManager[Any]:
+        """A part, open for PyArrow.
+
+        A local file is PyArrow's own: its reading threads would hold one of Python's, and abort the process
+        where they let it go while the interpreter ends.
+        """
+        return pa.OSFile(path, "rb") if self.is_local else self.fs.open(path, "rb")
 
     def partitions(self, asset: str) -> list[dict[str, str]]:
         """Hive keys and values of every complete part of ``asset``, sorted."""
@@ -254,13 +262,13 @@ class Lake:
         path = self.part_path(asset, partition)
         where = f"{asset} {dict(partition)}" if partition else asset
         try:
-            with self.fs.open(path, "rb") as stream:
+            with self._input(path) as stream:
                 wanted = list(columns) if columns else None
                 buffer = 0 if first is None else _BUFFER
                 file = pq.ParquetFile(stream, buffer_size=buffer, page_checksum_verification=True)
                 if first is None:
-                    return file.read(columns=wanted)
-                batch = next(file.iter_batches(first, columns=wanted), None)
+                    return file.read(columns=wanted, use_threads=self.is_local)
+                batch = next(file.iter_batches(first, columns=wanted, use_threads=self.is_local), None)
                 found = file.schema_arrow.empty_table() if batch is None else pa.Table.from_batches([batch])
                 return found.select(wanted) if wanted else found
         except FileNotFoundError:
