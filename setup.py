@@ -77,7 +77,8 @@ setup(
     package_data={
         "finrag_pipeline": [
             "py.typed",
-            "answering/formulas.toml",
+            "questions/formulas.toml",
+            "answering/row_matcher.safetensors",
             "evaluation/published.toml",
             "judging/prompts.toml",
             "reporting/templates/*",

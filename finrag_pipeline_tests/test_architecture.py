@@ -31,6 +31,7 @@ ROOMS = (
     "embedding",
     "reranking",
     "resolver",
+    "questions",
     "chunking",
     "retrieval",
     "rankers",

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from finrag_pipeline.answering.abstention import AbstentionKind
 from finrag_pipeline.answering.calculator import Calculator
 from finrag_pipeline.answering.comparisons import asks_for_verdict
 from finrag_pipeline.answering.derivation import Derivation
@@ -21,6 +20,7 @@ from finrag_pipeline.answering.generation import Asked, Generated, generate
 from finrag_pipeline.answering.passages import Passage
 from finrag_pipeline.answering.prompts import Mode
 from finrag_pipeline.language_models.protocol import LanguageModel
+from finrag_pipeline.questions.abstention import AbstentionKind
 from finrag_pipeline.settings import AnswerSettings
 
 AnswerMode = Literal["calculator"] | Mode
@@ -168,12 +168,14 @@ def explain(derivation: Derivation, passages: Sequence[Passage] = (), embed: Emb
     """
     question = derivation.question
     text: ExtractiveAnswer | None = None
-    if not derivation.abstained:
+    if (
+        not derivation.abstained and not derivation.from_rows
+    ):  # an answer from rows judges what it must itself
         yes_no = kind_of(question) == "yes_no"
         if yes_no or asks_for_verdict(question):
             found = answer_from_text(question, (), None, derivation)
             text = found if found.verdict is not None else no_verdict(derivation) if yes_no else None
-    elif derivation.kind in TEXT_MAY_ANSWER:
+    elif derivation.abstained and derivation.kind in TEXT_MAY_ANSWER:
         own = [passage for passage in passages if passage.filing in (derivation.filings or ())]
         text = answer_from_text(question, own, embed, names=derivation.names, why=derivation.why)
     return Answer("calculator", derivation, text, None, tuple(passages))

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal, DecimalException, localcontext
 from typing import Any
 
-from finrag_pipeline.answering.abstention import Abstention, AbstentionKind
 from finrag_pipeline.answering.derivation import Input
-from finrag_pipeline.answering.expression import (
+from finrag_pipeline.answering.inputs import Fact, FactBook, FoundFact
+from finrag_pipeline.answering.wording import plain_number, short_money
+from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
+from finrag_pipeline.questions.expression import (
     At,
     Binary,
     Call,
@@ -20,9 +22,7 @@ from finrag_pipeline.answering.expression import (
     Number,
     print_expression,
 )
-from finrag_pipeline.answering.formula_lexicon import PERIOD_DAYS, Formula, Lexicon, Line
-from finrag_pipeline.answering.inputs import Fact, FactBook, FoundFact
-from finrag_pipeline.answering.wording import plain_number, short_money
+from finrag_pipeline.questions.formula_lexicon import PERIOD_DAYS, Formula, Lexicon, Line
 
 DEEPEST = 40
 """Definitions within definitions; deeper ones go round in circles."""
@@ -293,7 +293,7 @@ class Calculation:
             if not parts:
                 raise self._missing(line.label, period)
             return self._sum_of(parts, line, period)
-        quantity = self._take(found, line.label, period, line.magnitude)
+        quantity = self.take(found, line.label, period, line.magnitude)
         if line.between and self._printed_as_deduction(line.between, found.fact, period):
             quantity = self._turned(quantity, line.label, period)
         if line.complete and line.complete[0] not in found.fact.label.lower():
@@ -301,7 +301,7 @@ class Calculation:
             assert isinstance(added, Line)
             more = self._book.find_line(added, period.shift(self._shift))
             if more and more.fact.statement == found.fact.statement and more.fact.filing == found.fact.filing:
-                second = self._take(more, added.label, period, added.magnitude)
+                second = self.take(more, added.label, period, added.magnitude)
                 total = self._binary("+", quantity, second, Name(added.name))
                 text = self._told(total)
                 self.trace.steps.append(f"{line.label} {self._label(period)} = {total.text} = {text}")
@@ -332,7 +332,7 @@ class Calculation:
 
     def _sum_of(self, parts: list[FoundFact], line: Line, period: FiscalPeriod) -> Quantity:
         """A line that no row shows as a total, from the rows that make it up."""
-        taken = [self._take(part, part.fact.label, period, line.magnitude) for part in parts]
+        taken = [self.take(part, part.fact.label, period, line.magnitude) for part in parts]
         total = taken[0]
         for other in taken[1:]:
             total = self._binary("+", total, other, Name(line.name))
@@ -348,7 +348,7 @@ class Calculation:
             why = f"'{name}' is neither defined in the question, nor a known quantity, nor a printed line"
             kind = AbstentionKind.UNDEFINED_NAME if self._definitions else AbstentionKind.NO_LINE
             raise Abstention(kind, why, tuple(self.looked_for))
-        return self._take(found, found.fact.label, period, False)
+        return self.take(found, found.fact.label, period, False)
 
     def _missing(self, label: str, period: FiscalPeriod) -> Abstention:
         looked = f"{label}, {self._label(period)}"
@@ -360,7 +360,8 @@ class Calculation:
         why = f"the statements do not report {label} for {self._label(period)}"
         return Abstention(AbstentionKind.NOT_REPORTED, why, tuple(self.looked_for))
 
-    def _take(self, found: FoundFact, label: str, period: FiscalPeriod, magnitude: bool) -> Quantity:
+    def take(self, found: FoundFact, label: str, period: FiscalPeriod, magnitude: bool) -> Quantity:
+        """The number of a fact; it becomes an input of the calculation."""
         fact = found.fact
         value = Decimal(repr(fact.value))
         value = abs(value) if magnitude else value

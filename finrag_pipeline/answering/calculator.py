@@ -6,17 +6,13 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from finrag_pipeline.answering.abstention import CANNOT_BE_DETERMINED, Abstention, AbstentionKind
 from finrag_pipeline.answering.calculate import Calculation, Quantity, Unit
 from finrag_pipeline.answering.derivation import Derivation, Input
-from finrag_pipeline.answering.expression import At, Expression, FiscalPeriod, Name, print_expression
-from finrag_pipeline.answering.formula_lexicon import Formula, Lexicon, formula_lexicon
 from finrag_pipeline.answering.inputs import FACT_COLUMNS, Fact, FactBook, FilingInfo, read_facts, read_info
-from finrag_pipeline.answering.question_parser import ParsedQuestion, parse_question
 from finrag_pipeline.answering.wording import (
     Worded,
     word_money,
@@ -24,12 +20,21 @@ from finrag_pipeline.answering.wording import (
     word_ratio,
     word_shares,
 )
+from finrag_pipeline.errors import LakeError
 from finrag_pipeline.filings import TEXT_ONLY
+from finrag_pipeline.questions.abstention import CANNOT_BE_DETERMINED, Abstention, AbstentionKind
+from finrag_pipeline.questions.expression import At, Expression, FiscalPeriod, Name, print_expression
+from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon, formula_lexicon
+from finrag_pipeline.questions.parser import ParsedQuestion, parse_question
 from finrag_pipeline.resolver.lexicon import LEGAL
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
 from finrag_pipeline.resolver.tokens import fold, plain
 from finrag_pipeline.retrieval.question_text import check_question
+from finrag_pipeline.statements.filing_rows import FilingRows
 from finrag_pipeline.storage.lake import Lake
+
+if TYPE_CHECKING:
+    from finrag_pipeline.answering.open_calculator import OpenCalculator
 
 CALCULATOR_VERSION = "5"
 """Changes whenever a question may be answered differently."""
@@ -37,6 +42,15 @@ CALCULATOR_VERSION = "5"
 PageHits = Sequence[tuple[str, int]]
 """(filing, zero-based page), best first."""
 
+_ROWS_MAY_ANSWER = (
+    AbstentionKind.NOT_A_CALCULATION,
+    AbstentionKind.NOT_REPORTED,
+    AbstentionKind.NO_LINE,
+    AbstentionKind.UNDEFINED_NAME,
+    AbstentionKind.SEVERAL_COMPANIES,
+    AbstentionKind.NOT_UNDERSTOOD,
+    AbstentionKind.UNREADABLE,
+)
 _LIKELY = 0.5
 """Share of the best filing's score from which a filing may be meant too, and be quoted from."""
 
@@ -69,7 +83,7 @@ class Calculator:
         def load(filing: str) -> pa.Table:
             return lake.read("statement_facts", {"filing": filing}, FACT_COLUMNS)
 
-        self._set_up(rows, known, load, resolver, lexicon)
+        self._set_up(rows, known, load, resolver, lexicon, FilingRows(lake))
 
     @classmethod
     def of_tables(
@@ -91,13 +105,16 @@ class Calculator:
         load: Callable[[str], pa.Table],
         resolver: Resolver,
         lexicon: Lexicon | None,
+        printed: FilingRows | None = None,
     ) -> None:
         self._infos = {str(row["filing"]): read_info(row) for row in rows if str(row["filing"]) in known}
         self._declared = {str(row["filing"]): row.get("declared_year") for row in rows}
         self._load = load
+        self.rows = printed
         self._resolver = resolver
         self._lexicon = lexicon or formula_lexicon()
         self._facts: dict[str, list[Fact]] = {}
+        self._open: OpenCalculator | None = None
 
     def answer(
         self,
@@ -124,7 +141,7 @@ class Calculator:
         try:
             found = self._answer(question, resolution, names, tuple(pages or ()), filings, only_pages)
         except Abstention as abstention:
-            found = Derivation(
+            found = self._from_rows(question, resolution, filings, abstention) or Derivation(
                 question,
                 abstention.sentence(),
                 abstained=True,
@@ -135,6 +152,31 @@ class Calculator:
         meant = tuple(filings) if filings is not None else self._meant(resolution)
         seconds = round(time.perf_counter() - start, 4)
         return replace(found, filings=meant, names=names, seconds=seconds)
+
+    def _from_rows(
+        self, question: str, resolution: Resolution, filings: Sequence[str] | None, abstention: Abstention
+    ) -> Derivation | None:
+        """The answer that any printed row gives where lines of statements give none."""
+        if self.rows is None or abstention.kind not in _ROWS_MAY_ANSWER:
+            return None
+        if self._open is None:
+            # Imported here: most questions are answered without.
+            from finrag_pipeline.answering.open_calculator import OpenCalculator
+            from finrag_pipeline.answering.row_matcher import row_matcher
+
+            infos = {filing: info for filing, info in self._infos.items() if filing in self.rows.filings}
+            self._open = OpenCalculator(
+                infos,
+                self._facts_of,
+                self.rows.of,
+                self._resolver,
+                self._lexicon,
+                row_matcher().probabilities,
+            )
+        try:
+            return self._open.answer(question, resolution, filings)
+        except (Abstention, LakeError):  # a damaged table leaves the abstention as it is
+            return None
 
     def _company_words(self, question: str, resolution: Resolution) -> frozenset[str]:
         """Words of the question that name companies; 'Works' in 'Acme Works' is none where it means Acme."""

@@ -61,13 +61,15 @@ class Derivation:
         alternatives: values by other conventions, and facts that contradict an input: ``{what, answer, why}``
             and more.
         abstained: nothing is answered.
-        kind: kind of abstention, see :class:`~finrag_pipeline.answering.abstention.AbstentionKind`.
+        kind: kind of abstention, see :class:`~finrag_pipeline.questions.abstention.AbstentionKind`.
         why: reason of an abstention.
         looked_for: what was looked for where it abstains.
         filings: filings that the question may mean; None where it names no company of several.
         names: words of the companies' names, in lower case.
         exact: the value in full units before rounding: money in dollars, shares of one for per cent.
         seconds: time taken.
+        confidence: probability that the answer is right, in [0, 1]; None where none is stated.
+        from_rows: it rests on rows of any table, found by the words of the question.
     """
 
     question: str
@@ -86,6 +88,8 @@ class Derivation:
     names: frozenset[str] = frozenset()
     exact: float | None = None
     seconds: float = 0.0
+    confidence: float | None = None
+    from_rows: bool = False
 
     def citations(self) -> list[dict[str, Any]]:
         """Cells cited, once each: ``{filing, page, page_label, fact_id}``."""
@@ -117,6 +121,8 @@ class Derivation:
             "kind": self.kind,
             "why": self.why,
             "looked_for": list(self.looked_for),
+            "confidence": self.confidence,
+            "from_rows": self.from_rows,
             "seconds": self.seconds,
         }
 

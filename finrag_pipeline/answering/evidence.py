@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import zip_longest
 from typing import Any
 
 from finrag_pipeline.answering.row_ranking import rank_rows, shows
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
-from finrag_pipeline.statements.filing_rows import FACT_COLUMNS, ROW_COLUMNS, FilingRow, RowValue, filing_rows
-from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.statements.filing_rows import FilingRow, FilingRows, RowValue
 
 MOST_ROWS = 5
 MOST_COLUMNS = 8
@@ -20,7 +18,6 @@ MOST_CHARACTERS = 160
 """Characters of a caption, a heading or a header that are shown."""
 
 _MOST_FILINGS = 3
-_FILINGS_KEPT = 32
 
 
 @dataclass(frozen=True)
@@ -62,19 +59,16 @@ class EvidenceRow:
 
 
 class Evidence:
-    """Finds evidence in the filings of a lake; rows of the filings last asked about are kept.
+    """Finds evidence in the filings of a lake.
 
     Args:
-        lake: holds ``page_tables`` and ``statement_facts``.
+        rows: reads the printed rows of a filing.
         resolver: reads companies and periods out of a question.
     """
 
-    def __init__(self, lake: Lake, resolver: Resolver) -> None:
-        self._lake = lake
+    def __init__(self, rows: FilingRows, resolver: Resolver) -> None:
+        self._rows = rows
         self._resolver = resolver
-        self._tables = {keys["filing"] for keys in lake.partitions("page_tables")}
-        self._facts = {keys["filing"] for keys in lake.partitions("statement_facts")}
-        self._rows = lru_cache(_FILINGS_KEPT)(self._read)
 
     def closest(self, question: str, filings: Sequence[str] | None = None) -> list[EvidenceRow]:
         """The closest rows, best first; none for a question that means no filing, or shares no word with one.
@@ -88,7 +82,7 @@ class Evidence:
         resolution = self._resolver.resolve(question)
         rankings = []
         for meant in self._meant(resolution, filings):
-            rows = [row for filing in meant for row in self._rows(filing)]
+            rows = [row for filing in meant for row in self._rows.of(filing)]
             rankings.append(rank_rows(resolution, rows, MOST_ROWS, meant))
         turns = [ranked for turn in zip_longest(*rankings) for ranked in turn if ranked is not None]
         return [_shown(ranked.row, resolution) for ranked in turns[:MOST_ROWS]]
@@ -96,21 +90,16 @@ class Evidence:
     def _meant(self, resolution: Resolution, filings: Sequence[str] | None) -> list[dict[str, float]]:
         """Filings with tables and how likely each is meant, by company."""
         if filings is not None:
-            return [dict.fromkeys((filing for filing in filings if filing in self._tables), 1.0)]
+            return [dict.fromkeys((filing for filing in filings if filing in self._rows.filings), 1.0)]
         if not resolution.companies and resolution.ties != 1:
             return []
         meant: dict[str, dict[str, float]] = {}
         for ranked in resolution.filings:
             company = min(self._resolver.filings_of(ranked.filing), default=ranked.filing)
             of_company = meant.setdefault(company, {})
-            if ranked.filing in self._tables and len(of_company) < _MOST_FILINGS:
+            if ranked.filing in self._rows.filings and len(of_company) < _MOST_FILINGS:
                 of_company[ranked.filing] = ranked.score
         return list(meant.values())[: max(1, len(resolution.companies))]
-
-    def _read(self, filing: str) -> list[FilingRow]:
-        only = {"filing": filing}
-        facts = self._lake.read("statement_facts", only, FACT_COLUMNS) if filing in self._facts else None
-        return filing_rows(filing, self._lake.read("page_tables", only, ROW_COLUMNS), facts)
 
 
 def _shown(row: FilingRow, resolution: Resolution) -> EvidenceRow:

@@ -18,13 +18,13 @@ from typing import Literal
 
 import numpy as np
 
-from finrag_pipeline.answering.abstention import CANNOT_BE_DETERMINED
 from finrag_pipeline.answering.citations import CitedSentence
 from finrag_pipeline.answering.comparisons import compare
 from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.passages import Passage
 from finrag_pipeline.answering.quantities import quantities, years_in
 from finrag_pipeline.filings.sentences import sentences
+from finrag_pipeline.questions.abstention import CANNOT_BE_DETERMINED
 from finrag_pipeline.rankers.page_ranker.terms import STOP_WORDS, terms
 
 Kind = Literal["yes_no", "cause", "comparison", "list", "fact"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from finrag_pipeline.answering.abstention import CANNOT_BE_DETERMINED
 from finrag_pipeline.answering.citations import (
     CitedSentence,
     all_sources,
@@ -21,6 +20,7 @@ from finrag_pipeline.answering.sanity import sanity_warnings
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.language_models.parallel import Request, complete_all
 from finrag_pipeline.language_models.protocol import Completion, LanguageModel
+from finrag_pipeline.questions.abstention import CANNOT_BE_DETERMINED
 from finrag_pipeline.settings import AnswerSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
 

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 from rapidfuzz import fuzz
 
-from finrag_pipeline.answering.expression import FiscalPeriod
-from finrag_pipeline.answering.formula_lexicon import Lexicon, Line
+from finrag_pipeline.questions.expression import FiscalPeriod
+from finrag_pipeline.questions.formula_lexicon import Lexicon, Line
 from finrag_pipeline.statements.concepts import normal_label
 
 SCOPES = ("primary", "condensed", "summary", "mdna", "note")
@@ -315,54 +315,60 @@ class FactBook:
         return 1 + (2 * behind if behind >= 0 else 40) + (0 if info.annual else 1)
 
     def _fit(self, fact: Fact, period: FiscalPeriod) -> int | None:
-        """0 where a fact is of the period, 1 where only of the year to date, else None."""
-        assert fact.period_end is not None
-        info = self._infos[fact.filing]
-        if period.end is not None:
-            return self._fit_date(fact, info, period, period.end)
-        if fact.period_kind == "instant":
-            return 0 if self._instant(fact, info, period) else None
-        if fact.fiscal_year != period.year or fact.months is None:
-            return None
-        if period.months:
-            return 0 if fact.months == period.months else None
-        if period.quarter is None:
-            return 0 if 11 <= fact.months <= 13 else None
-        if fact.months == 3:
-            return 0 if fact.fiscal_quarter == period.quarter else None
-        # A statement of cash flows of a quarterly report shows the year to date alone.
-        if fact.statement != "cash_flows":
-            return None
-        ends = self._ends_quarter(fact.period_end, info, period)
-        return 1 if ends and period.quarter > 1 and fact.months == 3 * period.quarter else None
+        return fits(fact, self._infos[fact.filing], period)
 
-    def _fit_date(self, fact: Fact, info: FilingInfo, period: FiscalPeriod, end: dt.date) -> int | None:
-        assert fact.period_end is not None
-        if abs((fact.period_end - end).days) > _WEEK:
-            return None
-        if fact.period_kind == "instant":
-            return 0
-        if fact.months is None:
-            return None
-        wanted = period.months or (12 if info.annual else 3)
-        if fact.months == wanted:
-            return 0
-        return 1 if period.months is None and fact.months > wanted else None
 
-    def _instant(self, fact: Fact, info: FilingInfo, period: FiscalPeriod) -> bool:
-        assert fact.period_end is not None
-        if period.quarter is not None and period.quarter < 4:
-            return self._ends_quarter(fact.period_end, info, period)
-        if fact.fiscal_year != period.year:
-            return False
-        if info.annual or info.period_end is None:
-            return True
-        # The balance sheet of a quarterly report shows the last year-end beside the quarter's end.
-        apart = (info.period_end - fact.period_end).days
-        return abs(apart) > _WEEK and abs(apart - 365) > _WEEK
+def fits(fact: Fact, info: FilingInfo, period: FiscalPeriod) -> int | None:
+    """0 where a fact of a filing is of the period, 1 where only of the year to date, else None."""
+    assert fact.period_end is not None
+    if period.end is not None:
+        return _fit_date(fact, info, period, period.end)
+    if fact.period_kind == "instant":
+        return 0 if _instant(fact, info, period) else None
+    if fact.fiscal_year != period.year or fact.months is None:
+        return None
+    if period.months:
+        return 0 if fact.months == period.months else None
+    if period.quarter is None:
+        return 0 if 11 <= fact.months <= 13 else None
+    if fact.months == 3:
+        return 0 if fact.fiscal_quarter == period.quarter else None
+    # A statement of cash flows of a quarterly report shows the year to date alone.
+    if fact.statement != "cash_flows":
+        return None
+    ends = _ends_quarter(fact.period_end, info, period)
+    return 1 if ends and period.quarter > 1 and fact.months == 3 * period.quarter else None
 
-    def _ends_quarter(self, day: dt.date, info: FilingInfo, period: FiscalPeriod) -> bool:
-        if info.fiscal_quarter != period.quarter or info.period_end is None or info.fiscal_year is None:
-            return False
-        behind = info.fiscal_year - (period.year or 0)
-        return behind in (0, 1) and abs((info.period_end - day).days - 365 * behind) <= _WEEK
+
+def _fit_date(fact: Fact, info: FilingInfo, period: FiscalPeriod, end: dt.date) -> int | None:
+    assert fact.period_end is not None
+    if abs((fact.period_end - end).days) > _WEEK:
+        return None
+    if fact.period_kind == "instant":
+        return 0
+    if fact.months is None:
+        return None
+    wanted = period.months or (12 if info.annual else 3)
+    if fact.months == wanted:
+        return 0
+    return 1 if period.months is None and fact.months > wanted else None
+
+
+def _instant(fact: Fact, info: FilingInfo, period: FiscalPeriod) -> bool:
+    assert fact.period_end is not None
+    if period.quarter is not None and period.quarter < 4:
+        return _ends_quarter(fact.period_end, info, period)
+    if fact.fiscal_year != period.year:
+        return False
+    if info.annual or info.period_end is None:
+        return True
+    # The balance sheet of a quarterly report shows the last year-end beside the quarter's end.
+    apart = (info.period_end - fact.period_end).days
+    return abs(apart) > _WEEK and abs(apart - 365) > _WEEK
+
+
+def _ends_quarter(day: dt.date, info: FilingInfo, period: FiscalPeriod) -> bool:
+    if info.fiscal_quarter != period.quarter or info.period_end is None or info.fiscal_year is None:
+        return False
+    behind = info.fiscal_year - (period.year or 0)
+    return behind in (0, 1) and abs((info.period_end - day).days - 365 * behind) <= _WEEK

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from finrag_pipeline.answering.abstention import CANNOT_BE_DETERMINED
 from finrag_pipeline.answering.passages import Passage
 from finrag_pipeline.language_models.fencing import NOTICE, fenced
 from finrag_pipeline.language_models.protocol import Message
+from finrag_pipeline.questions.abstention import CANNOT_BE_DETERMINED
 
 PROMPTS_VERSION = "1"
 """Changes with any word of a prompt."""

@@ -9,8 +9,8 @@ from itertools import zip_longest
 
 import numpy as np
 
-from finrag_pipeline.answering.expression import Call, Expression, Name, children
-from finrag_pipeline.answering.formula_lexicon import Formula, Lexicon, Line, formula_lexicon
+from finrag_pipeline.questions.expression import Call, Expression, Name, children
+from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon, Line, formula_lexicon
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.resolver.periods import AskedPeriod
 from finrag_pipeline.resolver.resolver import Resolution

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 
-from finrag_pipeline.answering.directives import Directives
+from finrag_pipeline.questions.directives import Directives
 
 SCALE_NAMES = {1: "", 1_000: "thousand", 1_000_000: "million", 1_000_000_000: "billion", 10**12: "trillion"}
 _SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£"}

@@ -13,6 +13,7 @@ from finrag_pipeline.resolver.lexicon import (
     FOLLOWING,
     FRONT,
     LEGAL,
+    METRICS,
     NAMING,
     NOT_FOLLOWING,
 )
@@ -193,6 +194,8 @@ def _is_symbol(
     letters = [c for c in printed if c.isalpha()]
     mixed = len(printed) > 2 and printed[0].isupper() and printed[-1].isupper()
     if style.caseless:
+        if all(c.isupper() for c in letters) and any(c.islower() for c in question):
+            return True  # 'HD inventory turns': in a question without other capitals these say most
         in_context = token.possessive or (place > 0 and tokens[place - 1].key in NAMING)
         return (
             len(alias.key) >= 3 and alias.key not in names.common and (in_context or not letters[0].islower())
@@ -223,6 +226,10 @@ def _common_name(
         return False
     if tokens[place].opens:
         if last > place:
+            return True
+        # A comma, as in 'Apple, three months to June', or a measure, as in 'Gap sales', follows no noun.
+        beside = behind is not None and not behind.opens and (not behind.joined or behind.key in METRICS)
+        if alias.kind == "name" and beside:
             return True
         return tokens[last].possessive or (followed and (behind is None or behind.key not in NOT_FOLLOWING))
     # 'H&R Block' is another company than Block, and a 'Price Target' none.

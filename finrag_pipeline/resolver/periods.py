@@ -23,7 +23,9 @@ _YEAR = rf"(?:{_NAMED}|'\d\d|{_FULL})(?:[AE](?![A-Za-z]))?"
 _OF = r"[\s,/'-]{0,3}(?:(?:of|in|for)\s)?(?:the\s)?(?:year\s)?"
 _ORDINAL = rf"(?:{'|'.join(ORDINALS)})"
 _Q = r"(?:Q\s?[1-4]|[1-4]Q)"
-_QUARTER = rf"(?:{_Q}|{_ORDINAL}[\s-](?:fiscal\s)?quarter)"
+_COUNTS = ("one", "two", "three", "four")
+_COUNTED = rf"quarter\s(?:[1-4]|{'|'.join(_COUNTS)})"
+_QUARTER = rf"(?:{_Q}|{_ORDINAL}[\s-](?:fiscal\s)?quarter|{_COUNTED})"
 _HALF = r"(?:H[12]|[12]H|(?:first|second|1st|2nd)[\s-]half)"
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
@@ -31,7 +33,8 @@ _MONTH = (
 )
 _LENGTH = (
     r"(?:(?P<length>(?:three|six|nine|twelve|3|6|9|12)[\s-]months?|quarter(?:ly\speriod)?|(?:fiscal\s)?year)"
-    r"(?:\speriods?)?\s(?:ended|ending|to|through|until)\s(?:on\s)?)?"
+    r"(?:\speriods?)?(?:\s(?:that|which))?\s(?:ended|ending|ends|closed|closing|finished|finishing|to|through|until)"
+    r"\s(?:on\s)?)?"
 )
 _RANGE = r"\s?(?:-|to|through|thru|until)\s?"
 
@@ -76,6 +79,32 @@ class AskedPeriod:
         return self.fiscal_year or 0, self.last_quarter or 4, 0
 
 
+@dataclass(frozen=True)
+class PeriodPlace:
+    """Where a text names periods: characters ``start`` to ``end``."""
+
+    start: int
+    end: int
+    periods: tuple[AskedPeriod, ...]
+
+
+def find_periods(question: str) -> list[PeriodPlace]:
+    """Places of the periods that a question names, in order; a range gives all its years at one place.
+
+    Args:
+        question: text in plain characters.
+    """
+    places: list[PeriodPlace] = []
+    rest = question
+    for pattern, read in _READERS:
+        for match in pattern.finditer(rest):
+            if periods := tuple(_in_context(period, question, match) for period in read(match)):
+                places.append(PeriodPlace(*match.span(), periods))
+        for place in places:
+            rest = rest[: place.start] + _MASK * (place.end - place.start) + rest[place.end :]
+    return sorted(places, key=lambda place: place.start)
+
+
 def read_periods(question: str) -> tuple[AskedPeriod, ...]:
     """Read every period a question names, the latest first; duplicates once.
 
@@ -85,17 +114,7 @@ def read_periods(question: str) -> tuple[AskedPeriod, ...]:
     Args:
         question: text in plain characters (see :func:`~finrag_pipeline.resolver.tokens.plain`).
     """
-    found: list[tuple[int, AskedPeriod]] = []
-    rest = question
-    for pattern, read in _READERS:
-        taken: list[tuple[int, int]] = []
-        for match in pattern.finditer(rest):
-            periods = list(read(match))
-            if periods:
-                taken.append(match.span())
-                found += [(match.start(), _in_context(period, question, match)) for period in periods]
-        for start, end in taken:
-            rest = rest[:start] + _MASK * (end - start) + rest[end:]
+    found = [(place.start, period) for place in find_periods(question) for period in place.periods]
     unique: dict[tuple[object, ...], tuple[int, AskedPeriod]] = {}
     for place, period in sorted(found, key=lambda item: item[0]):
         unique.setdefault((period.fiscal_year, period.quarter, period.half, period.date), (place, period))
@@ -152,7 +171,9 @@ def _year(text: str) -> int:
 
 
 def _quarter(text: str) -> int:
-    word = text.lower().split("-")[0].split()[0]
+    word = text.lower().removeprefix("quarter ").split("-")[0].split()[0]
+    if word in _COUNTS:
+        return _COUNTS.index(word) + 1
     return ORDINALS.get(word) or int(re.sub(r"\D", "", text)[0])
 
 
@@ -165,7 +186,7 @@ def _plain_period(
 def _read_date(match: re.Match[str]) -> Iterator[AskedPeriod]:
     groups = match.groupdict()
     month = groups["month"]
-    number = MONTHS.index(month[:3].lower()) + 1 if month[0].isalpha() else int(month)
+    number = _month(month) if month[0].isalpha() else int(month)
     try:
         day = dt.date(int(groups["year"]), number, int(groups["day"]))
     except ValueError:
@@ -174,9 +195,26 @@ def _read_date(match: re.Match[str]) -> Iterator[AskedPeriod]:
 
 
 def _read_month(match: re.Match[str]) -> Iterator[AskedPeriod]:
-    year, number = int(match["year"]), MONTHS.index(match["month"][:3].lower()) + 1
-    day = dt.date(year, number, calendar.monthrange(year, number)[1])
-    yield AskedPeriod(year, None, None, day, "", _months(match["length"]), whole_month=True)
+    yield _to_month(int(match["year"]), _month(match["month"]), _months(match["length"]))
+
+
+def _read_months_named(match: re.Match[str]) -> Iterator[AskedPeriod]:
+    first, last = _month(match["first"]), _month(match["month"])
+    if first < last:
+        yield _to_month(int(match["year"]), last, last - first + 1)
+
+
+def _read_month_quarter(match: re.Match[str]) -> Iterator[AskedPeriod]:
+    yield _to_month(int(match["year"] or match["other"]), _month(match["month"]), 3)
+
+
+def _month(name: str) -> int:
+    return MONTHS.index(name[:3].lower()) + 1
+
+
+def _to_month(year: int, month: int, months: int | None) -> AskedPeriod:
+    day = dt.date(year, month, calendar.monthrange(year, month)[1])
+    return AskedPeriod(year, None, None, day, "", months, whole_month=True)
 
 
 def _months(length: str | None) -> int | None:
@@ -266,6 +304,17 @@ _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
     # H1 FY2023; first half of 2023; 2023 H1
     (_compile(rf"(?P<half>{_HALF}){_OF}(?P<year>{_YEAR})"), _read_half),
     (_compile(rf"(?P<year>{_YEAR})(?:'s)?[\s,/'-]{{0,3}}(?P<half>{_HALF})"), _read_half),
+    # January to March 2025; April-June of 2025; the June quarter of 2025
+    (
+        _compile(rf"(?P<first>{_MONTH}){_RANGE}(?P<month>{_MONTH}),?\s(?:of\s)?(?P<year>{_FULL})"),
+        _read_months_named,
+    ),
+    (
+        _compile(
+            rf"(?P<month>{_MONTH})\s(?:quarter,?\s(?:of\s)?(?P<year>{_FULL})|(?P<other>{_FULL})\squarter)"
+        ),
+        _read_month_quarter,
+    ),
     # March 2023; quarter ended June 2023
     (_compile(rf"{_LENGTH}(?P<month>{_MONTH}),?\s(?:of\s)?(?P<year>{_FULL})"), _read_month),
     # FY2018 - FY2020; 2018-20; between 2018 and 2020

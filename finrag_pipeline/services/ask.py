@@ -28,6 +28,7 @@ from finrag_pipeline.retrieval.systems import get_system
 from finrag_pipeline.services.filings import require_filing
 from finrag_pipeline.services.search import Searcher
 from finrag_pipeline.settings import Settings
+from finrag_pipeline.statements.filing_rows import FilingRows
 from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ class Asker:
         """Finds evidence; only an abstention needs what it imports."""
         from finrag_pipeline.answering.evidence import Evidence
 
-        return Evidence(self._lake, self._resolver)
+        return Evidence(self._calculator.rows or FilingRows(self._lake), self._resolver)
 
     def _reply(
         self,

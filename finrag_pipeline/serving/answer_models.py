@@ -138,4 +138,8 @@ class Answer(AnswerPart):
     system: str | None = Field(
         None, description="The retrieval system; null where nothing had to be searched for."
     )
+    confidence: float | None = Field(
+        None, description="Probability that an answer from rows of any table is right.", ge=0, le=1
+    )
+    from_rows: bool = Field(False, description="It rests on rows that the words of the question name.")
     seconds: float = Field(description="From question to answer.", ge=0)

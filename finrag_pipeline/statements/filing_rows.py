@@ -5,10 +5,13 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from finrag_pipeline.storage.lake import Lake
 
 ROW_COLUMNS = [
     "page", "table", "row", "column", "caption", "text", "header", "row_label", "row_path", "column_path",
@@ -20,6 +23,7 @@ ROW_COLUMNS = [
 FACT_COLUMNS = ["page", "table", "row", "scope", "statement", "concept"]
 """Columns of ``statement_facts`` that tell a row's statement and concept."""
 
+_FILINGS_KEPT = 32
 _DAYS_OF_A_MONTH = 365.25 / 12
 
 
@@ -36,6 +40,7 @@ class RowValue:
         printed: the cell as printed.
         unit: ``currency``, ``percent``, …, see ``page_tables``.
         box: x0, y0, x1, y1 in points; None where the filing came as text.
+        index: zero-based column of the table.
     """
 
     column: tuple[str, ...]
@@ -48,6 +53,7 @@ class RowValue:
     unit: str | None
     currency: str | None
     box: tuple[float, float, float, float] | None
+    index: int = 0
 
     @property
     def header(self) -> str:
@@ -101,6 +107,28 @@ class FilingRow:
         return " | ".join(part for part in parts if part)
 
 
+class FilingRows:
+    """Printed rows of the filings of a lake; those of the filings last read are kept.
+
+    Args:
+        lake: holds ``page_tables`` and ``statement_facts``.
+
+    Attributes:
+        filings: filings with tables.
+    """
+
+    def __init__(self, lake: Lake) -> None:
+        self._lake = lake
+        self.filings = frozenset(keys["filing"] for keys in lake.partitions("page_tables"))
+        self._facts = frozenset(keys["filing"] for keys in lake.partitions("statement_facts"))
+        self.of = lru_cache(_FILINGS_KEPT)(self._read)
+
+    def _read(self, filing: str) -> list[FilingRow]:
+        only = {"filing": filing}
+        facts = self._lake.read("statement_facts", only, FACT_COLUMNS) if filing in self._facts else None
+        return filing_rows(filing, self._lake.read("page_tables", only, ROW_COLUMNS), facts)
+
+
 def filing_rows(filing: str, page_tables: pa.Table, facts: pa.Table | None = None) -> list[FilingRow]:
     """Rows of all tables of a filing that print a number, in order of pages; headings are in their paths.
 
@@ -140,7 +168,7 @@ def filing_rows(filing: str, page_tables: pa.Table, facts: pa.Table | None = Non
 
 
 def _values(cells: pa.Table) -> list[RowValue]:
-    columns = {name: cells[name].to_pylist() for name in ROW_COLUMNS[5:] if name != "kind"}
+    columns = {name: cells[name].to_pylist() for name in ROW_COLUMNS[3:] if name != "kind"}
     boxes = zip(*(columns[side] for side in ("x0", "y0", "x1", "y1")), strict=True)
     return [
         RowValue(
@@ -154,6 +182,7 @@ def _values(cells: pa.Table) -> list[RowValue]:
             columns["unit"][place],
             columns["currency"][place],
             None if None in box else box,
+            columns["column"][place],
         )
         for place, box in enumerate(boxes)
     ]

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from finrag_pipeline.answering.abstention import CANNOT_BE_DETERMINED
 from finrag_pipeline.answering.calculator import company_words
 from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.errors import UsageError
+from finrag_pipeline.questions.abstention import CANNOT_BE_DETERMINED
 from finrag_pipeline_tests.answering.made_facts import (
     FILINGS,
     FLOWS,

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finrag_pipeline.answering.abstention import CANNOT_BE_DETERMINED
 from finrag_pipeline.answering.answer import explain
 from finrag_pipeline.answering.comparisons import compare
 from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.extractive import answer_from_text, best_sentences, core_question, kind_of
 from finrag_pipeline.answering.passages import Passage
+from finrag_pipeline.questions.abstention import CANNOT_BE_DETERMINED
 from finrag_pipeline_tests.answering.derivations import abstention, capital_expenditure, growth, used
 
 MARGINS = Passage(

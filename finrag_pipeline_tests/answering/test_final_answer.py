@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finrag_pipeline.answering.abstention import CANNOT_BE_DETERMINED
 from finrag_pipeline.answering.final_answer import declines, final_answer
+from finrag_pipeline.questions.abstention import CANNOT_BE_DETERMINED
 from finrag_pipeline_tests.recorded_data import DATA, needs_data, read_lines
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from finrag_pipeline.answering.abstention import CANNOT_BE_DETERMINED
 from finrag_pipeline.answering.citations import NO_SOURCE
 from finrag_pipeline.answering.generation import Asked, Generated, generate, generation_fingerprint
 from finrag_pipeline.answering.passages import Passage
@@ -15,6 +14,7 @@ from finrag_pipeline.language_models.cache import FOLDER, CachedLanguageModel
 from finrag_pipeline.language_models.endpoint import EndpointModel
 from finrag_pipeline.language_models.local import LocalModel
 from finrag_pipeline.language_models.protocol import Message, usage
+from finrag_pipeline.questions.abstention import CANNOT_BE_DETERMINED
 from finrag_pipeline.settings import AnswerSettings, LanguageModelSettings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.answering.derivations import abstention, capital_expenditure, growth

@@ -1,8 +1,8 @@
 """The grammar of formulas in words: 'FY2018 PP&E / average of FY2017 and FY2018', 'the ratio of A to B'.
 
-Tokens of :mod:`~finrag_pipeline.answering.question_tokens` are parsed by an Earley parser, as words such as
+Tokens of :mod:`~finrag_pipeline.questions.tokens` are parsed by an Earley parser, as words such as
 'and' and 'to' join periods, lists and operands alike; the tree is then lowered to an
-:data:`~finrag_pipeline.answering.expression.Expression`, in which every period is explicit.
+:data:`~finrag_pipeline.questions.expression.Expression`, in which every period is explicit.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lark import Lark, Token, Tree
 from lark.exceptions import LarkError
 from lark.lexer import Lexer
 
-from finrag_pipeline.answering.expression import (
+from finrag_pipeline.questions.expression import (
     At,
     Binary,
     Call,
@@ -28,8 +28,8 @@ from finrag_pipeline.answering.expression import (
     Number,
     mean_of,
 )
-from finrag_pipeline.answering.formula_lexicon import Formula, Lexicon
-from finrag_pipeline.answering.question_tokens import Group, QuestionToken
+from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon
+from finrag_pipeline.questions.tokens import Group, QuestionToken
 from finrag_pipeline.resolver.lexicon import word_set
 
 MOST_TOKENS = 80

@@ -1,7 +1,7 @@
 """Formulas as trees: written and read as text such as ``365 * avg(inventory) / cost_of_revenue``.
 
 The same trees come from ``formulas.toml`` and from definitions inside questions
-(:mod:`~finrag_pipeline.answering.question_grammar`).
+(:mod:`~finrag_pipeline.questions.grammar`).
 """
 
 from __future__ import annotations

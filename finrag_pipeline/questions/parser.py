@@ -6,23 +6,21 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from finrag_pipeline.answering.abstention import Abstention, AbstentionKind
-from finrag_pipeline.answering.directives import Directives, read_directives
-from finrag_pipeline.answering.expression import At, Expression, FiscalPeriod, Name, names_in
-from finrag_pipeline.answering.formula_lexicon import Formula, Lexicon, formula_lexicon
-from finrag_pipeline.answering.left_over import chooses_balances, left_over
-from finrag_pipeline.answering.question_definitions import (
+from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
+from finrag_pipeline.questions.definitions import (
     ARITHMETIC,
     Definition,
     bare_formula,
     clean_name,
     split_definitions,
 )
-from finrag_pipeline.answering.question_grammar import Lowering, Spoken, parse_spoken
-from finrag_pipeline.answering.question_scope import check_scope, reword, split_sentences
-from finrag_pipeline.answering.question_tokens import Group, QuestionToken, tokenise_question
-from finrag_pipeline.answering.question_words import FILLERS, QUESTION_WORDS
-from finrag_pipeline.answering.token_runs import (
+from finrag_pipeline.questions.directives import Directives, read_directives
+from finrag_pipeline.questions.expression import At, Expression, FiscalPeriod, Name, names_in
+from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon, formula_lexicon
+from finrag_pipeline.questions.grammar import Lowering, Spoken, parse_spoken
+from finrag_pipeline.questions.left_over import chooses_balances, left_over
+from finrag_pipeline.questions.scope import check_scope, reword, split_sentences
+from finrag_pipeline.questions.token_runs import (
     all_periods,
     is_list,
     once,
@@ -34,6 +32,8 @@ from finrag_pipeline.answering.token_runs import (
     with_names,
     without,
 )
+from finrag_pipeline.questions.tokens import Group, QuestionToken, tokenise_question
+from finrag_pipeline.questions.words import FILLERS, QUESTION_WORDS
 from finrag_pipeline.resolver.tokens import plain
 
 MOST_CHARACTERS = 4000

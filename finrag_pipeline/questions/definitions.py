@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from finrag_pipeline.answering.question_words import FILLERS, QUESTION_WORDS
+from finrag_pipeline.questions.words import FILLERS, QUESTION_WORDS
 
 _MARKER = re.compile(
     r"""(?:,?\s*\(?\b(?:is|are|be|being|was|were)?\s*\(?

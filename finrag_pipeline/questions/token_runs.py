@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 
-from finrag_pipeline.answering.expression import FiscalPeriod
-from finrag_pipeline.answering.question_tokens import OPERATORS, Group, QuestionToken
-from finrag_pipeline.answering.question_words import FILLERS, NO_MODIFIERS, QUESTION_WORDS
+from finrag_pipeline.questions.expression import FiscalPeriod
+from finrag_pipeline.questions.tokens import OPERATORS, Group, QuestionToken
+from finrag_pipeline.questions.words import FILLERS, NO_MODIFIERS, QUESTION_WORDS
 
 
 def tidy(tokens: list[QuestionToken], measures: Container[str] = ()) -> list[QuestionToken]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from finrag_pipeline.answering.abstention import Abstention, AbstentionKind
+from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
 
 _SENTENCE = re.compile(
     r"(?<!\.[A-Z])(?<!\binc)(?<!\betc)(?<!\bvs)(?<!\bavg)(?<!\bco)(?<!\bcorp)"
@@ -34,18 +34,23 @@ _OWN_MEASURE = re.compile(
 )
 """'revenue per available room', 'assets under management': measures of their own, not their first word."""
 
-_NO_CALCULATION = re.compile(
+ASKS_FOR_TEXT = re.compile(
     r"\b(?:why|what (?:drove|caused|led|explains?)|what (?:are|were) (?:the )"
     r"?(?:main |key |primary |major |biggest |largest |top )"
     r"|what (?:are|were) (?:the )?(?:drivers?|reasons?|risks?|products?|"
     r"acquisitions?)|(?:nature|purpose) (?:of|and|&)"
     r"|who (?:is|are|was|were|did|does)|describe|explain(?! why)|list (?:the|all)|"
     r"guidance|forecasts?|outlook|summari[sz]e|discuss"
-    r"|among|which (?:type|segment|region|product|business|geograph\w*|countr\w*|"
+    r"|if\b.{0,120}\b(?:would|could|were to|had))\b",
+    re.IGNORECASE,
+)
+"""Questions for an explanation, a list, or what is not yet known."""
+
+_CHOOSES = re.compile(
+    r"\b(?:among|which (?:type|segment|region|product|business|geograph\w*|countr\w*|"
     r"customer|brand|(?:\w+ )?securit(?:y|ies)|of the)"
     r"|(?:are|were|is|was) there (?:any )?(?!(?:an? )?(?:drop|change|increase|"
-    r"decrease|growth|decline|rise|fall))"
-    r"|if\b.{0,120}\b(?:would|could|were to|had))\b",
+    r"decrease|growth|decline|rise|fall)))\b",
     re.IGNORECASE,
 )
 
@@ -104,7 +109,8 @@ def check_scope(ask: str) -> None:
             for a measure that statements do not show.
     """
     for pattern, why in (
-        (_NO_CALCULATION, "the question asks for an explanation or a list"),
+        (ASKS_FOR_TEXT, "the question asks for an explanation or a list"),
+        (_CHOOSES, "the question asks for an explanation or a list"),
         (_ADJUSTED, "the question asks for an adjusted figure, which the statements do not hold"),
         (_PART, "the question asks for a part of the company, which the statements do not show"),
     ):

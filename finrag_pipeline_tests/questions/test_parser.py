@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from finrag_pipeline.answering.abstention import Abstention, AbstentionKind
-from finrag_pipeline.answering.directives import read_directives
-from finrag_pipeline.answering.expression import print_expression
-from finrag_pipeline.answering.question_definitions import split_definitions
-from finrag_pipeline.answering.question_parser import ParsedQuestion, parse_question
+from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
+from finrag_pipeline.questions.definitions import split_definitions
+from finrag_pipeline.questions.directives import read_directives
+from finrag_pipeline.questions.expression import print_expression
+from finrag_pipeline.questions.parser import ParsedQuestion, parse_question
 
 
 def parsed(question: str) -> ParsedQuestion:

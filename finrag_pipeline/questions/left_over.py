@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from finrag_pipeline.answering.question_tokens import Group, QuestionToken
-from finrag_pipeline.answering.token_runs import basis_parts, once, says_nothing
+from finrag_pipeline.questions.token_runs import basis_parts, once, says_nothing
+from finrag_pipeline.questions.tokens import Group, QuestionToken
 
 _PUNCTUATION = frozenset({"COMMA", "LPAR", "RPAR", "AND", "TO", "FROM", "BY", "BETWEEN"})
 _DASHES = frozenset("-\u2013\u2014\u2212")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
 
-from finrag_pipeline.answering.expression import Expression, ExpressionError, names_in, parse_expression
+from finrag_pipeline.questions.expression import Expression, ExpressionError, names_in, parse_expression
 from finrag_pipeline.statements.concepts import concept_names
 from finrag_pipeline.statements.page_evidence import KINDS
 
@@ -199,5 +199,5 @@ def formula_lexicon() -> Lexicon:
     Raises:
         ValueError: an entry is malformed; the message names it.
     """
-    text = resources.files("finrag_pipeline.answering").joinpath("formulas.toml").read_text("utf-8")
+    text = resources.files("finrag_pipeline.questions").joinpath("formulas.toml").read_text("utf-8")
     return read_formulas(text)

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from finrag_pipeline.answering.expression import FiscalPeriod
-from finrag_pipeline.answering.formula_lexicon import Lexicon
+from finrag_pipeline.questions.expression import FiscalPeriod
+from finrag_pipeline.questions.formula_lexicon import Lexicon
 from finrag_pipeline.resolver.periods import AskedPeriod, read_periods
 
 OPERATORS = ("PLUS", "MINUS", "TIMES", "OVER")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finrag_pipeline.answering.expression import (
+from finrag_pipeline.questions.expression import (
     FUNCTIONS,
     At,
     Binary,

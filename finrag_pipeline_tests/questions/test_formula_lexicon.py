@@ -1,6 +1,6 @@
 import pytest
 
-from finrag_pipeline.answering.formula_lexicon import Formula, Line, formula_lexicon, read_formulas
+from finrag_pipeline.questions.formula_lexicon import Formula, Line, formula_lexicon, read_formulas
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,430 @@
+"""Answers from any printed row: the plan of a question, computed over the rows that its words name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import zip_longest
+
+from finrag_pipeline.answering.calculate import Calculation, Quantity, Unit
+from finrag_pipeline.answering.derivation import Derivation, Input
+from finrag_pipeline.answering.inputs import FoundFact
+from finrag_pipeline.answering.row_book import OpenBook
+from finrag_pipeline.answering.wording import Worded, word_money, word_per_share, word_ratio, word_shares
+from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
+from finrag_pipeline.questions.directives import Directives
+from finrag_pipeline.questions.expression import (
+    At,
+    Binary,
+    Call,
+    Expression,
+    FiscalPeriod,
+    Name,
+    Negative,
+    Number,
+    children,
+    print_expression,
+)
+from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon
+from finrag_pipeline.questions.plan import Operation, QuestionPlan, Verdict
+from finrag_pipeline.questions.token_runs import says_nothing
+from finrag_pipeline.questions.tokens import tokenise_question
+
+LEAST_CHANCE = 0.3
+"""Least probability of the row of every measure; an answer that is less sure is none."""
+
+_CALIBRATION = 0.25
+"""Exponent that makes a confidence of the least probability: rows named by few words are right more often than
+the matcher says. Set on the build questions of ``benchmarks/questions``."""
+
+_KNOWN = 0.97
+"""Confidence in a line or formula of the lexicon that the words name exactly."""
+
+_UNUSED = 0.7
+"""What each word without meaning for a line leaves of the confidence."""
+
+_RESTRICTS = re.compile(
+    r"adjust|organic|pro-?forma|guid|forecast|expect|plan|target|project|budget|exclu|constant|core|underlying|"
+    r"comparable|like-for-like|same-store|per$|without|before|after|except|non|ex$|parent|standalone|average|median",
+    re.IGNORECASE,
+)
+_ONE = Number(Decimal(1))
+_MARGIN = re.compile(r"\bmargins?\b", re.IGNORECASE)
+_JOIN = re.compile(r"(\s+(?:and|plus|\+|&|minus|less)\s+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class OpenAnswer:
+    """Values of a plan for one company."""
+
+    values: tuple[tuple[str, Quantity, Worded], ...]
+    formula: str
+    steps: tuple[str, ...]
+    inputs: tuple[Input, ...]
+    confidence: float
+
+
+class PlanReader:
+    """Computes a plan over the facts and rows of one company.
+
+    Args:
+        book: facts and rows.
+        lexicon: lines and formulas.
+        default: the period that is meant where none is named.
+        shift: years by which the fiscal years of the facts are behind those of the question's names.
+    """
+
+    def __init__(self, book: OpenBook, lexicon: Lexicon, default: FiscalPeriod, shift: int = 0) -> None:
+        self._book = book
+        self._lexicon = lexicon
+        self._default = default
+        self._calculation = Calculation(book, lexicon, {}, shift)
+        self._confidence: list[float] = []
+
+    def answer(self, plan: QuestionPlan) -> OpenAnswer:
+        """Values of the plan.
+
+        Raises:
+            Abstention: something is not reported, or it is not sure enough what is meant.
+        """
+        if plan.one_of is not None:
+            return self._choice(plan)
+        self._closing = plan.closing
+        self._whole: str | None = None
+        names: list[Expression]
+        whole = self._known(plan.measures[0]) or self._known(plan.spoken[0] if plan.spoken else "")
+        if plan.margin and whole:
+            self._confidence.append(_KNOWN)
+            plan = replace(plan, operation=Operation.VALUE, margin=False)
+            names = [self._line(whole)]
+        else:
+            names = [
+                self._name(measure, plan, spoken)
+                for measure, spoken in zip_longest(plan.measures, plan.spoken, fillvalue="")
+            ]
+        if plan.margin:
+            names = [self._name(_MARGIN.sub(" ", plan.measures[0]), plan), self._revenue(plan)]
+        wanted = self._wanted(plan, names)
+        values = []
+        for label, expression, period in wanted:
+            quantity = self._compute(expression, period)
+            values.append(
+                (
+                    label,
+                    quantity,
+                    word_quantity(quantity, plan, self._calculation.currency, self._unit(plan, names)),
+                )
+            )
+        confidence = min([*self._confidence, *self._book.chances.values()], default=1.0)
+        trace = self._calculation.trace
+        formula = "; ".join(dict.fromkeys(print_expression(expression) for _, expression, _ in wanted[:1]))
+        return OpenAnswer(
+            tuple(values),
+            formula,
+            tuple(dict.fromkeys(trace.steps)),
+            tuple(dict.fromkeys(trace.inputs)),
+            confidence,
+        )
+
+    def _choice(self, plan: QuestionPlan) -> OpenAnswer:
+        """The part of the company with the largest or smallest number."""
+        periods = plan.periods or (self._default,)
+        changed = plan.operation is Operation.CHANGE
+        if changed:
+            periods = periods[-2:] if len(periods) > 1 else (periods[-1].shift(-1), periods[-1])
+        else:
+            periods = periods[-1:]
+        rows = self._book.rows
+        found = rows.families(plan.measures[0], plan.one_of or "", periods, plan.left_out) if rows else None
+        if found is None:
+            raise Abstention(AbstentionKind.NOT_REPORTED, f"no table compares '{plan.one_of}'")
+        chance, parts = found
+        trace, taken = self._calculation.trace, self._calculation.take
+        values = []
+        for part in parts:
+            quantities = [
+                taken(FoundFact(fact), part.name, period, False)
+                for fact, period in zip(part.facts, periods, strict=True)
+            ]
+            value = quantities[-1].value - (quantities[0].value if changed else 0)
+            quantity = Quantity(value, quantities[-1].unit)
+            told = word_quantity(quantity, plan, self._calculation.currency, None)
+            values.append((part.name, quantity, told))
+        values.sort(key=lambda item: item[1].value, reverse=plan.verdict is Verdict.SMALLEST)
+        formula = f"{plan.verdict} of {plan.measures[0]} by {plan.one_of}"
+        return OpenAnswer(tuple(values), formula, (), tuple(dict.fromkeys(trace.inputs)), chance)
+
+    def _compute(self, expression: Expression, period: FiscalPeriod) -> Quantity:
+        try:
+            return self._calculation.compute(expression, period)
+        except Abstention:
+            if period.quarter != 4 or period.months is not None or period.end is not None:
+                raise
+        # No filing shows a fourth quarter: it is the year less its first nine months.
+        year, nine = FiscalPeriod(period.year), FiscalPeriod(period.year, 3, 9)
+        found = self._calculation.compute(Binary("-", At(expression, year), At(expression, nine)), year)
+        self._calculation.trace.steps.append(f"{period.label}: the year less its first nine months")
+        return found
+
+    def _wanted(
+        self, plan: QuestionPlan, names: Sequence[Expression]
+    ) -> list[tuple[str, Expression, FiscalPeriod]]:
+        periods = plan.periods or (self._default,)
+        last = periods[-1]
+        if plan.years_back and len(periods) == 1:
+            periods = tuple(last.shift(-back) for back in reversed(range(plan.years_back + 1)))
+        first = names[0]
+        match plan.operation:
+            case Operation.VALUE:
+                each = periods if plan.each or len(periods) > 1 else (last,)
+                return [(period.label, first, period) for period in each]
+            case Operation.CHANGE | Operation.GROWTH:
+                before = periods[-2] if len(periods) > 1 else last.shift(-1)
+                now, then = At(first, last), At(first, before)
+                if plan.operation is Operation.GROWTH and not self._is_share(first):
+                    return [("", Binary("-", Binary("/", now, then), _ONE), last)]
+                return [("", Binary("-", now, then), last)]
+            case Operation.RATIO:
+                return [("", Binary("/", first, names[1]), last)]
+            case Operation.SUM:
+                total: Expression = first
+                for other in names[1:]:
+                    total = Binary("+", total, other)
+                return [("", total, last)]
+            case Operation.DIFFERENCE:
+                return [("", Binary("-", first, names[1]), last)]
+
+    # ------------------------------------------------------------------ measures
+
+    def _name(self, measure: str, plan: QuestionPlan, spoken: str = "") -> Expression:
+        """Lines and formulas that words name exactly; else the words, to be looked up among all rows."""
+        if not self._known(measure) and self._known(spoken):
+            measure = spoken
+        parts = [measure] if self._known(measure) else _JOIN.split(measure)
+        lines = [self._known(part) for part in parts[::2]]
+        if None in lines and (spaced := _JOIN.split(spoken))[1:]:
+            parts, lines = spaced, [self._known(part) for part in spaced[::2]]
+        if any(line is None for line in lines):
+            return self._nearly(measure, plan) or Name(measure)
+        self._confidence.append(_KNOWN)
+        total = self._line(str(lines[0]))
+        for joint, line in zip(parts[1::2], lines[1:], strict=True):
+            sign = "-" if joint.strip().lower() in ("minus", "less") else "+"
+            total = Binary(sign, total, self._line(str(line)))
+        return total
+
+    def _nearly(self, measure: str, plan: QuestionPlan) -> Expression | None:
+        """The one line that words name beside others that no row of the filings is called by."""
+        tokens = tokenise_question(measure, self._lexicon)
+        named = {str(token.value) for token in tokens if token.kind == "METRIC"}
+        rest = [t.text for t in tokens if t.kind != "METRIC" and not _says_nothing(t.text.lower())]
+        rows = self._book.rows
+        if len(named) != 1 or rows is None or any(name in measure for name in plan.names):
+            return None
+        if any(rows.says(word) or _RESTRICTS.search(word) for word in rest):
+            return None
+        self._confidence.append(_KNOWN * _UNUSED ** len(rest))
+        return self._line(named.pop())
+
+    def _line(self, name: str) -> Expression:
+        """A line or formula; with balances at the end of the period where the question asks for them."""
+        entry = self._lexicon.entries[name]
+        self._whole = name
+        if self._closing and isinstance(entry, Formula) and has_average(entry.expression):
+            return without_averages(entry.expression)
+        return Name(name)
+
+    def _known(self, measure: str) -> str | None:
+        return known_name(measure, self._lexicon)
+
+    def _revenue(self, plan: QuestionPlan) -> Expression:
+        """The revenue of the part of the company that a margin is of."""
+        tokens = tokenise_question(plan.measures[0], self._lexicon)
+        part = " ".join(
+            token.text for token in tokens if token.kind == "WORD" and not says_nothing(token.text.lower())
+        )
+        part = " ".join(
+            word
+            for word in part.split()
+            if word.lower() not in ("profit", "gross", "operating", "net", "gaap", "margin", "margins")
+        )
+        if not part:
+            self._confidence.append(_KNOWN)
+            return Name("revenue")
+        return Name(f"{part} revenue")
+
+    def _is_share(self, of: Expression) -> bool:
+        entry = self._lexicon.entries.get(of.name) if isinstance(of, Name) else None
+        return isinstance(entry, Formula) and entry.unit == "percent"
+
+    def _unit(self, plan: QuestionPlan, names: Sequence[Expression]) -> str | None:
+        if plan.operation is Operation.GROWTH:
+            return "points" if self._is_share(names[0]) else "percent"
+        if plan.margin:
+            return "percent"
+        if plan.operation is Operation.RATIO:
+            return None
+        entry = self._lexicon.entries.get(self._whole or "")
+        return entry.unit if isinstance(entry, Formula) else None
+
+
+def known_name(measure: str, lexicon: Lexicon) -> str | None:
+    """Name of the line or formula that is all that words say; None where they say more, or less."""
+    tokens = tokenise_question(measure, lexicon)
+    named = {str(token.value) for token in tokens if token.kind == "METRIC"}
+    rest = [token for token in tokens if token.kind not in _BETWEEN and not _says_nothing(token.text.lower())]
+    return named.pop() if len(named) == 1 and not rest else None
+
+
+_BETWEEN = ("METRIC", "AND", "COMMA", "LPAR", "RPAR")
+_OWNERS = frozenset(
+    [
+        "gaap",
+        "balance",
+        "shareholders",
+        "stockholders",
+        "holders",
+        "owners",
+        "investors",
+        "shareholders'",
+        "stockholders'",
+        "attributable",
+        "gaap",
+        "balance",
+    ]
+)
+
+
+def _says_nothing(word: str) -> bool:
+    return word in _OWNERS or says_nothing(word)
+
+
+def has_average(expression: Expression) -> bool:
+    """Whether a formula takes an average."""
+    here = isinstance(expression, Call) and expression.function == "avg"
+    return here or any(has_average(part) for part in children(expression))
+
+
+def without_averages(expression: Expression) -> Expression:
+    """A formula with the balance at the end of the period in place of each average."""
+    match expression:
+        case Call("avg", (of,)):
+            return of
+        case Call(function, arguments):
+            return Call(function, tuple(without_averages(part) for part in arguments))
+        case Binary(operator, left, right):
+            return Binary(operator, without_averages(left), without_averages(right))
+        case Negative(of):
+            return Negative(without_averages(of))
+        case At(of, period, offset):
+            return At(without_averages(of), period, offset)
+        case _:
+            return expression
+
+
+def word_quantity(quantity: Quantity, plan: QuestionPlan, currency: str | None, unit: str | None) -> Worded:
+    """A value in the unit and rounding asked for."""
+    directives: Directives = plan.directives
+    if quantity.unit == Unit(1, 0):
+        return word_money(quantity.value, currency, directives)
+    if quantity.unit == Unit(1, -1):
+        return word_per_share(quantity.value, currency, directives.decimals)
+    if quantity.unit == Unit(0, 1):
+        return word_shares(quantity.value, directives)
+    asked = (
+        directives.unit if directives.unit in ("percent", "points", "basis_points", "days", "ratio") else None
+    )
+    return word_ratio(
+        quantity.value,
+        asked or unit or ("percent" if plan.operation is Operation.RATIO else "ratio"),
+        directives.decimals,
+    )
+
+
+def derive(question: str, plan: QuestionPlan, found: Mapping[str, OpenAnswer]) -> Derivation:
+    """The answer of a plan from the values of each company.
+
+    Raises:
+        Abstention: the values do not tell, or it is not sure enough what is meant.
+    """
+    confidence = min(one.confidence for one in found.values())
+    if confidence < LEAST_CHANCE:
+        raise Abstention(AbstentionKind.NOT_UNDERSTOOD, "no printed row is surely what the question names")
+    inputs = tuple(dict.fromkeys(item for one in found.values() for item in one.inputs))
+    steps = tuple(dict.fromkeys(step for one in found.values() for step in one.steps))
+    first = next(iter(found.values()))
+    label, quantity, worded = first.values[-1]
+    answer, exact = worded.answer, float(quantity.value)
+    alternatives: list[dict[str, object]] = []
+    if len(found) > 1:
+        answer, exact, worded = _compared(plan, found)
+    elif plan.one_of is not None:
+        answer = f"{label}: {worded.answer}"
+        others = "; ".join(f"{name} {told.answer}" for name, _, told in reversed(first.values[:-1]))
+        answer = f"{answer} ({others})"
+    elif len(first.values) > 1:
+        answer = "; ".join(f"{name}: {told.answer}" for name, _, told in first.values)
+        alternatives = [
+            {"what": name, "answer": told.answer, "value": float(told.value), "exact": float(q.value),
+             "why": "the question names this too", "named": name}
+            for name, q, told in first.values[:-1]
+        ]  # fmt: skip
+    elif plan.verdict is not None:
+        answer = judged(plan, quantity, worded, first)
+    return Derivation(
+        question=question,
+        answer=answer,
+        value=float(worded.value),
+        unit=worded.unit,
+        formula=first.formula,
+        steps=steps,
+        inputs=inputs,
+        alternatives=tuple(alternatives),
+        exact=exact,
+        confidence=round(confidence**_CALIBRATION, 4),
+        from_rows=True,
+    )
+
+
+def judged(plan: QuestionPlan, quantity: Quantity, worded: Worded, found: OpenAnswer) -> str:
+    """The verdict in words."""
+    value = float(quantity.value)
+    match plan.verdict:
+        case Verdict.RISE | Verdict.POSITIVE:
+            holds = value > 0
+        case Verdict.FALL | Verdict.NEGATIVE:
+            holds = value < 0
+        case Verdict.MORE:
+            holds = value > (plan.threshold or 0)
+        case Verdict.LESS:
+            holds = value < (plan.threshold if plan.threshold is not None else 0)
+        case Verdict.ANY:
+            holds = value != 0
+        case _:
+            return _larger(plan, value, worded)
+    shown = "; ".join(
+        f"{item.fact.label}, {item.period}: {item.fact.printed.strip()}" for item in found.inputs
+    )
+    return f"{'Yes' if holds else 'No'}. {worded.answer} ({shown})"
+
+
+def _larger(plan: QuestionPlan, value: float, worded: Worded) -> str:
+    if len(plan.measures) < 2:
+        return worded.answer
+    first, second = plan.measures[:2]
+    larger = first if (value > 0) == (plan.verdict is Verdict.LARGEST) else second
+    return f"{larger}, by {worded.answer.removeprefix('-')}"
+
+
+def _compared(plan: QuestionPlan, found: Mapping[str, OpenAnswer]) -> tuple[str, float, Worded]:
+    """Values of several companies side by side: which is larger, and by how much where it is one unit."""
+    ranked = sorted(found.items(), key=lambda item: -item[1].values[-1][1].value)
+    if plan.verdict is Verdict.SMALLEST or plan.verdict is Verdict.LESS:
+        ranked.reverse()
+    told = "; ".join(f"{company}: {one.values[-1][2].answer}" for company, one in ranked)
+    top, next_ = ranked[0][1].values[-1], ranked[1][1].values[-1]
+    difference = top[1].value - next_[1].value
+    worded = word_quantity(replace(top[1], value=abs(difference)), plan, None, "points")
+    return f"{ranked[0][0]} ({told}), a difference of {worded.answer}", float(difference), worded

@@ -1,0 +1,340 @@
+"""Facts out of any printed row: the row that words of a question name, and its number of a period."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from finrag_pipeline.answering.inputs import Fact, FactBook, FilingInfo, FoundFact, fits
+from finrag_pipeline.filings.cover_text import squeeze
+from finrag_pipeline.filings.dates import find_dates
+from finrag_pipeline.questions.expression import FiscalPeriod
+from finrag_pipeline.rankers.page_ranker.terms import terms
+from finrag_pipeline.statements.filing_rows import FilingRow, RowValue
+
+Match = Callable[[str, Sequence[FilingRow]], np.ndarray]
+"""Probability that each row holds what words name, shape (rows,)."""
+
+_SAME = 5e-4
+_MOST_ROWS = 200
+_RIVAL = 0.05
+"""Less likely rows cast no doubt on a better one."""
+
+_LITTLE = 0.01
+_PART_OF = 0.1
+"""What is left of the probability of a part that words do not name; its total is as likely as the part was."""
+
+_TOTAL = re.compile(r"\W*(?:total|worldwide|consolidated)\b", re.IGNORECASE)
+_UNNAMED = 0.05
+"""What is left of the probability of a row that does not say a name that is asked for."""
+
+_OUTFLOW = re.compile(
+    r"^(?:\W*)(?:payments?|purchases?|repurchases?|acquisitions?|additions?|expenditures?|capital|dividends?|"
+    r"cash (?:paid|dividends)|repayments?|investments?|distributions?|cost|common stock|treasury)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class RowFact:
+    """A number of a row, and the probability that it is what was asked for."""
+
+    fact: Fact
+    probability: float
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A row with its number of the period asked for and those of all periods of the question."""
+
+    chance: float
+    order: int
+    fact: Fact
+    together: tuple[Fact | None, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a whole, such as a segment, with its facts of the periods asked for."""
+
+    name: str
+    facts: tuple[Fact, ...]
+    row: FilingRow
+
+
+_WHOLE = re.compile(
+    r"\W*(?:total|consolidated|eliminations?|intersegment|corporate|unallocated|worldwide|reconcil|company|"
+    r"sub-?total|%)|.*\bchange\b",
+    re.IGNORECASE,
+)
+
+
+class RowBook:
+    """Printed rows of a company's filings.
+
+    Args:
+        filings: the filings in order of preference, with their rows.
+        match: tells how likely each row is what words name.
+        names: names of products, segments and places; one that the words have must stand in the row.
+        together: periods that one row should show.
+        unit: that numbers should have; None for any.
+    """
+
+    def __init__(
+        self,
+        filings: Sequence[tuple[FilingInfo, Sequence[FilingRow]]],
+        match: Match,
+        names: Sequence[str] = (),
+        together: Sequence[FiscalPeriod] = (),
+        unit: str | None = None,
+    ) -> None:
+        self._names = names
+        self._together = together
+        self._unit = unit
+        self._infos = {info.filing: info for info, _ in filings}
+        self._order = {info.filing: place for place, (info, _) in enumerate(filings)}
+        self._rows = [part for _, rows in filings for row in rows for part in by_heading(row)]
+        self._totals = {_siblings(row): at for at, row in enumerate(self._rows) if _TOTAL.match(row.label)}
+        self._words: set[str] | None = None
+        self._texts = [_plain(row) for row in self._rows]
+        self._match = match
+        self._probabilities = lru_cache(64)(self._rate)
+
+    def find(self, words: str, period: FiscalPeriod) -> RowFact | None:
+        """The number of a period in the row that words name; None where no row has one.
+
+        Of several periods all are taken from one row where it shows them.
+
+        Args:
+            words: of the question, without companies and periods.
+            period: asked for; a longer one is never taken in its place.
+        """
+        chances = self._probabilities(words)
+        groups: list[list[_Candidate]] = []
+        for place in np.argsort(-chances, kind="stable")[:_MOST_ROWS]:
+            if chances[place] <= 0:
+                break
+            row = self._rows[place]
+            fact = self._of_period(row, period)
+            if fact is None:
+                continue
+            together = tuple(self._of_period(row, other) for other in self._together)
+            one = _Candidate(float(chances[place]), self._order[row.filing], fact, together)
+            same = next((group for group in groups if _agree(group[0], one)), None)
+            if same is None:
+                groups.append([one])
+            else:
+                same.append(one)
+        if not groups:
+            return None
+        best = min(groups[0], key=lambda one: (-round(one.chance, 3), one.order, one.fact.page))
+        chance = groups[0][0].chance
+        rivals = sum(group[0].chance for group in groups[1:4] if group[0].chance > _RIVAL)
+        return RowFact(best.fact, chance * chance / (chance + rivals) if chance else 0.0)
+
+    def says(self, word: str) -> bool:
+        """Whether any row is called by a word: by its label, a heading or a column."""
+        if self._words is None:
+            self._words = {stem for row in self._rows for stem in terms(" ".join((*row.path, *row.columns)))}
+        return any(stem in self._words for stem in terms(word))
+
+    def families(
+        self, words: str, one_of: str, periods: Sequence[FiscalPeriod], left_out: str | None = None
+    ) -> tuple[float, list[Part]] | None:
+        """The parts of a whole, such as segments, with their numbers of what words name.
+
+        Parts stand below each other under one heading, are headings of rows with one label, or columns.
+
+        Args:
+            words: what is compared.
+            one_of: what the parts are called.
+            periods: that every part must show.
+            left_out: parts with these words are left out.
+
+        Returns:
+            How likely these are the parts meant, and the parts; None where no table shows any.
+        """
+        measured = set(terms(words))
+        groups: dict[tuple[object, ...], list[tuple[str, FilingRow]]] = {}
+        for row in self._rows:
+            place = (row.filing, row.page, row.table)
+            if row.path:
+                groups.setdefault((*place, row.path[:-1], row.columns), []).append((row.path[-1], row))
+            if len(row.path) > 1:
+                groups.setdefault((*place, row.path[:-2], row.path[-1], row.columns), []).append(
+                    (row.path[-2], row)
+                )
+            if row.columns:
+                groups.setdefault((*place, row.row), []).append((" ".join(row.columns), row))
+        heads: list[FilingRow] = []
+        found: list[list[Part]] = []
+        for key, members in groups.items():
+            parts = []
+            for name, row in members:
+                facts = [fact for period in periods if (fact := self._of_period(row, period)) is not None]
+                whole = _WHOLE.match(name) or not measured.isdisjoint(terms(name))
+                if len(facts) == len(periods) and not whole:
+                    parts.append(Part(name.strip(" :"), tuple(facts), row))
+            names = {part.name for part in parts}
+            units = {fact.unit for part in parts for fact in part.facts}
+            if len(names) < 2 or len(names) != len(parts) or len(units) > 1:
+                continue
+            first = parts[0].row
+            shared = [piece for piece in (*first.path, *first.columns) if piece.strip(" :") not in names]
+            own = [*(piece for piece in key[3:] if isinstance(piece, str)), *shared]
+            heads.append(replace(first, path=tuple(dict.fromkeys(own)), columns=(), values=first.values))
+            found.append(parts)
+        if not heads:
+            return None
+        chances = np.array(self._match(f"{words} {one_of}", heads), dtype=float)
+        if left_out:
+            gone = left_out.lower()
+            chances *= np.array(
+                [1.0 if any(gone in part.name.lower() for part in parts) else 0.5 for parts in found]
+            )
+        best = int(np.argmax(chances))
+        kept = [part for part in found[best] if not (left_out and left_out.lower() in part.name.lower())]
+        return float(chances[best]), kept
+
+    def _rate(self, words: str) -> np.ndarray:
+        chances = np.array(self._match(words, self._rows), dtype=float)
+        named = [name for name in self._names if name in words]
+        for name in named:
+            said = re.compile(
+                rf"(?<![a-z0-9]){re.escape(name.lower().removesuffix(chr(39) + 's'))}", re.IGNORECASE
+            )
+            chances *= np.array([1.0 if said.search(text) else _UNNAMED for text in self._texts])
+        said_words = set(terms(words))
+        for place in np.flatnonzero(chances > _LITTLE):
+            row = self._rows[place]
+            total = None if _TOTAL.match(row.label) else self._totals.get(_siblings(row))
+            if total is not None and said_words.isdisjoint(terms(row.label)):
+                chances[total] = max(chances[total], chances[place])
+                chances[place] *= _PART_OF
+        if len(self._together) > 1:
+            shown = np.array(
+                [
+                    sum(self._of_period(row, period) is not None for period in self._together)
+                    if chance > 0.01
+                    else 0
+                    for row, chance in zip(self._rows, chances, strict=True)
+                ]
+            )
+            chances *= 0.5 + 0.5 * shown / len(self._together)
+        return chances
+
+    def _of_period(self, row: FilingRow, period: FiscalPeriod) -> Fact | None:
+        info = self._infos[row.filing]
+        for value in row.values:
+            fact = row_fact(row, value, info)
+            if fact is None or fits(fact, info, period) != 0:
+                continue
+            if self._unit is None or fact.unit in ("", self._unit):
+                return fact
+        return None
+
+
+def by_heading(row: FilingRow) -> list[FilingRow]:
+    """A row once for each heading of its columns that is no period, such as those of segments."""
+    if len(row.columns) < 2:
+        return [row]
+    parts: dict[tuple[str, ...], list[RowValue]] = {}
+    for value in row.values:
+        words = tuple(part for part in value.column if part in row.columns)
+        parts.setdefault(words, []).append(value)
+    return [replace(row, columns=words, values=tuple(values)) for words, values in parts.items()]
+
+
+def row_fact(row: FilingRow, value: RowValue, info: FilingInfo) -> Fact | None:
+    """A number of a row as a fact; None where neither headers nor label tell its period."""
+    end, months, year, quarter = value.period_end, value.months, value.fiscal_year, value.fiscal_quarter
+    if end is None and (days := [day for _, _, day in find_dates(squeeze(row.label))]):
+        end, months = days[0], None
+        year = days[0].year
+    if end is None:
+        return None
+    amount = value.value
+    if amount < 0 and row.statement == "cash_flows" and _OUTFLOW.match(row.label):
+        amount = -amount  # what is spent is told as an amount
+    start = None if months is None else _start(end, months)
+    place = f"{row.filing}/{row.page}/{row.table}/{row.row}/{value.index}"
+    return Fact(
+        fact_id=place,
+        filing=row.filing,
+        statement=row.statement or "",
+        scope="primary" if row.statement else "note",
+        concept=row.concept,
+        label=" > ".join((*row.path, *row.columns)),
+        path=row.path,
+        qualifier=None,
+        period_start=start,
+        period_end=end,
+        period_kind="instant" if months is None else "duration",
+        fiscal_year=year,
+        fiscal_quarter=quarter,
+        value=amount,
+        unit=value.unit or "",
+        currency=value.currency,
+        printed=value.printed,
+        scale=1.0,
+        page=row.page,
+        row=row.row,
+        column=value.index,
+        box=value.box,
+    )
+
+
+def _siblings(row: FilingRow) -> tuple[object, ...]:
+    """What rows below one heading of a table have in common."""
+    return row.filing, row.page, row.table, row.path[:-1]
+
+
+def _plain(row: FilingRow) -> str:
+    return " ".join((*row.path, *row.columns, row.caption[:300])).lower()
+
+
+def _start(end: dt.date, months: int) -> dt.date:
+    return end - dt.timedelta(days=round(months * 365.25 / 12) - 1)
+
+
+def _same(one: Fact, other: Fact) -> bool:
+    """Whether two facts print one number, be it with another sign or rounded more."""
+    first, second = abs(one.value), abs(other.value)
+    return one.unit == other.unit and abs(first - second) <= _SAME * max(first, second)
+
+
+def _agree(one: _Candidate, other: _Candidate) -> bool:
+    """Whether two rows print the same numbers in all periods that both show."""
+    pairs = [(one.fact, other.fact), *zip(one.together, other.together, strict=True)]
+    return all(_same(first, second) for first, second in pairs if first and second)
+
+
+class OpenBook(FactBook):
+    """Facts of statements; names that are no line of them are looked up among all printed rows.
+
+    Attributes:
+        rows: the printed rows; None until they are opened.
+        chances: probability of each name looked up among the rows, of its worst period.
+    """
+
+    rows: RowBook | None = None
+
+    def open_rows(self, rows: RowBook) -> None:
+        """Look up what is no line among ``rows`` from now on."""
+        self.rows = rows
+        self.chances: dict[str, float] = {}
+
+    def find_label(self, words: str, period: FiscalPeriod) -> FoundFact | None:
+        """The fact of the row that words name; None where there is none of the period."""
+        if self.rows is None:
+            return super().find_label(words, period)
+        found = self.rows.find(words, period)
+        if found is None:
+            return None
+        self.chances[words] = min(found.probability, self.chances.get(words, 1.0))
+        return FoundFact(found.fact)

@@ -1,0 +1,289 @@
+"""How likely each printed row is what words name: features of words, weighed by a small trained model."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+
+import numpy as np
+from safetensors.numpy import load
+
+from finrag_pipeline.questions.formula_lexicon import Lexicon, Line, formula_lexicon
+from finrag_pipeline.rankers.page_ranker.terms import terms
+from finrag_pipeline.retrieval.query_expansion import expand_query
+from finrag_pipeline.statements.filing_rows import FilingRow
+
+MODEL_FILE = "row_matcher.safetensors"
+"""The shipped model, made by ``python -m benchmarks.row_matcher``."""
+
+MOST_CANDIDATES = 50
+"""Rows that the model looks at, those that share most with the words."""
+
+_CAPTION_WORDS = 30
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_TOTAL = re.compile(r"\W*(?:total|consolidated|worldwide)\b", re.IGNORECASE)
+_PART = re.compile(r"\b(?:parent|subsidiar|discontinued|pro ?forma|guarantor|condensed)", re.IGNORECASE)
+_CHANGE = re.compile(r"%|\bchange|growth|percent", re.IGNORECASE)
+
+FEATURES = (
+    "label", "path", "columns", "caption", "concept", "near", "any", "unsaid", "expanded", "associated",
+    "label_extra", "path_extra", "columns_extra", "label_words", "words", "exact", "starts", "relative",
+    "relative_any", "rank", "statement", "line", "total", "part", "change", "percent", "money", "per_share",
+    "shares", "headless", "values", "order",
+)  # fmt: skip
+"""Names of the features, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    label: frozenset[str]
+    path: frozenset[str]
+    columns: frozenset[str]
+    caption: frozenset[str]
+    concept: frozenset[str]
+
+
+@lru_cache(maxsize=1 << 16)
+def _words_of(path: tuple[str, ...], columns: tuple[str, ...], caption: str, concept: str | None) -> _Words:
+    return _Words(
+        frozenset(terms(path[-1] if path else "")),
+        frozenset(terms(" ".join(path[:-1]))),
+        frozenset(terms(" ".join(columns))),
+        frozenset(terms(caption)[:_CAPTION_WORDS]),
+        frozenset(terms(_CAMEL.sub(" ", concept or ""))),
+    )
+
+
+def row_words(row: FilingRow) -> _Words:
+    """Stems of the parts of a row."""
+    return _words_of(row.path, row.columns, row.caption, row.concept)
+
+
+class Features:
+    """Features of words against rows, shape (candidates, features); see `FEATURES`.
+
+    Args:
+        rows: of the filings that may be meant.
+        associations: how strongly a word of a question speaks for a word of a row, by pair, in (0, 1].
+        lexicon: lines and formulas.
+    """
+
+    def __init__(
+        self,
+        rows: Sequence[FilingRow],
+        associations: Mapping[str, Mapping[str, float]],
+        lexicon: Lexicon | None = None,
+    ) -> None:
+        self._rows = rows
+        self._associations = associations
+        self._lexicon = lexicon or formula_lexicon()
+        self._words = [row_words(row) for row in rows]
+        seen: Counter[str] = Counter()
+        self._places: dict[str, list[int]] = {}
+        for place, words in enumerate(self._words):
+            every = words.label | words.path | words.columns | words.concept
+            seen.update(every)
+            for word in every | words.caption:
+                self._places.setdefault(word, []).append(place)
+        count = len(rows)
+        self._idf = {word: math.log(1 + count / (1 + times)) for word, times in seen.items()}
+        self._rare = math.log(1 + count)
+
+    def _weight(self, word: str) -> float:
+        return self._idf.get(word, self._rare)
+
+    def candidates(self, words: str) -> list[int]:
+        """Places of the rows that share most with words, the most likely first."""
+        said = dict.fromkeys(terms(words))
+        score: defaultdict[int, float] = defaultdict(float)
+        for word in said:
+            for place in self._places.get(word, ()):
+                own = self._words[place]
+                near = word in own.label or word in own.columns or word in own.path
+                score[place] += self._weight(word) * (1.0 if near else 0.5)
+            for other, strength in self._associations.get(word, {}).items():
+                for place in self._places.get(other, ()):
+                    if other in self._words[place].label:
+                        score[place] += 0.6 * strength * self._weight(other)
+        for place in list(score):
+            own = self._words[place]
+            extra = sum(self._weight(word) for word in own.label if word not in said)
+            score[place] -= 0.15 * extra
+        return sorted(score, key=lambda place: (-score[place], place))[:MOST_CANDIDATES]
+
+    def of(self, words: str, places: Sequence[int]) -> np.ndarray:
+        """Features of rows at ``places``, shape (places, features)."""
+        listed = terms(words)
+        said = frozenset(listed)
+        wide = frozenset(terms(expand_query(words))) | said
+        total = sum(self._weight(word) for word in said) or 1.0
+        lines = _lines(words, self._lexicon)
+        out = np.zeros((len(places), len(FEATURES)), np.float32)
+        for at, place in enumerate(places):
+            row, own = self._rows[place], self._words[place]
+            label = own.label
+            near = label | own.path | own.columns
+            every = near | own.caption | own.concept
+
+            def share(words: frozenset[str]) -> float:
+                return sum(self._weight(word) for word in words) / total
+
+            linked = 0.0
+            for word in said - near:
+                strength = max(
+                    (s for o, s in self._associations.get(word, {}).items() if o in label), default=0.0
+                )
+                linked += strength * self._weight(word)
+            label_weight = sum(map(self._weight, label)) or 1.0
+            extra = sum(self._weight(word) for word in label - wide)
+            path_weight = sum(map(self._weight, own.path)) or 1.0
+            unit = _unit(row)
+            out[at] = (
+                share(said & label),
+                share(said & own.path - label),
+                share(said & own.columns),
+                share(said & own.caption - near),
+                share(said & own.concept - near),
+                share(said & near),
+                share(said & every),
+                len(said - every),
+                sum(self._weight(word) for word in (wide & near) - said) / total,
+                linked / total,
+                extra / label_weight,
+                sum(self._weight(word) for word in own.path - wide) / path_weight,
+                len(own.columns - wide),
+                len(label),
+                len(said),
+                label == said,
+                bool(listed) and row.label.lower().startswith(words.lower().split()[0]) if words else 0,
+                0.0,
+                0.0,
+                at,
+                row.statement is not None,
+                any(row.concept in line.concepts and row.statement in line.statements for line in lines),
+                _TOTAL.match(row.label) is not None,
+                _PART.search(f"{row.caption[:200]} {' '.join(row.path)}") is not None,
+                _CHANGE.search(f"{row.label} {' '.join(row.columns)}") is not None,
+                unit == "percent",
+                unit == "currency",
+                unit == "currency/share",
+                unit == "shares",
+                not label,
+                len(row.values),
+                place / max(len(self._rows), 1),
+            )
+        if len(places):
+            for name, of in (("relative", "near"), ("relative_any", "any")):
+                column = out[:, FEATURES.index(of)]
+                out[:, FEATURES.index(name)] = column / max(float(column.max()), 1e-6)
+        return out
+
+
+def _unit(row: FilingRow) -> str | None:
+    return next((value.unit for value in row.values if value.unit), None)
+
+
+def _lines(words: str, lexicon: Lexicon) -> list[Line]:
+    """Lines of the lexicon that words name."""
+    text = words.lower()
+    found: dict[str, Line] = {}
+    place = 0
+    while place < len(text):
+        named = lexicon.longest(text, place) if not place or not text[place - 1].isalnum() else None
+        if named is None:
+            place += 1
+            continue
+        entry = lexicon.entries.get(named[1])
+        if isinstance(entry, Line):
+            found[named[1]] = entry
+        place = named[0]
+    return list(found.values())
+
+
+def coverage(features: np.ndarray) -> np.ndarray:
+    """Probability by the share of the words that a row says, and of its label that the words say."""
+    named = {name: features[:, place] for place, name in enumerate(FEATURES)}
+    said = named["near"] + named["concept"] + 0.5 * named["caption"]
+    return 1 / (1 + np.exp(5.5 - 8 * said + 2 * named["label_extra"] - 0.5 * named["statement"]))
+
+
+class RowMatcher:
+    """A trained matcher: an ensemble of trees over `FEATURES`.
+
+    Args:
+        arrays: ``feature``, ``threshold``, ``left``, ``right``, ``value``, each of shape (trees, nodes);
+            a node below zero is leaf ``-node - 1``; ``words``, ``others`` and ``strengths`` of associations.
+    """
+
+    def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self._arrays = arrays
+        names = bytes(arrays["names"]).decode().split("\n") if "names" in arrays else []
+        self.associations: dict[str, dict[str, float]] = {}
+        if names:
+            for one, other, strength in zip(
+                arrays["words"], arrays["others"], arrays["strengths"], strict=True
+            ):
+                self.associations.setdefault(names[one], {})[names[other]] = float(strength)
+        self._features = lru_cache(8)(self._made)
+        self._known: dict[tuple[int, ...], Sequence[FilingRow]] = {}
+
+    def _made(self, key: tuple[int, ...]) -> Features:
+        return Features(self._known[key], self.associations)
+
+    def probabilities(self, measure: str, rows: Sequence[FilingRow]) -> np.ndarray:
+        """Probability that each row holds what words name, shape (rows,).
+
+        Args:
+            measure: words of a question, without companies and periods.
+            rows: of the filings that may be meant; kept while others are asked about.
+        """
+        chances = np.zeros(len(rows))
+        if not len(rows) or not terms(measure):
+            return chances
+        key = (id(rows), len(rows), id(rows[0]), id(rows[-1]))
+        if self._known.get(key) is not rows:
+            self._known = {key: rows}
+            self._features.cache_clear()
+        features = self._features(key)
+        places = features.candidates(measure)
+        if places:
+            chances[places] = self.weigh(features.of(measure, places))
+        return chances
+
+    def weigh(self, features: np.ndarray) -> np.ndarray:
+        """Probabilities of rows with ``features``, shape (rows,).
+
+        The trees are trained on names of concepts, many words of which no row says; people ask in fewer, and
+        each counts. So the probability is the geometric mean of theirs and of plain coverage.
+        """
+        return np.sqrt(self._trees(features) * coverage(features))
+
+    def _trees(self, features: np.ndarray) -> np.ndarray:
+        arrays = self._arrays
+        score = np.zeros(len(features))
+        for feature, threshold, left, right, value in zip(
+            arrays["feature"],
+            arrays["threshold"],
+            arrays["left"],
+            arrays["right"],
+            arrays["value"],
+            strict=True,
+        ):
+            node = np.zeros(len(features), np.int64)
+            while (inner := node >= 0).any():
+                at = node[inner]
+                low = features[inner, feature[at]] <= threshold[at]
+                node[inner] = np.where(low, left[at], right[at])
+            score += value[-node - 1]
+        return 1 / (1 + np.exp(-score))
+
+
+@cache
+def row_matcher() -> RowMatcher:
+    """The shipped matcher."""
+    return RowMatcher(load((files("finrag_pipeline.answering") / MODEL_FILE).read_bytes()))

@@ -1,0 +1,747 @@
+"""A question in any wording as an operation on measures in periods; measures stay words of the question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from finrag_pipeline.questions.directives import Directives, read_directives
+from finrag_pipeline.questions.expression import FiscalPeriod
+from finrag_pipeline.questions.scope import ASKS_FOR_TEXT
+from finrag_pipeline.questions.tokens import NUMBERS, fiscal_period
+from finrag_pipeline.resolver.lexicon import ACRONYMS, word_set
+from finrag_pipeline.resolver.periods import PeriodPlace, find_periods
+from finrag_pipeline.resolver.tokens import plain
+
+MOST_CHARACTERS = 4000
+"""Of a longer question only the beginning is read."""
+
+
+class Operation(StrEnum):
+    """What is done with the values of the measures."""
+
+    VALUE = "value"
+    CHANGE = "change"
+    GROWTH = "growth"
+    RATIO = "ratio"
+    SUM = "sum"
+    DIFFERENCE = "difference"
+
+
+class Verdict(StrEnum):
+    """What is to be judged: true or false of numbers, or which of them is the largest."""
+
+    RISE = "rise"
+    FALL = "fall"
+    MORE = "more"
+    LESS = "less"
+    POSITIVE = "positive"
+    NEGATIVE = "negative"
+    ANY = "any"
+    LARGEST = "largest"
+    SMALLEST = "smallest"
+
+
+@dataclass(frozen=True)
+class QuestionPlan:
+    """A question as an operation on measures.
+
+    Attributes:
+        operation: what is done with the values of the measures.
+        measures: what is looked up, in words of the question without companies and periods; of a ratio the
+            numerator first; the last stands for the whole of which a part is asked.
+        periods: in order of time; a change is from the last but one to the last.
+        spoken: the measures with the small words between theirs.
+        each: a value of every period is asked for.
+        years_back: number of years before the period named that are asked for too; 0 for none.
+        verdict: what is to be judged; None where a number is asked for.
+        threshold: what a ratio is compared with; None where two values are compared.
+        one_of: what a choice is made among, such as 'segment'; None where measures or companies are.
+        left_out: what the choice leaves out, such as 'United States'.
+        margin: the ratio is a margin; its denominator is the revenue of the same part of the company.
+        yes_no: a yes or a no is asked for.
+        directives: unit, rounding and statements that are asked for.
+        of_company: periods that stand with one of several companies, by its name in the question.
+        closing: balances at the end of the period are meant where a ratio may take averages.
+        unit: of the numbers to look up, as ``page_tables`` has it; None where the question does not say.
+        names: what a row must say: words with capital letters that are neither company nor period, such as
+            products, segments and places, and what a quantity is counted per.
+    """
+
+    operation: Operation
+    measures: tuple[str, ...]
+    periods: tuple[FiscalPeriod, ...]
+    spoken: tuple[str, ...] = ()
+    each: bool = False
+    years_back: int = 0
+    verdict: Verdict | None = None
+    threshold: float | None = None
+    one_of: str | None = None
+    left_out: str | None = None
+    margin: bool = False
+    yes_no: bool = False
+    directives: Directives = field(default_factory=Directives)
+    of_company: Mapping[str, tuple[FiscalPeriod, ...]] = field(default_factory=dict)
+    closing: bool = False
+    unit: str | None = None
+    names: tuple[str, ...] = ()
+
+
+_P, _C = "\ue000", "\ue001"  # stand for a period and for a company
+_FIRST, _LAST = "\ue010", "\ue0ff"  # stand for one company each
+_WORD = re.compile(rf"[{_P}{_C}]|[^\W_]+(?:['.&/-][^\W_]+)*|[,;:()+%$-]")
+
+# --- frames: what is said around the question ------------------------------------------------------------
+_PERSON = r"(?:i|me|my|mine|we|us|our|you|your|boss|manager|colleague|client|friend|team|somebody|someone)"
+_ASK = (
+    r"(?:what|how|which|who|whose|whether|if|did|does|do|was|were|is|are|has|have|that|find|compare|compute|"
+    r"calculate|show|list|give|state|tell|report|the)"
+)
+_FRAME = re.compile(
+    rf"^[^?.]*?\b{_PERSON}\b(?:(?!\b(?:what|how|which|whether|if)\b)[^?.])*?"
+    rf"(?:[,:;]\s*|\b(?:know|tell|see|find(?: out)?|asks?|asked|claims?|says?|wondering|after|feeling|list|"
+    rf"give|work out|note on|debating with {_PERSON}|help me find|find)\s+(?:for me |me |us |out )?)"
+    rf"(?={_ASK}\b|\S)",
+    re.IGNORECASE,
+)
+_TAIL = re.compile(
+    r"[,.;:]?\s*(?:\b(?:please(?: the number)?|thanks?(?: you)?|give a \w+ as a negative number|"
+    r"use (?:a )?minus(?: sign)? for [^.?]*|could you give the percentage|"
+    r"what (?:figure|number|amount|values?) "
+    r"should i give|what (?:values?|amount|number)|tell me (?:two|three|four|"
+    r"the) (?:numbers?|values?|figures?)|"
+    r"what was the total|how much (?:was it|it was|is it|it is)|(?:give|show|"
+    r"state) the (?:change|number|figure)"
+    r"[^.?]*negative[^.?]*|oldest first|newest first|as reported|signed)\b\s*[.?!]?|"
+    r"\((?:loss(?:es)? negative|"
+    r"signed)\)|,?\s*loss(?:es)? negative\b)",
+    re.IGNORECASE,
+)
+_YES_NO = re.compile(
+    r"(?:^|[.!?;:,]\s*)(?:did|does|do|was|were|is|are|has|have|had)\s+(?!there a (?:name|"
+    r"reason))|\byes or no\b|"
+    r"\b(?:true or false|am i right|is (?:that|this|it) (?:true|right|correct|so))\b|"
+    r"(?:^|[.,;]\s*)(?:correct|right|true|agree)\s*\?|\b(?:whether|(?:tell me|"
+    r"check|say|confirm|verify|see) if)\b",
+    re.IGNORECASE,
+)
+
+_OPEN = re.compile(
+    rf"(?:^|[.?!:;,]\s*)(?:[{_P}{_C},\s]|\b(?:in|for|at|on|of|the|end|quarter|"
+    rf"alone|and|so|by|from|to|then)\b)*"
+    r"\b(?:what|how|which|who|whose|where|when)\b",
+    re.IGNORECASE,
+)
+_MEAN = re.compile(r"^.*?\bi mean\b[,:]?\s*", re.IGNORECASE)
+_HOW = re.compile(
+    r",?\s*\bby (?:subtracting|deducting|taking|dividing|adding|multiplying)\b[^?;.]*", re.IGNORECASE
+)
+_LIGHT = re.compile(
+    r"\b(?:t(?:ake|akes|ook) home|br(?:ing|ings|ought) in|hand(?:ed)? back|pa(?:y|id) out|"
+    r"sh?ell(?:ed)? out on|put into|back out|add up|work out|end(?:ed)? up with|come to|amount(?:ed)? to|"
+    r"t(?:ake|ook) in)\b",
+    re.IGNORECASE,
+)
+_BUY_BACK = re.compile(r"\b(?:buy(?:ing)?|bought) back\b", re.IGNORECASE)
+_THAT_IS = re.compile(r",?\s*\b(?:i\.e\.|that is to say|in other words),?\s[^?]*", re.IGNORECASE)
+_DAY_ALONE = re.compile(
+    r"\b(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?\s\d{1,2}(?:st|"
+    r"nd|rd|th)?\b(?!,?\s?\d)",
+    re.IGNORECASE,
+)
+_TAKING = re.compile(
+    r",?\s*\b(?:if (?:you|we|i) take|taking|where|with|defining|define)\s+(?P<what>[^,;?]+?)\s+"
+    r"(?:is\s+)?(?:defined\s+)?as\s+"
+    r"(?P<how>[^,;?()]+),?\s*",
+    re.IGNORECASE,
+)
+_BASIS = re.compile(
+    r",?\s*(?:\(|\b)(?:using|based on|going by|going off|on the basis of|calculated (?:as|"
+    r"from|with|using)|as reported (?:in|on))\s"
+    r"[^?;]*(?=[?;]|$)|\((?=[^()]*\b(?:365|year-end|closing|opening|average|ending)\b)[^()]*\)",
+    re.IGNORECASE,
+)
+_USUAL = re.compile(
+    r"\b(?:using|based on|going by|going off|on the basis of|calculated (?:as|from|with|using)|"
+    r"36[56](?:[- ]days?)?|days?|"
+    r"year[- ]end|closing|ending|opening|beginning|average|balances?|cash flow|cash-flow basis)\b",
+    re.IGNORECASE,
+)
+_AVERAGE = re.compile(r"\b(?:average|opening|beginning)\b", re.IGNORECASE)
+_CLOSING = re.compile(r"\b(?:year[- ]end|closing|ending|period[- ]end)\b", re.IGNORECASE)
+
+# --- words of operations --------------------------------------------------------------------------------
+UP = (
+    r"(?:grow(?:s|n|ing|th)?|grew|increas(?:e[sd]?|ing)|improv(?:e[sd]?|ing|ements?)|ris(?:e[sn]?|ing)|rose|"
+    r"gain(?:s|ed)?|climb(?:s|ed)?|jump(?:s|ed)?|expand(?:s|ed)?|expansion|add(?:ed|s)?|(?:went|gone|go|goes|"
+    r"was|is|are|were) up|higher|accelerat\w+|swell\w*)"
+)
+DOWN = (
+    r"(?:decreas(?:e[sd]?|ing)|declin(?:e[sd]?|ing)|drop(?:s|ped)?|fall(?:s|"
+    r"en|ing)?|fell|reduc(?:e[sd]?|tion)|"
+    r"shr[iau]nk\w*|deteriorat\w+|worsen\w*|lost|lose|slid(?:e|ing)?|cut|(?:went|"
+    r"gone|go|goes|was|is|are|were) down|"
+    r"lower|sank|sunk)"
+)
+_MOVE = (
+    r"(?:chang(?:e[sd]?|ing)|mov(?:e[sd]?|ing|ement)|differ(?:ence|ed)?|delta|"
+    r"swing|swung|vary|varied|evol\w+)"
+)
+_CHANGED = re.compile(rf"\b(?:{UP}|{DOWN}|{_MOVE})\b", re.IGNORECASE)
+_UP, _DOWN = (re.compile(rf"\b{words}\b", re.IGNORECASE) for words in (UP, DOWN))
+_MORE = re.compile(
+    r"\b(?:more|larger|bigger|greater|higher|exceed(?:s|ed)?|above|over|topped|longer|outspent)\b",
+    re.IGNORECASE,
+)
+_LESS = re.compile(r"\b(?:less|smaller|fewer|lower|below|under|shorter)\b", re.IGNORECASE)
+_RELATIVE = re.compile(r"%|\b(?:percent(?:age)?|per cent|pct|rate|yoy|year[- ]over[- ]year)\b", re.IGNORECASE)
+_ABSOLUTE = re.compile(r"\b(?:dollars?|how much|by how much|amount|in money|usd|absolute)\b", re.IGNORECASE)
+_EACH = re.compile(
+    r"\b(?:each|every|year by year|quarter by quarter|trend\w*|develop\w*|"
+    r"evol\w*|over the (?:last|past)|run of|"
+    r"history|series|lay out|list)\b",
+    re.IGNORECASE,
+)
+_BACK = re.compile(
+    r"\b(?:the )?(?:(?:year|period) (?:before|earlier|prior|ago)|(?:prior|"
+    r"previous|preceding|last) (?:fiscal )?"
+    r"(?:year|period)(?:'s)?|(?:a|one) year (?:before|earlier|ago|prior)|year[- ]ago(?: (?:quarter|period))?|"
+    r"(?:the )?(?:comparable|same|corresponding) (?:quarter|period|months)(?: (?:a|"
+    r"one|of the (?:prior|previous|last))"
+    r" year(?: (?:earlier|before|ago))?)?|year[- ](?:over|on)[- ]year|yoy)\b",
+    re.IGNORECASE,
+)
+_COUNT = rf"(?:\d\d?|{'|'.join(list(NUMBERS)[1:])})"
+_SPAN = re.compile(
+    rf"\b(?:last|past|latest|most recent|previous|recent)\s(?P<count>{_COUNT})\s(?:fiscal\s|"
+    rf"full\s|calendar\s)?"
+    r"years?\b",
+    re.IGNORECASE,
+)
+_SUPERLATIVE = re.compile(
+    r"\b(?:the )?(?:(?P<most>most|highest|largest|biggest|greatest|best|top)|"
+    r"(?P<least>least|lowest|smallest|fewest|worst))\b",
+    re.IGNORECASE,
+)
+_PARTS = (
+    r"(?:segments?|divisions?|business(?:es)?(?: units?)?|units?|regions?|areas?|countr(?:y|ies)|markets?|"
+    r"geograph\w+|products?(?: lines?)?|categor(?:y|ies)|brands?|franchises?|"
+    r"drugs?|lines?|channels?|platforms?|medicines?|industr(?:y|ies)|classes|"
+    r"types?)"
+)
+_CHOICE = re.compile(
+    rf"\b(?:which|what)\s+(?:(?:of|the|its|{_C}|{_C}'s)\s+)*(?P<of>(?:(?!was|"
+    rf"is|were|did|had|has)[\w&'-]+\s+){{0,3}}?{_PARTS})\b",
+    re.IGNORECASE,
+)
+_OUTSIDE = re.compile(
+    r"\b(?:outside|other than|excluding|except|besides|apart from|not counting)\s+(?:of\s+)?(?:the\s+)?"
+    r"(?P<what>(?:[A-Z][\w.&'-]*\s*)+)"
+)
+_FRACTIONS = {
+    "half": 1 / 2, "one half": 1 / 2, "a third": 1 / 3, "one third": 1 / 3, "two thirds": 2 / 3,
+    "a quarter": 1 / 4, "one quarter": 1 / 4, "three quarters": 3 / 4, "a fifth": 1 / 5,
+    "one fifth": 1 / 5, "a tenth": 1 / 10, "one tenth": 1 / 10,
+}  # fmt: skip
+_THRESHOLD = re.compile(
+    r"\b(?:more|less|higher|lower|greater|above|below|over|under)\s(?:than\s)?"
+    rf"(?:(?P<words>{'|'.join(_FRACTIONS)})|"
+    r"(?P<percent>\d+(?:\.\d+)?)\s?(?:%|per ?cent))\sof\b",
+    re.IGNORECASE,
+)
+_SIGN = re.compile(
+    r"\b(?:(?P<positive>profitable|in the black|positive|make an? \w*\s?profit|"
+    r"made an? \w*\s?profit|earn an? \w*\s?profit)|"
+    r"(?P<negative>unprofitable|in the red|negative|make an? \w*\s?loss|made an? \w*\s?loss|"
+    r"report an? \w*\s?loss|"
+    r"lose money|lost money))\b",
+    re.IGNORECASE,
+)
+_MAKES = re.compile(r"(?:make|made|earn|report)\s+an?\s", re.IGNORECASE)
+_ANY = re.compile(r"\b(?:any|anything|some|at all)\b", re.IGNORECASE)
+
+# --- two measures ---------------------------------------------------------------------------------------
+_PORTION = r"(?:percent(?:age)?|%|share|portion|part|slice|chunk|proportion|fraction|per cent|how much)"
+_OUT_OF = re.compile(
+    rf"^\W*out of (?:every|each) dollars?(?: of| in)?\s(?P<whole>.+?),\s*(?:what|how) {_PORTION}\s",
+    re.IGNORECASE,
+)
+_OF_WHICH = re.compile(
+    rf"\b(?:what|which|how large an?|how big an?|the|a|larger|bigger|smaller|"
+    rf"highest|lowest)?\s*{_PORTION} of\s+(?P<whole>.+?)\s+"
+    r"(?P<verb>(?:did|does|was|were|is|are|came|comes|come|got|went|goes|goes|has|had|into|on|back|to|turned|"
+    r"consisted|brought|[a-z]+ed)\b)\s*(?P<part>.+)$",
+    re.IGNORECASE,
+)
+_AS_SHARE = re.compile(
+    rf"^(?P<part>.+?),?\s+(?:(?:expressed |measured |stated )?as|in|,)\s+(?:an? |"
+    rf"the )?{_PORTION} of\s+(?P<whole>.+)$",
+    re.IGNORECASE,
+)
+_SHARE_OF = re.compile(r"^(?P<part>.+?)\s+(?:share|% share|portion) of\s+(?P<whole>.+)$", re.IGNORECASE)
+_OVER = re.compile(
+    r"^(?P<part>.+?)\s+(?:divided by|relative to|over|as a multiple of|in relation to|"
+    r"compared to|against|/|per dollar of)\s+"
+    r"(?P<whole>.+)$",
+    re.IGNORECASE,
+)
+_RATIO_OF = re.compile(
+    r"\bratio (?:of|between)\s+(?P<part>.+?)\s+(?:to|and|over)\s+(?P<whole>.+)$", re.IGNORECASE
+)
+_TO = re.compile(r"^(?P<part>.+?)(?:\s|-)to(?:\s|-)(?P<whole>.+?)(?:\sratio)?$", re.IGNORECASE)
+_COVERS = re.compile(
+    r"\bhow many times\s+(?:(?:did|does|was|is)\s+)?(?P<part>.+?)\s+(?:cover(?:s|"
+    r"ed)?|exceed(?:s|ed)?)\s+(?P<whole>.+)$",
+    re.IGNORECASE,
+)
+_MARGIN = re.compile(r"^(?P<part>.+?)\s+margins?\b(?P<rest>.*)$", re.IGNORECASE)
+_MINUS = re.compile(r"^(?P<one>.+?)\s+(?:minus|less)\s+(?P<other>.+)$", re.IGNORECASE)
+_TOPPED = re.compile(
+    r"\bhow (?:much|many dollars)(?: more| less)?\s+(?:did\s+)?(?P<one>.+?)\s+(?:topped?|"
+    r"exceed(?:s|ed)?|beat|surpass(?:ed)?|"
+    r"outs\w+|(?:was|were|is|are) (?:above|over|larger than|bigger than|higher than))\s+(?P<other>.+)$",
+    re.IGNORECASE,
+)
+_BETWEEN = re.compile(
+    r"\b(?:difference|gap|spread) between\s+(?P<one>.+?)\s+and\s+(?P<other>.+)$", re.IGNORECASE
+)
+_COMPANY = re.compile(
+    r"\b(?:which|what|who|whose)\b(?:\s(?:company|firm|one|of the two))?|\bwhich one was it\b|\bthe two\b",
+    re.IGNORECASE,
+)
+_DIFFERENCE = re.compile(
+    r"\b(?:and )?(?:by how much|(?:give|state|show) the difference|what (?:is|"
+    r"was) the difference|how many)\b",
+    re.IGNORECASE,
+)
+_PLUS = re.compile(r"\s+(?:plus|together with|added to|combined with)\s+|\s\+\s", re.IGNORECASE)
+_OR = re.compile(r"\bwhich\b[^,]*,\s*(?P<one>[^,?]+?)\s+or\s+(?P<other>[^,?]+)", re.IGNORECASE)
+_THAN = re.compile(
+    r"^(?P<one>.+?)\s+(?:more|less|bigger|larger|smaller|greater|higher|lower|fewer)\s+than\s+(?P<other>.+)$",
+    re.IGNORECASE,
+)
+
+_NOTHING = word_set(
+    """
+    $ % ( ) + , - : ; a about add against all alone also altogether amount an annual answer answers any
+    are as ask asked asks at back be been beginning being between big billion book booked books both bring
+    bringing brings brought but by calculate calendar came can cent check   close closed come
+    comes company compare compared comparing comparison compute corp correct could cy determine did do
+    does doing dollar dollars done during each end ended ending entire exactly express figure figure's
+    figures fill find firm first fiscal five for four from full fy gave get give given gives go goes going
+    got group had hand happened has have having help her here his how i if in inc indicate into is it its
+    itself just know laid last latest lay let lets level like list lot made make makes many me measured
+    million month months move moved much my nine now number numbers of on one only or our out over own
+    past pct per percent percentage period periods please point points post posted put quantify quarter
+    quarterly quarters ran recent recorded relate report reported reports respectively right run running s
+    said sat saw say says see seen show shown shows sign signed since six so stand standing start state
+    stated still stood sure take taken takes tell than thank thanks that the their them then there these
+    they thing things this those three through to told too took total totals true twelve two under until
+    up us use used using value values versus vs was we went were what when where whether which while who
+    whole whose will with within work would wrong year year-end yearly years yes yet you your
+    """
+)
+"""Words of asking: in no wording do they name what is asked for."""
+
+
+def _unknown(words: str) -> bool:
+    return False
+
+
+def read_plan(
+    question: str, companies: Iterable[str] = (), known: Callable[[str], bool] = lambda words: False
+) -> QuestionPlan | None:
+    """The plan of a question; None where it names no measure.
+
+    Args:
+        question: as asked.
+        companies: names of companies as the question has them; they are no part of a measure.
+        known: whether words name a known line or ratio exactly; 'A to B' is a quotient of such alone.
+    """
+    text = " ".join(plain(question[:MOST_CHARACTERS]).split())
+    text = _HOW.sub(" ", text) if find_periods(_HOW.sub(" ", text)) else text
+    if ASKS_FOR_TEXT.search(text):
+        return None
+    directives, text = read_directives(text)
+    places = find_periods(text)
+    return _Reader(text, directives, tuple(companies), places, known).read()
+
+
+class _Reader:
+    def __init__(
+        self,
+        text: str,
+        directives: Directives,
+        companies: Sequence[str],
+        places: Sequence[PeriodPlace],
+        known: Callable[[str], bool],
+    ) -> None:
+        self.known = known
+        self.directives = directives
+        self.named, masked = _masked(text, places)
+        self.periods = tuple(sorted(dict.fromkeys(p for periods in self.named for p in periods), key=_order))
+        marks = {name: chr(ord(_FIRST) + place) for place, name in enumerate(companies)}
+        for name in sorted(companies, key=len, reverse=True):
+            if name:
+                pattern = rf"(?<!\w){re.escape(name)}(?:'s|')?(?!\w)"
+                masked = re.sub(pattern, marks[name], masked, flags=re.IGNORECASE)
+        self.of_company = _periods_by_company(masked, self.named, marks)
+        masked = re.sub(f"[{_FIRST}-{_LAST}]", _C, masked)
+        self.several = len(companies) > 1
+        self.yes_no = bool(_YES_NO.search(masked)) and not (
+            _SUPERLATIVE.search(masked) or _OPEN.search(_asking(masked))
+        )
+        self.relative = bool(_RELATIVE.search(text)) or directives.unit == "percent"
+        self.absolute = bool(_ABSOLUTE.search(text)) or directives.unit == "currency"
+        self.back = bool(_BACK.search(masked))
+        masked = _BACK.sub(" ", masked)
+        span = _SPAN.search(masked)
+        self.years_back = 0
+        if span:
+            count = span["count"].lower()
+            years = NUMBERS.get(count) or int(count)
+            self.years_back = years - 1
+            masked = _SPAN.sub(" ", masked)
+        self.whole = masked
+        self.closing = bool(_CLOSING.search(masked)) and not _AVERAGE.search(masked)
+        taken = _TAKING.search(masked)
+        if taken and _content(taken["what"]):
+            name, how = _content(taken["what"]), taken["how"]
+            masked = masked[: taken.start()] + " " + masked[taken.end() :]
+            masked = (
+                re.sub(r"\b(?:that|this|it)\b", how, masked, count=1)
+                if name.lower() not in masked.lower()
+                else (re.sub(re.escape(name), f"({how})", masked, flags=re.IGNORECASE))
+            )
+        basis = _BASIS.search(masked)
+        if basis and self._says_how(basis[0]) and _content(masked[: basis.start()] + masked[basis.end() :]):
+            masked = masked[: basis.start()] + " " + masked[basis.end() :]
+        self.text = _asking(masked)
+
+    def read(self) -> QuestionPlan | None:
+        """The plan, or None."""
+        plan = self._read()
+        if plan is None or not any(plan.measures) or any(map(_ARITHMETIC.search, plan.spoken)):
+            return None
+        names = (*_capitalised(self.whole), *_PER.findall(self.whole))
+        return replace(
+            plan,
+            yes_no=self.yes_no,
+            directives=self.directives,
+            names=names,
+            closing=self.closing,
+            unit=_unit(self.whole, plan),
+        )
+
+    def _read(self) -> QuestionPlan | None:
+        text = self.text
+        if self.several:
+            return self._of_several(text)
+        if self.yes_no:
+            return self._judged(text)
+        superlative = _SUPERLATIVE.search(text)
+        if superlative and (choice := _CHOICE.search(text)):
+            verdict = Verdict.LARGEST if superlative["most"] else Verdict.SMALLEST
+            lost = re.search(r"\b(?:lost|lose|fell|dropped|declined|shrank)\b", text, re.IGNORECASE)
+            changed = lost or (_CHANGED.search(text) and len(self.periods) > 1)
+            if lost:
+                verdict = Verdict.SMALLEST if superlative["most"] else Verdict.LARGEST
+            rest = _SUPERLATIVE.sub(" ", text[: choice.start("of")] + " " + text[choice.end("of") :])
+            outside = _OUTSIDE.search(rest)
+            rest = _OUTSIDE.sub(" ", rest)
+            operation = Operation.CHANGE if changed else Operation.VALUE
+            if changed:
+                rest = _CHANGED.sub(" ", rest)
+            left_out = _content(outside["what"]) if outside else None
+            return self._plan(
+                operation, (rest,), verdict=verdict, one_of=_content(choice["of"]), left_out=left_out
+            )
+        if both := _OR.search(text):
+            rest = text[: both.start()] + " " + text[both.end() :]
+            asked = _content(
+                _MORE.sub(" ", _LESS.sub(" ", rest + " " + text[both.start() : both.start("one")]))
+            )
+            verdict = Verdict.SMALLEST if _LESS.search(text) else Verdict.LARGEST
+            pair = tuple(f"{both[side]} {asked}" for side in ("one", "other"))
+            return self._plan(Operation.DIFFERENCE, pair, verdict=verdict)
+        return self._two(text) or self._one(text)
+
+    def _says_how(self, clause: str) -> bool:
+        """Whether a clause such as 'using year-end receivables and 365 days' says no more than is usual."""
+        parts = (_USUAL.sub(" ", part) for part in re.split(r",|\band\b|[()]", clause))
+        return all(not _content(part) or self.known(_content(part)) for part in parts)
+
+    def _of_several(self, text: str) -> QuestionPlan | None:
+        """One value of each company; which is larger, or the difference."""
+        verdict = Verdict.SMALLEST if _LESS.search(text) and not _MORE.search(text) else Verdict.LARGEST
+        for words in (_MORE, _LESS, _SUPERLATIVE, _COMPANY, _DIFFERENCE):
+            text = words.sub(" ", text)
+        plan = self._two(text) or self._plan(Operation.VALUE, (text,))
+        return replace(plan, verdict=verdict, each=False)
+
+    def _two(self, text: str) -> QuestionPlan | None:
+        name, colon, formula = text.partition(":")
+        if colon and self.known(_content(name)) and _OVER.search(formula):
+            text = formula
+        if self.known(_content(text)):
+            return None
+        for pattern in (_OUT_OF, _COVERS, _RATIO_OF, _OF_WHICH, _AS_SHARE, _SHARE_OF):
+            if match := pattern.search(text):
+                part = match.groupdict().get("part") or text[match.end() :]
+                whole = match["whole"]
+                if _content(part) and _content(whole):
+                    return self._plan(Operation.RATIO, (part, whole))
+        if (match := _MARGIN.search(text)) and _content(match["part"]):
+            return self._plan(Operation.RATIO, (f"{match['part']} margin {match['rest']}",), margin=True)
+        for pattern in (_BETWEEN, _TOPPED, _MINUS):
+            if (match := pattern.search(text)) and _content(match["one"]) and _content(match["other"]):
+                return self._plan(Operation.DIFFERENCE, _shared((match["one"], match["other"])))
+        one_period = self.several or len(self.periods) < 2
+        if (
+            one_period
+            and (match := _OVER.search(text))
+            and _content(match["part"])
+            and _content(match["whole"])
+        ):
+            return self._plan(Operation.RATIO, (match["part"], match["whole"]))
+        for match in _TO.finditer(text):
+            if self.known(_content(match["part"])) and self.known(_content(match["whole"])):
+                return self._plan(Operation.RATIO, (match["part"], match["whole"]))
+        parts = [part for part in _PLUS.split(text) if _content(part)]
+        if len(parts) > 1:
+            return self._plan(Operation.SUM, _shared(parts))
+        return None
+
+    def _one(self, text: str) -> QuestionPlan | None:
+        ends = len(self.periods) == 2 or (self.back and len(self.periods) == 1)
+        changed = _CHANGED.search(text) or (ends and (_MORE.search(text) or _LESS.search(text)))
+        if changed and not (_EACH.search(text) and len(self.periods) > 2) and len(self.periods) < 3:
+            growth = self.relative or (re.search(r"\bgrowth\b", text) and not self.absolute)
+            rest = _LESS.sub(" ", _MORE.sub(" ", _CHANGED.sub(" ", text)))
+            return self._plan(Operation.GROWTH if growth else Operation.CHANGE, (rest,))
+        each = len(self.periods) > 1 or bool(self.years_back)
+        if len(self.periods) == 2 and _EACH.search(text):
+            self.periods = _every_year(*self.periods)
+        return self._plan(Operation.VALUE, (_EACH.sub(" ", text) if each else text,), each=each)
+
+    def _judged(self, text: str) -> QuestionPlan | None:
+        if match := _THRESHOLD.search(text):
+            fraction = (
+                float(match["percent"]) / 100 if match["percent"] else _FRACTIONS[match["words"].lower()]
+            )
+            below = _LESS.search(match[0])
+            pair = (text[: match.start()], text[match.end() :])
+            verdict = Verdict.LESS if below else Verdict.MORE
+            return self._plan(Operation.RATIO, pair, verdict=verdict, threshold=fraction)
+        two_periods = len(self.periods) > 1 or self.back
+        if not two_periods and (match := _THAN.search(text)) and _content(match["other"]):
+            verdict = Verdict.LESS if _LESS.search(text) else Verdict.MORE
+            return self._plan(Operation.DIFFERENCE, (match["one"], match["other"]), verdict=verdict)
+        up, down = _UP.search(text) or _MORE.search(text), _DOWN.search(text) or _LESS.search(text)
+        if (up or down) and not (sign := _SIGN.search(text)):
+            rest = text
+            for words in (_CHANGED, _MORE, _LESS):
+                rest = words.sub(" ", rest)
+            verdict = Verdict.RISE if up and not (down and down.start() < up.start()) else Verdict.FALL
+            return self._plan(Operation.CHANGE, (rest,), verdict=verdict)
+        if sign := _SIGN.search(text):
+            verdict = Verdict.POSITIVE if sign["positive"] else Verdict.NEGATIVE
+            named = _MAKES.sub(" ", sign[0]) if _MAKES.match(sign[0]) else " profit "
+            rest = text[: sign.start()] + named + text[sign.end() :]
+            return self._plan(Operation.VALUE, (rest,), verdict=verdict)
+        if _ANY.search(text):
+            return self._plan(Operation.VALUE, (_ANY.sub(" ", text),), verdict=Verdict.ANY)
+        return None
+
+    def _plan(self, operation: Operation, measures: Sequence[str], **more: object) -> QuestionPlan:
+        periods = self.periods
+        if self.back and len(periods) == 1 and operation in (Operation.CHANGE, Operation.GROWTH):
+            periods = (periods[0].shift(-1), periods[0])
+        spoken = tuple(_spoken(measure) for measure in measures)
+        plan = QuestionPlan(operation, tuple(_content(measure) for measure in measures), periods, spoken)
+        if self.several:
+            plan = replace(plan, of_company=self.of_company)
+        return replace(plan, years_back=self.years_back, **more)  # type: ignore[arg-type]
+
+
+def _masked(text: str, places: Sequence[PeriodPlace]) -> tuple[list[list[FiscalPeriod]], str]:
+    """The periods named at each place, and the text with a mark in place of each."""
+    found: list[list[FiscalPeriod]] = []
+    masked, last, glue = "", 0, ""
+    for place in places:
+        periods = [made for made in (fiscal_period(asked) for asked in place.periods) if made]
+        if not periods:
+            continue
+        glue = text[last : place.start]
+        same = found and len(periods) == 1 and len(found[-1]) == 1 and _APPOSED.fullmatch(glue)
+        if same and (both := _dated(found[-1][0], periods[0])):
+            found[-1] = [both]
+        else:
+            found.append(periods)
+            masked += glue + _P
+        last = place.end
+    masked += text[last:]
+    return found, masked
+
+
+def _periods_by_company(
+    masked: str, named: Sequence[Sequence[FiscalPeriod]], marks: Mapping[str, str]
+) -> dict[str, tuple[FiscalPeriod, ...]]:
+    """Periods that stand with each company: behind it and before the next one, else right before it."""
+    found: dict[str, tuple[FiscalPeriod, ...]] = {}
+    count, last = 0, ""
+    before: tuple[FiscalPeriod, ...] = ()
+    names = {mark: name for name, mark in marks.items()}
+    for letter in masked:
+        if letter == _P:
+            periods = tuple(named[count])
+            count += 1
+            if last and last not in found:
+                found[last] = periods
+            before = periods
+        elif letter in names:
+            last = names[letter]
+            if before and last not in found and not found:
+                found[last] = before
+            before = ()
+    return found
+
+
+_PER_SHARE = re.compile(r"\b(?:per|for (?:one|each|a)) (?:common |ordinary )?share\b|\beps\b", re.IGNORECASE)
+_SHARES = re.compile(
+    r"\bhow many shares\b|\bshare count\b|\bnumber of shares\b|\bshares outstanding\b", re.IGNORECASE
+)
+_PER = re.compile(
+    r"\bper (?!(?:common |ordinary )?share|cent\b|the\b|its\b|annum|year|quarter)([a-z]+)", re.IGNORECASE
+)
+_MONEY = re.compile(
+    r"\b(?:how much|dollars?|money|usd|cash|revenues?|sales|spen[dt]|spending|"
+    r"paid|pay|costs?|earn(?:ed|ings)?|profits?|income|"
+    r"owed?|debt|assets?|liabilit\w+|expenses?|price|proceeds|takings)\b",
+    re.IGNORECASE,
+)
+
+
+def _unit(text: str, plan: QuestionPlan) -> str | None:
+    """Unit of the numbers that a question looks up."""
+    if _PER_SHARE.search(text):
+        return "currency/share"
+    if _SHARES.search(text):
+        return "shares"
+    value = plan.operation is Operation.VALUE
+    if value and (_RELATIVE.search(text) or plan.directives.unit in ("percent", "days", "ratio")):
+        return None
+    return "currency" if _MONEY.search(text) else None
+
+
+def _shared(parts: Sequence[str]) -> tuple[str, ...]:
+    """Operands with the words that they share: 'Games minus Books sales', 'sales, Games plus Books'."""
+    head, comma, first = parts[0].rpartition(",")
+    if comma and _content(head) and _content(first):
+        return tuple(f"{head} {part}" for part in (first, *parts[1:]))
+    tail = re.sub(r"^\W*(?:[A-Z][\w.&'-]*\s+)+(?=[a-z])", "", parts[-1])
+    if tail != parts[-1] and not any(word.islower() for word in _content(parts[0]).split()):
+        return (*(f"{part} {tail}" for part in parts[:-1]), parts[-1])
+    return tuple(parts)
+
+
+def _every_year(first: FiscalPeriod, last: FiscalPeriod) -> tuple[FiscalPeriod, ...]:
+    """The years from one to another, where both are whole years; else the two."""
+    if (
+        first.year is None
+        or last.year is None
+        or first.quarter
+        or last.quarter
+        or last.year - first.year > 10
+    ):
+        return (first, last)
+    return tuple(FiscalPeriod(year) for year in range(first.year, last.year + 1))
+
+
+_APPOSED = re.compile(
+    r"[\s,(]*(?:(?:the|its|a|year|quarter|three|six|nine|months?|period|that|which|i\.e\.|i mean|just|"
+    r"(?:year|quarter)?-?end(?:s|ed|ing)?|clos(?:es|ed|ing)|finish(?:es|ed|"
+    r"ing)|to|through|on|at|as of|when|year-end|"
+    r"fiscal)[\s,(]*)*",
+    re.IGNORECASE,
+)
+
+
+def _dated(named: FiscalPeriod, day: FiscalPeriod) -> FiscalPeriod | None:
+    """A fiscal period and the date of its end as one; None where they are two periods."""
+    if day.end is None and named.end is not None:
+        named, day = day, named
+    if day.end is None or named.end is not None or named.year is None:
+        return None
+    if not 0 <= day.end.year - named.year + (day.end.month > 2) <= 1:
+        return None
+    months = day.months or named.months or (3 if named.quarter else 12)
+    return FiscalPeriod(None, None, months, day.end)
+
+
+def _order(period: FiscalPeriod) -> tuple[int, int, int]:
+    if period.end is not None:
+        return period.end.year, period.end.month, period.end.day
+    return period.year or 0, 3 * (period.quarter or 4), 31
+
+
+def _asking(text: str) -> str:
+    """The question without what is said around it, its sentences as one."""
+    text = _LIGHT.sub(" ", _DAY_ALONE.sub(" ", _TAIL.sub(" ", text)))
+    text = _BUY_BACK.sub(" repurchases of ", text)
+    for pattern in (_THAT_IS, _MEAN):
+        shorter = pattern.sub(" ", text)
+        text = shorter if _content(shorter) else text
+    framed = _FRAME.match(text)
+    if framed and len(_content(text[framed.end() :]).split()) >= 1:
+        text = text[framed.end() :]
+    return text.strip(" ?.!")
+
+
+def _content(text: str) -> str:
+    """The words that may name a measure, in order."""
+    words = [word for word in _WORD.findall(text) if word not in (_P, _C)]
+    kept = [word for word in words if word.lower().removesuffix("'s") not in _NOTHING]
+    kept = [_NOUNS.get(word.lower(), word) for word in kept]
+    while kept and kept[0].lower() in _JOINING:
+        kept.pop(0)
+    while kept and kept[-1].lower() in _JOINING:
+        kept.pop()
+    return " ".join(kept)
+
+
+_NOUNS = {
+    "sold": "sales", "sell": "sales", "sells": "sales", "owed": "payable",
+    "owe": "payable", "owes": "payable",
+    "borrowed": "borrowings", "repurchased": "repurchases", "repurchasing": "repurchases",
+    "earned": "earnings", "earn": "earnings", "earns": "earnings",
+}  # fmt: skip
+"""What is printed in tables for verbs of people."""
+
+_ARITHMETIC = re.compile(r"\w\)?\s+[-*/×÷+]\s+\(?\w")
+"""Formulas in signs are for the grammar, which reads all of them."""
+
+_SMALL = re.compile(
+    rf"[{_P}{_C}]|\b(?:did|does|do|was|were|is|are|has|have|had|the|an?|its?|their|own|much|many|how|what)\b",
+    re.IGNORECASE,
+)
+
+
+def _spoken(text: str) -> str:
+    """A measure without marks, auxiliaries and articles."""
+    return " ".join(_SMALL.sub(" ", text).split()).strip(" ,;:?.!-")
+
+
+_JOINING = ("and", "or", "plus", "&", "+", "minus", "less")
+
+
+def _capitalised(text: str) -> list[str]:
+    """Words with a capital that do not begin a sentence and are no abbreviation of finance."""
+    words = re.findall(r"(?<![.?!:]\s)(?<!^)(?<![\w'])(?:(?:[A-Z]\.)+[A-Z]?|[A-Z][\w&'-]+)", text)
+    bare = (word.removesuffix("'s").rstrip(".") for word in words)
+    return [word for word in bare if not {word.lower(), re.sub(r"\W", "", word.lower())} & _NO_NAMES]
+
+
+_NO_NAMES = _NOTHING | ACRONYMS | word_set("sga rd ppe eps gaap am so")

@@ -1,0 +1,231 @@
+"""Numbers out of printed rows: which row, which column, which part of the company."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from finrag_pipeline.answering.inputs import FilingInfo
+from finrag_pipeline.answering.open_answer import OpenAnswer, PlanReader, derive
+from finrag_pipeline.answering.row_book import OpenBook, RowBook, by_heading
+from finrag_pipeline.answering.row_matcher import FEATURES, Features, RowMatcher, coverage, row_matcher
+from finrag_pipeline.questions.abstention import Abstention
+from finrag_pipeline.questions.expression import FiscalPeriod
+from finrag_pipeline.questions.formula_lexicon import formula_lexicon
+from finrag_pipeline.questions.plan import read_plan
+from finrag_pipeline.statements.filing_rows import FilingRow, RowValue
+
+ANNUAL = FilingInfo("TORVEX_2023_10K", "10-K", 2023, None, dt.date(2023, 12, 31))
+NINE = FilingInfo("TORVEX_2023Q3_10Q", "10-Q", 2023, 3, dt.date(2023, 9, 30))
+YEARS = (FiscalPeriod(2021), FiscalPeriod(2022), FiscalPeriod(2023))
+
+
+def value(
+    number: float, year: int | None = 2023, months: int | None = 12, column: Sequence[str] = (), unit: str = "currency"
+) -> RowValue:  # fmt: skip
+    end = (
+        None
+        if year is None
+        else dt.date(year, 12 if months in (12, None) else months, 31 if months in (12, None) else 30)
+    )
+    return RowValue(
+        tuple(column), end, months, year, None, number, f"{number:,.0f}", unit, "USD", (0.0, 0.0, 1.0, 1.0)
+    )
+
+
+def row(
+    place: int, path: Sequence[str], *values: RowValue, caption: str = "", filing: str = ANNUAL.filing
+) -> FilingRow:
+    columns = tuple(dict.fromkeys(part for v in values for part in v.column))
+    return FilingRow(filing, 4, 0, place, caption, tuple(path), columns, None, None, values)
+
+
+def yearly(*numbers: float) -> list[RowValue]:
+    return [value(number, 2024 - len(numbers) + place) for place, number in enumerate(numbers)]
+
+
+ROWS = [
+    row(0, ["Toner sales", "Germany"], *yearly(30e6, 31e6, 36e6)),
+    row(1, ["Toner sales", "France"], *yearly(10e6, 14e6, 12e6)),
+    row(2, ["Toner sales", "Total"], *yearly(40e6, 45e6, 48e6)),
+    row(3, ["Paper sales"], *yearly(80e6, 90e6, 96e6)),
+    row(4, ["Warranty claims paid"], value(7e6), value(5e6, 2022)),
+    row(5, ["Depots"], value(12, None, None, unit="count")),
+    row(
+        6, ["Idle plants, segment profit"], value(8e6, column=["Printers"]), value(-3e6, column=["Plotters"])
+    ),
+]
+
+
+def book(
+    rows: Sequence[FilingRow] = ROWS, names: Sequence[str] = (), together: Sequence[FiscalPeriod] = ()
+) -> RowBook:
+    by_filing = [(info, [r for r in rows if r.filing == info.filing]) for info in (ANNUAL, NINE)]
+    return RowBook(by_filing, row_matcher().probabilities, names, together)
+
+
+def number(words: str, period: FiscalPeriod = YEARS[-1], **more: Sequence[str]) -> float | None:
+    found = book(**more).find(words, period)  # type: ignore[arg-type]
+    return None if found is None else found.fact.value
+
+
+def test_the_number_of_the_row_and_period() -> None:
+    assert number("paper sales") == 96e6
+    assert number("paper sales", FiscalPeriod(2022)) == 90e6
+    assert number("paper sales", FiscalPeriod(2019)) is None
+
+
+def test_a_total_comes_before_its_parts_unless_one_is_asked_for() -> None:
+    assert number("toner sales") == 48e6
+    assert number("toner sales in Germany") == 36e6
+
+
+def test_a_part_may_be_a_heading_of_columns() -> None:
+    assert [part.columns for part in by_heading(ROWS[6])] == [("Printers",), ("Plotters",)]
+    assert number("segment profit Plotters") == -3e6
+
+
+def test_a_name_must_be_said_by_the_row() -> None:
+    sure = book().find("paper sales", YEARS[-1])
+    unsure = book(names=["Inkwell"]).find("Inkwell paper sales", YEARS[-1])
+    assert sure is not None and unsure is not None
+    assert sure.probability > 0.5 > 0.1 > unsure.probability
+
+
+def test_quarters_and_years_are_never_mixed() -> None:
+    assert number("paper sales", FiscalPeriod(2023, 3)) is None
+    assert number("paper sales", FiscalPeriod(2023, 3, 9)) is None
+
+
+def test_all_periods_are_taken_from_one_row() -> None:
+    other = row(7, ["Paper sales to schools"], value(95e6, 2022), value(1e6, 2021))
+    found = [book([*ROWS, other], together=YEARS).find("paper sales", year) for year in YEARS]
+    assert [one.fact.value for one in found if one] == [80e6, 90e6, 96e6]
+
+
+def test_a_row_without_a_period_gives_no_number() -> None:
+    assert number("depots") is None
+
+
+def test_the_date_in_a_label_is_the_period_of_a_balance() -> None:
+    balance = row(
+        8,
+        ["Goodwill, December 31, 2022"],
+        value(9e6, None, None, ["Printers"]),
+        value(4e6, None, None, ["Plotters"]),
+    )
+    found = book([*ROWS, balance]).find("goodwill Plotters", FiscalPeriod(2022))
+    assert found is not None and found.fact.value == 4e6 and found.fact.period_end == dt.date(2022, 12, 31)
+
+
+# --- plans over rows -------------------------------------------------------------------------------------
+
+
+def answered(question: str, rows: Sequence[FilingRow] = ROWS) -> OpenAnswer:
+    plan = read_plan(question, ("Torvex",))
+    assert plan is not None
+    opened = OpenBook([(ANNUAL, []), (NINE, [])], formula_lexicon())
+    opened.open_rows(book(rows, plan.names, plan.periods))
+    return PlanReader(opened, formula_lexicon(), YEARS[-1]).answer(plan)
+
+
+def told(question: str, rows: Sequence[FilingRow] = ROWS) -> str:
+    plan = read_plan(question, ("Torvex",))
+    assert plan is not None
+    return derive(question, plan, {"Torvex": answered(question, rows)}).answer
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What were Torvex's paper sales in 2023?", "$96 million"),
+        ("How much did Torvex's paper sales rise from 2022 to 2023?", "$6 million"),
+        ("By what percent did Torvex's paper sales grow in 2023 versus 2022?", "6.7%"),
+        ("Torvex toner sales as a percentage of paper sales, 2023", "50.0%"),
+        ("By how much did Torvex's paper sales exceed its toner sales in 2023?", "$48 million"),
+        ("What were Torvex's paper sales in 2021, 2022 and 2023?", "FY2021: $80 million; FY2022: $90 million; FY2023: $96 million"),
+    ],
+)  # fmt: skip
+def test_operations(question: str, answer: str) -> None:
+    assert told(question) == answer
+
+
+def test_yes_or_no_with_its_ground() -> None:
+    text = told("Did Torvex's paper sales rise in 2023 compared with 2022?")
+    assert text.startswith("Yes. $6 million") and "96,000,000" in text and "90,000,000" in text
+    assert told("Were Torvex's toner sales larger than its paper sales in 2023?").startswith("No.")
+
+
+def test_the_largest_part() -> None:
+    text = told("Which Torvex country had the highest toner sales in 2023?")
+    assert text.startswith("Germany: $36 million") and "France $12 million" in text
+
+
+def test_a_fourth_quarter_is_the_year_less_nine_months_and_says_so() -> None:
+    nine = row(0, ["Paper sales"], value(70e6, 2023, 9), filing=NINE.filing)
+    found = answered("What were Torvex's paper sales in the fourth quarter of 2023?", [*ROWS, nine])
+    assert found.values[0][2].answer == "$26 million"
+    assert any("the year less its first nine months" in step for step in found.steps)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What were Torvex's organic paper sales to astronauts in 2023?",
+        "What did Torvex pay its lawyers in 2023?",
+        "What were Torvex's paper sales in 2017?",
+    ],
+)
+def test_what_no_row_surely_says_is_not_answered(question: str) -> None:
+    with pytest.raises(Abstention):
+        told(question)
+
+
+# --- the matcher -----------------------------------------------------------------------------------------
+
+
+def test_probabilities_are_of_the_rows_and_repeat() -> None:
+    chances = row_matcher().probabilities("warranty claims", ROWS)
+    assert chances.shape == (len(ROWS),) and int(np.argmax(chances)) == 4
+    assert ((chances >= 0) & (chances <= 1)).all()
+    np.testing.assert_array_equal(chances, row_matcher().probabilities("warranty claims", ROWS))
+
+
+@pytest.mark.parametrize("words", ["", "the of", "zzz qqq"])
+def test_words_that_no_row_has_name_none(words: str) -> None:
+    assert row_matcher().probabilities(words, ROWS).max() < 0.05
+
+
+def test_no_rows() -> None:
+    assert row_matcher().probabilities("sales", []).shape == (0,)
+
+
+def test_a_word_that_a_row_does_not_say_counts_against_it() -> None:
+    plain = row_matcher().probabilities("warranty claims", ROWS)[4]
+    assert row_matcher().probabilities("organic warranty claims of astronauts", ROWS)[4] < plain / 2
+
+
+def test_trees_are_walked_as_they_were_trained() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    from benchmarks.row_matcher import as_arrays
+
+    rng = np.random.default_rng(3)
+    x = rng.random((600, len(FEATURES))).astype(np.float32)
+    y = x[:, 0] + x[:, 5] > 1
+    booster = lightgbm.train(
+        {"objective": "binary", "num_leaves": 6, "verbose": -1, "num_threads": 1}, lightgbm.Dataset(x, y), 12
+    )
+    made = RowMatcher(as_arrays(booster, {"purchas": {"addit": 0.5}}))
+    assert made.associations == {"purchas": {"addit": 0.5}}
+    expected = np.sqrt(booster.predict(x) * coverage(x))
+    np.testing.assert_allclose(made.weigh(x), expected, rtol=1e-4)
+
+
+def test_features_have_names() -> None:
+    found = Features(ROWS, {}).of("paper sales", [3, 4])
+    assert found.shape == (2, len(FEATURES))
+    assert found[0, FEATURES.index("label")] == pytest.approx(1.0)
+    assert found[1, FEATURES.index("any")] == 0.0

@@ -1,0 +1,131 @@
+"""Questions in many wordings: operation, measures, periods."""
+
+from __future__ import annotations
+
+import pytest
+
+from finrag_pipeline.questions.plan import Operation, QuestionPlan, Verdict, read_plan
+
+KNOWN = ("revenue", "net sales", "gross margin", "free cash flow")
+
+
+def plan(question: str, *companies: str) -> QuestionPlan:
+    found = read_plan(question, companies, lambda words: words.lower() in KNOWN)
+    assert found is not None
+    return found
+
+
+def periods(found: QuestionPlan) -> list[str]:
+    return [period.label for period in found.periods]
+
+
+@pytest.mark.parametrize(
+    ("question", "operation", "measures", "when"),
+    [
+        ("What were Torvex's warranty claims in fiscal 2023?", "value", ["warranty claims"], ["FY2023"]),
+        ("Torvex toner sales, Q2 2023", "value", ["toner sales"], ["Q2 FY2023"]),
+        ("Report Torvex's toner sales for the April to June 2023 quarter.", "value", ["toner sales"], ["3 months to 2023-06-30"]),
+        ("How much did Torvex's lease debt grow from 31 May 2022 to 31 May 2023?", "change", ["lease debt"], ["2022-05-31", "2023-05-31"]),
+        ("By what percent did Torvex toner sales fall in 2023 against 2022?", "growth", ["toner sales"], ["FY2022", "FY2023"]),
+        ("Torvex toner sales growth, FY23 over FY22", "growth", ["toner sales"], ["FY2022", "FY2023"]),
+        ("How much more did Torvex spend on toner in 2023 than the year before?", "change", ["spend toner"], ["FY2022", "FY2023"]),
+        ("What share of Torvex's 2023 revenue came from toner?", "ratio", ["toner", "revenue"], ["FY2023"]),
+        ("Torvex toner sales as a percentage of paper sales, 2023", "ratio", ["toner sales", "paper sales"], ["FY2023"]),
+        ("What portion of fiscal 2023 free cash flow did Torvex put into dividends?", "ratio", ["dividends", "free cash flow"], ["FY2023"]),
+        ("How many times did Torvex's 2023 toner profit cover its lease interest?", "ratio", ["toner profit", "lease interest"], ["FY2023"]),
+        ("Torvex Toner minus Paper sales, 2023", "difference", ["Toner sales", "Paper sales"], ["FY2023"]),
+        ("By how much did Torvex's toner sales exceed its paper sales in 2023?", "difference", ["toner sales", "paper sales"], ["FY2023"]),
+        ("Add up Torvex's Toner sales, domestic plus foreign, for 2023.", "sum", ["Toner sales domestic", "Toner sales foreign"], ["FY2023"]),
+    ],
+)  # fmt: skip
+def test_wordings(question: str, operation: str, measures: list[str], when: list[str]) -> None:
+    found = plan(question, "Torvex")
+    assert (found.operation.value, list(found.measures), periods(found)) == (operation, measures, when)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What were Torvex's toner sales in 2021, 2022 and 2023?",
+        "Lay out Torvex's toner sales year by year from 2021 to 2023.",
+        "Torvex toner sales since fiscal 2021, each year through fiscal 2023?",
+    ],
+)
+def test_a_series_asks_for_each_period(question: str) -> None:
+    found = plan(question, "Torvex")
+    assert found.each and found.measures == ("toner sales",)
+    assert periods(found) == ["FY2021", "FY2022", "FY2023"]
+
+
+def test_a_count_of_years_ends_with_the_year_named() -> None:
+    found = plan(
+        "Give me Torvex's toner sales for each of the last three fiscal years, ending with 2023.", "Torvex"
+    )
+    assert found.each and found.years_back == 2 and periods(found) == ["FY2023"]
+
+
+@pytest.mark.parametrize(
+    ("question", "operation", "verdict"),
+    [
+        ("Did Torvex's toner sales rise in 2023 compared with 2022?", "change", Verdict.RISE),
+        ("My boss claims that Torvex's toner sales went down in 2023 against 2022. Is that true?", "change", Verdict.FALL),
+        ("Were Torvex's 2023 liabilities larger than its assets?", "difference", Verdict.MORE),
+        ("Did Torvex spend more than one third of revenue on toner in 2023?", "ratio", Verdict.MORE),
+        ("Was Torvex's toner business profitable in 2023?", "value", Verdict.POSITIVE),
+        ("Did Torvex buy any toner in 2023?", "value", Verdict.ANY),
+    ],
+)  # fmt: skip
+def test_yes_or_no(question: str, operation: str, verdict: Verdict) -> None:
+    found = plan(question, "Torvex")
+    assert (found.yes_no, found.operation.value, found.verdict) == (True, operation, verdict)
+
+
+def test_a_question_for_a_number_is_none_for_yes_or_no() -> None:
+    assert not plan("Between May 2022 and May 2023, how much toner did Torvex buy?", "Torvex").yes_no
+
+
+def test_a_choice_among_parts() -> None:
+    found = plan("Which Torvex region outside Germany lost the most sales in 2023 versus 2022?", "Torvex")
+    assert (found.one_of, found.left_out, found.verdict) == ("region", "Germany", Verdict.SMALLEST)
+    assert found.operation is Operation.CHANGE and found.measures == ("sales",)
+
+
+def test_several_companies_have_periods_of_their_own() -> None:
+    found = plan(
+        "Who had the higher toner sales, Torvex in fiscal 2023 or Melkor in fiscal 2022?", "Torvex", "Melkor"
+    )
+    assert {name: [p.label for p in own] for name, own in found.of_company.items()} == {
+        "Torvex": ["FY2023"],
+        "Melkor": ["FY2022"],
+    }
+    assert found.measures == ("toner sales",) and found.verdict is Verdict.LARGEST
+
+
+def test_a_date_in_apposition_is_the_same_period() -> None:
+    assert periods(plan("Torvex's toner sales in fiscal 2023 (the year ended June 3, 2023)?", "Torvex")) == [
+        "12 months to 2023-06-03"
+    ]
+    assert periods(
+        plan("Torvex toner sales, third fiscal quarter of 2023, ended June 3, 2023", "Torvex")
+    ) == ["3 months to 2023-06-03"]
+
+
+def test_what_is_said_around_a_question_is_no_part_of_it() -> None:
+    found = plan("My colleague wants to know how much Torvex sold in toner in 2023, please.", "Torvex")
+    assert found.measures == ("sales toner",)
+
+
+def test_names_must_be_said_by_a_row_and_abbreviations_need_not() -> None:
+    found = plan("What SG&A and EPS did the Inkwell line of Torvex report per printer in 2023?", "Torvex")
+    assert found.names == ("Inkwell", "printer")
+
+
+def test_the_unit_looked_up() -> None:
+    assert plan("What dividend per share did Torvex pay in 2023?", "Torvex").unit == "currency/share"
+    assert plan("How many shares did Torvex retire in 2023?", "Torvex").unit == "shares"
+    assert plan("How much did Torvex owe in 2023 on toner?", "Torvex").unit == "currency"
+
+
+@pytest.mark.parametrize("text", ["", "?", "in 2023", "\x00", "the the the", "Torvex? " * 300])
+def test_nothing_to_look_up_is_no_plan(text: str) -> None:
+    assert read_plan(text, ("Torvex",)) is None
