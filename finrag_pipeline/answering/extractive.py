@@ -25,6 +25,7 @@ from finrag_pipeline.answering.passages import Passage
 from finrag_pipeline.answering.quantities import quantities, years_in
 from finrag_pipeline.filings.sentences import sentences
 from finrag_pipeline.questions.abstention import CANNOT_BE_DETERMINED
+from finrag_pipeline.questions.plan import read_plan
 from finrag_pipeline.rankers.page_ranker.terms import STOP_WORDS, terms
 
 Kind = Literal["yes_no", "cause", "comparison", "list", "fact"]
@@ -279,9 +280,12 @@ def _candidates(passages: Sequence[Passage]) -> list[tuple[str, Passage, int]]:
 
 
 def asks_for_amount(question: str) -> bool:
-    """Whether a question wants a number: 'how much', 'answer in USD millions', or a fact of a period."""
+    """Whether a question wants a number: 'how much', 'answer in USD millions', money, a fact of a period."""
     kind = kind_of(question)
     other = any(asks.search(question) for asks, _ in _TYPES)
+    plan = None if other else read_plan(question)
+    if plan is not None and plan.unit is not None and not plan.yes_no:
+        return True
     return kind in ("fact", "list") and bool(
         _AMOUNT.search(question) or (kind == "fact" and not other and years_in(question))
     )

@@ -36,8 +36,8 @@ LEAST_CHANCE = 0.3
 """Least probability of the row of every measure; an answer that is less sure is none."""
 
 _CALIBRATION = 0.25
-"""Exponent that makes a confidence of the least probability: rows named by few words are right more often than
-the matcher says. Set on the build questions of ``benchmarks/questions``."""
+"""Exponent that makes a confidence of the least probability: rows that few words name are right more often
+than the matcher says. Set on the build questions of ``benchmarks/questions``."""
 
 _KNOWN = 0.97
 """Confidence in a line or formula of the lexicon that the words name exactly."""

@@ -27,7 +27,7 @@ _RIVAL = 0.05
 
 _LITTLE = 0.01
 _PART_OF = 0.1
-"""What is left of the probability of a part that words do not name; its total is as likely as the part was."""
+"""What is left of the probability of a part that words do not name; its total takes it over."""
 
 _TOTAL = re.compile(r"\W*(?:total|worldwide|consolidated)\b", re.IGNORECASE)
 _UNNAMED = 0.05
@@ -132,10 +132,17 @@ class RowBook:
                 same.append(one)
         if not groups:
             return None
-        best = min(groups[0], key=lambda one: (-round(one.chance, 3), one.order, one.fact.page))
-        chance = groups[0][0].chance
-        rivals = sum(group[0].chance for group in groups[1:4] if group[0].chance > _RIVAL)
-        return RowFact(best.fact, chance * chance / (chance + rivals) if chance else 0.0)
+        chance, label = groups[0][0].chance, _label(groups[0][0].fact)
+        # The line of a primary statement is the whole; rows of its name elsewhere are of parts.
+        named = set(terms(groups[0][0].fact.label)) - set(terms(label))
+        whole = None
+        if named.isdisjoint(terms(words)):
+            whole = next((g for g in groups if any(_is_primary(one.fact, label) for one in g)), None)
+        best = whole or groups[0]
+        others = [g for g in groups if g is not best and not (whole and _label(g[0].fact) == label)]
+        rivals = sum(group[0].chance for group in others[:3] if group[0].chance > _RIVAL)
+        fact = min(best, key=lambda one: (-round(one.chance, 3), one.order, one.fact.page)).fact
+        return RowFact(fact, chance * chance / (chance + rivals) if chance else 0.0)
 
     def says(self, word: str) -> bool:
         """Whether any row is called by a word: by its label, a heading or a column."""
@@ -306,6 +313,15 @@ def _same(one: Fact, other: Fact) -> bool:
     """Whether two facts print one number, be it with another sign or rounded more."""
     first, second = abs(one.value), abs(other.value)
     return one.unit == other.unit and abs(first - second) <= _SAME * max(first, second)
+
+
+def _label(fact: Fact) -> str:
+    return " ".join(fact.path[-1].lower().split()) if fact.path else ""
+
+
+def _is_primary(fact: Fact, label: str) -> bool:
+    """Whether a fact is of the line of a primary statement with a label."""
+    return fact.scope == "primary" and _label(fact) == label
 
 
 def _agree(one: _Candidate, other: _Candidate) -> bool:

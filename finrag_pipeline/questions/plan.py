@@ -325,22 +325,25 @@ _THAN = re.compile(
 
 _NOTHING = word_set(
     """
-    $ % ( ) + , - : ; a about add against all alone also altogether amount an annual answer answers any
-    are as ask asked asks at back be been beginning being between big billion book booked books both bring
-    bringing brings brought but by calculate calendar came can cent check   close closed come
-    comes company compare compared comparing comparison compute corp correct could cy determine did do
-    does doing dollar dollars done during each end ended ending entire exactly express figure figure's
-    figures fill find firm first fiscal five for four from full fy gave get give given gives go goes going
-    got group had hand happened has have having help her here his how i if in inc indicate into is it its
-    itself just know laid last latest lay let lets level like list lot made make makes many me measured
-    million month months move moved much my nine now number numbers of on one only or our out over own
-    past pct per percent percentage period periods please point points post posted put quantify quarter
-    quarterly quarters ran recent recorded relate report reported reports respectively right run running s
-    said sat saw say says see seen show shown shows sign signed since six so stand standing start state
-    stated still stood sure take taken takes tell than thank thanks that the their them then there these
-    they thing things this those three through to told too took total totals true twelve two under until
-    up us use used using value values versus vs was we went were what when where whether which while who
-    whole whose will with within work would wrong year year-end yearly years yes yet you your
+    $ % ( ) + , - : ; a about add against all alone also altogether amount amounted an annual answer
+    answers any are as ask asked asks at back be been beginning being between big billion book booked
+    books both bring bringing brings brought but by calculate calendar came can carried carries carry cent
+    check close closed come comes company compare compared comparing comparison compute corp correct could
+    cy deliver delivered delivers determine did do does doing dollar dollars done during each end ended
+    ending enjoy enjoyed entire exactly express figure figure's figures fill find firm first fiscal five
+    for four from full fy gave generate generated generates get give given gives go goes going got group
+    had hand happened has have having held help her here his hold holds how i i'd i'm i've if in inc incur
+    incurred incurs indicate into is it its itself just know laid last latest lay let lets level like list
+    lot made make makes manage managed many me measured million month months move moved much my nine now
+    number numbers of on one only or our out over own past pct per percent percentage period periods
+    please point points post posted produce produced produces put quantify quarter quarterly quarters rack
+    racked ran recent recorded relate report reported reports respectively right run running s said sat
+    saw say says see seen show shown shows sign signed since six so spend spends spent stand standing
+    start state stated still stood sure take taken takes tell than thank thanks that the their them then
+    there these they thing things this those three through to told too took total totals true twelve two
+    under until up us use used using value values versus vs was we went were what when where whether which
+    while who whole whose will with within wondering work would wrong year year-end yearly years yes yet
+    you your
     """
 )
 """Words of asking: in no wording do they name what is asked for."""

@@ -28,7 +28,7 @@ def periods(found: QuestionPlan) -> list[str]:
         ("How much did Torvex's lease debt grow from 31 May 2022 to 31 May 2023?", "change", ["lease debt"], ["2022-05-31", "2023-05-31"]),
         ("By what percent did Torvex toner sales fall in 2023 against 2022?", "growth", ["toner sales"], ["FY2022", "FY2023"]),
         ("Torvex toner sales growth, FY23 over FY22", "growth", ["toner sales"], ["FY2022", "FY2023"]),
-        ("How much more did Torvex spend on toner in 2023 than the year before?", "change", ["spend toner"], ["FY2022", "FY2023"]),
+        ("How much more did Torvex spend on toner in 2023 than the year before?", "change", ["toner"], ["FY2022", "FY2023"]),
         ("What share of Torvex's 2023 revenue came from toner?", "ratio", ["toner", "revenue"], ["FY2023"]),
         ("Torvex toner sales as a percentage of paper sales, 2023", "ratio", ["toner sales", "paper sales"], ["FY2023"]),
         ("What portion of fiscal 2023 free cash flow did Torvex put into dividends?", "ratio", ["dividends", "free cash flow"], ["FY2023"]),
