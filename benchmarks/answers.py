@@ -65,8 +65,9 @@ def _holds(wanted: float | str, question: Mapping[str, Any], answer: Answer) -> 
 def _values(question: Mapping[str, Any], answer: Answer) -> Iterator[float]:
     """Every number that an answer tells as calculated, in full units, per cent as such."""
     derivation = answer.derivation
-    if derivation.exact is not None:
-        yield derivation.exact * (100 if question.get("unit") == "percent" else 1)
+    scale = 100 if question.get("unit") == "percent" else 1
+    exact = [derivation.exact, *(one.value for one in derivation.series)]
+    yield from (value * scale for value in exact if value is not None)
     told = [derivation.value, *(other.get("value") for other in derivation.alternatives if "named" in other)]
     yield from (value * scale for value in told if value is not None for scale in _SCALES)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from finrag_pipeline.answering.inputs import Fact
@@ -47,6 +48,38 @@ class Input:
 
 
 @dataclass(frozen=True)
+class SeriesValue:
+    """One of several values that answer a question: of a period, a part of the company, a company.
+
+    Attributes:
+        label: what it is of.
+        answer: for people.
+        value: in full units.
+    """
+
+    label: str
+    answer: str
+    value: float
+
+
+_BAR = 30
+"""Length of the longest bar, in characters."""
+
+
+def bars(series: Sequence[SeriesValue]) -> list[str]:
+    """Values below each other with a bar each, light where it is negative."""
+    most = max((abs(one.value) for one in series), default=0.0) or 1.0
+    labels, answers = (
+        max(map(len, texts)) for texts in zip(*((o.label, o.answer) for o in series), strict=True)
+    )
+    return [
+        f"{one.label:{labels}}  {one.answer:>{answers}}  "
+        f"{('█' if one.value >= 0 else '░') * round(_BAR * abs(one.value) / most)}".rstrip()
+        for one in series
+    ]
+
+
+@dataclass(frozen=True)
 class Derivation:
     """What the calculator found; `as_json` is the documented contract.
 
@@ -69,6 +102,7 @@ class Derivation:
         exact: the value in full units before rounding: money in dollars, shares of one for per cent.
         seconds: time taken.
         confidence: probability that the answer is right, in [0, 1]; None where none is stated.
+        series: the values, in order, where there are several.
         from_rows: it rests on rows of any table, found by the words of the question.
     """
 
@@ -90,6 +124,7 @@ class Derivation:
     seconds: float = 0.0
     confidence: float | None = None
     from_rows: bool = False
+    series: tuple[SeriesValue, ...] = ()
 
     def citations(self) -> list[dict[str, Any]]:
         """Cells cited, once each: ``{filing, page, page_label, fact_id}``."""
@@ -123,6 +158,7 @@ class Derivation:
             "looked_for": list(self.looked_for),
             "confidence": self.confidence,
             "from_rows": self.from_rows,
+            "series": [asdict(one) for one in self.series],
             "seconds": self.seconds,
         }
 
@@ -130,7 +166,10 @@ class Derivation:
         """The derivation for people, in lines."""
         if self.abstained:
             return self.answer
-        lines = [self.answer, "", f"  formula  {self.formula}"]
+        lines = [self.answer, ""]
+        if self.series:
+            lines += [*(f"  {line}" for line in bars(self.series)), ""]
+        lines.append(f"  formula  {self.formula}")
         lines += [f"  {step}" for step in self.steps]
         lines += ["", "  from"]
         for item in self.inputs:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from itertools import zip_longest
 
 from finrag_pipeline.answering.calculate import Calculation, Quantity, Unit
-from finrag_pipeline.answering.derivation import Derivation, Input
+from finrag_pipeline.answering.derivation import Derivation, Input, SeriesValue
 from finrag_pipeline.answering.inputs import FoundFact
 from finrag_pipeline.answering.row_book import OpenBook
 from finrag_pipeline.answering.wording import Worded, word_money, word_per_share, word_ratio, word_shares
@@ -357,20 +357,16 @@ def derive(question: str, plan: QuestionPlan, found: Mapping[str, OpenAnswer]) -
     first = next(iter(found.values()))
     label, quantity, worded = first.values[-1]
     answer, exact = worded.answer, float(quantity.value)
-    alternatives: list[dict[str, object]] = []
+    several = first.values
     if len(found) > 1:
         answer, exact, worded = _compared(plan, found)
+        several = tuple((company, *one.values[-1][1:]) for company, one in found.items())
     elif plan.one_of is not None:
-        answer = f"{label}: {worded.answer}"
-        others = "; ".join(f"{name} {told.answer}" for name, _, told in reversed(first.values[:-1]))
-        answer = f"{answer} ({others})"
-    elif len(first.values) > 1:
-        answer = "; ".join(f"{name}: {told.answer}" for name, _, told in first.values)
-        alternatives = [
-            {"what": name, "answer": told.answer, "value": float(told.value), "exact": float(q.value),
-             "why": "the question names this too", "named": name}
-            for name, q, told in first.values[:-1]
-        ]  # fmt: skip
+        several = several[::-1]
+        others = "; ".join(f"{name} {told.answer}" for name, _, told in several[1:])
+        answer = f"{label}: {worded.answer} ({others})"
+    elif len(several) > 1:
+        answer = "; ".join(f"{name}: {told.answer}" for name, _, told in several)
     elif plan.verdict is not None:
         answer = judged(plan, quantity, worded, first)
     return Derivation(
@@ -381,10 +377,14 @@ def derive(question: str, plan: QuestionPlan, found: Mapping[str, OpenAnswer]) -
         formula=first.formula,
         steps=steps,
         inputs=inputs,
-        alternatives=tuple(alternatives),
         exact=exact,
         confidence=round(confidence**_CALIBRATION, 4),
         from_rows=True,
+        series=tuple(
+            SeriesValue(name, told.answer, float(one.value))
+            for name, one, told in several
+            if len(several) > 1
+        ),
     )
 
 

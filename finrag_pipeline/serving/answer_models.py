@@ -87,6 +87,14 @@ class Alternative(AnswerPart):
     why: str = Field(description="Why it is shown.")
 
 
+class SeriesValue(AnswerPart):
+    """One of several values that answer a question."""
+
+    label: str = Field(description="Period, part of the company, or company.", examples=["FY2023"])
+    answer: str = Field(description="For people.")
+    value: float = Field(description="In full units.")
+
+
 class EvidenceValue(AnswerPart):
     """A number of a printed row."""
 
@@ -142,4 +150,7 @@ class Answer(AnswerPart):
         None, description="Probability that an answer from rows of any table is right.", ge=0, le=1
     )
     from_rows: bool = Field(False, description="It rests on rows that the words of the question name.")
+    series: list[SeriesValue] = Field(
+        default_factory=list, description="The values, in order, where there are several."
+    )
     seconds: float = Field(description="From question to answer.", ge=0)

@@ -153,6 +153,20 @@ def test_operations(question: str, answer: str) -> None:
     assert told(question) == answer
 
 
+def test_several_values_are_a_series_with_bars() -> None:
+    question = "What were Torvex's paper sales in 2021, 2022 and 2023?"
+    plan = read_plan(question, ("Torvex",))
+    assert plan is not None
+    found = derive(question, plan, {"Torvex": answered(question)})
+    assert [(one.label, one.value) for one in found.series] == [
+        ("FY2021", 80e6),
+        ("FY2022", 90e6),
+        ("FY2023", 96e6),
+    ]
+    lines = [line for line in found.as_text().splitlines() if "█" in line]
+    assert [line.count("█") for line in lines] == [25, 28, 30]
+
+
 def test_yes_or_no_with_its_ground() -> None:
     text = told("Did Torvex's paper sales rise in 2023 compared with 2022?")
     assert text.startswith("Yes. $6 million") and "96,000,000" in text and "90,000,000" in text
