@@ -409,7 +409,8 @@ def main() -> None:
     folds = [set(companies[place::FOLDS]) for place in range(FOLDS)]
     for left_out in [set()] if options.write else folds:
         rng = random.Random(SEED)
-        kept, others = [], []
+        kept: list[Question] = []
+        others: list[Question] = []
         for filing in filings:
             asked = list(ask(filing, labels, vocabulary, rng))
             (others if filing.company in left_out else kept).extend(asked)

@@ -137,7 +137,9 @@ class PlanReader:
         else:
             periods = periods[-1:]
         rows = self._book.rows
-        found = rows.families(plan.measures[0], plan.one_of or "", periods, plan.left_out) if rows else None
+        whole = self._whole_of(plan.measures[0], periods[-1])
+        one_of = plan.one_of or ""
+        found = rows.families(plan.measures[0], one_of, periods, plan.left_out, whole) if rows else None
         if found is None:
             raise Abstention(AbstentionKind.NOT_REPORTED, f"no table compares '{plan.one_of}'")
         chance, parts = found
@@ -155,6 +157,16 @@ class PlanReader:
         values.sort(key=lambda item: item[1].value, reverse=plan.verdict is Verdict.SMALLEST)
         formula = f"{plan.verdict} of {plan.measures[0]} by {plan.one_of}"
         return OpenAnswer(tuple(values), formula, (), tuple(dict.fromkeys(trace.inputs)), chance)
+
+    def _whole_of(self, measure: str, period: FiscalPeriod) -> float | None:
+        """The number of the whole company, where words name a line or formula of it."""
+        name = self._known(measure)
+        if name is None:
+            return None
+        try:
+            return float(Calculation(self._book, self._lexicon, {}).compute(Name(name), period).value)
+        except Abstention:
+            return None
 
     def _compute(self, expression: Expression, period: FiscalPeriod) -> Quantity:
         try:

@@ -15,12 +15,19 @@ from finrag_pipeline.filings.cover_text import squeeze
 from finrag_pipeline.filings.dates import find_dates
 from finrag_pipeline.questions.expression import FiscalPeriod
 from finrag_pipeline.rankers.page_ranker.terms import terms
+from finrag_pipeline.resolver.lexicon import PLACES
 from finrag_pipeline.statements.filing_rows import FilingRow, RowValue
 
 Match = Callable[[str, Sequence[FilingRow]], np.ndarray]
 """Probability that each row holds what words name, shape (rows,)."""
 
 _SAME = 5e-4
+_PARTS_ADD_UP = 0.01
+_SURELY = 0.9
+_UNSAID = 0.6
+_MOSTLY = 0.4
+_GEOGRAPHIC = re.compile(r"region|countr|geograph|area|market|continent", re.IGNORECASE)
+
 _MOST_ROWS = 200
 _RIVAL = 0.05
 """Less likely rows cast no doubt on a better one."""
@@ -68,8 +75,8 @@ class Part:
 
 
 _WHOLE = re.compile(
-    r"\W*(?:total|consolidated|eliminations?|intersegment|corporate|unallocated|worldwide|reconcil|company|"
-    r"sub-?total|%)|.*\bchange\b",
+    r"\W*(?:(?:total|consolidated|eliminations?|intersegment|unallocated|worldwide|reconcil\w*|company|sub-?total)\b|"
+    r"corporate\W*(?:$|items|costs?|expenses?|(?:and|&) (?:other|unallocated|eliminations?))|%)|.*\bchange\b",
     re.IGNORECASE,
 )
 
@@ -151,7 +158,12 @@ class RowBook:
         return any(stem in self._words for stem in terms(word))
 
     def families(
-        self, words: str, one_of: str, periods: Sequence[FiscalPeriod], left_out: str | None = None
+        self,
+        words: str,
+        one_of: str,
+        periods: Sequence[FiscalPeriod],
+        left_out: str | None = None,
+        whole: float | None = None,
     ) -> tuple[float, list[Part]] | None:
         """The parts of a whole, such as segments, with their numbers of what words name.
 
@@ -162,6 +174,8 @@ class RowBook:
             one_of: what the parts are called.
             periods: that every part must show.
             left_out: parts with these words are left out.
+            whole: the number of the whole company for the last period, where it is known; what adds up to it
+                surely are its parts.
 
         Returns:
             How likely these are the parts meant, and the parts; None where no table shows any.
@@ -170,7 +184,7 @@ class RowBook:
         groups: dict[tuple[object, ...], list[tuple[str, FilingRow]]] = {}
         for row in self._rows:
             place = (row.filing, row.page, row.table)
-            if row.path:
+            if row.path and not (row.statement and len(row.path) == 1):  # lines of a statement are no parts
                 groups.setdefault((*place, row.path[:-1], row.columns), []).append((row.path[-1], row))
             if len(row.path) > 1:
                 groups.setdefault((*place, row.path[:-2], row.path[-1], row.columns), []).append(
@@ -184,8 +198,8 @@ class RowBook:
             parts = []
             for name, row in members:
                 facts = [fact for period in periods if (fact := self._of_period(row, period)) is not None]
-                whole = _WHOLE.match(name) or not measured.isdisjoint(terms(name))
-                if len(facts) == len(periods) and not whole:
+                is_whole = _WHOLE.match(name) or not measured.isdisjoint(terms(name))
+                if len(facts) == len(periods) and not is_whole:
                     parts.append(Part(name.strip(" :"), tuple(facts), row))
             names = {part.name for part in parts}
             units = {fact.unit for part in parts for fact in part.facts}
@@ -198,12 +212,14 @@ class RowBook:
             found.append(parts)
         if not heads:
             return None
-        chances = np.array(self._match(f"{words} {one_of}", heads), dtype=float)
-        if left_out:
-            gone = left_out.lower()
-            chances *= np.array(
-                [1.0 if any(gone in part.name.lower() for part in parts) else 0.5 for parts in found]
-            )
+        chances = np.array(self._match(words, heads), dtype=float)
+        for at, (head, parts) in enumerate(zip(heads, found, strict=True)):
+            total = sum(part.facts[-1].value for part in parts)
+            if whole and abs(total - whole) <= _PARTS_ADD_UP * abs(whole):
+                chances[at] = max(chances[at], _SURELY)
+            chances[at] *= _called(one_of, head, parts)
+            if left_out and not any(left_out.lower() in part.name.lower() for part in parts):
+                chances[at] *= _UNSAID
         best = int(np.argmax(chances))
         kept = [part for part in found[best] if not (left_out and left_out.lower() in part.name.lower())]
         return float(chances[best]), kept
@@ -276,7 +292,7 @@ def row_fact(row: FilingRow, value: RowValue, info: FilingInfo) -> Fact | None:
         statement=row.statement or "",
         scope="primary" if row.statement else "note",
         concept=row.concept,
-        label=" > ".join((*row.path, *row.columns)),
+        label=" > ".join((*row.path, *(part for part in value.column if part in row.columns))),
         path=row.path,
         qualifier=None,
         period_start=start,
@@ -299,6 +315,15 @@ def row_fact(row: FilingRow, value: RowValue, info: FilingInfo) -> Fact | None:
 def _siblings(row: FilingRow) -> tuple[object, ...]:
     """What rows below one heading of a table have in common."""
     return row.filing, row.page, row.table, row.path[:-1]
+
+
+def _called(one_of: str, head: FilingRow, parts: Sequence[Part]) -> float:
+    """How well parts fit what they are called: places are regions, and what no one names so is doubtful."""
+    places = sum(not PLACES.isdisjoint(part.name.lower().split()) for part in parts) / len(parts)
+    if _GEOGRAPHIC.search(one_of):
+        return 1.0 if places >= _MOSTLY else 0.0
+    said = set(terms(f"{head.caption} {' '.join(head.path)}"))
+    return (1.0 if said & set(terms(one_of)) else _UNSAID) * (1.0 if places < _MOSTLY else _UNNAMED)
 
 
 def _plain(row: FilingRow) -> str:

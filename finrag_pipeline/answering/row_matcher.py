@@ -34,7 +34,7 @@ FEATURES = (
     "label", "path", "columns", "caption", "concept", "near", "any", "unsaid", "expanded", "associated",
     "label_extra", "path_extra", "columns_extra", "label_words", "words", "exact", "starts", "relative",
     "relative_any", "rank", "statement", "line", "total", "part", "change", "percent", "money", "per_share",
-    "shares", "headless", "values", "order",
+    "shares", "headless", "values", "order", "synonyms",
 )  # fmt: skip
 """Names of the features, in order."""
 
@@ -93,6 +93,8 @@ class Features:
         count = len(rows)
         self._idf = {word: math.log(1 + count / (1 + times)) for word, times in seen.items()}
         self._rare = math.log(1 + count)
+
+        self._synonyms = defaultdict(frozenset, _one_word_names(lexicon) if lexicon else _usual_names())
 
     def _weight(self, word: str) -> float:
         return self._idf.get(word, self._rare)
@@ -176,12 +178,34 @@ class Features:
                 not label,
                 len(row.values),
                 place / max(len(self._rows), 1),
+                share(frozenset(word for word in said - near if not self._synonyms[word].isdisjoint(near)))
+                + share(
+                    frozenset(
+                        word for word in said - every if not self._synonyms[word].isdisjoint(own.caption)
+                    )
+                )
+                / 2,
             )
         if len(places):
             for name, of in (("relative", "near"), ("relative_any", "any")):
                 column = out[:, FEATURES.index(of)]
                 out[:, FEATURES.index(name)] = column / max(float(column.max()), 1e-6)
         return out
+
+
+def _one_word_names(lexicon: Lexicon) -> dict[str, frozenset[str]]:
+    """Stems of words that name a line each alone, with those that name the same: revenue, sales, turnover."""
+    named: dict[str, set[str]] = defaultdict(set)
+    for pattern, name in lexicon.phrases:
+        for word in set(re.findall(r"[a-z]{3,}", pattern.pattern)):
+            forms = [form for form in (word, f"{word}s") if pattern.fullmatch(form)]
+            named[name].update(stem for form in forms for stem in terms(form))
+    return {stem: frozenset(stems - {stem}) for stems in named.values() for stem in stems if len(stems) > 1}
+
+
+@cache
+def _usual_names() -> dict[str, frozenset[str]]:
+    return _one_word_names(formula_lexicon())
 
 
 def _unit(row: FilingRow) -> str | None:
@@ -208,7 +232,7 @@ def _lines(words: str, lexicon: Lexicon) -> list[Line]:
 def coverage(features: np.ndarray) -> np.ndarray:
     """Probability by the share of the words that a row says, and of its label that the words say."""
     named = {name: features[:, place] for place, name in enumerate(FEATURES)}
-    said = named["near"] + named["concept"] + 0.5 * named["caption"]
+    said = named["near"] + named["concept"] + 0.5 * named["caption"] + named["synonyms"]
     return 1 / (1 + np.exp(5.5 - 8 * said + 2 * named["label_extra"] - 0.5 * named["statement"]))
 
 

@@ -178,6 +178,18 @@ def test_the_largest_part() -> None:
     assert text.startswith("Germany: $36 million") and "France $12 million" in text
 
 
+def test_parts_that_add_up_are_those_meant_and_places_are_regions() -> None:
+    parts = [("by use", "Corporate offices", 30e6), ("by use", "Schools", 18e6)]
+    parts += [("by place", "Europe", 20e6), ("by place", "Asia", 28e6)]
+    rows = [
+        row(place, [f"Toner sales {how}", name], *yearly(n)) for place, (how, name, n) in enumerate(parts)
+    ]
+    for one_of, names in (("channel", {"Corporate offices", "Schools"}), ("region", {"Europe", "Asia"})):
+        found = book(rows).families("toner sales", one_of, YEARS[-1:], whole=48e6)
+        assert found is not None and found[0] > 0.3
+        assert {part.name for part in found[1]} == names
+
+
 def test_a_fourth_quarter_is_the_year_less_nine_months_and_says_so() -> None:
     nine = row(0, ["Paper sales"], value(70e6, 2023, 9), filing=NINE.filing)
     found = answered("What were Torvex's paper sales in the fourth quarter of 2023?", [*ROWS, nine])
