@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from finrag_pipeline.answering.calculate import Calculation, Quantity, Unit
-from finrag_pipeline.answering.derivation import Derivation, Input
+from finrag_pipeline.answering.derivation import Derivation, Input, SeriesValue
 from finrag_pipeline.answering.inputs import FACT_COLUMNS, Fact, FactBook, FilingInfo, read_facts, read_info
 from finrag_pipeline.answering.wording import (
     Worded,
@@ -244,8 +244,12 @@ class Calculator:
         inputs = tuple(dict.fromkeys(calculation.trace.inputs))
         others = self._conventions(parsed, book, shift, period, worded)
         too = self._named_too(parsed, book, shift, period)
-        others += [told for told, _ in too]
-        inputs = tuple(dict.fromkeys([*inputs, *(item for _, used in too for item in used)]))
+        others += [told for told, _, _ in too]
+        inputs = tuple(dict.fromkeys([*inputs, *(item for _, used, _ in too for item in used)]))
+        own = parsed.label if parsed.also or not parsed.periods else parsed.periods[-1].label
+        main = SeriesValue(own, worded.answer, float(result.value))
+        also = tuple(one for _, _, one in too)
+        series = () if not also else (main, *also) if parsed.also else (*also, main)
         return Derivation(
             question=question,
             answer=_with_named(worded.answer, parsed, others),
@@ -256,6 +260,7 @@ class Calculator:
             inputs=inputs,
             alternatives=(*calculation.trace.alternatives, *others),
             exact=float(result.value),
+            series=series,
         )
 
     def _facts_of(self, filing: str) -> list[Fact]:
@@ -347,7 +352,7 @@ class Calculator:
 
     def _named_too(
         self, parsed: ParsedQuestion, book: FactBook, shift: int, period: FiscalPeriod
-    ) -> list[tuple[dict[str, Any], tuple[Input, ...]]]:
+    ) -> list[tuple[dict[str, Any], tuple[Input, ...], SeriesValue]]:
         """Values in the other periods, and of the other quantities, that a question names side by side."""
         found = []
         wanted: list[tuple[str, Expression, FiscalPeriod]] = []
@@ -357,20 +362,22 @@ class Calculator:
         wanted += [(self._lexicon.entries[name.name].label, name, place) for name in parsed.also]
         for label, expression, when in wanted:
             if (made := self._try(expression, parsed, book, shift, when)) is not None:
-                worded, inputs = made
+                worded, inputs, exact = made
                 told = {"what": label, "answer": worded.answer, "value": float(worded.value)}
-                found.append(({**told, "why": _NAMED_TOO, "named": label}, inputs))
+                value = SeriesValue(label, worded.answer, exact)
+                found.append(({**told, "why": _NAMED_TOO, "named": label}, inputs, value))
         return found
 
     def _try(
         self, expression: Expression, parsed: ParsedQuestion, book: FactBook, shift: int, period: FiscalPeriod
-    ) -> tuple[Worded, tuple[Input, ...]] | None:
+    ) -> tuple[Worded, tuple[Input, ...], float] | None:
         calculation = Calculation(book, self._lexicon, parsed.definitions, shift)
         try:
             result = calculation.compute(expression, period)
         except Abstention:
             return None
-        return word(result, parsed, calculation.currency), tuple(calculation.trace.inputs)
+        worded = word(result, parsed, calculation.currency)
+        return worded, tuple(calculation.trace.inputs), float(result.value)
 
 
 def _may_matter(word: str, book: FactBook) -> bool:

@@ -178,9 +178,9 @@ class Derivation:
                 f"    {item.line}, {item.period}: {fact.printed} ('{fact.label}'), "
                 f"{fact.filing} p. {fact.page + 1}"
             )
-        if self.alternatives:
+        shown = {one.label for one in self.series}
+        others = [other for other in self.alternatives if other.get("named") not in shown]
+        if others:
             lines += ["", "  also"]
-            lines += [
-                f"    {other['what']}: {other['answer']} ({other['why']})" for other in self.alternatives
-            ]
+            lines += [f"    {other['what']}: {other['answer']} ({other['why']})" for other in others]
         return "\n".join(lines)

@@ -42,14 +42,6 @@ than the matcher says. Set on the build questions of ``benchmarks/questions``.""
 _KNOWN = 0.97
 """Confidence in a line or formula of the lexicon that the words name exactly."""
 
-_UNUSED = 0.7
-"""What each word without meaning for a line leaves of the confidence."""
-
-_RESTRICTS = re.compile(
-    r"adjust|organic|pro-?forma|guid|forecast|expect|plan|target|project|budget|exclu|constant|core|underlying|"
-    r"comparable|like-for-like|same-store|per$|without|before|after|except|non|ex$|parent|standalone|average|median",
-    re.IGNORECASE,
-)
 _ONE = Number(Decimal(1))
 _MARGIN = re.compile(r"\bmargins?\b", re.IGNORECASE)
 _JOIN = re.compile(r"(\s+(?:and|plus|\+|&|minus|less)\s+)", re.IGNORECASE)
@@ -101,11 +93,11 @@ class PlanReader:
             names = [self._line(whole)]
         else:
             names = [
-                self._name(measure, plan, spoken)
+                self._name(measure, spoken)
                 for measure, spoken in zip_longest(plan.measures, plan.spoken, fillvalue="")
             ]
         if plan.margin:
-            names = [self._name(_MARGIN.sub(" ", plan.measures[0]), plan), self._revenue(plan)]
+            names = [self._name(_MARGIN.sub(" ", plan.measures[0])), self._revenue(plan)]
         wanted = self._wanted(plan, names)
         values = []
         for label, expression, period in wanted:
@@ -210,7 +202,7 @@ class PlanReader:
 
     # ------------------------------------------------------------------ measures
 
-    def _name(self, measure: str, plan: QuestionPlan, spoken: str = "") -> Expression:
+    def _name(self, measure: str, spoken: str = "") -> Expression:
         """Lines and formulas that words name exactly; else the words, to be looked up among all rows."""
         if not self._known(measure) and self._known(spoken):
             measure = spoken
@@ -219,26 +211,13 @@ class PlanReader:
         if None in lines and (spaced := _JOIN.split(spoken))[1:]:
             parts, lines = spaced, [self._known(part) for part in spaced[::2]]
         if any(line is None for line in lines):
-            return self._nearly(measure, plan) or Name(measure)
+            return Name(measure)
         self._confidence.append(_KNOWN)
         total = self._line(str(lines[0]))
         for joint, line in zip(parts[1::2], lines[1:], strict=True):
             sign = "-" if joint.strip().lower() in ("minus", "less") else "+"
             total = Binary(sign, total, self._line(str(line)))
         return total
-
-    def _nearly(self, measure: str, plan: QuestionPlan) -> Expression | None:
-        """The one line that words name beside others that no row of the filings is called by."""
-        tokens = tokenise_question(measure, self._lexicon)
-        named = {str(token.value) for token in tokens if token.kind == "METRIC"}
-        rest = [t.text for t in tokens if t.kind != "METRIC" and not _says_nothing(t.text.lower())]
-        rows = self._book.rows
-        if len(named) != 1 or rows is None or any(name in measure for name in plan.names):
-            return None
-        if any(rows.says(word) or _RESTRICTS.search(word) for word in rest):
-            return None
-        self._confidence.append(_KNOWN * _UNUSED ** len(rest))
-        return self._line(named.pop())
 
     def _line(self, name: str) -> Expression:
         """A line or formula; with balances at the end of the period where the question asks for them."""

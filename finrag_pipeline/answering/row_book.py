@@ -107,7 +107,6 @@ class RowBook:
         self._order = {info.filing: place for place, (info, _) in enumerate(filings)}
         self._rows = [part for _, rows in filings for row in rows for part in by_heading(row)]
         self._totals = {_siblings(row): at for at, row in enumerate(self._rows) if _TOTAL.match(row.label)}
-        self._words: set[str] | None = None
         self._texts = [_plain(row) for row in self._rows]
         self._match = match
         self._probabilities = lru_cache(64)(self._rate)
@@ -150,12 +149,6 @@ class RowBook:
         rivals = sum(group[0].chance for group in others[:3] if group[0].chance > _RIVAL)
         fact = min(best, key=lambda one: (-round(one.chance, 3), one.order, one.fact.page)).fact
         return RowFact(fact, chance * chance / (chance + rivals) if chance else 0.0)
-
-    def says(self, word: str) -> bool:
-        """Whether any row is called by a word: by its label, a heading or a column."""
-        if self._words is None:
-            self._words = {stem for row in self._rows for stem in terms(" ".join((*row.path, *row.columns)))}
-        return any(stem in self._words for stem in terms(word))
 
     def families(
         self,
