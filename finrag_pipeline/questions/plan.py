@@ -723,8 +723,8 @@ _NOUNS = {
 }  # fmt: skip
 """What is printed in tables for verbs of people."""
 
-_ARITHMETIC = re.compile(r"\w\)?\s+[-*/×÷+]\s+\(?\w")
-"""Formulas in signs are for the grammar, which reads all of them."""
+_ARITHMETIC = re.compile(r"\w\)?\s+[-*/×÷+]\s+\(?\w|\((?:[^\s()]+\s+){3,}[^\s()]+\)?")
+"""Formulas in signs are for the grammar, which reads all of them; a long bracket sets a condition."""
 
 _SMALL = re.compile(
     rf"[{_P}{_C}]|\b(?:did|does|do|was|were|is|are|has|have|had|the|an?|its?|their|own|much|many|how|what)\b",
