@@ -262,6 +262,8 @@ def best_sentences(
             score += _CUE
         named = years_in(text)
         if years and named and not years & named:
+            if kind == "fact":
+                continue  # of another year
             score -= _WRONG_YEAR
         quotes.append((score, Quote(text, passage.source, passage.filing, passage.page, round(score, 6))))
     quotes.sort(key=lambda pair: -pair[0])

@@ -225,13 +225,7 @@ class RowBook:
                 rf"(?<![a-z0-9]){re.escape(name.lower().removesuffix(chr(39) + 's'))}", re.IGNORECASE
             )
             chances *= np.array([1.0 if said.search(text) else _UNNAMED for text in self._texts])
-        said_words = set(terms(words))
-        for place in np.flatnonzero(chances > _LITTLE):
-            row = self._rows[place]
-            total = None if _TOTAL.match(row.label) else self._totals.get(_siblings(row))
-            if total is not None and said_words.isdisjoint(terms(row.label)):
-                chances[total] = max(chances[total], chances[place])
-                chances[place] *= _PART_OF
+        self._prefer_totals(set(terms(words)), chances)
         if len(self._together) > 1:
             shown = np.array(
                 [
@@ -243,6 +237,22 @@ class RowBook:
             )
             chances *= 0.5 + 0.5 * shown / len(self._together)
         return chances
+
+    def _prefer_totals(self, said: set[str], chances: np.ndarray) -> None:
+        """Give a total the probability of its parts where words name none of them; else take its own."""
+        parts: dict[tuple[object, ...], list[int]] = {}
+        for place in np.flatnonzero(chances > _LITTLE):
+            row = self._rows[place]
+            if not _TOTAL.match(row.label) and _siblings(row) in self._totals:
+                parts.setdefault(_siblings(row), []).append(int(place))
+        for siblings, places in parts.items():
+            total = self._totals[siblings]
+            own = set(terms(self._rows[total].label))
+            if any(said & set(terms(self._rows[place].label)) - own for place in places):
+                chances[total] *= _PART_OF
+                continue
+            chances[total] = max(chances[total], *chances[places])
+            chances[places] *= _PART_OF
 
     def _of_period(self, row: FilingRow, period: FiscalPeriod) -> Fact | None:
         info = self._infos[row.filing]

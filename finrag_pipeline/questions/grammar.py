@@ -248,7 +248,8 @@ class Lowering:
         part, own = _hoisted(part)
         group = _merge(own, group) if own else group
         span = node.span or (group.span if group else None)
-        periods = replace(group or Group((0,)), span=span).each() if group or span else ()
+        based = group if group and (group.periods or not span) else Group((0,))
+        periods = replace(based, span=span).each() if group or span else ()
         if len(periods) > 1:
             return mean_of(*(self.lower(part, Group((period,))) for period in periods))
         inner = Call("avg", (self.lower(part, None),))

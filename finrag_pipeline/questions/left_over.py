@@ -83,4 +83,5 @@ def chooses_balances(text: str) -> bool:
 
 
 def _may_tell(word: str) -> bool:
-    return word in _OF_PERIODS or word in _OF_BALANCES or not (says_nothing(word) or word.endswith("ly"))
+    adverb = word.endswith("ly") and "-" not in word  # 'parent-only' is none
+    return word in _OF_PERIODS or word in _OF_BALANCES or not (says_nothing(word) or adverb)

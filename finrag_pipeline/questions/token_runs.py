@@ -126,13 +126,13 @@ def _unknown(word: str) -> bool:
 
 def says_nothing(word: str) -> bool:
     """Whether a word, in lower case, leaves a question's quantity what it is."""
+    if word.endswith(("'s", "s'", "'")) and word not in QUESTION_WORDS:
+        return says_nothing(word.removesuffix("'s").removesuffix("'"))  # the possessive of a name may matter
     return (
         word in FILLERS
         or word in QUESTION_WORDS
         or word in NO_MODIFIERS
-        or word.endswith(
-            ("'s", "'m", "'d", "'ll", "'ve", "'re", "s'", "'", "-style", "-based", "-level", "-wide")
-        )
+        or word.endswith(("'m", "'d", "'ll", "'ve", "'re", "-style", "-based", "-level", "-wide"))
     )
 
 

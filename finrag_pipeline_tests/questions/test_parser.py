@@ -327,3 +327,21 @@ def test_any_text_is_parsed_or_abstained_from(question: str) -> None:
         assert abstention.why
     else:
         assert print_expression(found.expression)
+
+
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [
+        ("What was Acme's parent-only net income in 2023?", "parent-only"),
+        ("What was Acme's research spending on Alzheimer's in 2023?", "Alzheimer's"),
+    ],
+)
+def test_a_hyphen_or_a_possessive_makes_no_filler(question: str, word: str) -> None:
+    assert word in parse_question(question, {"acme"}).left_over
+
+
+def test_an_average_over_years_without_a_named_one_counts_back_from_the_latest() -> None:
+    text = print_expression(
+        parse_question("Acme's average tax rate over the last five years?", {"acme"}).expression
+    )
+    assert text.count("effective_tax_rate") == 5 and "@-4" in text
