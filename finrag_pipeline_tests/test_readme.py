@@ -65,7 +65,7 @@ def test_the_command_does_what_readme_shows(
 
 def test_readme_shows_what_a_first_reader_tries() -> None:
     verbs = [command.split()[1] for command, _ in examples(README)]
-    assert verbs.count("ask") == 3 and verbs.count("search") == 1 and "serve" in verbs
+    assert verbs.count("ask") == 5 and verbs.count("search") == 1 and "serve" in verbs
     assert all(shown for command, shown in examples(README) if command.split()[1] in ("ask", "search"))
 
 
