@@ -66,6 +66,7 @@ class Calculator:
         resolver: reads company and periods out of a question.
         filings: filings that may be used; all of the lake when None.
         lexicon: lines and formulas; those of ``formulas.toml`` when None.
+        rows: all rows of ``filings``, where they were read already.
     """
 
     def __init__(
@@ -74,8 +75,9 @@ class Calculator:
         resolver: Resolver,
         filings: Iterable[str] | None = None,
         lexicon: Lexicon | None = None,
+        rows: Iterable[Mapping[str, Any]] | None = None,
     ) -> None:
-        rows = lake.read_all("filings").to_pylist()
+        rows = list(lake.read_all("filings").to_pylist() if rows is None else rows)
         known = {keys["filing"] for keys in lake.partitions("statement_facts")}
         if filings is not None:
             known &= set(filings)

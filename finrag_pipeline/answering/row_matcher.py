@@ -196,9 +196,9 @@ class Features:
 def _one_word_names(lexicon: Lexicon) -> dict[str, frozenset[str]]:
     """Stems of words that name a line each alone, with those that name the same: revenue, sales, turnover."""
     named: dict[str, set[str]] = defaultdict(set)
-    for pattern, name in lexicon.phrases:
-        for word in set(re.findall(r"[a-z]{3,}", pattern.pattern)):
-            forms = [form for form in (word, f"{word}s") if pattern.fullmatch(form)]
+    for phrase, name in lexicon.phrases:
+        for word in set(re.findall(r"[a-z]{3,}", phrase.pattern.pattern)):
+            forms = [form for form in (word, f"{word}s") if phrase.pattern.fullmatch(form)]
             named[name].update(stem for form in forms for stem in terms(form))
     return {stem: frozenset(stems - {stem}) for stems in named.values() for stem in stems if len(stems) > 1}
 

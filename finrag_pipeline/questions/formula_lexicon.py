@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib import resources
 
 from finrag_pipeline.questions.expression import Expression, ExpressionError, names_in, parse_expression
@@ -68,17 +68,42 @@ class Formula:
     others: tuple[Expression, ...] = ()
 
 
+class Phrase:
+    """A phrase of ``formulas.toml``, compiled when a text first has its beginning.
+
+    Args:
+        phrase: regular expression in which a space stands for spaces and hyphens.
+    """
+
+    def __init__(self, phrase: str) -> None:
+        self._phrase = phrase
+        self._beginning = _beginning(phrase)
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The regular expression.
+
+        Raises:
+            re.error: the phrase is malformed.
+        """
+        return _compile(self._phrase)
+
+    def match(self, text: str, start: int = 0) -> re.Match[str] | None:
+        """Its match in ``text``, in lower case, from the letter ``start`` on."""
+        return self.pattern.match(text, start) if text.startswith(self._beginning, start) else None
+
+
 @dataclass(frozen=True)
 class Lexicon:
     """Everything that words may mean.
 
     Attributes:
         entries: lines and formulas by name.
-        phrases: compiled phrases and the names they mean, in the order of the file.
+        phrases: phrases and the names they mean, in the order of the file.
     """
 
     entries: Mapping[str, Line | Formula]
-    phrases: tuple[tuple[re.Pattern[str], str], ...] = field(repr=False)
+    phrases: tuple[tuple[Phrase, str], ...] = field(repr=False)
 
     def longest(self, text: str, start: int) -> tuple[int, str] | None:
         """End and name of the longest phrase that begins at ``start``; None if there is none.
@@ -95,6 +120,18 @@ class Lexicon:
         return best
 
 
+def _beginning(phrase: str) -> str:
+    """Letters with which every match begins."""
+    outside = phrase
+    while (less := re.sub(r"\([^()]*\)", "", outside)) != outside:
+        outside = less
+    letters = re.match("[a-z]*", phrase)
+    if "|" in outside or letters is None:
+        return ""
+    found = letters.group()
+    return found[:-1] if phrase[len(found) : len(found) + 1] in ("?", "*", "{") else found
+
+
 def _compile(phrase: str) -> re.Pattern[str]:
     # A space stands for spaces and hyphens; '(?=…)' keeps 'sales' from meeting 'salesforce'.
     spaced = phrase.replace("[- ]?", "\0").replace(" ?", "\1").replace(" ", "[ -]+")
@@ -102,8 +139,12 @@ def _compile(phrase: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w&-])(?:{spaced})(?![\w&]|-(?=[a-z]))")
 
 
-def read_formulas(text: str) -> Lexicon:
+def read_formulas(text: str, check_phrases: bool = True) -> Lexicon:
     """Lines and formulas in TOML.
+
+    Args:
+        text: in TOML.
+        check_phrases: compile every phrase now, so that a malformed one is told with its entry.
 
     Raises:
         ValueError: an entry is malformed or uses a name that does not exist; the message names it.
@@ -111,7 +152,7 @@ def read_formulas(text: str) -> Lexicon:
     raw = tomllib.loads(text)
     known = set(concept_names())
     entries: dict[str, Line | Formula] = {}
-    phrases: list[tuple[re.Pattern[str], str]] = []
+    phrases: list[tuple[Phrase, str]] = []
     for kind, fields in (("line", _LINE_FIELDS), ("formula", _FORMULA_FIELDS)):
         for place, entry in enumerate(raw.get(kind, [])):
             name = str(entry.get("name", f"{kind} {place}"))
@@ -121,7 +162,11 @@ def read_formulas(text: str) -> Lexicon:
             problems += [f"unknown concept '{c}'" for c in entry.get("concepts", []) if c not in known]
             problems += [f"unknown statement '{s}'" for s in entry.get("statements", []) if s not in KINDS]
             try:
-                phrases += [(_compile(phrase), name) for phrase in entry.get("phrases", [])]
+                found = [Phrase(phrase) for phrase in entry.get("phrases", [])]
+                if check_phrases:
+                    for phrase in found:
+                        _ = phrase.pattern
+                phrases += [(phrase, name) for phrase in found]
                 if not problems:
                     entries[name] = _line(entry) if kind == "line" else _formula(entry)
             except (re.error, KeyError, ExpressionError) as error:
@@ -200,4 +245,4 @@ def formula_lexicon() -> Lexicon:
         ValueError: an entry is malformed; the message names it.
     """
     text = resources.files("finrag_pipeline.questions").joinpath("formulas.toml").read_text("utf-8")
-    return read_formulas(text)
+    return read_formulas(text, check_phrases=False)

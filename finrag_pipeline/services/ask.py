@@ -86,8 +86,9 @@ class Asker:
         names = searchable_filings(self._lake)
         if not names:
             raise LakeError("The lake holds nothing to ask.", "Run 'finrag run', or 'finrag ingest FILE'.")
-        resolver = searcher.resolver if searcher else load_resolver(self._lake, names)
-        self._calculator = Calculator(self._lake, resolver)
+        rows = self._lake.read_all("filings").to_pylist()
+        resolver = searcher.resolver if searcher else load_resolver(self._lake, names, rows)
+        self._calculator = Calculator(self._lake, resolver, rows=rows)
         self._resolver = resolver
         self._model: LanguageModel | None = None
 

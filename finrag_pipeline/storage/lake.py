@@ -230,8 +230,14 @@ class Lake:
         if not self.fs.exists(base):
             return []
         found = []
-        for path in self.fs.find(base):
-            folders = path[len(base) + 1 :].split("/")
+        # A local lake's folders are only listed; fsspec would also describe every file.
+        paths = (
+            (path.relative_to(base).as_posix() for path in Path(base).rglob(_PART))
+            if self.is_local
+            else (path[len(base) + 1 :] for path in self.fs.find(base))
+        )
+        for path in paths:
+            folders = path.split("/")
             if folders[-1] == _PART:
                 found.append(dict(folder.split("=", 1) for folder in folders[:-1]))
         return sorted(found, key=lambda keys: sorted(keys.items()))

@@ -1,6 +1,8 @@
+from importlib import resources
+
 import pytest
 
-from finrag_pipeline.questions.formula_lexicon import Formula, Line, formula_lexicon, read_formulas
+from finrag_pipeline.questions.formula_lexicon import Formula, Line, Phrase, formula_lexicon, read_formulas
 
 
 @pytest.mark.parametrize(
@@ -69,3 +71,39 @@ def test_every_formula_has_a_unit_and_every_line_a_statement() -> None:
 def test_malformed_entries_are_named(text: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         read_formulas(text)
+
+
+def test_the_packaged_phrases_are_sound() -> None:
+    text = resources.files("finrag_pipeline.questions").joinpath("formulas.toml").read_text("utf-8")
+    assert read_formulas(text).entries == formula_lexicon().entries
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text"),
+    [
+        ("days? sales outstanding", "day sales outstanding"),
+        ("days? sales outstanding", "days-sales outstanding"),
+        ("(net )?sales", "net sales"),
+        ("(net )?sales", "sales"),
+        ("ebit|operating profit", "operating profit"),
+        ("capex", "capex"),
+        ("(cash|operating) flow", "cash flow"),
+        ("re[- ]?order", "re-order"),
+    ],
+)
+def test_a_phrase_meets_what_its_pattern_meets(phrase: str, text: str) -> None:
+    found = Phrase(phrase).match(text)
+    assert found and found.group() == text
+    assert Phrase(phrase).match(f"the {text}", 4)
+    assert Phrase(phrase).match(f"x{text}", 1) is None
+    assert Phrase(phrase).match("unrelated words") is None
+
+
+def test_every_packaged_phrase_is_met_with_and_without_its_beginning() -> None:
+    questions = ["what was the days sales outstanding of the group", "net revenue and capital expenditures"]
+    for phrase, _ in formula_lexicon().phrases:
+        for text in questions:
+            for start in range(len(text)):
+                whole = phrase.pattern.match(text, start)
+                found = phrase.match(text, start)
+                assert (found and found.span()) == (whole and whole.span())
