@@ -86,7 +86,7 @@ def draw_page(
     picture.paste(layer, mask=layer.getchannel("A"))
     target = io.BytesIO()
     # A palette makes a page of text a third of its size.
-    picture.quantize(64).save(target, "PNG", optimize=True)
+    picture.quantize(64).save(target, "PNG")
     return target.getvalue()
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from finrag_pipeline.errors import LakeError, UsageError
 from finrag_pipeline.filings.intake import find_source
@@ -131,7 +131,9 @@ def _on_page(lake: Lake, table: str, filing: str, page: int) -> list[dict[str, A
     if lake.info(table, {"filing": filing}) is None:
         raise LakeError(f"The lake holds no {table} of '{filing}'.", f"Materialise {table}: finrag run.")
     rows = lake.read(table, {"filing": filing})
-    return list(rows.filter(pc.equal(rows["page"], page)).to_pylist())
+    places = np.flatnonzero(rows["page"].to_numpy() == page)
+    here = rows.slice(places[0], places[-1] - places[0] + 1).to_pylist() if len(places) else []
+    return [row for row in here if row["page"] == page]
 
 
 def _grids(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -88,6 +88,7 @@ class Corpora:
         self._shared: dict[Hashable, Any] = {}
         self._corpora: dict[Hashable, Corpus] = {}
         self._known: dict[str, Completeness] = {}
+        self._readable: dict[frozenset[str], Sequence[str]] = {}
 
     def known(self, system: RetrievalSystem) -> Completeness:
         """Which filings ``system`` can search, as they were when it was first asked for.
@@ -105,7 +106,10 @@ class Corpora:
 
         What the system then says of its problems is not about filings that are incomplete.
         """
-        return self.over(filings_with_parts(system, self._lake) or searchable_filings(self._lake), system)
+        tables = frozenset(system.reads())
+        if tables not in self._readable:
+            self._readable[tables] = filings_with_parts(system, self._lake) or searchable_filings(self._lake)
+        return self.over(self._readable[tables], system)
 
     def over(self, filings: Sequence[str], system: RetrievalSystem) -> Corpus:
         """The chunks of ``filings`` that ``system`` ranks, loaded when they are first searched."""
