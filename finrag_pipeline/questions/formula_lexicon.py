@@ -77,7 +77,7 @@ class Phrase:
 
     def __init__(self, phrase: str) -> None:
         self._phrase = phrase
-        self._beginning = _beginning(phrase)
+        self._beginnings = _beginnings(phrase)
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -90,7 +90,7 @@ class Phrase:
 
     def match(self, text: str, start: int = 0) -> re.Match[str] | None:
         """Its match in ``text``, in lower case, from the letter ``start`` on."""
-        return self.pattern.match(text, start) if text.startswith(self._beginning, start) else None
+        return self.pattern.match(text, start) if text.startswith(self._beginnings, start) else None
 
 
 @dataclass(frozen=True)
@@ -120,16 +120,25 @@ class Lexicon:
         return best
 
 
-def _beginning(phrase: str) -> str:
-    """Letters with which every match begins."""
-    outside = phrase
-    while (less := re.sub(r"\([^()]*\)", "", outside)) != outside:
-        outside = less
+def _beginnings(phrase: str) -> tuple[str, ...]:
+    """Letters one of which every match begins with; '' among them where it may begin with anything."""
+    depth, start, closed = 0, 0, 0
+    options = []
+    for place, character in enumerate(phrase):
+        depth += (character == "(") - (character == ")")
+        if not depth and not closed:
+            closed = place
+        if not depth and character == "|":
+            options.append(phrase[start:place])
+            start = place + 1
+    if options:
+        return tuple(found for option in (*options, phrase[start:]) for found in _beginnings(option))
+    if phrase.startswith("(") and not phrase.startswith("(?"):
+        inside, rest = _beginnings(phrase[1:closed]), phrase[closed + 1 :]
+        return inside + (_beginnings(rest[1:]) if rest[:1] in ("?", "*") else ())
     letters = re.match("[a-z]*", phrase)
-    if "|" in outside or letters is None:
-        return ""
-    found = letters.group()
-    return found[:-1] if phrase[len(found) : len(found) + 1] in ("?", "*", "{") else found
+    found = letters.group() if letters else ""
+    return (found[:-1] if phrase[len(found) : len(found) + 1] in ("?", "*", "{") else found,)
 
 
 def _compile(phrase: str) -> re.Pattern[str]:

@@ -107,3 +107,20 @@ def test_every_packaged_phrase_is_met_with_and_without_its_beginning() -> None:
                 whole = phrase.pattern.match(text, start)
                 found = phrase.match(text, start)
                 assert (found and found.span()) == (whole and whole.span())
+
+
+@pytest.mark.parametrize(
+    ("phrase", "texts"),
+    [
+        ("(net|total) revenues?", ["net revenue", "total revenues"]),
+        ("(the )?cost of (sales|goods)", ["the cost of sales", "cost of goods"]),
+        ("(average )?(days|weeks) on hand|dio", ["days on hand", "average weeks on hand", "dio"]),
+        ("((long|short) term )?debt", ["long-term debt", "debt"]),
+        ("(total |net )*sales", ["sales", "total net sales"]),
+        ("([a-z]+ )?margin", ["gross margin", "margin"]),
+    ],
+)
+def test_a_phrase_may_begin_in_several_ways(phrase: str, texts: list[str]) -> None:
+    for text in texts:
+        found = Phrase(phrase).match(text)
+        assert found and found.group() == text
