@@ -25,7 +25,6 @@ from finrag_pipeline.answering.passages import Passage
 from finrag_pipeline.answering.quantities import quantities, years_in
 from finrag_pipeline.filings.sentences import sentences
 from finrag_pipeline.questions.abstention import CANNOT_BE_DETERMINED
-from finrag_pipeline.questions.plan import read_plan
 from finrag_pipeline.rankers.page_ranker.terms import STOP_WORDS, terms
 
 Kind = Literal["yes_no", "cause", "comparison", "list", "fact"]
@@ -285,6 +284,8 @@ def asks_for_amount(question: str) -> bool:
     """Whether a question wants a number: 'how much', 'answer in USD millions', money, a fact of a period."""
     kind = kind_of(question)
     other = any(asks.search(question) for asks, _ in _TYPES)
+    from finrag_pipeline.questions.plan import read_plan  # only quotes need it
+
     plan = None if other else read_plan(question)
     if plan is not None and plan.unit is not None and not plan.yes_no:
         return True

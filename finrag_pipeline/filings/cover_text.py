@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from finrag_pipeline.filings.declared import canonical_form
 
@@ -21,6 +21,23 @@ _PLAIN |= dict.fromkeys(map(ord, "\u2018\u2019\u201b\u2032"), "'")
 _PLAIN |= dict.fromkeys(map(ord, "\u201c\u201d\u201f\u2033"), '"')
 # Soft hyphens, zero-width characters and byte-order marks carry nothing.
 _PLAIN |= dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"), "")
+
+
+def replacer(table: Mapping[int, str]) -> Callable[[str], str]:
+    """A function that gives a text in NFKC with the characters of ``table`` replaced.
+
+    Few characters of a text are in the table, so a pattern finds them several times faster than
+    ``str.translate``, which looks every character up.
+    """
+    odd = re.compile("[" + re.escape("".join(map(chr, table))) + "]")
+
+    def replaced(text: str) -> str:
+        return odd.sub(lambda match: table[ord(match[0])], text)
+
+    return lambda text: replaced(unicodedata.normalize("NFKC", replaced(text)))
+
+
+_plain = replacer(_PLAIN)
 
 
 def normalise(text: str) -> str:
@@ -36,10 +53,6 @@ def normalise(text: str) -> str:
 def squeeze(text: str) -> str:
     """Return ``text`` normalised, in upper case and without white space."""
     return "".join(_plain(text).upper().split())
-
-
-def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text.translate(_PLAIN)).translate(_PLAIN)
 
 
 def loose(phrase: str) -> str:

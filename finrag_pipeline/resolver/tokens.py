@@ -6,6 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from finrag_pipeline.filings.cover_text import replacer
 from finrag_pipeline.resolver.lexicon import FILLERS
 
 _PLAIN = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u2032`"), "'")
@@ -57,9 +58,12 @@ class Token:
         return self.key in FILLERS
 
 
+_plain = replacer(_PLAIN)
+
+
 def plain(text: str) -> str:
     """Return ``text`` with compatibility characters, quotation marks and dashes in their plain form."""
-    return unicodedata.normalize("NFKC", text.translate(_PLAIN)).translate(_PLAIN)
+    return _plain(text)
 
 
 def fold(word: str) -> str:

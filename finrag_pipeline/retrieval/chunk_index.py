@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from finrag_pipeline.chunking.parent_child import CHILDREN, PARENTS
 from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, PARENT_CHILD, Chunking
@@ -40,6 +39,8 @@ def to_index(chunks: pa.Table, chunking: Chunking) -> pa.Table:
     """Those of the chunks of a filing that get vectors."""
     if chunking.indexed is None:
         return chunks
+    import pyarrow.compute as pc  # not where only the names of filings are asked for
+
     return chunks.filter(pc.is_in(chunks["kind"], pa.array(chunking.indexed)))
 
 

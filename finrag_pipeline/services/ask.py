@@ -24,15 +24,14 @@ from finrag_pipeline.language_models.protocol import LanguageModel
 from finrag_pipeline.resolver.load import load_resolver
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.question_text import check_question
-from finrag_pipeline.retrieval.systems import get_system
 from finrag_pipeline.services.filings import require_filing
-from finrag_pipeline.services.search import Searcher
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.statements.filing_rows import FilingRows
 from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
     from finrag_pipeline.answering.evidence import Evidence, EvidenceRow
+    from finrag_pipeline.services.search import Searcher
 
 PASSAGES = 10
 """Pages that retrieval passes on."""
@@ -96,6 +95,8 @@ class Asker:
     def searcher(self) -> Searcher:
         """Finds pages."""
         if self._searcher is None:
+            from finrag_pipeline.services.search import Searcher  # only questions about text need it
+
             self._searcher = Searcher(self._settings)
         return self._searcher
 
@@ -124,6 +125,8 @@ class Asker:
         model = self._language_model() if mode != "calculator" else None
         chosen = [require_filing(self._lake, filing) for filing in filings] or None
         if system is not None:
+            from finrag_pipeline.retrieval.systems import get_system
+
             get_system(system)
         if mode == "calculator":
             derivation = self._calculator.answer(question, filings=chosen)

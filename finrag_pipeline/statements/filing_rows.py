@@ -9,7 +9,6 @@ from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from finrag_pipeline.storage.lake import Lake
 
@@ -138,6 +137,8 @@ def filing_rows(filing: str, page_tables: pa.Table, facts: pa.Table | None = Non
         facts: its rows of ``statement_facts`` with `FACT_COLUMNS` at least; without them no row
             is known to be one of a primary statement.
     """
+    import pyarrow.compute as pc  # a fiftieth of a second, which answers from statements can do without
+
     numbers = pc.and_(
         pc.is_in(page_tables["kind"], value_set=pa.array(["number", "missing"])),
         pc.and_(pc.invert(page_tables["header"]), pc.is_valid(page_tables["value"])),
