@@ -42,6 +42,10 @@ than the matcher says. Set on the build questions of ``benchmarks/questions``.""
 _KNOWN = 0.97
 """Confidence in a line or formula of the lexicon that the words name exactly."""
 
+_YEARS_SHOWN = 5
+"""Years back from the last that a choice among years looks at where it names none."""
+
+_NOT_SHOWN = (AbstentionKind.NOT_REPORTED, AbstentionKind.UNKNOWN_PERIOD, AbstentionKind.NO_LINE)
 _ONE = Number(Decimal(1))
 _MARGIN = re.compile(r"\bmargins?\b", re.IGNORECASE)
 _JOIN = re.compile(r"(\s+(?:and|plus|\+|&|minus|less)\s+)", re.IGNORECASE)
@@ -101,7 +105,12 @@ class PlanReader:
         wanted = self._wanted(plan, names)
         values = []
         for label, expression, period in wanted:
-            quantity = self._compute(expression, period)
+            try:
+                quantity = self._compute(expression, period)
+            except Abstention as missing:
+                if plan.periods or not plan.among_periods or missing.kind not in _NOT_SHOWN:
+                    raise
+                continue  # of a choice among years those count that the filings show
             values.append(
                 (
                     label,
@@ -109,6 +118,10 @@ class PlanReader:
                     word_quantity(quantity, plan, self._calculation.currency, self._unit(plan, names)),
                 )
             )
+        if plan.among_periods:
+            if len(values) < 2:
+                raise Abstention(AbstentionKind.NOT_REPORTED, "no two periods are shown")
+            values.sort(key=lambda item: item[1].value, reverse=plan.verdict is Verdict.SMALLEST)
         confidence = min([*self._confidence, *self._book.chances.values()], default=1.0)
         trace = self._calculation.trace
         formula = "; ".join(dict.fromkeys(print_expression(expression) for _, expression, _ in wanted[:1]))
@@ -180,6 +193,8 @@ class PlanReader:
         if plan.years_back and len(periods) == 1:
             periods = tuple(last.shift(-back) for back in reversed(range(plan.years_back + 1)))
         first = names[0]
+        if plan.among_periods and not plan.periods:
+            periods = tuple(last.shift(-back) for back in range(_YEARS_SHOWN))
         match plan.operation:
             case Operation.VALUE:
                 each = periods if plan.each or len(periods) > 1 else (last,)
@@ -192,6 +207,8 @@ class PlanReader:
                 return [("", Binary("-", now, then), last)]
             case Operation.RATIO:
                 return [("", Binary("/", first, names[1]), last)]
+            case Operation.SUM if len(names) == 1:
+                return [("", Call("sum", tuple(At(first, period) for period in periods)), last)]
             case Operation.SUM:
                 total: Expression = first
                 for other in names[1:]:
@@ -199,6 +216,28 @@ class PlanReader:
                 return [("", total, last)]
             case Operation.DIFFERENCE:
                 return [("", Binary("-", first, names[1]), last)]
+            case Operation.AVERAGE:
+                return self._average(plan.measures[0], first, plan.periods)
+
+    def _average(
+        self, measure: str, name: Expression, periods: Sequence[FiscalPeriod]
+    ) -> list[tuple[str, Expression, FiscalPeriod]]:
+        """The mean of periods, of all that are shown where none is named; of a balance, with its opening."""
+        words, last = f"average {measure}", periods[-1] if periods else self._default
+        rows = self._book.rows
+        printed = rows.find(words, last) if rows else None
+        if printed and "average" in printed.fact.label.lower():  # such as an average price
+            return [(period.label, Name(words), period) for period in periods or (last,)]
+        if len(periods) == 1:
+            found = rows.find(measure, last) if rows else None
+            balance = found is not None and found.fact.period_kind == "instant"
+            return [("", Call("avg", (name,)) if balance else Name(words), last)]
+        shown = periods or [
+            period
+            for period in (last.shift(-back) for back in reversed(range(_YEARS_SHOWN)))
+            if rows and rows.find(measure, period)
+        ]
+        return [("", Call("mean", tuple(At(name, period) for period in shown or [last])), last)]
 
     # ------------------------------------------------------------------ measures
 
@@ -213,6 +252,8 @@ class PlanReader:
         if any(line is None for line in lines):
             return Name(measure)
         self._confidence.append(_KNOWN)
+        if len(lines) == 1:
+            self._book.said[self._printed_line(str(lines[0]))] = measure
         total = self._line(str(lines[0]))
         for joint, line in zip(parts[1::2], lines[1:], strict=True):
             sign = "-" if joint.strip().lower() in ("minus", "less") else "+"
@@ -226,6 +267,15 @@ class PlanReader:
         if self._closing and isinstance(entry, Formula) and has_average(entry.expression):
             return without_averages(entry.expression)
         return Name(name)
+
+    def _printed_line(self, name: str) -> str:
+        """The line that a name stands for where it is printed: itself, or the first choice of its formula."""
+        entry = self._lexicon.entries.get(name)
+        match entry.expression if isinstance(entry, Formula) else None:
+            case Call("first", (Name(line), *_)):
+                return line
+            case _:
+                return name
 
     def _known(self, measure: str) -> str | None:
         return known_name(measure, self._lexicon)
@@ -352,7 +402,7 @@ def derive(question: str, plan: QuestionPlan, found: Mapping[str, OpenAnswer]) -
     if len(found) > 1:
         answer, exact, worded = _compared(plan, found)
         several = tuple((company, *one.values[-1][1:]) for company, one in found.items())
-    elif plan.one_of is not None:
+    elif plan.one_of is not None or plan.among_periods:
         several = several[::-1]
         others = "; ".join(f"{name} {told.answer}" for name, _, told in several[1:])
         answer = f"{label}: {worded.answer} ({others})"

@@ -14,6 +14,7 @@ from finrag_pipeline.answering.inputs import Fact, FactBook, FilingInfo, FoundFa
 from finrag_pipeline.filings.cover_text import squeeze
 from finrag_pipeline.filings.dates import find_dates
 from finrag_pipeline.questions.expression import FiscalPeriod
+from finrag_pipeline.questions.formula_lexicon import Line
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.resolver.lexicon import PLACES
 from finrag_pipeline.statements.filing_rows import FilingRow, RowValue
@@ -110,6 +111,10 @@ class RowBook:
         self._texts = [_plain(row) for row in self._rows]
         self._match = match
         self._probabilities = lru_cache(64)(self._rate)
+
+    def shows(self, period: FiscalPeriod) -> bool:
+        """Whether any row has a number of the period."""
+        return any(self._of_period(row, period) is not None for row in self._rows)
 
     def find(self, words: str, period: FiscalPeriod) -> RowFact | None:
         """The number of a period in the row that words name; None where no row has one.
@@ -364,6 +369,7 @@ class OpenBook(FactBook):
     Attributes:
         rows: the printed rows; None until they are opened.
         chances: probability of each name looked up among the rows, of its worst period.
+        said: words of the question by the line that they name.
     """
 
     rows: RowBook | None = None
@@ -372,6 +378,18 @@ class OpenBook(FactBook):
         """Look up what is no line among ``rows`` from now on."""
         self.rows = rows
         self.chances: dict[str, float] = {}
+        self.said: dict[str, str] = {}
+
+    def shows(self, period: FiscalPeriod) -> bool:
+        """Whether any fact or printed row is of the period."""
+        return super().shows(period) or (self.rows is not None and self.rows.shows(period))
+
+    def find_line(self, line: Line, period: FiscalPeriod, by_label: bool = True) -> FoundFact | None:
+        """The fact of a line for a period; where no statement has it, that of the row that the words name."""
+        found = super().find_line(line, period, by_label)
+        if found is None and self.rows is not None and line.name in self.said:
+            return self.find_label(self.said[line.name], period)
+        return found
 
     def find_label(self, words: str, period: FiscalPeriod) -> FoundFact | None:
         """The fact of the row that words name; None where there is none of the period."""

@@ -28,6 +28,7 @@ class Operation(StrEnum):
     RATIO = "ratio"
     SUM = "sum"
     DIFFERENCE = "difference"
+    AVERAGE = "average"
 
 
 class Verdict(StrEnum):
@@ -55,6 +56,7 @@ class QuestionPlan:
         periods: in order of time; a change is from the last but one to the last.
         spoken: the measures with the small words between theirs.
         each: a value of every period is asked for.
+        among_periods: the choice is made among periods: those named, else those that the filings show.
         years_back: number of years before the period named that are asked for too; 0 for none.
         verdict: what is to be judged; None where a number is asked for.
         threshold: what a ratio is compared with; None where two values are compared.
@@ -75,6 +77,7 @@ class QuestionPlan:
     periods: tuple[FiscalPeriod, ...]
     spoken: tuple[str, ...] = ()
     each: bool = False
+    among_periods: bool = False
     years_back: int = 0
     verdict: Verdict | None = None
     threshold: float | None = None
@@ -236,6 +239,27 @@ _CHOICE = re.compile(
     rf"is|were|did|had|has)[\w&'-]+\s+){{0,3}}?{_PARTS})\b",
     re.IGNORECASE,
 )
+_WHEN = re.compile(
+    r"\b(?:in |during |for |at the end of )?(?:which|what) (?:fiscal |calendar |"
+    r"of the )*(?:years?|quarters?|periods?)\b"
+    r"(?:,? (?:was|is|did|does|had|has|saw))?",
+    re.IGNORECASE,
+)
+_AVERAGED = re.compile(
+    r"\b(?:on average|(?:an? |the )?(?<!weighted )(?<!weighted-)(?:(?:annual|"
+    r"yearly) )?(?:average|mean)(?: annual| yearly)?"
+    r"(?: (?:amount|value|level|balance)s?)?(?: of)?)\b",
+    re.IGNORECASE,
+)
+_ADDED_UP = re.compile(
+    r"\b(?:(?:the )?sum of|combined|cumulative(?:ly)?|altogether|in total)\b", re.IGNORECASE
+)
+_SO_MANY_YEARS = re.compile(
+    rf"\b(?:over|across|for|during|in|of)\s+(?:the |these |those |all |both )*(?:{_COUNT}[- ])?"
+    r"(?:fiscal )?years?(?:[- ]period)?\b|\bper year\b|\ba year\b",
+    re.IGNORECASE,
+)
+_RANGE = re.compile(rf"{_P}\s*(?:to|through|until|and|-|–)\s*{_P}")
 _OUTSIDE = re.compile(
     r"\b(?:outside|other than|excluding|except|besides|apart from|not counting)\s+(?:of\s+)?(?:the\s+)?"
     r"(?P<what>(?:[A-Z][\w.&'-]*\s*)+)"
@@ -445,6 +469,15 @@ class _Reader:
         if self.yes_no:
             return self._judged(text)
         superlative = _SUPERLATIVE.search(text)
+        more, less = _MORE.search(text), _LESS.search(text)
+        if (when := _WHEN.search(text)) and (superlative or more or less):
+            least = superlative["least"] if superlative else less
+            rest = text[: when.start()] + " " + text[when.end() :]
+            for words in (_SUPERLATIVE, _MORE, _LESS):
+                rest = words.sub(" ", rest)
+            verdict = Verdict.SMALLEST if least else Verdict.LARGEST
+            if not _CHANGED.search(rest):
+                return self._plan(Operation.VALUE, (rest,), verdict=verdict, each=True, among_periods=True)
         if superlative and (choice := _CHOICE.search(text)):
             verdict = Verdict.LARGEST if superlative["most"] else Verdict.SMALLEST
             lost = re.search(r"\b(?:lost|lose|fell|dropped|declined|shrank)\b", text, re.IGNORECASE)
@@ -518,6 +551,10 @@ class _Reader:
         return None
 
     def _one(self, text: str) -> QuestionPlan | None:
+        is_range = len(self.periods) > 2 and self.whole.count(_P) == 1
+        if is_range and _CHANGED.search(text) and not _EACH.search(text):
+            # 'The change between 2017 and 2019' is that of its ends.
+            self.periods = (self.periods[0], self.periods[-1])
         ends = len(self.periods) == 2 or (self.back and len(self.periods) == 1)
         changed = _CHANGED.search(text) or (ends and (_MORE.search(text) or _LESS.search(text)))
         if changed and not (_EACH.search(text) and len(self.periods) > 2) and len(self.periods) < 3:
@@ -525,6 +562,13 @@ class _Reader:
             rest = _LESS.sub(" ", _MORE.sub(" ", _CHANGED.sub(" ", text)))
             return self._plan(Operation.GROWTH if growth else Operation.CHANGE, (rest,))
         each = len(self.periods) > 1 or bool(self.years_back)
+        if mean := _AVERAGED.search(text):
+            if len(self.periods) == 2 and (_RANGE.search(self.whole) or self.whole.count(_P) == 1):
+                self.periods = _every_year(*self.periods)
+            rest = _SO_MANY_YEARS.sub(" ", text[: mean.start()] + " " + text[mean.end() :])
+            return self._plan(Operation.AVERAGE, (rest,))
+        if each and _ADDED_UP.search(text):
+            return self._plan(Operation.SUM, (_SO_MANY_YEARS.sub(" ", _ADDED_UP.sub(" ", text)),))
         if len(self.periods) == 2 and _EACH.search(text):
             self.periods = _every_year(*self.periods)
         return self._plan(Operation.VALUE, (_EACH.sub(" ", text) if each else text,), each=each)

@@ -1,0 +1,51 @@
+"""The benchmark over TAT-QA: a grid becomes rows with scale and period, and its questions are answered."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from benchmarks.tatqa import answer, exact_match, read_table
+
+GRID = [
+    ["", "Years ended June 30,", "", ""],
+    ["", "2019", "2018", "2017"],
+    ["Aerospace", "$1,327.9", "$1,182.3", "$973.3"],
+    ["Medical devices", "205.0", "175.3", "125.5"],
+    ["Interest income", "12.0", "9.0", "15.0"],
+    ["Average order book", "$310", "$305", "$290"],
+]
+CONTEXT = {"text": "Net sales by end market (in millions):\nAerospace | 1", "table": json.dumps(GRID)}
+
+
+@pytest.mark.parametrize(
+    ("question", "gold", "scale"),
+    [
+        ("What were the sales of Medical devices in 2018?", ["175.3"], "million"),
+        ("What was the change in Aerospace in 2019 from 2018?", 145.6, "million"),
+        ("What was the percentage change in Medical devices between 2018 and 2019?", 16.94, "percent"),
+        ("What was the average Aerospace from 2017 to 2019?", 1161.17, "million"),
+        ("What was the average interest income for 2018 and 2019?", 10.5, "million"),
+        ("In which year was the interest income the largest?", ["2017"], ""),
+        ("In which year was Medical devices lower, 2018 or 2019?", ["2018"], ""),
+        ("What was the average order book in 2019?", ["$310"], "million"),
+        ("What is the average Aerospace?", 1161.17, "million"),
+        ("What was the change in Aerospace between 2017 and 2019?", 354.6, "million"),
+        ("What was the combined Aerospace in 2018 and 2019?", 2510.2, "million"),
+    ],
+)
+def test_questions_over_a_table(question: str, gold: object, scale: str) -> None:
+    found = answer(question, *read_table("t", CONTEXT))
+    assert found is not None
+    assert exact_match({"answer": gold, "scale": scale}, found), found.answer
+
+
+def test_another_number_sign_or_scale_is_no_match() -> None:
+    found = answer("What was the change in Aerospace in 2018 from 2019?", *read_table("t", CONTEXT))
+    rose = answer("What was the change in Aerospace in 2019 from 2018?", *read_table("t", CONTEXT))
+    assert found is not None
+    assert rose is not None
+    assert not exact_match({"answer": -145.6, "scale": "million"}, rose)
+    assert not exact_match({"answer": 145.6, "scale": "thousand"}, rose)
+    assert not exact_match({"answer": 145.7, "scale": "million"}, rose)
