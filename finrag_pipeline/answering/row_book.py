@@ -26,6 +26,7 @@ _SAME = 5e-4
 _PARTS_ADD_UP = 0.01
 _SURELY = 0.9
 _UNSAID = 0.6
+_PLAINLY = 0.5
 _MOSTLY = 0.4
 _GEOGRAPHIC = re.compile(r"region|countr|geograph|area|market|continent", re.IGNORECASE)
 
@@ -385,11 +386,21 @@ class OpenBook(FactBook):
         return super().shows(period) or (self.rows is not None and self.rows.shows(period))
 
     def find_line(self, line: Line, period: FiscalPeriod, by_label: bool = True) -> FoundFact | None:
-        """The fact of a line for a period; where no statement has it, that of the row that the words name."""
+        """The fact of a line for a period; where no statement has it, that of the row that words name.
+
+        The words are those of the question; of lines that it does not name, such as the parts of a formula,
+        their own label, and then the row must say it plainly.
+        """
         found = super().find_line(line, period, by_label)
-        if found is None and self.rows is not None and line.name in self.said:
+        if found is not None or self.rows is None:
+            return found
+        if line.name in self.said:
             return self.find_label(self.said[line.name], period)
-        return found
+        row = self.rows.find(line.label, period) if line.label else None
+        if row is None or row.probability < _PLAINLY:
+            return None
+        self.chances[line.label] = min(row.probability, self.chances.get(line.label, 1.0))
+        return FoundFact(row.fact)
 
     def find_label(self, words: str, period: FiscalPeriod) -> FoundFact | None:
         """The fact of the row that words name; None where there is none of the period."""

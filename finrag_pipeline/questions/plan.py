@@ -178,7 +178,8 @@ _CLOSING = re.compile(r"\b(?:year[- ]end|closing|ending|period[- ]end)\b", re.IG
 # --- words of operations --------------------------------------------------------------------------------
 UP = (
     r"(?:grow(?:s|n|ing|th)?|grew|increas(?:e[sd]?|ing)|improv(?:e[sd]?|ing|ements?)|ris(?:e[sn]?|ing)|rose|"
-    r"gain(?:s|ed)?|climb(?:s|ed)?|jump(?:s|ed)?|expand(?:s|ed)?|expansion|add(?:ed|s)?|(?:went|gone|go|goes|"
+    r"gain(?:s|ed)?(?! (?:on|from|or)\b)|climb(?:s|ed)?|jump(?:s|ed)?|expand(?:s|"
+    r"ed)?|expansion|add(?:ed|s)?|(?:went|gone|go|goes|"
     r"was|is|are|were) up|higher|accelerat\w+|swell\w*)"
 )
 DOWN = (
@@ -192,7 +193,8 @@ _MOVE = (
     r"(?:chang(?:e[sd]?|ing)|mov(?:e[sd]?|ing|ement)|differ(?:ence|ed)?|delta|"
     r"swing|swung|vary|varied|evol\w+)"
 )
-_CHANGED = re.compile(rf"\b(?:{UP}|{DOWN}|{_MOVE})\b", re.IGNORECASE)
+# 'Net increase in cash' is a line of its own.
+_CHANGED = re.compile(rf"\b(?<!\bnet )(?:{UP}|{DOWN}|{_MOVE})\b", re.IGNORECASE)
 _UP, _DOWN = (re.compile(rf"\b{words}\b", re.IGNORECASE) for words in (UP, DOWN))
 _MORE = re.compile(
     r"\b(?:more|larger|bigger|greater|higher|exceed(?:s|ed)?|above|over|topped|longer|outspent)\b",
@@ -252,7 +254,9 @@ _AVERAGED = re.compile(
     re.IGNORECASE,
 )
 _ADDED_UP = re.compile(
-    r"\b(?:(?:the )?sum of|combined|cumulative(?:ly)?|altogether|in total)\b", re.IGNORECASE
+    r"\b(?:(?:the )?sum of|combined|cumulative(?:ly)?|altogether|in total|"
+    r"total (?:amount|number|value|sum) (?:of|for))\b",
+    re.IGNORECASE,
 )
 _SO_MANY_YEARS = re.compile(
     rf"\b(?:over|across|for|during|in|of)\s+(?:the |these |those |all |both )*(?:{_COUNT}[- ])?"
@@ -292,6 +296,11 @@ _OUT_OF = re.compile(
     rf"^\W*out of (?:every|each) dollars?(?: of| in)?\s(?P<whole>.+?),\s*(?:what|how) {_PORTION}\s",
     re.IGNORECASE,
 )
+_IN_TOTAL = re.compile(
+    rf"\b{_PORTION} of\s+(?P<part>.+?)\s+(?:in|out of|to|over|against)\s+(?P<whole>(?:the )?(?:total|"
+    rf"overall|all)\b.+)$",
+    re.IGNORECASE,
+)
 _OF_WHICH = re.compile(
     rf"\b(?:what|which|how large an?|how big an?|the|a|larger|bigger|smaller|"
     rf"highest|lowest)?\s*{_PORTION} of\s+(?P<whole>.+?)\s+"
@@ -307,7 +316,7 @@ _AS_SHARE = re.compile(
 _SHARE_OF = re.compile(r"^(?P<part>.+?)\s+(?:share|% share|portion) of\s+(?P<whole>.+)$", re.IGNORECASE)
 _OVER = re.compile(
     r"^(?P<part>.+?)\s+(?:divided by|relative to|over|as a multiple of|in relation to|"
-    r"compared to|against|/|per dollar of)\s+"
+    r"compared to|against|/(?!\s*\()|per dollar of)\s+"
     r"(?P<whole>.+)$",
     re.IGNORECASE,
 )
@@ -523,7 +532,7 @@ class _Reader:
             text = formula
         if self.known(_content(text)):
             return None
-        for pattern in (_OUT_OF, _COVERS, _RATIO_OF, _OF_WHICH, _AS_SHARE, _SHARE_OF):
+        for pattern in (_OUT_OF, _COVERS, _RATIO_OF, _IN_TOTAL, _OF_WHICH, _AS_SHARE, _SHARE_OF):
             if match := pattern.search(text):
                 part = match.groupdict().get("part") or text[match.end() :]
                 whole = match["whole"]

@@ -77,7 +77,7 @@ _PHRASE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _QUICK = re.compile(
-    r"thousand|million|billion|trillion|000|\b(?:mm|mn|bn|mil|mils|mln|bil|bils)\b|\$\s?(?:in\s)?[mbk]\b"
+    r"thousand|million|billion|trillion|000|\b(?:mm|mn|bn|mil|mils|mln|bil|bils)\b|[$€£¥]\s?(?:in\s)?[mbk]\b"
     r"|\(\s*(?:in\s+)?(?:whole|actual|(?:u\.?\s?s\.?\s*)?dollar|[$€£])",
     re.IGNORECASE,
 )

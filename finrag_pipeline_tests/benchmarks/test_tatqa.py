@@ -14,6 +14,8 @@ GRID = [
     ["Aerospace", "$1,327.9", "$1,182.3", "$973.3"],
     ["Medical devices", "205.0", "175.3", "125.5"],
     ["Interest income", "12.0", "9.0", "15.0"],
+    ["Total sales", "$1,680", "$1,500", "$1,200"],
+    ["Gain on sale of businesses", "7", "4", "1"],
     ["Average order book", "$310", "$305", "$290"],
 ]
 CONTEXT = {"text": "Net sales by end market (in millions):\nAerospace | 1", "table": json.dumps(GRID)}
@@ -32,6 +34,9 @@ CONTEXT = {"text": "Net sales by end market (in millions):\nAerospace | 1", "tab
         ("What was the average order book in 2019?", ["$310"], "million"),
         ("What is the average Aerospace?", 1161.17, "million"),
         ("What was the change in Aerospace between 2017 and 2019?", 354.6, "million"),
+        ("What is the total amount of Aerospace in 2018 and 2019?", 2510.2, "million"),
+        ("What is the percentage of Medical devices in total sales in 2019?", 12.2, "percent"),
+        ("What was the gain on sale of businesses in 2018?", ["4"], "million"),
         ("What was the combined Aerospace in 2018 and 2019?", 2510.2, "million"),
     ],
 )
@@ -49,3 +54,26 @@ def test_another_number_sign_or_scale_is_no_match() -> None:
     assert not exact_match({"answer": -145.6, "scale": "million"}, rose)
     assert not exact_match({"answer": 145.6, "scale": "thousand"}, rose)
     assert not exact_match({"answer": 145.7, "scale": "million"}, rose)
+
+
+def test_scales_in_other_currencies_are_read() -> None:
+    grid = [["", "2019", "2018"], ["", "£m", "£m"], ["Deferred tax", "0.7", "0.5"]]
+    found = answer(
+        "What was the deferred tax in 2019?", *read_table("t", {"text": "", "table": json.dumps(grid)})
+    )
+    assert found is not None
+    assert exact_match({"answer": ["0.7"], "scale": "million"}, found)
+
+
+def test_a_formula_takes_rows_of_any_table() -> None:
+    grid = [
+        ["(in millions)", "2019", "2018"],
+        ["Total current assets", "121", "110"],
+        ["Total assets", "336", "300"],
+        ["Total current liabilities", "154", "100"],
+    ]
+    found = answer(
+        "What is the current ratio in 2019?", *read_table("t", {"text": "", "table": json.dumps(grid)})
+    )
+    assert found is not None
+    assert exact_match({"answer": 0.79, "scale": ""}, found)
