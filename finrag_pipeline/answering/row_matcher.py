@@ -13,7 +13,7 @@ from importlib.resources import files
 import numpy as np
 from safetensors.numpy import load
 
-from finrag_pipeline.questions.formula_lexicon import Lexicon, Line, formula_lexicon
+from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon, Line, Phrase, formula_lexicon
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.retrieval.query_expansion import expand_query
 from finrag_pipeline.statements.filing_rows import FilingRow
@@ -82,6 +82,9 @@ class Features:
         self._rows = rows
         self._associations = associations
         self._lexicon = lexicon or formula_lexicon()
+        self._phrases: defaultdict[str, list[Phrase]] = defaultdict(list)
+        for phrase, name in self._lexicon.phrases:
+            self._phrases[name].append(phrase)
         self._words = [row_words(row) for row in rows]
         seen: Counter[str] = Counter()
         self._places: dict[str, list[int]] = {}
@@ -124,7 +127,9 @@ class Features:
         said = frozenset(listed)
         wide = frozenset(terms(expand_query(words))) | said
         total = sum(self._weight(word) for word in said) or 1.0
-        lines = _lines(words, self._lexicon)
+        named = _named(words, self._lexicon)
+        lines = [entry for entry, _ in named if isinstance(entry, Line)]
+        ways = [(frozenset(terms(said_as)), self._phrases[entry.name]) for entry, said_as in named]
         out = np.zeros((len(places), len(FEATURES)), np.float32)
         for at, place in enumerate(places):
             row, own = self._rows[place], self._words[place]
@@ -184,7 +189,7 @@ class Features:
                         word for word in said - every if not self._synonyms[word].isdisjoint(own.caption)
                     )
                 )
-                / 2,
+                + share(_said_otherwise(row, ways) - near) / 2,
             )
         if len(places):
             for name, of in (("relative", "near"), ("relative_any", "any")):
@@ -212,21 +217,35 @@ def _unit(row: FilingRow) -> str | None:
     return next((value.unit for value in row.values if value.unit), None)
 
 
-def _lines(words: str, lexicon: Lexicon) -> list[Line]:
-    """Lines of the lexicon that words name."""
+def _named(words: str, lexicon: Lexicon) -> list[tuple[Line | Formula, str]]:
+    """Lines and formulas of the lexicon that words name, and the words that name each."""
     text = words.lower()
-    found: dict[str, Line] = {}
+    found: dict[str, tuple[Line | Formula, str]] = {}
     place = 0
     while place < len(text):
         named = lexicon.longest(text, place) if not place or not text[place - 1].isalnum() else None
         if named is None:
             place += 1
             continue
-        entry = lexicon.entries.get(named[1])
-        if isinstance(entry, Line):
-            found[named[1]] = entry
+        found[named[1]] = lexicon.entries[named[1]], text[place : named[0]]
         place = named[0]
     return list(found.values())
+
+
+def _said_otherwise(
+    row: FilingRow, ways: Sequence[tuple[frozenset[str], Sequence[Phrase]]]
+) -> frozenset[str]:
+    """Stems of phrases of a question in whose place the row has another of the same meaning.
+
+    'Operating profit' is said by a row below 'Earnings from operations'.
+    """
+    text = " | ".join((*row.path, *row.columns)).lower()
+    return frozenset(
+        stem
+        for stems, phrases in ways
+        if any(phrase.pattern.search(text) for phrase in phrases)
+        for stem in stems
+    )
 
 
 def coverage(features: np.ndarray) -> np.ndarray:

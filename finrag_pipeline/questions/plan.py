@@ -759,6 +759,7 @@ def _asking(text: str) -> str:
 def _content(text: str) -> str:
     """The words that may name a measure, in order."""
     words = [word for word in _WORD.findall(text) if word not in (_P, _C)]
+    words = [word for before, word in zip(["", *words], words, strict=False) if not _classes(before, word)]
     kept = [word for word in words if word.lower().removesuffix("'s") not in _NOTHING]
     kept = [_NOUNS.get(word.lower(), word) for word in kept]
     while kept and kept[0].lower() in _JOINING:
@@ -768,6 +769,12 @@ def _content(text: str) -> str:
     return " ".join(kept)
 
 
+def _classes(before: str, word: str) -> bool:
+    """Whether a word only says what kind of part the name before it is: 'the International segment'."""
+    return before[:1].isupper() and before.lower() not in _NOTHING and word.lower() in _KINDS_OF_PARTS
+
+
+_KINDS_OF_PARTS = word_set("segment division region business unit franchise")
 _NOUNS = {
     "sold": "sales", "sell": "sales", "sells": "sales", "owed": "payable",
     "owe": "payable", "owes": "payable",
