@@ -32,7 +32,7 @@ from finrag_pipeline.questions.plan import Operation, QuestionPlan, Verdict
 from finrag_pipeline.questions.token_runs import says_nothing
 from finrag_pipeline.questions.tokens import tokenise_question
 
-LEAST_CHANCE = 0.2
+LEAST_CHANCE = 0.3
 """Least probability of the row of every measure; an answer that is less sure is none."""
 
 _CALIBRATION = 0.25
