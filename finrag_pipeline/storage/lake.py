@@ -8,6 +8,7 @@ store. The ledger (one small JSON file per asset and partition) tells how each s
 from __future__ import annotations
 
 import json
+import os
 import re
 import tempfile
 import uuid
@@ -232,7 +233,11 @@ class Lake:
         found = []
         # A local lake's folders are only listed; fsspec would also describe every file.
         paths = (
-            (path.relative_to(base).as_posix() for path in Path(base).rglob(_PART))
+            (
+                (Path(folder).relative_to(base) / _PART).as_posix()
+                for folder, _, names in os.walk(base)  # a folder that goes meanwhile is no error
+                if _PART in names
+            )
             if self.is_local
             else (path[len(base) + 1 :] for path in self.fs.find(base))
         )

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import subprocess
 import sys
 import uuid
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -66,6 +68,21 @@ class TestParts:
         some = any_lake.read_all("folds", only={"filing": ["c", "a", "z"]})
         assert some["question_id"].to_pylist() == ["qa", "qc"]
         assert any_lake.read_all("folds", ["fold"]).column_names == ["fold"]
+
+    def test_a_part_that_goes_while_parts_are_listed(
+        self, lake: Lake, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for key in ("a", "b", "c"):
+            lake.write("folds", _folds("q"), "f", {"filing": key})
+        listed = os.scandir
+
+        def scandir(path: Any) -> Any:
+            if str(path).endswith("filing=b"):
+                shutil.rmtree(path)  # between its name being read and its files
+            return listed(path)
+
+        monkeypatch.setattr(os, "scandir", scandir)
+        assert lake.partitions("folds") == [{"filing": "a"}, {"filing": "c"}]
 
     def test_nothing_yet(self, any_lake: Lake) -> None:
         assert any_lake.info("folds") is None
