@@ -263,7 +263,11 @@ _SO_MANY_YEARS = re.compile(
     r"(?:fiscal )?years?(?:[- ]period)?\b|\bper year\b|\ba year\b",
     re.IGNORECASE,
 )
-_RANGE = re.compile(rf"{_P}\s*(?:to|through|until|and|-|–)\s*{_P}")
+_RANGE = re.compile(
+    rf"(?:\bbetween[\s\w]*{_P}\s*and|{_P}(?:,?\s(?:each|every) \w+)?,?\s*(?:to|through|until|-|–))"
+    rf"\s*(?:fiscal |the )?{_P}",
+    re.IGNORECASE,
+)
 _OUTSIDE = re.compile(
     r"\b(?:outside|other than|excluding|except|besides|apart from|not counting)\s+(?:of\s+)?(?:the\s+)?"
     r"(?P<what>(?:[A-Z][\w.&'-]*\s*)+)"
@@ -571,15 +575,15 @@ class _Reader:
             rest = _LESS.sub(" ", _MORE.sub(" ", _CHANGED.sub(" ", text)))
             return self._plan(Operation.GROWTH if growth else Operation.CHANGE, (rest,))
         each = len(self.periods) > 1 or bool(self.years_back)
-        if mean := _AVERAGED.search(text):
-            if len(self.periods) == 2 and (_RANGE.search(self.whole) or self.whole.count(_P) == 1):
-                self.periods = _every_year(*self.periods)
+        added_up = each and _ADDED_UP.search(text)
+        mean = _AVERAGED.search(text)
+        if len(self.periods) == 2 and _RANGE.search(self.whole) and (mean or added_up or _EACH.search(text)):
+            self.periods = _every_year(*self.periods)
+        if mean:
             rest = _SO_MANY_YEARS.sub(" ", text[: mean.start()] + " " + text[mean.end() :])
             return self._plan(Operation.AVERAGE, (rest,))
-        if each and _ADDED_UP.search(text):
+        if added_up:
             return self._plan(Operation.SUM, (_SO_MANY_YEARS.sub(" ", _ADDED_UP.sub(" ", text)),))
-        if len(self.periods) == 2 and _EACH.search(text):
-            self.periods = _every_year(*self.periods)
         return self._plan(Operation.VALUE, (_EACH.sub(" ", text) if each else text,), each=each)
 
     def _judged(self, text: str) -> QuestionPlan | None:

@@ -57,6 +57,26 @@ def test_a_series_asks_for_each_period(question: str) -> None:
     assert periods(found) == ["FY2021", "FY2022", "FY2023"]
 
 
+@pytest.mark.parametrize(
+    ("words", "years"),
+    [
+        ("in 2017 and 2019", [2017, 2019]),
+        ("for fiscal years 2017 and 2019", [2017, 2019]),
+        ("between 2017 and 2019", [2017, 2018, 2019]),
+        ("from FY2017 to FY2019", [2017, 2018, 2019]),
+        ("FY2017–FY2019", [2017, 2018, 2019]),
+        ("for 2017 through 2019", [2017, 2018, 2019]),
+    ],
+)
+@pytest.mark.parametrize(
+    "asked", ["What was the average capex", "What was each year's capex", "Combined capex"]
+)
+def test_only_a_range_has_the_years_between(asked: str, words: str, years: list[int]) -> None:
+    plan = read_plan(f"{asked} {words}")
+    assert plan is not None
+    assert [period.year for period in plan.periods] == years
+
+
 def test_a_count_of_years_ends_with_the_year_named() -> None:
     found = plan(
         "Give me Torvex's toner sales for each of the last three fiscal years, ending with 2023.", "Torvex"
