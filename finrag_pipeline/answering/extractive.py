@@ -282,10 +282,10 @@ def _candidates(passages: Sequence[Passage]) -> list[tuple[str, Passage, int]]:
 
 def asks_for_amount(question: str) -> bool:
     """Whether a question wants a number: 'how much', 'answer in USD millions', money, a fact of a period."""
-    kind = kind_of(question)
-    other = any(asks.search(question) for asks, _ in _TYPES)
     from finrag_pipeline.questions.plan import read_plan  # only quotes need it
 
+    kind = kind_of(question)
+    other = any(asks.search(question) for asks, _ in _TYPES)
     plan = None if other else read_plan(question)
     if plan is not None and plan.unit is not None and not plan.yes_no:
         return True

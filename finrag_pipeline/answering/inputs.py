@@ -208,7 +208,7 @@ class FactBook:
         if found:
             # A lesser concept of the filing asked for is nearer than a better one of another filing.
             return min(found, key=lambda item: item[0])[1]
-        patterns = [phrase.pattern for phrase, name in self._lexicon.phrases if name == line.name]
+        patterns = [phrase.pattern for phrase in self._lexicon.phrases_of(line.name)]
         patterns += [line.labels] if line.labels else []
         if not patterns or not by_label:
             return None

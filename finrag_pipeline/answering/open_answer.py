@@ -77,6 +77,7 @@ class PlanReader:
         self._book = book
         self._lexicon = lexicon
         self._default = default
+        self._shift = shift
         self._calculation = Calculation(book, lexicon, {}, shift)
         self._confidence: list[float] = []
 
@@ -106,19 +107,9 @@ class PlanReader:
         wanted = self._wanted(plan, names)
         values = []
         for label, expression, period in wanted:
-            try:
-                quantity = self._compute(expression, period)
-            except Abstention as missing:
-                if plan.periods or not plan.among_periods or missing.kind not in _NOT_SHOWN:
-                    raise
-                continue  # of a choice among years those count that the filings show
-            values.append(
-                (
-                    label,
-                    quantity,
-                    word_quantity(quantity, plan, self._calculation.currency, self._unit(plan, names)),
-                )
-            )
+            quantity = self._compute(expression, period)
+            told = word_quantity(quantity, plan, self._calculation.currency, self._unit(plan, names))
+            values.append((label, quantity, told))
         if plan.among_periods:
             if len(values) < 2:
                 raise Abstention(AbstentionKind.NOT_REPORTED, "no two periods are shown")
@@ -195,7 +186,7 @@ class PlanReader:
             periods = tuple(last.shift(-back) for back in reversed(range(plan.years_back + 1)))
         first = names[0]
         if plan.among_periods and not plan.periods:
-            periods = tuple(last.shift(-back) for back in range(_YEARS_SHOWN))
+            periods = self._shown(first)[::-1]
         match plan.operation:
             case Operation.VALUE:
                 each = periods if plan.each or len(periods) > 1 else (last,)
@@ -230,15 +221,33 @@ class PlanReader:
         if printed and "average" in printed.fact.label.lower():  # such as an average price
             return [(period.label, Name(words), period) for period in periods or (last,)]
         if len(periods) == 1:
-            found = rows.find(measure, last) if rows else None
-            balance = found is not None and found.fact.period_kind == "instant"
-            return [("", Call("avg", (name,)) if balance else Name(words), last)]
-        shown = periods or [
-            period
-            for period in (last.shift(-back) for back in reversed(range(_YEARS_SHOWN)))
-            if rows and rows.find(measure, period)
-        ]
-        return [("", Call("mean", tuple(At(name, period) for period in shown or [last])), last)]
+            return [("", Call("avg", (name,)) if self._is_balance(name, last) else Name(words), last)]
+        shown = periods or self._shown(name) or (last,)
+        return [("", Call("mean", tuple(At(name, period) for period in shown)), last)]
+
+    def _shown(self, expression: Expression) -> tuple[FiscalPeriod, ...]:
+        """The last years that the filings show, in order of time."""
+
+        def is_shown(period: FiscalPeriod) -> bool:
+            try:
+                self._compute(expression, period)
+            except Abstention as missing:
+                if missing.kind not in _NOT_SHOWN:
+                    raise
+                return False
+            return True
+
+        last = self._default
+        return tuple(filter(is_shown, (last.shift(-back) for back in reversed(range(_YEARS_SHOWN)))))
+
+    def _is_balance(self, expression: Expression, period: FiscalPeriod) -> bool:
+        """Whether only balances, of a day, make up a number."""
+        alone = Calculation(self._book, self._lexicon, {}, self._shift)
+        try:
+            alone.compute(expression, period)
+        except Abstention:
+            return False
+        return all(one.fact.period_kind == "instant" for one in alone.trace.inputs)
 
     # ------------------------------------------------------------------ measures
 
@@ -378,11 +387,10 @@ def word_quantity(quantity: Quantity, plan: QuestionPlan, currency: str | None, 
     asked = (
         directives.unit if directives.unit in ("percent", "points", "basis_points", "days", "ratio") else None
     )
-    return word_ratio(
-        quantity.value,
-        asked or unit or ("percent" if plan.operation is Operation.RATIO else "ratio"),
-        directives.decimals,
-    )
+    if unit == "currency":  # of numbers whose table does not say that they are money
+        unit = None
+    usual = "percent" if plan.operation is Operation.RATIO else "ratio"
+    return word_ratio(quantity.value, asked or unit or usual, directives.decimals)
 
 
 def derive(question: str, plan: QuestionPlan, found: Mapping[str, OpenAnswer]) -> Derivation:

@@ -395,19 +395,21 @@ class OpenBook(FactBook):
         if found is not None or self.rows is None:
             return found
         if line.name in self.said:
-            return self.find_label(self.said[line.name], period)
-        row = self.rows.find(line.label, period) if line.label else None
-        if row is None or row.probability < _PLAINLY:
-            return None
-        self.chances[line.label] = min(row.probability, self.chances.get(line.label, 1.0))
-        return FoundFact(row.fact)
+            return self._printed(self.rows, self.said[line.name], period)
+        return self._printed(self.rows, line.label, period, _PLAINLY)
 
     def find_label(self, words: str, period: FiscalPeriod) -> FoundFact | None:
         """The fact of the row that words name; None where there is none of the period."""
         if self.rows is None:
             return super().find_label(words, period)
-        found = self.rows.find(words, period)
-        if found is None:
+        return self._printed(self.rows, words, period)
+
+    def _printed(
+        self, rows: RowBook, words: str, period: FiscalPeriod, least: float = 0.0
+    ) -> FoundFact | None:
+        """The fact of the row that words name with a probability of at least ``least``, which is noted."""
+        found = rows.find(words, period)
+        if found is None or found.probability < least:
             return None
         self.chances[words] = min(found.probability, self.chances.get(words, 1.0))
         return FoundFact(found.fact)

@@ -82,9 +82,6 @@ class Features:
         self._rows = rows
         self._associations = associations
         self._lexicon = lexicon or formula_lexicon()
-        self._phrases: defaultdict[str, list[Phrase]] = defaultdict(list)
-        for phrase, name in self._lexicon.phrases:
-            self._phrases[name].append(phrase)
         self._words = [row_words(row) for row in rows]
         seen: Counter[str] = Counter()
         self._places: dict[str, list[int]] = {}
@@ -129,7 +126,7 @@ class Features:
         total = sum(self._weight(word) for word in said) or 1.0
         named = _named(words, self._lexicon)
         lines = [entry for entry, _ in named if isinstance(entry, Line)]
-        ways = [(frozenset(terms(said_as)), self._phrases[entry.name]) for entry, said_as in named]
+        ways = [(frozenset(terms(said_as)), self._lexicon.phrases_of(entry.name)) for entry, said_as in named]
         out = np.zeros((len(places), len(FEATURES)), np.float32)
         for at, place in enumerate(places):
             row, own = self._rows[place], self._words[place]

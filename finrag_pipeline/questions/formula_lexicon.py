@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from importlib import resources
@@ -104,6 +104,17 @@ class Lexicon:
 
     entries: Mapping[str, Line | Formula]
     phrases: tuple[tuple[Phrase, str], ...] = field(repr=False)
+
+    @cached_property
+    def _phrases_by_name(self) -> Mapping[str, Sequence[Phrase]]:
+        found: dict[str, list[Phrase]] = {}
+        for phrase, name in self.phrases:
+            found.setdefault(name, []).append(phrase)
+        return found
+
+    def phrases_of(self, name: str) -> Sequence[Phrase]:
+        """Phrases that mean a line or formula, in the order of the file."""
+        return self._phrases_by_name.get(name, ())
 
     def longest(self, text: str, start: int) -> tuple[int, str] | None:
         """End and name of the longest phrase that begins at ``start``; None if there is none.

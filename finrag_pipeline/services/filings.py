@@ -131,6 +131,7 @@ def _on_page(lake: Lake, table: str, filing: str, page: int) -> list[dict[str, A
     if lake.info(table, {"filing": filing}) is None:
         raise LakeError(f"The lake holds no {table} of '{filing}'.", f"Materialise {table}: finrag run.")
     rows = lake.read(table, {"filing": filing})
+    # Rows of a page stand together: a slice, where filtering would load PyArrow's compute functions.
     places = np.flatnonzero(rows["page"].to_numpy() == page)
     here = rows.slice(places[0], places[-1] - places[0] + 1).to_pylist() if len(places) else []
     return [row for row in here if row["page"] == page]
