@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
-import gzip
 import json
 import random
 import re
@@ -31,6 +30,7 @@ from rich.console import Console
 from rich.progress import track
 from safetensors.numpy import save_file
 
+from benchmarks.tatqa import read_contexts, read_questions
 from finrag_pipeline.answering.row_book import by_heading
 from finrag_pipeline.answering.row_matcher import FEATURES, MODEL_FILE, Features, RowMatcher
 from finrag_pipeline.questions.plan import read_plan
@@ -190,19 +190,12 @@ def ask(
 
 def read_tatqa(folder: Path, rng: random.Random) -> list[Question]:
     """Test questions of TAT-QA whose answer stands in a table, without companies of other benchmarks."""
-    tables: dict[str, list[FilingRow]] = {}
-    with gzip.open(folder / "tatqa_corpus.jsonl.gz", "rt") as corpus:
-        for line in corpus:
-            context = json.loads(line)
-            if context.get("table"):
-                tables[context["corpus_id"]] = grid_rows(context["corpus_id"], context["table"])
+    tables = {name: grid_rows(name, context["table"]) for name, context in read_contexts(folder).items()}
     with_rows = [name for name, rows in tables.items() if rows]
     asked: list[Question] = []
-    for line in (folder / "tatqa_official_dev_test.jsonl").read_text().splitlines():
-        question = json.loads(line)
+    for question in read_questions(folder, "test"):
         name = question["corpus_id"]
-        in_table = question["answer_from"] != "text" and name in tables
-        if question["split"] != "test" or question.get("fb_company") or not in_table:
+        if question["answer_from"] == "text" or name not in tables:
             continue
         answers = question["answer"] if isinstance(question["answer"], list) else [question["answer"]]
         numbers = _numbers(question["derivation"] or " ".join(map(str, answers)))

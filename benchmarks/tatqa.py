@@ -56,11 +56,11 @@ def read_contexts(folder: Path) -> dict[str, dict[str, Any]]:
         return {context["corpus_id"]: context for context in every if context.get("table")}
 
 
-def read_questions(folder: Path) -> list[dict[str, Any]]:
-    """Questions of the development part without companies of other benchmarks."""
+def read_questions(folder: Path, split: str) -> list[dict[str, Any]]:
+    """Questions of a part, "dev" or "test", without companies of other benchmarks."""
     lines = (folder / "tatqa_official_dev_test.jsonl").read_text("utf-8").splitlines()
     every = (json.loads(line) for line in lines)
-    return [one for one in every if one["split"] == "dev" and not one.get("fb_company")]
+    return [one for one in every if one["split"] == split and not one.get("fb_company")]
 
 
 def grid_table(grid: Sequence[Sequence[str]], above: Sequence[str]) -> Table:
@@ -156,7 +156,7 @@ def outcomes(folder: Path) -> Iterator[tuple[dict[str, Any], Derivation | None, 
     """Each question with its answer and whether it is right."""
     contexts = read_contexts(folder)
     tables: dict[str, tuple[FilingInfo, list[FilingRow]]] = {}
-    for question in track(read_questions(folder), "asking"):
+    for question in track(read_questions(folder, "dev"), "asking"):
         name = question["corpus_id"]
         if name in contexts and name not in tables:
             tables[name] = read_table(name, contexts[name])
