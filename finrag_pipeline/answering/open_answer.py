@@ -193,6 +193,8 @@ class PlanReader:
                 return [(period.label, first, period) for period in each]
             case Operation.CHANGE | Operation.GROWTH:
                 before = periods[-2] if len(periods) > 1 else last.shift(-1)
+                if len(names) > 1:
+                    first = Binary("/", first, names[1])
                 now, then = At(first, last), At(first, before)
                 if plan.operation is Operation.GROWTH and not self._is_share(first):
                     return [("", Binary("-", Binary("/", now, then), _ONE), last)]
@@ -313,6 +315,8 @@ class PlanReader:
     def _unit(self, plan: QuestionPlan, names: Sequence[Expression]) -> str | None:
         if plan.operation is Operation.GROWTH:
             return "points" if self._is_share(names[0]) else "percent"
+        if plan.operation is Operation.CHANGE and len(names) > 1:
+            return "points"
         if plan.margin:
             return "percent"
         if plan.operation is Operation.RATIO:
@@ -387,6 +391,8 @@ def word_quantity(quantity: Quantity, plan: QuestionPlan, currency: str | None, 
     asked = (
         directives.unit if directives.unit in ("percent", "points", "basis_points", "days", "ratio") else None
     )
+    if unit == "points" and asked == "percent":
+        asked = None
     if unit == "currency":  # of numbers whose table does not say that they are money
         unit = None
     usual = "percent" if plan.operation is Operation.RATIO else "ratio"

@@ -50,7 +50,8 @@ class QuestionPlan:
     """A question as an operation on measures.
 
     Attributes:
-        operation: what is done with the values of the measures.
+        operation: what is done with the values of the measures; a change of two measures is that of their
+            ratio.
         measures: what is looked up, in words of the question without companies and periods; of a ratio the
             numerator first; the last stands for the whole of which a part is asked.
         periods: in order of time; a change is from the last but one to the last.
@@ -314,7 +315,7 @@ _OF_WHICH = re.compile(
 )
 _AS_SHARE = re.compile(
     rf"^(?P<part>.+?),?\s+(?:(?:expressed |measured |stated )?as|in|,)\s+(?:an? |"
-    rf"the )?{_PORTION} of\s+(?P<whole>.+)$",
+    rf"the )?(?:{_PORTION}|ratio) of\s+(?P<whole>.+)$",
     re.IGNORECASE,
 )
 _SHARE_OF = re.compile(r"^(?P<part>.+?)\s+(?:share|% share|portion) of\s+(?P<whole>.+)$", re.IGNORECASE)
@@ -353,6 +354,7 @@ _DIFFERENCE = re.compile(
     r"was) the difference|how many)\b",
     re.IGNORECASE,
 )
+_SUM_OF = re.compile(r"\bsum of\s+(?P<one>.+?)\s+and\s+(?P<other>.+)$", re.IGNORECASE)
 _PLUS = re.compile(r"\s+(?:plus|together with|added to|combined with)\s+|\s\+\s", re.IGNORECASE)
 _OR = re.compile(r"\bwhich\b[^,]*,\s*(?P<one>[^,?]+?)\s+or\s+(?P<other>[^,?]+)", re.IGNORECASE)
 _THAN = re.compile(
@@ -363,7 +365,7 @@ _THAN = re.compile(
 _NOTHING = word_set(
     """
     $ % ( ) + , - : ; a about add against all alone also altogether amount amounted an annual answer
-    answers any are as ask asked asks at back be been beginning being between big billion book booked
+    answers any are as ask asked asks at back be been being between big billion book booked
     books both bring bringing brings brought but by calculate calendar came can carried carries carry cent
     check close closed come comes company compare compared comparing comparison compute corp correct could
     cy deliver delivered delivers determine did do does doing dollar dollars done during each end ended
@@ -541,9 +543,11 @@ class _Reader:
                 part = match.groupdict().get("part") or text[match.end() :]
                 whole = match["whole"]
                 if _content(part) and _content(whole):
-                    return self._plan(Operation.RATIO, (part, whole))
+                    return self._quotient(part, whole)
         if (match := _MARGIN.search(text)) and _content(match["part"]):
             return self._plan(Operation.RATIO, (f"{match['part']} margin {match['rest']}",), margin=True)
+        if (match := _SUM_OF.search(text)) and _content(match["one"]) and _content(match["other"]):
+            return self._plan(Operation.SUM, _shared((match["one"], match["other"])))
         for pattern in (_BETWEEN, _TOPPED, _MINUS):
             if (match := pattern.search(text)) and _content(match["one"]) and _content(match["other"]):
                 return self._plan(Operation.DIFFERENCE, _shared((match["one"], match["other"])))
@@ -562,6 +566,17 @@ class _Reader:
         if len(parts) > 1:
             return self._plan(Operation.SUM, _shared(parts))
         return None
+
+    def _quotient(self, part: str, whole: str) -> QuestionPlan:
+        """A part of a whole; its change, where the words say so of two periods."""
+        ends = len(self.periods) == 2 or (self.back and len(self.periods) == 1)
+        rest = _CHANGED.sub(" ", part)
+        changed = ends and rest != part and _content(rest)
+        if changed and _content(rest).lower() == _content(whole).lower():  # as a share of what it was
+            return self._plan(Operation.GROWTH, (rest,))
+        return self._plan(
+            Operation.CHANGE if changed else Operation.RATIO, (rest if changed else part, whole)
+        )
 
     def _one(self, text: str) -> QuestionPlan | None:
         is_range = len(self.periods) > 2 and self.whole.count(_P) == 1
@@ -735,7 +750,10 @@ def _dated(named: FiscalPeriod, day: FiscalPeriod) -> FiscalPeriod | None:
         named, day = day, named
     if day.end is None or named.end is not None or named.year is None:
         return None
-    if not 0 <= day.end.year - named.year + (day.end.month > 2) <= 1:
+    # A year is named for that in which it ends, or begins where it ends in January or February; a quarter
+    # may lie in the year before. 'From December 31, 2018 to 2019' names two.
+    least = -1 if named.quarter else 0
+    if not least <= day.end.year - named.year <= (0 if day.end.month > 2 else 1):
         return None
     months = day.months or named.months or (3 if named.quarter else 12)
     return FiscalPeriod(None, None, months, day.end)
@@ -764,13 +782,18 @@ def _content(text: str) -> str:
     """The words that may name a measure, in order."""
     words = [word for word in _WORD.findall(text) if word not in (_P, _C)]
     words = [word for before, word in zip(["", *words], words, strict=False) if not _classes(before, word)]
-    kept = [word for word in words if word.lower().removesuffix("'s") not in _NOTHING]
+    kept = [word for word in words if _names(word)]
     kept = [_NOUNS.get(word.lower(), word) for word in kept]
     while kept and kept[0].lower() in _JOINING:
         kept.pop(0)
     while kept and kept[-1].lower() in _JOINING:
         kept.pop()
     return " ".join(kept)
+
+
+def _names(word: str) -> bool:
+    """Whether a word may name what is asked for; 'US' and 'IT' may, 'us' and 'it' do not."""
+    return word in ("US", "IT") or word.lower().removesuffix("'s") not in _NOTHING
 
 
 def _classes(before: str, word: str) -> bool:

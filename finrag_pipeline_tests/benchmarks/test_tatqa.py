@@ -38,6 +38,19 @@ CONTEXT = {"text": "Net sales by end market (in millions):\nAerospace | 1", "tab
         ("What is the percentage of Medical devices in total sales in 2019?", 12.2, "percent"),
         ("What was the gain on sale of businesses in 2018?", ["4"], "million"),
         ("What was the average Aerospace in 2017 and 2019?", 1150.6, "million"),
+        ("What was the change in Aerospace from June 30, 2018 to 2019?", 145.6, "million"),
+        (
+            "What was the change in Medical devices as a percentage of total sales from 2018 to 2019?",
+            0.52,
+            "percent",
+        ),
+        (
+            "What is the change in Aerospace between 2018 and 2019 as a percentage of the 2018 Aerospace?",
+            12.31,
+            "percent",
+        ),
+        ("What was the sum of Aerospace and Medical devices in 2019?", 1532.9, "million"),
+        ("What was Medical devices as a ratio of Aerospace in 2019?", 15.44, "percent"),
         ("What was the combined Aerospace in 2018 and 2019?", 2510.2, "million"),
     ],
 )
