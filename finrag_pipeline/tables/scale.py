@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from finrag_pipeline.tables.values import INVISIBLE
+from finrag_pipeline.tables.values import CURRENCIES, INVISIBLE
 
 Quantity = Literal["all", "currency", "shares", "count"]
 Exempt = Literal["per share", "shares", "percent", "ratio", "count"]
@@ -37,9 +37,11 @@ class ScaleRule:
 _LONGEST_PHRASE = 160
 _NOTE = re.compile(r"\W{0,2}(?P<mark>[a-z]|\d{1,2})[).]\s*(?P<text>.+)", re.IGNORECASE)
 _MARKS = re.compile(r"\(([a-z]|\d{1,2})\)(?=(?:\s*\((?:[a-z]|\d{1,2})\))*$)", re.IGNORECASE)
+_SIGNS = "|".join(re.escape(sign) for sign in CURRENCIES if not sign.isalpha())
+_CODES = "|".join(sign for sign in CURRENCIES if sign.isalpha())
 _CURRENCY = (
     r"(?:u\.?\s?s\.?\s*|united\sstates\s|canadian\s|australian\s)?"
-    r"(?:dollars?|euros?|pounds?(?:\ssterling)?|yen|francs?|(?:us|c|a|r|hk)?\$|€|£|¥|usd|eur|gbp|cad|chf|jpy)"
+    rf"(?:dollars?|euros?|pounds?(?:\ssterling)?|yen|francs?|kron(?:or|er|a)|{_SIGNS}|\b(?:{_CODES})\b)"
 )
 _SHARES = r"(?:shares?|options?|units?|awards?|warrants?|rsus?|psus?|adss?|share|stock\soptions)"
 _SIZE = r"(?:thousand|million|billion|trillion)"
@@ -77,7 +79,8 @@ _PHRASE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _QUICK = re.compile(
-    r"thousand|million|billion|trillion|000|\b(?:mm|mn|bn|mil|mils|mln|bil|bils)\b|[$€£¥]\s?(?:in\s)?[mbk]\b"
+    r"thousand|million|billion|trillion|000|\b(?:mm|mn|bn|mil|mils|mln|bil|bils)\b"
+    rf"|(?:{_SIGNS}|\b(?:{_CODES}))\s?(?:in\s)?[mbk]\b"
     r"|\(\s*(?:in\s+)?(?:whole|actual|(?:u\.?\s?s\.?\s*)?dollar|[$€£])",
     re.IGNORECASE,
 )

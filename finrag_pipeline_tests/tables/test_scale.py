@@ -25,6 +25,10 @@ from finrag_pipeline.tables.values import parse_value
         ("(in thousands of U.S. dollars)", 1e3, "currency"),
         ("($ in millions)", 1e6, "currency"),
         ("(US$ millions)", 1e6, "currency"),
+        ("SEK billion", 1e9, "currency"),
+        ("(NOK m)", 1e6, "currency"),
+        ("in millions of kronor", 1e6, "currency"),
+        ("RMB in thousands", 1e3, "currency"),
         ("$000", 1e3, "currency"),
         ("$'000", 1e3, "currency"),
         ("($ in 000s)", 1e3, "currency"),
@@ -55,6 +59,9 @@ def test_one_scale(text: str, scale: float, applies: str) -> None:
         "Total",
         "Milliona",
         "thousands of employees",
+        "capital expenditure was SEK 5.1 billion",
+        "THE MILLION",
+        "Details b, c",
     ],
 )
 def test_prose_sets_no_scale(text: str) -> None:
