@@ -94,8 +94,6 @@ class Features:
         self._idf = {word: math.log(1 + count / (1 + times)) for word, times in seen.items()}
         self._rare = math.log(1 + count)
 
-        self._synonyms = defaultdict(frozenset, _one_word_names(lexicon) if lexicon else _usual_names())
-
     def _weight(self, word: str) -> float:
         return self._idf.get(word, self._rare)
 
@@ -180,34 +178,14 @@ class Features:
                 not label,
                 len(row.values),
                 place / max(len(self._rows), 1),
-                share(frozenset(word for word in said - near if not self._synonyms[word].isdisjoint(near)))
-                + share(
-                    frozenset(
-                        word for word in said - every if not self._synonyms[word].isdisjoint(own.caption)
-                    )
-                )
-                + share(_said_otherwise(row, ways) - near) / 2,
+                share(_said_otherwise((*row.path, *row.columns), ways) - near)
+                + share(_said_otherwise((row.caption,), ways) - every),
             )
         if len(places):
             for name, of in (("relative", "near"), ("relative_any", "any")):
                 column = out[:, FEATURES.index(of)]
                 out[:, FEATURES.index(name)] = column / max(float(column.max()), 1e-6)
         return out
-
-
-def _one_word_names(lexicon: Lexicon) -> dict[str, frozenset[str]]:
-    """Stems of words that name a line each alone, with those that name the same: revenue, sales, turnover."""
-    named: dict[str, set[str]] = defaultdict(set)
-    for phrase, name in lexicon.phrases:
-        for word in set(re.findall(r"[a-z]{3,}", phrase.pattern.pattern)):
-            forms = [form for form in (word, f"{word}s") if phrase.pattern.fullmatch(form)]
-            named[name].update(stem for form in forms for stem in terms(form))
-    return {stem: frozenset(stems - {stem}) for stems in named.values() for stem in stems if len(stems) > 1}
-
-
-@cache
-def _usual_names() -> dict[str, frozenset[str]]:
-    return _one_word_names(formula_lexicon())
 
 
 def _unit(row: FilingRow) -> str | None:
@@ -230,13 +208,13 @@ def _named(words: str, lexicon: Lexicon) -> list[tuple[Line | Formula, str]]:
 
 
 def _said_otherwise(
-    row: FilingRow, ways: Sequence[tuple[frozenset[str], Sequence[Phrase]]]
+    printed: Sequence[str], ways: Sequence[tuple[frozenset[str], Sequence[Phrase]]]
 ) -> frozenset[str]:
-    """Stems of phrases of a question in whose place the row has another of the same meaning.
+    """Stems of phrases of a question in whose place a row has another of the same meaning.
 
     'Operating profit' is said by a row below 'Earnings from operations'.
     """
-    text = " | ".join((*row.path, *row.columns)).lower()
+    text = " | ".join(printed).lower()
     return frozenset(
         stem
         for stems, phrases in ways
