@@ -77,7 +77,9 @@ setup(
     package_data={
         "finrag_pipeline": [
             "py.typed",
+            "questions/answer_kind.safetensors",
             "questions/formulas.toml",
+            "answering/row_cross_encoder.safetensors",
             "answering/row_matcher.safetensors",
             "evaluation/published.toml",
             "judging/prompts.toml",

@@ -63,6 +63,12 @@ def read_questions(folder: Path, split: str) -> list[dict[str, Any]]:
     return [one for one in every if one["split"] == split and not one.get("fb_company")]
 
 
+def text_grid(text: str) -> list[list[str]]:
+    """Cells of the table that stands in a text as lines with ``|`` between them; none where there is none."""
+    lines = [line for line in text.splitlines() if " | " in line and not set(line) <= set("-| ")]
+    return [[cell.strip() for cell in line.split(" | ")] for line in lines]
+
+
 def grid_table(grid: Sequence[Sequence[str]], above: Sequence[str]) -> Table:
     """A grid of texts as a table; a header without right neighbours spans the empty cells beside it."""
     texts = [[str(cell).strip() for cell in row] for row in grid]

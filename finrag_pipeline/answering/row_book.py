@@ -19,8 +19,8 @@ from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.resolver.lexicon import PLACES
 from finrag_pipeline.statements.filing_rows import FilingRow, RowValue
 
-Match = Callable[[str, Sequence[FilingRow]], np.ndarray]
-"""Probability that each row holds what words name, shape (rows,)."""
+Match = Callable[[str, Sequence[FilingRow], str], np.ndarray]
+"""Probability that each row holds what words name in a question, shape (rows,)."""
 
 _SAME = 5e-4
 _PARTS_ADD_UP = 0.01
@@ -92,6 +92,7 @@ class RowBook:
         names: names of products, segments and places; one that the words have must stand in the row.
         together: periods that one row should show.
         unit: that numbers should have; None for any.
+        question: that is asked, without companies.
     """
 
     def __init__(
@@ -101,7 +102,9 @@ class RowBook:
         names: Sequence[str] = (),
         together: Sequence[FiscalPeriod] = (),
         unit: str | None = None,
+        question: str = "",
     ) -> None:
+        self._question = question
         self._names = names
         self._together = together
         self._unit = unit
@@ -211,7 +214,7 @@ class RowBook:
             found.append(parts)
         if not heads:
             return None
-        chances = np.array(self._match(words, heads), dtype=float)
+        chances = np.array(self._match(words, heads, self._question), dtype=float)
         for at, (head, parts) in enumerate(zip(heads, found, strict=True)):
             total = sum(part.facts[-1].value for part in parts)
             if whole and abs(total - whole) <= _PARTS_ADD_UP * abs(whole):
@@ -224,7 +227,7 @@ class RowBook:
         return float(chances[best]), kept
 
     def _rate(self, words: str) -> np.ndarray:
-        chances = np.array(self._match(words, self._rows), dtype=float)
+        chances = np.array(self._match(words, self._rows, self._question), dtype=float)
         named = [name for name in self._names if name in words]
         for name in named:
             said = re.compile(

@@ -13,6 +13,7 @@ from importlib.resources import files
 import numpy as np
 from safetensors.numpy import load
 
+from finrag_pipeline.answering.row_cross_encoder import row_cross_encoder, row_texts
 from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon, Line, Phrase, formula_lexicon
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.retrieval.query_expansion import expand_query
@@ -23,6 +24,9 @@ MODEL_FILE = "row_matcher.safetensors"
 
 MOST_CANDIDATES = 50
 """Rows that the model looks at, those that share most with the words."""
+
+BLEND = (-0.16, 0.63, 0.48)
+"""Weights of a constant, of the log-odds by words and of those of the cross-encoder."""
 
 _CAPTION_WORDS = 30
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -114,7 +118,10 @@ class Features:
             own = self._words[place]
             extra = sum(self._weight(word) for word in own.label if word not in said)
             score[place] -= 0.15 * extra
-        return sorted(score, key=lambda place: (-score[place], place))[:MOST_CANDIDATES]
+        lines = [entry for entry, _ in _named(words, self._lexicon) if isinstance(entry, Line)]
+        known = [place for place, row in enumerate(self._rows) if _is_one_of(row, lines)] if lines else []
+        likely = sorted(score, key=lambda place: (-score[place], place))
+        return list(dict.fromkeys([*known, *likely]))[:MOST_CANDIDATES]
 
     def of(self, words: str, places: Sequence[int]) -> np.ndarray:
         """Features of rows at ``places``, shape (places, features)."""
@@ -167,7 +174,7 @@ class Features:
                 0.0,
                 at,
                 row.statement is not None,
-                any(row.concept in line.concepts and row.statement in line.statements for line in lines),
+                _is_one_of(row, lines),
                 _TOTAL.match(row.label) is not None,
                 _PART.search(f"{row.caption[:200]} {' '.join(row.path)}") is not None,
                 _CHANGE.search(f"{row.label} {' '.join(row.columns)}") is not None,
@@ -186,6 +193,11 @@ class Features:
                 column = out[:, FEATURES.index(of)]
                 out[:, FEATURES.index(name)] = column / max(float(column.max()), 1e-6)
         return out
+
+
+def _is_one_of(row: FilingRow, lines: Sequence[Line]) -> bool:
+    """Whether a row of a statement is one of the lines of the lexicon."""
+    return any(row.concept in line.concepts and row.statement in line.statements for line in lines)
 
 
 def _unit(row: FilingRow) -> str | None:
@@ -253,12 +265,13 @@ class RowMatcher:
     def _made(self, key: tuple[int, ...]) -> Features:
         return Features(self._known[key], self.associations)
 
-    def probabilities(self, measure: str, rows: Sequence[FilingRow]) -> np.ndarray:
+    def probabilities(self, measure: str, rows: Sequence[FilingRow], question: str = "") -> np.ndarray:
         """Probability that each row holds what words name, shape (rows,).
 
         Args:
             measure: words of a question, without companies and periods.
             rows: of the filings that may be meant; kept while others are asked about.
+            question: that the words are of, without companies.
         """
         chances = np.zeros(len(rows))
         if not len(rows) or not terms(measure):
@@ -270,16 +283,35 @@ class RowMatcher:
         features = self._features(key)
         places = features.candidates(measure)
         if places:
-            chances[places] = self.weigh(features.of(measure, places))
+            read = self._read(measure, question, [rows[place] for place in places])
+            chances[places] = self.weigh(features.of(measure, places), read)
         return chances
 
-    def weigh(self, features: np.ndarray) -> np.ndarray:
+    def _read(self, measure: str, question: str, rows: Sequence[FilingRow]) -> np.ndarray | None:
+        """Log-odds of the cross-encoder, rows that read alike once; None where it is not to be had."""
+        reader = row_cross_encoder()
+        if reader is None:
+            return None
+        texts = [row_texts(row) for row in rows]
+        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        logits = reader.logits(measure, question, tuple(places))
+        return logits[[places[text] for text in texts]]
+
+    def weigh(self, features: np.ndarray, read: np.ndarray | None = None) -> np.ndarray:
         """Probabilities of rows with ``features``, shape (rows,).
 
         The trees are trained on names of concepts, many words of which no row says; people ask in fewer, and
-        each counts. So the probability is the geometric mean of theirs and of plain coverage.
+        each counts. So by words alone the probability is the geometric mean of theirs and of plain coverage.
+
+        Args:
+            features: shape (rows, features).
+            read: log-odds of the cross-encoder, shape (rows,); None where there is none.
         """
-        return np.sqrt(self._trees(features) * coverage(features))
+        by_words = np.sqrt(self._trees(features) * coverage(features)).clip(1e-6, 1 - 1e-6)
+        if read is None:
+            return by_words
+        bias, words, meaning = BLEND
+        return _logistic(bias + words * np.log(by_words / (1 - by_words)) + meaning * read)
 
     def _trees(self, features: np.ndarray) -> np.ndarray:
         arrays = self._arrays
@@ -298,7 +330,11 @@ class RowMatcher:
                 low = features[inner, feature[at]] <= threshold[at]
                 node[inner] = np.where(low, left[at], right[at])
             score += value[-node - 1]
-        return 1 / (1 + np.exp(-score))
+        return _logistic(score)
+
+
+def _logistic(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
 
 
 @cache

@@ -72,12 +72,12 @@ class Phrase:
     """A phrase of ``formulas.toml``, compiled when a text first has its beginning.
 
     Args:
-        phrase: regular expression in which a space stands for spaces and hyphens.
+        text: regular expression in which a space stands for spaces and hyphens.
     """
 
-    def __init__(self, phrase: str) -> None:
-        self._phrase = phrase
-        self._beginnings = _beginnings(phrase)
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._beginnings = _beginnings(text)
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -86,7 +86,7 @@ class Phrase:
         Raises:
             re.error: the phrase is malformed.
         """
-        return _compile(self._phrase)
+        return _compile(self.text)
 
     def match(self, text: str, start: int = 0) -> re.Match[str] | None:
         """Its match in ``text``, in lower case, from the letter ``start`` on."""

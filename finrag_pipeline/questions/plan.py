@@ -69,6 +69,7 @@ class QuestionPlan:
         of_company: periods that stand with one of several companies, by its name in the question.
         closing: balances at the end of the period are meant where a ratio may take averages.
         unit: of the numbers to look up, as ``page_tables`` has it; None where the question does not say.
+        asked: the question without the names of companies and without what is said before it asks.
         names: what a row must say: words with capital letters that are neither company nor period, such as
             products, segments and places, and what a quantity is counted per.
     """
@@ -91,6 +92,7 @@ class QuestionPlan:
     closing: bool = False
     unit: str | None = None
     names: tuple[str, ...] = ()
+    asked: str = ""
 
 
 _P, _C = "\ue000", "\ue001"  # stand for a period and for a company
@@ -388,10 +390,6 @@ _NOTHING = word_set(
 """Words of asking: in no wording do they name what is asked for."""
 
 
-def _unknown(words: str) -> bool:
-    return False
-
-
 def read_plan(
     question: str, companies: Iterable[str] = (), known: Callable[[str], bool] = lambda words: False
 ) -> QuestionPlan | None:
@@ -424,11 +422,13 @@ class _Reader:
         self.directives = directives
         self.named, masked = _masked(text, places)
         self.periods = tuple(sorted(dict.fromkeys(p for periods in self.named for p in periods), key=_order))
+        self.asked = text
         marks = {name: chr(ord(_FIRST) + place) for place, name in enumerate(companies)}
         for name in sorted(companies, key=len, reverse=True):
             if name:
                 pattern = rf"(?<!\w){re.escape(name)}(?:'s|')?(?!\w)"
                 masked = re.sub(pattern, marks[name], masked, flags=re.IGNORECASE)
+                self.asked = re.sub(pattern, " ", self.asked, flags=re.IGNORECASE)
         self.of_company = _periods_by_company(masked, self.named, marks)
         masked = re.sub(f"[{_FIRST}-{_LAST}]", _C, masked)
         self.several = len(companies) > 1
@@ -475,6 +475,7 @@ class _Reader:
             names=names,
             closing=self.closing,
             unit=_unit(self.whole, plan),
+            asked=" ".join(_unframed(self.asked).split()),
         )
 
     def _read(self) -> QuestionPlan | None:
@@ -772,10 +773,13 @@ def _asking(text: str) -> str:
     for pattern in (_THAT_IS, _MEAN):
         shorter = pattern.sub(" ", text)
         text = shorter if _content(shorter) else text
+    return _unframed(text).strip(" ?.!")
+
+
+def _unframed(text: str) -> str:
+    """A question without what a person says before it asks."""
     framed = _FRAME.match(text)
-    if framed and len(_content(text[framed.end() :]).split()) >= 1:
-        text = text[framed.end() :]
-    return text.strip(" ?.!")
+    return text[framed.end() :] if framed and _content(text[framed.end() :]) else text
 
 
 def _content(text: str) -> str:

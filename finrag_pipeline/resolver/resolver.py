@@ -131,6 +131,10 @@ class Resolver:
         """Filings of the company that filed ``filing``, itself included; none if it is unknown."""
         return next((c.filings for c in self._names.companies if filing in c.filings), ())
 
+    def company_of(self, filing: str) -> str:
+        """Key of the company that filed ``filing``; the filing itself if it is unknown."""
+        return next((c.key for c in self._names.companies if filing in c.filings), filing)
+
     def named_at(self, question: str) -> tuple[int, ...]:
         """Places of the first letters of companies' names in the plain characters of a question."""
         text = plain(question[:MOST_CHARACTERS])

@@ -1,0 +1,60 @@
+"""Questions over printed rows of several companies: each company answers for itself."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+
+import pytest
+
+from finrag_pipeline.answering.derivation import Derivation
+from finrag_pipeline.answering.inputs import FilingInfo
+from finrag_pipeline.answering.open_calculator import OpenCalculator
+from finrag_pipeline.answering.row_matcher import row_matcher
+from finrag_pipeline.questions.formula_lexicon import formula_lexicon
+from finrag_pipeline.resolver.resolver import Resolver
+from finrag_pipeline.statements.filing_rows import FilingRow, RowValue
+
+END = dt.date(2023, 12, 31)
+FILINGS = {"TORVEX_2023_10K": ("Torvex", 48e6), "ANDRIX_2023_10K": ("Andrix", 12e6)}
+
+
+def _rows(filing: str) -> Sequence[FilingRow]:
+    number = FILINGS[filing][1]
+    value = RowValue(
+        (), END, 12, 2023, None, number, f"{number:,.0f}", "currency", "USD", (0.0, 0.0, 1.0, 1.0)
+    )
+    return [FilingRow(filing, 4, 0, 0, "", ("Warranty claims paid",), (), None, None, (value,))]
+
+
+def _ask(question: str) -> Derivation:
+    resolver = Resolver(
+        [
+            {
+                "filing": filing,
+                "company": company,
+                "fiscal_year": 2023,
+                "fiscal_quarter": None,
+                "form": "10-K",
+                "period_end": END,
+            }
+            for filing, (company, _) in FILINGS.items()
+        ]
+    )
+    calculator = OpenCalculator(
+        {filing: FilingInfo(filing, "10-K", 2023, None, END) for filing in FILINGS},
+        lambda _: [],
+        _rows,
+        resolver,
+        formula_lexicon(),
+        row_matcher().probabilities,
+    )
+    return calculator.answer(question, resolver.resolve(question))
+
+
+@pytest.mark.parametrize("first, second", [("Torvex", "Andrix"), ("Andrix", "Torvex")])
+def test_each_of_two_companies_has_its_own_number_in_whatever_order_they_are_named(
+    first: str, second: str
+) -> None:
+    found = _ask(f"Which paid more warranty claims in 2023, {first} or {second}?")
+    assert found.answer.startswith("Torvex (Torvex: $48 million; Andrix: $12 million)")
