@@ -246,10 +246,10 @@ ENTRIES = (
     ),
 )  # fmt: skip
 
-COPIED = tuple(dict.fromkeys(one.folder for one in ENTRIES if one.folder and one.by != "filing"))
-"""Tables that the warehouse holds itself."""
-VIEWS = tuple(one.folder for one in ENTRIES if one.folder and one.by == "filing")
-"""Tables that the warehouse shows as they lie in the lake, which may be too large to copy."""
+VIEWS = tuple(one.folder for one in ENTRIES if one.folder and one.by == "filing" and one.name != "filings")
+"""Tables that the warehouse shows as they lie in the lake: of every filing many rows, too large to copy."""
+COPIED = tuple(dict.fromkeys(one.folder for one in ENTRIES if one.folder and one.folder not in VIEWS))
+"""Tables that the warehouse holds itself, with a comment on every column."""
 
 _WAREHOUSE = Entry(
     "warehouse", "reporting", "publish", tuple(one.name for one in ENTRIES if one.folder),
