@@ -21,10 +21,10 @@ import pytest
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import ALIASES, ALL_SYSTEMS, SYSTEMS
 from finrag_pipeline.sample.generate import entries
+from finrag_pipeline.schemas.catalogue import COPIED, VIEWS
 from finrag_pipeline.services.ask import Asker
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline.storage.warehouse import COPIED, VIEWS
 from finrag_pipeline_tests.console import Done, called, environment
 from finrag_pipeline_tests.shared_run import sample_copy, sample_lake
 

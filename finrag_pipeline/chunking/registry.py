@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from finrag_pipeline.errors import UsageError
+from finrag_pipeline.schemas.catalogue import INDEX_ON_DEMAND, made_by
 
 
 @dataclass(frozen=True)
@@ -20,8 +21,6 @@ class Chunking:
         index: asset that holds the vectors of its chunks.
         kinds: kinds of chunks it makes.
         indexed: kinds that get vectors; all of them when None.
-        on_demand: its chunks are made when a system asks for them, not for every filing that comes in; the
-            vectors of every chunking are.
     """
 
     name: str
@@ -31,12 +30,11 @@ class Chunking:
     index: str
     kinds: tuple[str, ...]
     indexed: tuple[str, ...] | None = None
-    on_demand: bool = False
 
     @property
     def made_on_demand(self) -> tuple[str, ...]:
         """Its assets that are made when a system asks for them, in the order in which they are made."""
-        return (self.table, self.index) if self.on_demand else (self.index,)
+        return tuple(asset for asset in (self.table, self.index) if asset in ON_DEMAND)
 
 
 FIXED = Chunking(
@@ -54,7 +52,6 @@ CONTEXTUAL = Chunking(
     "contextual_chunks",
     "contextual_index",
     ("text", "table_row", "table"),
-    on_demand=True,
 )
 
 PARENT_CHILD = Chunking(
@@ -65,11 +62,10 @@ PARENT_CHILD = Chunking(
     "parent_child_index",
     ("parent", "child"),
     indexed=("child",),
-    on_demand=True,
 )
 
 CHUNKINGS: dict[str, Chunking] = {chunking.name: chunking for chunking in (FIXED, CONTEXTUAL, PARENT_CHILD)}
-ON_DEMAND = tuple(asset for chunking in CHUNKINGS.values() for asset in chunking.made_on_demand)
+ON_DEMAND = made_by(INDEX_ON_DEMAND)
 """What only some systems read: made by 'finrag index', and by 'finrag run' for what it measures."""
 
 

@@ -6,20 +6,21 @@ import time
 from typing import Any
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 
 class ProgressBar:
     """A Rich progress bar fed by (stage, item, done, total); silent in JSON mode."""
 
     def __init__(self, silent: bool) -> None:
+        from rich.progress import (  # not for commands without a bar
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
         self._progress = Progress(
             TextColumn("{task.description:<10}"),
             BarColumn(),

@@ -23,6 +23,7 @@ from finrag_pipeline.retrieval.page_stage import PagesInOrder
 from finrag_pipeline.retrieval.systems import ABLATIONS, SYSTEMS, get_system
 from finrag_pipeline.sample import SAMPLE_NAME
 from finrag_pipeline.schemas import PER_FILING
+from finrag_pipeline.schemas.catalogue import CATALOGUE, INDEX_FILING, INDEX_ON_DEMAND
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
@@ -228,7 +229,8 @@ def measure(
     ):
         outcome.warnings += known.get("not_run", [])
         return
-    from finrag_pipeline.orchestration.corpora import benchmark_filings
+    from finrag_pipeline.orchestration.answer_sweep import answers_to_other_questions
+    from finrag_pipeline.orchestration.corpora import benchmark_filings, drop, stale_results
 
     index_on_demand(materialiser, lake, settings, systems, benchmark_filings(lake), outcome, progress)
     run_or_raise(materialiser, "prepare_benchmark", progress, "prepare")
@@ -244,6 +246,7 @@ def measure(
     progress("sweep", "", len(runnable), len(runnable))
     if get_answer_system(ANSWERED).retrieval in runnable:
         run_or_raise(materialiser, "answer", progress, ANSWERED, tags=sweep_range(ANSWERED))
+    drop(lake, stale_results(lake, settings) + answers_to_other_questions(lake))
     if lake.partitions("answer_scores"):
         run_or_raise(materialiser, "publish_answers", progress, "answers")
     run_or_raise(materialiser, "publish", progress, "publish")
@@ -337,22 +340,14 @@ def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
     from finrag_pipeline.orchestration.freshness import code_state
     from finrag_pipeline.orchestration.partitions import FOLD_COUNT
     from finrag_pipeline.orchestration.resources.settings import make_corpus
-    from finrag_pipeline.rankers.registry import ALPHA_SWEEP, usable_models
+    from finrag_pipeline.rankers.registry import usable_models
 
-    assets = (
-        *(chunking.table for chunking in CHUNKINGS.values()),
-        "filings",
-        "statement_facts",
-        "page_profiles",
-        "page_sentences",
-        "benchmark_questions",
-        "folds",
-        ALPHA_SWEEP,
-        "retrieval_runs",
-        "retrieval_scores",
-        "system_metrics",
-    )
-    parts = {a: [(keys, lake.info(a, keys)) for keys in lake.partitions(a)] for a in assets}
+    jobs = (INDEX_FILING, INDEX_ON_DEMAND, "prepare_benchmark", "sweep")
+    tables = [entry.folder for entry in CATALOGUE.values() if entry.job in jobs and entry.folder]
+    parts = {
+        table: [(keys, lake.info(table, keys)) for keys in lake.partitions(table)]
+        for table in (*tables, "system_metrics")
+    }
     active = lake.read_json(lake.path("benchmarks", "active.json"))
     record = lake.read_json(lake.path("benchmarks", active["name"], "benchmark.json")) if active else None
     published = [

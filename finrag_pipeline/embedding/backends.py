@@ -7,7 +7,6 @@ and int8 are faster and slightly different (see docs/encoder-backends.md for mea
 from __future__ import annotations
 
 import importlib.util
-import os
 import shutil
 import uuid
 import warnings
@@ -32,6 +31,7 @@ from finrag_pipeline.embedding.model_files import (
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.settings import EncoderSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
+from finrag_pipeline.storage.torch_models import AGAIN, first_line, loading, torch_device
 
 Progress = Callable[[int], None]
 """Called with the number of texts just finished."""
@@ -83,38 +83,29 @@ def load_embedder(settings: EncoderSettings, cache: Path, calibration: Callable[
     return OpenVinoEmbedder(settings.model_copy(update={"precision": precision}), cache, calibration)
 
 
+def load_sentence_transformer(folder: Path) -> Any:
+    """A model of sentence-transformers, on a GPU when there is one; no code in its folder is run.
+
+    Raises:
+        ModelError: it cannot be loaded.
+    """
+    from sentence_transformers import SentenceTransformer
+
+    with loading(folder) as shared:
+        return SentenceTransformer(
+            str(folder), device=torch_device(), model_kwargs={"use_safetensors": True}, **shared
+        )
+
+
 def _sentence_transformer(settings: EncoderSettings) -> Any:
     encoder_fingerprint(settings)  # raises when there are weights as pickles only
-    from huggingface_hub.utils import disable_progress_bars
-    from sentence_transformers import SentenceTransformer
-    from transformers.utils import logging
-
-    disable_progress_bars()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
-    folder = model_folder(settings.name, settings.revision)
-    try:
-        model = SentenceTransformer(
-            str(folder), device=_device(), trust_remote_code=False, model_kwargs={"use_safetensors": True}
-        )
-        model.default_prompt_name = None  # texts come with their prompts
-        if is_static(settings):
-            model.tokenizer.enable_truncation(max_tokens(settings))
-        else:
-            model.max_seq_length = max_tokens(settings)
-        return model
-    except Exception as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise ModelError(
-            f"The model in {folder} cannot be loaded: {reason}.", "Download it again."
-        ) from error
-
-
-def _device() -> str:
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    model = load_sentence_transformer(model_folder(settings.name, settings.revision))
+    model.default_prompt_name = None  # texts come with their prompts
+    if is_static(settings):
+        model.tokenizer.enable_truncation(max_tokens(settings))
+    else:
+        model.max_seq_length = max_tokens(settings)
+    return model
 
 
 class TorchEmbedder:
@@ -159,9 +150,8 @@ class StaticEmbedder:
         except ModelError:
             raise
         except Exception as error:  # the libraries raise nothing narrower
-            reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
             raise ModelError(
-                f"The model in {folder} cannot be loaded: {reason}.", "Download it again."
+                f"The model in {folder} cannot be loaded: {first_line(error)}.", AGAIN
             ) from error
         self.max_tokens = max_tokens(settings)
         self.dimensions = int(self._vectors.shape[1])

@@ -18,7 +18,7 @@ from finrag_pipeline.language_models.protocol import Completion, Message
 from finrag_pipeline.settings import LanguageModelSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.model_folders import model_fingerprint, model_folder
-from finrag_pipeline.storage.torch_models import first_line, quiet_libraries, torch_device
+from finrag_pipeline.storage.torch_models import AGAIN, first_line, loading, torch_device
 
 VARIABLE = "FINRAG_LANGUAGE_MODEL__NAME"
 LOCAL_VERSION = "1"
@@ -62,24 +62,16 @@ class LocalModel:
         """Tokenizer and model."""
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        quiet_libraries()
-        folder = str(self._folder)
-        shared: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-        try:
+        folder = self._folder
+        with loading(folder) as shared:
             tokenizer = AutoTokenizer.from_pretrained(folder, **shared)
             loaded: Any = AutoModelForCausalLM.from_pretrained(
                 folder, use_safetensors=True, dtype="auto", output_loading_info=True, **shared
             )
-        except Exception as error:  # the library raises nothing narrower
-            raise ModelError(
-                f"The model in {folder} cannot be loaded: {first_line(error)}.", _AGAIN
-            ) from error
         model, report = loaded
         if report["missing_keys"]:
             missing = sorted(report["missing_keys"])
-            raise ModelError(
-                f"{folder} lacks {len(missing)} of the weights, {missing[0]} among them.", _AGAIN
-            )
+            raise ModelError(f"{folder} lacks {len(missing)} of the weights, {missing[0]} among them.", AGAIN)
         if not tokenizer.chat_template:
             raise ModelError(
                 f"The model in {folder} has no chat template.", "Choose a model that was tuned to chat."
@@ -149,9 +141,6 @@ class LocalModel:
                 f"The chat template of {self.name} refuses the messages: {first_line(error)}.",
                 "Choose another model.",
             ) from error
-
-
-_AGAIN = "Download the model again."
 
 
 def _generation(model: Any, temperature: float, max_tokens: int) -> Any:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from finrag_pipeline.answering.systems import ANSWER_SYSTEMS, RUNS_VERSION, AnswerSystem
 from finrag_pipeline.language_models.load import language_model_problem, load_language_model
 from finrag_pipeline.language_models.protocol import LanguageModel
-from finrag_pipeline.orchestration.corpora import benchmark_filings, fold_questions
+from finrag_pipeline.orchestration.corpora import Parts, benchmark_filings, fold_questions
 from finrag_pipeline.orchestration.partitions import fold_number, fold_partitions
 from finrag_pipeline.orchestration.resources.settings import get_corpus, get_encoder, get_resolver
 from finrag_pipeline.retrieval.systems import get_system
@@ -105,23 +105,18 @@ def each_text_once(embed: Embed) -> Embed:
     return remembered
 
 
-def drop_answers_to_other_questions(store: Lake) -> list[str]:
-    """Remove answers, and their scores, to questions that are not in the fold any more.
+def answers_to_other_questions(store: Lake) -> Parts:
+    """Answers, and their scores, to questions that are not in the fold any more.
 
     Another choice of filings has other questions; the figures of these must not stand beside theirs. Answers
-    of language models stay, since they may have been paid for.
-
-    Returns:
-        Systems of which something was removed.
+    of language models are not among them, since they may have been paid for.
     """
-    dropped = set()
+    found: Parts = []
     for keys in store.partitions("answers"):
         system = ANSWER_SYSTEMS.get(keys["system"])
         if system is None or system.needs_model or keys["fold"] not in fold_partitions.get_partition_keys():
             continue
         asked = set(fold_questions(store, fold_number(keys["fold"]))["question_id"].to_pylist())
         if not asked >= set(store.read("answers", keys, ["question_id"])["question_id"].to_pylist()):
-            store.remove("answers", keys)
-            store.remove("answer_scores", keys)
-            dropped.add(system.name)
-    return sorted(dropped)
+            found += [("answers", keys), ("answer_scores", keys)]
+    return found

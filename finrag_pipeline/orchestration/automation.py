@@ -31,3 +31,7 @@ def on_corpus_change() -> dg.AutomationCondition:
     """
     condition = dg.AutomationCondition
     return condition.eager().without(~condition.any_deps_missing()).with_label("on_corpus_change")
+
+
+AUTOMATION = {"data": on_changed_data(), "corpus": on_corpus_change(), "": None}
+"""Conditions by their name in the catalogue."""

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.evaluation.benchmark_registry import get_benchmark
-from finrag_pipeline.orchestration.fingerprints import runs_fingerprint, scores_fingerprint
+from finrag_pipeline.evaluation.retrieval_metrics import METRICS_VERSION
 from finrag_pipeline.orchestration.partitions import fold_number, fold_partitions
 from finrag_pipeline.orchestration.resources.settings import get_corpus, make_corpus
 from finrag_pipeline.retrieval.component import Inputs, Learned
@@ -22,6 +22,7 @@ from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.system import RetrievalSystem
 from finrag_pipeline.retrieval.systems import ALL_SYSTEMS
 from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 
 
@@ -42,6 +43,30 @@ def fold_questions(store: Lake, fold: int) -> pa.Table:
     tested = table.filter(pc.equal(table["fold"], fold))["question_id"]
     questions = store.read("benchmark_questions")
     return questions.filter(pc.is_in(questions["question_id"], tested.combine_chunks()))
+
+
+def asked(questions: pa.Table) -> list[list[Any]]:
+    """Of rows of ``benchmark_questions``, what a ranking is made from."""
+    return [questions[column].to_pylist() for column in ("question_id", "question", "filing", "gold_pages")]
+
+
+def scores_fingerprint(runs: str, questions: pa.Table) -> str:
+    """What a part of ``retrieval_scores`` is made from, of runs with the fingerprint ``runs``."""
+    gold = [questions[column].to_pylist() for column in ("question_id", "evidence", "gold_pages", "filing")]
+    return fingerprint("retrieval_scores", METRICS_VERSION, runs, gold)
+
+
+def sliced_by(store: Lake) -> tuple[pa.Table, dict[str, str], list[Any]]:
+    """Questions, source of each filing, and what of both the slices of metrics are made of.
+
+    That does not enter the scores.
+    """
+    rows = store.read_all("filings", ["filing", "source"]).to_pylist()
+    sources = {row["filing"]: row["source"] for row in rows}
+    questions = store.read("benchmark_questions")
+    named = ("question_id", "question_type", "doc_type", "company")
+    of_questions = [questions[name].to_pylist() for name in named]
+    return questions, sources, [*of_questions, [sources.get(one) for one in questions["filing"].to_pylist()]]
 
 
 class Sweep:
@@ -94,24 +119,29 @@ class Sweep:
         return next(filter(None, map(system.problem, inputs or [Inputs(corpus)])), None)
 
     def runs_fingerprint(self, system: RetrievalSystem, fold: int, questions: pa.Table) -> str:
-        """What a part of ``retrieval_runs`` should have been made from."""
-        return runs_fingerprint(system, self.inputs(system, fold), questions)
+        """What a part of ``retrieval_runs`` should have been made from.
+
+        Raises:
+            ModelError: a model that the system needs cannot be had.
+        """
+        return fingerprint("retrieval_runs", system.fingerprint(self.inputs(system, fold)), asked(questions))
 
 
-def drop_stale_results(store: Lake, values: Settings) -> list[str]:
-    """Remove runs and scores that were made on another corpus, other questions or another configuration.
+Parts = list[tuple[str, dict[str, str]]]
+"""Parts of tables: table, hive keys."""
+
+
+def stale_results(store: Lake, values: Settings) -> Parts:
+    """Runs and scores that were made on another corpus, other questions or another configuration.
 
     Only the systems of a sweep are made anew. What the others left from before must not stand beside them:
     their figures would be those of another corpus. Neither may figures of a system that cannot be run any
     more, whose models nobody can check.
-
-    Returns:
-        Systems of which something was removed.
     """
     sweep = Sweep(values, store)
-    dropped = set()
-    found = [*store.partitions("retrieval_runs"), *store.partitions("retrieval_scores")]
-    for keys in sorted(found, key=lambda keys: keys["system"]):
+    stale = []
+    found = {tuple(keys.items()) for table in _RESULTS for keys in store.partitions(table)}
+    for keys in map(dict, sorted(found)):
         runs = scores = None
         if keys["system"] in ALL_SYSTEMS and keys["fold"] in fold_partitions.get_partition_keys():
             fold = fold_number(keys["fold"])
@@ -120,9 +150,34 @@ def drop_stale_results(store: Lake, values: Settings) -> list[str]:
             if sweep.problem(system, fold) is None:
                 runs = sweep.runs_fingerprint(system, fold, questions)
                 scores = scores_fingerprint(runs, questions)
-        for asset, wanted in (("retrieval_runs", runs), ("retrieval_scores", scores)):
-            info = store.info(asset, keys)
+        for table, wanted in zip(_RESULTS, (runs, scores), strict=True):
+            info = store.info(table, keys)
             if info is not None and info.fingerprint != wanted:
-                store.remove(asset, keys)
-                dropped.add(keys["system"])
-    return sorted(dropped)
+                stale.append((table, keys))
+    return stale
+
+
+_RESULTS = ("retrieval_runs", "retrieval_scores")
+
+
+def drop(store: Lake, parts: Parts) -> list[str]:
+    """Remove parts of results; the systems that they are of."""
+    for table, keys in parts:
+        store.remove(table, keys)
+    return sorted({keys["system"] for _, keys in parts})
+
+
+def drop_stale_results(store: Lake, values: Settings) -> list[str]:
+    """Remove `stale_results`; the systems that they were of."""
+    return drop(store, stale_results(store, values))
+
+
+def measured_systems(store: Lake) -> set[str]:
+    """Systems whose figures are published; all that were run before any are."""
+    published = store.read_all("system_metrics", ["system"])["system"].to_pylist()
+    return set(published) or {keys["system"] for table in _RESULTS for keys in store.partitions(table)}
+
+
+def others(store: Lake, table: str, left_out: Parts) -> list[dict[str, str]]:
+    """Hive keys of the parts of a table that are not left out."""
+    return [keys for keys in store.partitions(table) if (table, keys) not in left_out]

@@ -1,141 +1,102 @@
-"""What each asset's partition should have been made from: the fingerprints to compare the lake with.
+"""What each part should have been made from: the fingerprints to compare the lake with.
 
 Used by the assets to skip work, and by the command line to know what is stale without running anything.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pkgutil import resolve_name
 from typing import Any
 
-import pyarrow as pa
-
-from finrag_pipeline.chunking import CONTEXTUAL_VERSION
-from finrag_pipeline.chunking.fixed import CHUNKING_VERSION
-from finrag_pipeline.chunking.parent_child import CHILDREN, PARENT_CHILD_VERSION, PARENTS
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.model_files import tokenizer_fingerprint
-from finrag_pipeline.embedding.windows import WINDOWS_VERSION
-from finrag_pipeline.evaluation.retrieval_metrics import METRICS_VERSION
-from finrag_pipeline.filings import IDENTITY_VERSION
+from finrag_pipeline.errors import LakeError
 from finrag_pipeline.filings.intake import FilingSource
-from finrag_pipeline.filings.pages import reader_version
-from finrag_pipeline.rankers.page_ranker import PROFILES_VERSION, SENTENCES_VERSION
-from finrag_pipeline.retrieval.alpha import ALPHA_VERSION, GRID
-from finrag_pipeline.retrieval.component import Inputs
-from finrag_pipeline.retrieval.system import RetrievalSystem
+from finrag_pipeline.orchestration.resources.settings import get_encoder
+from finrag_pipeline.schemas.catalogue import CATALOGUE, Entry
 from finrag_pipeline.settings import Settings
-from finrag_pipeline.statements import FACTS_VERSION
 from finrag_pipeline.storage.fingerprints import fingerprint
-from finrag_pipeline.tables import TABLES_VERSION
+from finrag_pipeline.storage.lake import Lake
+
+_IDENTITY = ("filing", "company", "declared_company", "form", "fiscal_year", "fiscal_quarter", "period_end")
+"""Columns of ``filings`` that the other tables of a filing are made from."""
 
 
-def filings_fingerprint(source: FilingSource) -> str:
-    """Fingerprint of a row of ``filings``."""
-    return fingerprint(
-        "filings",
-        IDENTITY_VERSION,
-        reader_version(),
-        source.sha256,
-        source.file_name,
-        source.document_information,
-    )
+def versions(name: str) -> tuple[str, ...]:
+    """Versions of the code that makes an entry of the catalogue."""
+
+    def version(code: str) -> str:
+        found = resolve_name(f"finrag_pipeline.{code}") if ":" in code else code
+        return str(found() if callable(found) else found)
+
+    return tuple(map(version, CATALOGUE[name].code))
 
 
-def pages_fingerprint(source: FilingSource) -> str:
-    """Fingerprint of a part of ``filing_pages``."""
-    return fingerprint("filing_pages", reader_version(), source.sha256, source.source)
+def identity(filing: Mapping[str, Any]) -> list[str]:
+    """Of a row of ``filings``, what the other tables of the filing are made from."""
+    return [str(filing[column]) for column in _IDENTITY]
 
 
-def chunks_fingerprint(pages: str, settings: Settings) -> str:
-    """Fingerprint of a part of ``filing_chunks`` made from pages with the fingerprint ``pages``."""
-    return fingerprint(
-        "filing_chunks", CHUNKING_VERSION, pages, settings.chunks, tokenizer_fingerprint(settings.encoder)
-    )
+def source_facts(name: str, source: FilingSource) -> list[Any]:
+    """Of an original, what ``filings`` and ``filing_pages`` are made from; nothing for other entries."""
+    if name == "filings":
+        return [source.sha256, source.file_name, source.document_information]
+    return [source.sha256, source.source] if name == "filing_pages" else []
 
 
-def tables_fingerprint(pages: str, filing: Mapping[str, Any], settings: Settings) -> str:
-    """Fingerprint of a part of ``page_tables`` made from pages with the fingerprint ``pages``."""
-    from finrag_pipeline.tables.words.detector import WordsDetector
-
-    return fingerprint(
-        "page_tables", TABLES_VERSION, WordsDetector.version, pages, _identity(filing), settings.tables
-    )
-
-
-def profiles_fingerprint(parts: Mapping[str, str], filing: Mapping[str, Any]) -> str:
-    """Fingerprint of a part of ``page_profiles`` made from parts with these fingerprints, by asset."""
-    return fingerprint("page_profiles", PROFILES_VERSION, dict(sorted(parts.items())), _identity(filing))
-
-
-def sentences_fingerprint(pages: str, encoder: Encoder) -> str:
-    """Fingerprint of a part of ``page_sentences`` made from pages with the fingerprint ``pages``."""
-    return fingerprint("page_sentences", SENTENCES_VERSION, pages, encoder.fingerprint)
-
-
-def facts_fingerprint(tables: str, filing: Mapping[str, Any]) -> str:
-    """Fingerprint of a part of ``statement_facts`` made from tables with the fingerprint ``tables``."""
-    return fingerprint("statement_facts", FACTS_VERSION, tables, _identity(filing))
-
-
-def contextual_fingerprint(pages: str, tables: str, filing: Mapping[str, Any], settings: Settings) -> str:
-    """Fingerprint of a part of ``contextual_chunks`` made from these pages and tables."""
-    return fingerprint(
-        "contextual_chunks",
-        CONTEXTUAL_VERSION,
-        pages,
-        tables,
-        _identity(filing),
-        settings.contextual_chunks,
-        tokenizer_fingerprint(settings.encoder),
-    )
-
-
-def _identity(filing: Mapping[str, Any]) -> list[Any]:
-    names = ("filing", "company", "declared_company", "form", "fiscal_year", "fiscal_quarter", "period_end")
-    return [str(filing[name]) for name in names]
-
-
-def index_fingerprint(chunks: str, encoder: Encoder) -> str:
-    """Fingerprint of a filing's rows in ``chunk_index`` made from chunks with the fingerprint ``chunks``."""
-    return fingerprint("chunk_index", WINDOWS_VERSION, chunks, encoder.fingerprint, encoder.settings.pooling)
-
-
-def parent_child_fingerprint(pages: str, settings: Settings) -> str:
-    """Fingerprint of a part of ``parent_child_chunks`` made from pages with the fingerprint ``pages``."""
-    return fingerprint(
-        "parent_child_chunks",
-        PARENT_CHILD_VERSION,
-        pages,
-        PARENTS,
-        CHILDREN,
-        tokenizer_fingerprint(settings.encoder),
-    )
-
-
-def runs_fingerprint(system: RetrievalSystem, inputs: Inputs, questions: pa.Table) -> str:
-    """Fingerprint of a part of ``retrieval_runs``: a system on the questions of a fold.
+def made_from(
+    name: str, inputs: Callable[[Entry], Any], settings: Settings, encoder: Encoder, *others: Any
+) -> str:
+    """Fingerprint of a part: code, inputs, settings.
 
     Args:
-        system: what is run.
-        inputs: chunks, encoder, models, and what was learned without the questions.
-        questions: rows of ``benchmark_questions`` of the fold.
+        name: of its entry.
+        inputs: what each input is, plain values.
+        settings: of the run.
+        encoder: in use.
+        *others: what else decides it.
+    """
+    entry = CATALOGUE[name]
+    read = [inputs(CATALOGUE[one]) for one in entry.inputs]
+    chosen = [_setting(one, settings, encoder) for one in entry.settings]
+    return fingerprint(name, *versions(name), *read, *chosen, *others)
+
+
+def _setting(name: str, settings: Settings, encoder: Encoder) -> Any:
+    if name == "encoder":
+        return encoder.fingerprint
+    if name == "tokenizer":
+        return tokenizer_fingerprint(settings.encoder)
+    value: Any = settings
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def part_made_from(
+    name: str, store: Lake, partition: Mapping[str, str], settings: Settings, *others: Any
+) -> str:
+    """`made_from` with the inputs that the lake holds.
+
+    Args:
+        name: of the entry.
+        store: the lake.
+        partition: hive keys of the part; empty for a single part.
+        settings: of the run.
+        *others: what else decides it.
 
     Raises:
-        ModelError: a model that the system needs cannot be had.
+        LakeError: an input of the same partition is missing.
     """
-    asked = [questions[column].to_pylist() for column in _ASKED]
-    return fingerprint("retrieval_runs", system.fingerprint(inputs), asked)
+    entry = CATALOGUE[name]
 
+    def read(one: Entry) -> Any:
+        if not entry.by or one.by != entry.by:
+            return store.fingerprints(one.folder)
+        if one.name == "filings":
+            return identity(store.read("filings", partition).to_pylist()[0])
+        if info := store.info(one.folder, partition):
+            return info.fingerprint
+        of = ", ".join(partition.values())
+        raise LakeError(f"The lake holds no {one.name} of '{of}'.", f"Materialise {one.name} first.")
 
-def alpha_sweep_fingerprint(system: RetrievalSystem, inputs: Inputs, questions: pa.Table) -> str:
-    """Fingerprint of ``hybrid_alpha_sweep`` over these questions."""
-    asked = [questions[column].to_pylist() for column in _ASKED]
-    return fingerprint("hybrid_alpha_sweep", ALPHA_VERSION, GRID, system.fingerprint(inputs), asked)
-
-
-_ASKED = ("question_id", "question", "filing", "gold_pages")
-
-
-def scores_fingerprint(runs: str, questions: pa.Table) -> str:
-    """Fingerprint of a part of ``retrieval_scores`` made from runs with the fingerprint ``runs``."""
-    gold = [questions[column].to_pylist() for column in ("question_id", "evidence", "gold_pages", "filing")]
-    return fingerprint("retrieval_scores", METRICS_VERSION, runs, gold)
+    return made_from(name, read, settings, get_encoder(settings, store), *others)

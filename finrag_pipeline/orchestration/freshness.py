@@ -5,33 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from finrag_pipeline.chunking.fixed import CHUNKING_VERSION
-from finrag_pipeline.chunking.parent_child import PARENT_CHILD_VERSION
-from finrag_pipeline.chunking.registry import FIXED, PARENT_CHILD, Chunking
-from finrag_pipeline.evaluation.retrieval_metrics import METRICS_VERSION
-from finrag_pipeline.evaluation.summary import SUMMARY_VERSION
+from finrag_pipeline.chunking.registry import Chunking
+from finrag_pipeline.errors import LakeError
 from finrag_pipeline.filings.intake import FilingSource
 from finrag_pipeline.orchestration.fingerprints import (
-    chunks_fingerprint,
-    contextual_fingerprint,
-    facts_fingerprint,
-    filings_fingerprint,
-    index_fingerprint,
-    pages_fingerprint,
-    parent_child_fingerprint,
-    profiles_fingerprint,
-    sentences_fingerprint,
-    tables_fingerprint,
+    identity,
+    made_from,
+    part_made_from,
+    source_facts,
+    versions,
 )
 from finrag_pipeline.orchestration.resources.settings import get_encoder
-from finrag_pipeline.rankers.page_ranker import PROFILES_VERSION, RANKER_VERSION, SENTENCES_VERSION
-from finrag_pipeline.reporting import REPORT_VERSION
-from finrag_pipeline.resolver import RESOLVER_VERSION
-from finrag_pipeline.retrieval.alpha import ALPHA_VERSION
-from finrag_pipeline.retrieval.bm25 import BM25_VERSION
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index
-from finrag_pipeline.retrieval.systems import SYSTEMS_VERSION
 from finrag_pipeline.schemas import PER_FILING
+from finrag_pipeline.schemas.catalogue import CATALOGUE, Entry
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 
@@ -48,37 +35,25 @@ def stale_filings(
     encoder = get_encoder(settings, lake)
     rows = {row["filing"]: row for row in lake.read_all("filings").to_pylist()}
     materialised = [instance.get_materialized_partitions(dg.AssetKey(name)) for name in PER_FILING]
-    stale = []
-    for source in sources:
-        key = source.filing
-        partition = {"filing": key}
-        pages = pages_fingerprint(source)
-        if key not in rows:
-            stale.append(key)
-            continue
-        tables = tables_fingerprint(pages, rows[key], settings)
-        wanted = {
-            "filings": filings_fingerprint(source),
-            "filing_pages": pages,
-            "filing_chunks": chunks_fingerprint(pages, settings),
-            "page_tables": tables,
-            "statement_facts": facts_fingerprint(tables, rows[key]),
-        }
-        parts = {name: wanted[name] for name in ("filing_pages", "page_tables", "statement_facts")}
-        wanted["page_profiles"] = profiles_fingerprint(parts, rows[key])
-        wanted["page_sentences"] = sentences_fingerprint(pages, encoder)
-        fresh = (
-            all(key in known for known in materialised)
-            # A worse version was refused: with the sound one at hand again, the note goes.
-            and (lake.ledger_entry("filings", key) or {}).get("outcome") != "failed"
-            and all(
-                (info := lake.info(asset, partition)) and info.fingerprint == fp
-                for asset, fp in wanted.items()
-            )
-        )
-        if not fresh:
-            stale.append(key)
-    return stale
+
+    def fresh(source: FilingSource) -> bool:
+        key, wanted = source.filing, dict[str, str]()
+        # A worse version was refused: with the sound one at hand again, the note goes.
+        refused = (lake.ledger_entry("filings", key) or {}).get("outcome") == "failed"
+        if key not in rows or refused or not all(key in known for known in materialised):
+            return False
+
+        def read(one: Entry) -> object:
+            return identity(rows[key]) if one.name == "filings" else wanted[one.name]
+
+        for name in PER_FILING:
+            wanted[name] = made_from(name, read, settings, encoder, *source_facts(name, source))
+            info = lake.info(name, {"filing": key})
+            if info is None or info.fingerprint != wanted[name]:
+                return False
+        return True
+
+    return [source.filing for source in sources if not fresh(source)]
 
 
 def stale_on_demand(
@@ -95,49 +70,27 @@ def stale_on_demand(
     """
     encoder = get_encoder(settings, lake)
     vectors = open_chunk_index(lake, encoder, settings, chunking).count_by_filing() if embedded else None
-    rows = {row["filing"]: row for row in lake.read_all("filings", only={"filing": filings}).to_pylist()}
-    stale = []
-    for filing in filings:
-        pages, tables = (lake.info(name, {"filing": filing}) for name in ("filing_pages", "page_tables"))
-        wanted = None
-        if pages and chunking == FIXED:
-            wanted = chunks_fingerprint(pages.fingerprint, settings)
-        elif pages and chunking == PARENT_CHILD:
-            wanted = parent_child_fingerprint(pages.fingerprint, settings)
-        elif pages and tables:
-            wanted = contextual_fingerprint(pages.fingerprint, tables.fingerprint, rows[filing], settings)
-        chunks = lake.info(chunking.table, {"filing": filing})
+
+    def fresh(filing: str) -> bool:
+        partition = {"filing": filing}
+        try:
+            wanted = part_made_from(chunking.table, lake, partition, settings)
+        except LakeError:
+            return False
+        chunks = lake.info(chunking.table, partition)
+        if chunks is None or chunks.fingerprint != wanted:
+            return False
+        if vectors is None:
+            return True
         entry = lake.ledger_entry(chunking.index, filing) or {}
-        fresh = (
-            wanted is not None
-            and chunks is not None
-            and chunks.fingerprint == wanted
-            and (
-                vectors is None
-                or (
-                    entry.get("fingerprint") == index_fingerprint(wanted, encoder)
-                    and entry.get("rows") == vectors[filing] > 0
-                )
-            )
+        return (
+            entry.get("fingerprint") == part_made_from(chunking.index, lake, partition, settings)
+            and entry.get("rows") == vectors[filing] > 0
         )
-        if not fresh:
-            stale.append(filing)
-    return stale
+
+    return [filing for filing in filings if not fresh(filing)]
 
 
-def code_state() -> list[str]:
-    """Versions of the code that turns chunks into published results."""
-    return [
-        CHUNKING_VERSION,
-        PARENT_CHILD_VERSION,
-        BM25_VERSION,
-        ALPHA_VERSION,
-        SYSTEMS_VERSION,
-        PROFILES_VERSION,
-        SENTENCES_VERSION,
-        RANKER_VERSION,
-        RESOLVER_VERSION,
-        METRICS_VERSION,
-        SUMMARY_VERSION,
-        REPORT_VERSION,
-    ]
+def code_state() -> dict[str, tuple[str, ...]]:
+    """Versions of all code that makes something."""
+    return {name: versions(name) for name in CATALOGUE}

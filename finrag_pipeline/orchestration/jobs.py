@@ -5,142 +5,85 @@ Concept: https://docs.dagster.io/guides/build/jobs
 
 import dagster as dg
 
-from finrag_pipeline.chunking.registry import CHUNKINGS, ON_DEMAND
+from finrag_pipeline.chunking.registry import CHUNKINGS
+from finrag_pipeline.evaluation.benchmark_registry import active_benchmark
 from finrag_pipeline.orchestration.checks import corpus as corpus_checks
-from finrag_pipeline.orchestration.pools import VECTORS
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
-from finrag_pipeline.schemas import PER_FILING
-
-BENCHMARK = ("benchmark_questions", "folds", "corpus_statistics")
-SWEEP = ("retrieval_runs", "retrieval_scores")
-ANSWERS = ("answers", "answer_scores")
-JUDGE = ("answer_sentences", "automatic_scores", "verdicts")
-JUDGEMENTS = (
-    "recorded_verdicts",
-    "answer_rates",
-    "judge_calibration",
-    "label_sample",
-    "human_labels",
-    "judged_estimates",
-    "judge_agreement",
-    "system_comparisons",
-    "judge_sensitivity",
-    "interval_coverage",
-)
-PUBLISH = ("system_metrics", "retrieval_gap", "gap_counts", "warehouse", "report")
+from finrag_pipeline.schemas.catalogue import INDEX_FILING, INDEX_ON_DEMAND, VECTORS, made_by
 
 CORPUS_CHECKS = dg.AssetSelection.checks(
     *(value for value in vars(corpus_checks).values() if isinstance(value, dg.AssetChecksDefinition))
 )
 
-# Steps of one filing share a process: starting one per step would cost more than the steps.
-index_filing_job = dg.define_asset_job(
-    "index_filing",
-    selection=dg.AssetSelection.assets(*PER_FILING) - CORPUS_CHECKS,
-    executor_def=dg.in_process_executor,
-    description="From the original of a filing to search. The inbox sensor launches it per filing.",
-    tags={"dagster/max_runtime": "7200"},
-)
 
-prepare_benchmark_job = dg.define_asset_job(
+def _job(name: str, description: str, hours: int | None = None) -> "dg.UnresolvedAssetJobDefinition":
+    """The job that makes what the catalogue says; steps share a process, which costs more than most of them.
+
+    Checks over the corpus are looked at when it is published, not with every filing.
+    """
+    made = dg.AssetSelection.assets(*made_by(name))
+    return dg.define_asset_job(
+        name,
+        selection=made | CORPUS_CHECKS if name == "publish" else made - CORPUS_CHECKS,
+        executor_def=dg.in_process_executor,
+        description=description,
+        tags={"dagster/max_runtime": str(3600 * hours)} if hours else None,
+    )
+
+
+index_filing_job = _job(
+    INDEX_FILING, "From the original of a filing to search. The inbox sensor launches it per filing.", 2
+)
+index_on_demand_job = _job(
+    INDEX_ON_DEMAND,
+    "Vectors of a filing's chunks, its context-aware chunks, its parents and children.",
+    2,
+)
+prepare_benchmark_job = _job(
     "prepare_benchmark",
-    selection=dg.AssetSelection.assets(*BENCHMARK, "bm25_index", "hybrid_alpha_sweep") - CORPUS_CHECKS,
-    executor_def=dg.in_process_executor,
-    description="Questions, folds, corpus statistics, the lexical index over all filings in the lake, and "
-    "every weight of the hybrid tried on every question.",
+    "Questions, folds, corpus statistics, the lexical index over all filings in the lake, and every weight "
+    "of the hybrid tried on every question.",
 )
-
-index_on_demand_job = dg.define_asset_job(
-    "index_on_demand",
-    selection=dg.AssetSelection.assets(*ON_DEMAND) - CORPUS_CHECKS,
-    executor_def=dg.in_process_executor,
-    description="Vectors of a filing's chunks, its context-aware chunks, its parents and children.",
-    tags={"dagster/max_runtime": "7200"},
+sweep_job = _job("sweep", "Rankings and scores of one system on the folds of the active benchmark.", 4)
+publish_job = _job(
+    "publish", "Metrics with intervals, the warehouse, the report, and the checks over the corpus."
 )
-
-train_page_ranker_job = dg.define_asset_job(
-    "train_page_ranker",
-    selection=dg.AssetSelection.assets("page_ranker"),
-    executor_def=dg.in_process_executor,
-    description="The page rankers of the folds, each without its questions, and the one for searching.",
-    tags={"dagster/max_runtime": "14400"},
+_TRAINING = "each without its questions, and that for searching"
+_SLOW = "not part of 'finrag run', because it takes hours without a GPU."
+OTHER_JOBS = (
+    _job("train_page_ranker", f"The page rankers of the folds, {_TRAINING}.", 4),
+    _job("train_page_scorer", f"The learned page scorers of the folds, {_TRAINING}; {_SLOW}", 24),
+    _job("train_reranker", f"The cross-encoders of the folds, {_TRAINING}; {_SLOW}", 24),
+    _job(
+        "answer",
+        "Answers and scores of one answering system on the folds of the active benchmark; its retrieval must "
+        "have been run.",
+        4,
+    ),
+    _job("publish_answers", "Recorded answers of other models, and means with intervals of all answers."),
+    _job(
+        "judge",
+        "Sentences, automatic metrics and verdicts on the answers of one system; they must have been made.",
+        4,
+    ),
+    _job(
+        "publish_judgements",
+        "Rates, calibration of the judges, sheets and labels of people, estimates of both, tests between "
+        "systems, and simulations.",
+        4,
+    ),
 )
-
-train_page_scorer_job = dg.define_asset_job(
-    "train_page_scorer",
-    selection=dg.AssetSelection.assets("page_scorer"),
-    executor_def=dg.in_process_executor,
-    description="The learned page scorers of the folds, each without its questions, and that for searching; "
-    "not part of 'finrag run', because it takes hours without a GPU.",
-    tags={"dagster/max_runtime": "86400"},
-)
-
-train_reranker_job = dg.define_asset_job(
-    "train_reranker",
-    selection=dg.AssetSelection.assets("reranker"),
-    executor_def=dg.in_process_executor,
-    description="The cross-encoders of the folds, each without its questions, and that for searching; "
-    "not part of 'finrag run', because it takes hours without a GPU.",
-    tags={"dagster/max_runtime": "86400"},
-)
-
-sweep_job = dg.define_asset_job(
-    "sweep",
-    selection=dg.AssetSelection.assets(*SWEEP),
-    executor_def=dg.in_process_executor,
-    description="Rankings and scores of one system on the folds of the active benchmark.",
-    tags={"dagster/max_runtime": "14400"},
-)
-
-answer_job = dg.define_asset_job(
-    "answer",
-    selection=dg.AssetSelection.assets(*ANSWERS),
-    executor_def=dg.in_process_executor,
-    description="Answers and scores of one answering system on the folds of the active "
-    "benchmark; its retrieval must "
-    "have been run.",
-    tags={"dagster/max_runtime": "14400"},
-)
-
-publish_answers_job = dg.define_asset_job(
-    "publish_answers",
-    selection=dg.AssetSelection.assets("recorded_answers", "answer_metrics"),
-    executor_def=dg.in_process_executor,
-    description="Recorded answers of other models, and means with intervals of all answers.",
-)
-
-judge_job = dg.define_asset_job(
-    "judge",
-    selection=dg.AssetSelection.assets(*JUDGE),
-    executor_def=dg.in_process_executor,
-    description="Sentences, automatic metrics and verdicts on the answers of one system; they must have been "
-    "made.",
-    tags={"dagster/max_runtime": "14400"},
-)
-
-publish_judgements_job = dg.define_asset_job(
-    "publish_judgements",
-    selection=dg.AssetSelection.assets(*JUDGEMENTS),
-    executor_def=dg.in_process_executor,
-    description="Rates, calibration of the judges, sheets and labels of people, estimates of both, tests "
-    "between systems, and simulations.",
-    tags={"dagster/max_runtime": "14400"},
-)
-
-publish_job = dg.define_asset_job(
-    "publish",
-    selection=dg.AssetSelection.assets(*PUBLISH) | CORPUS_CHECKS,
-    executor_def=dg.in_process_executor,
-    description="Metrics with intervals, the warehouse, the report, and the checks over the corpus.",
-)
+"""Jobs that no sensor or schedule launches."""
 
 
 @dg.op(pool=VECTORS)
 def compact_lake(context: dg.OpExecutionContext, settings: SettingsResource, lake: LakeResource) -> None:
     """Compact LanceDB, drop its versions older than a day, and remove what killed runs left behind.
 
-    Vectors of filings without chunks go too.
+    Vectors of filings without chunks go too, and results that are not measured any more.
     """
+    from finrag_pipeline.orchestration.answer_sweep import answers_to_other_questions
+    from finrag_pipeline.orchestration.corpora import drop, stale_results
     from finrag_pipeline.retrieval.chunk_index import open_chunk_index, searchable_filings
 
     store, values = lake.open(), settings.get()
@@ -150,6 +93,8 @@ def compact_lake(context: dg.OpExecutionContext, settings: SettingsResource, lak
         index.remove(index.filings() - set(searchable_filings(store, chunking)))
         index.optimize()
         context.log.info(f"{index.name}: {index.count()} vectors")
+    if active_benchmark(store) and store.info("folds"):
+        drop(store, stale_results(store, values) + answers_to_other_questions(store))
     leftovers = store.leftovers()
     for path in leftovers:
         store.fs.rm(path, recursive=True)

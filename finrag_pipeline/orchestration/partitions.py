@@ -28,3 +28,13 @@ answer_partitions = dg.MultiPartitionsDefinition(
 def fold_number(fold: str) -> int:
     """Number of a fold partition: ``fold_3`` gives 3."""
     return int(fold.removeprefix("fold_"))
+
+
+PARTITIONS: dict[str, dg.PartitionsDefinition | None] = {
+    "filing": filings_partitions,
+    "model": trained_partitions,
+    "run": sweep_partitions,
+    "answer": answer_partitions,
+    "": None,
+}
+"""Partitions by what a part is of in the catalogue."""

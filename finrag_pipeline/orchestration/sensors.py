@@ -10,18 +10,16 @@ from typing import Any
 
 import dagster as dg
 
-from finrag_pipeline.chunking.registry import ON_DEMAND
 from finrag_pipeline.filings.intake import file_state, settled_inbox_files
-from finrag_pipeline.orchestration.jobs import BENCHMARK, PUBLISH, SWEEP, index_filing_job
-from finrag_pipeline.orchestration.partitions import filings_partitions, sweep_partitions
+from finrag_pipeline.orchestration.jobs import index_filing_job
+from finrag_pipeline.orchestration.partitions import PARTITIONS, filings_partitions
 from finrag_pipeline.orchestration.resources.settings import LakeResource
 from finrag_pipeline.orchestration.steps import ledger_key
 from finrag_pipeline.schemas import PER_FILING
+from finrag_pipeline.schemas.catalogue import CATALOGUE, Entry
 from finrag_pipeline.storage.lake import Lake
 
 MAX_PER_TICK = 50
-ASSETS = (*PER_FILING, *ON_DEMAND, *BENCHMARK, "bm25_index", *SWEEP, *PUBLISH)
-"""Steps that keep the ledger; the steps of corpus-wide checks do not."""
 
 
 @dg.sensor(
@@ -101,9 +99,10 @@ def note_dead_run(store: Lake, instance: dg.DagsterInstance, run_id: str, messag
     began = datetime.fromtimestamp(record.start_time or record.create_timestamp.timestamp(), UTC)
     noted = []
     for step in steps:
-        if _status(step) != "IN_PROGRESS" or step.step_key not in ASSETS:
+        made = CATALOGUE.get(step.step_key)  # steps of checks over the corpus keep no ledger
+        if made is None or _status(step) != "IN_PROGRESS":
             continue
-        for key in _partition_keys(record.dagster_run):
+        for key in _partition_keys(record.dagster_run, made):
             entry = store.ledger_entry(step.step_key, key)
             if entry is None or datetime.fromisoformat(entry["at"]) < began:
                 error = f"The process that was making it died. {message or ''}".strip()
@@ -117,11 +116,14 @@ def _status(step: Any) -> str:
     return step.status.name if step.status else ""
 
 
-def _partition_keys(run: dg.DagsterRun) -> list[str]:
-    """Names in the ledger of the partitions of a run; the empty name where it has none."""
+def _partition_keys(run: dg.DagsterRun, made: Entry) -> list[str]:
+    """Names in the ledger of the parts of an entry that a run makes; the empty name where it has but one."""
     first, last = (run.tags.get(f"dagster/asset_partition_range_{end}") for end in ("start", "end"))
-    if first and last and "|" in first:
-        keys = sweep_partitions.get_partition_keys_in_range(dg.PartitionKeyRange(first, last))
+    partitions = PARTITIONS[made.by]
+    if partitions is None:
+        return [""]
+    if first and last:
+        keys = partitions.get_partition_keys_in_range(dg.PartitionKeyRange(first, last))
         return [ledger_key(key) for key in keys]
     return [run.tags.get("dagster/partition", "").replace("|", "_")]
 

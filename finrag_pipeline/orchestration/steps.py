@@ -1,21 +1,37 @@
-"""What all assets share: skip what is fresh, keep the ledger, turn errors into Dagster's.
+"""What all assets share: their entry in the catalogue, what is fresh, the ledger, Dagster's errors.
 
 Metadata that is a number plots over time in the UI, so every step reports rows, seconds and cache hits.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from inspect import getdoc
+from typing import Any, TypeVar
 
 import dagster as dg
 import pyarrow as pa
 
+from finrag_pipeline.embedding.encoder import Encoder
+from finrag_pipeline.engine import Engine
 from finrag_pipeline.errors import FinragError
-from finrag_pipeline.orchestration.partitions import filings_partitions
+from finrag_pipeline.orchestration.automation import AUTOMATION
+from finrag_pipeline.orchestration.fingerprints import part_made_from, versions
+from finrag_pipeline.orchestration.partitions import PARTITIONS, filings_partitions, fold_number
+from finrag_pipeline.orchestration.resources.settings import (
+    EngineResource,
+    LakeResource,
+    SettingsResource,
+    get_encoder,
+)
 from finrag_pipeline.schemas import TABLES, column_docs
+from finrag_pipeline.schemas.catalogue import CATALOGUE, Entry
+from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
+
+_Found = TypeVar("_Found")
 
 
 @dataclass
@@ -31,85 +47,167 @@ class Step:
     metadata: dict[str, Any] = field(default_factory=dict)
     skipped: str | None = None
     """Why it was not made; None when it was."""
+    failure: FinragError | None = None
+    """Why the run fails although it was made."""
 
 
-def fresh_or_made(
-    lake: Lake,
-    asset: str,
-    key: str,
-    wanted: str,
-    find: Callable[[], int | None],
-    make: Callable[[], int],
-    run_id: str,
-) -> Step:
-    """Do nothing when a result with the fingerprint ``wanted`` is there, else make it; note it in the ledger.
+class Run:
+    """What the parts that a run makes share: settings, lake, encoder, and what was loaded for one of them.
 
     Args:
-        lake: holds the ledger.
-        asset: name of the asset.
-        key: partition key; empty for none.
-        wanted: fingerprint of what is to be made.
-        find: rows of a fresh result, or None.
-        make: makes the result, returns its rows.
-        run_id: Dagster run, for the ledger.
-
-    Raises:
-        FinragError: from ``make``; the ledger then says why.
+        context: of the run.
+        values: settings.
+        store: the lake.
+        workers: opens the engine.
     """
-    rows = find()
-    if rows is not None:
-        lake.record(asset, key, "cache_hit", fingerprint=wanted, rows=rows, seconds=0.0, run_id=run_id)
-        return Step(key, wanted, rows, 0.0, True)
-    start = time.perf_counter()
-    try:
-        rows = make()
-    except Exception as error:
-        remedy = error.remedy if isinstance(error, FinragError) else None
-        reason = error.reason if isinstance(error, FinragError) else f"{type(error).__name__}: {error}"
-        lake.record(asset, key, "failed", error=reason, remedy=remedy, run_id=run_id)
-        raise
-    seconds = time.perf_counter() - start
-    lake.record(asset, key, "materialised", fingerprint=wanted, rows=rows, seconds=seconds, run_id=run_id)
-    return Step(key, wanted, rows, seconds, False)
+
+    def __init__(
+        self,
+        context: dg.AssetExecutionContext,
+        values: Settings,
+        store: Lake,
+        workers: Callable[[], Engine],
+    ) -> None:
+        self.context, self.values, self.store, self._workers = context, values, store, workers
+        self._kept: dict[Any, Any] = {}
+
+    @property
+    def encoder(self) -> Encoder:
+        """The encoder of this process."""
+        return get_encoder(self.values, self.store)
+
+    @property
+    def engine(self) -> Engine:
+        """Worker processes."""
+        return self._workers()
+
+    def once(self, load: Callable[[Settings, Lake], _Found]) -> _Found:
+        """What ``load`` makes of settings and lake; made for the first part that asks for it."""
+        if load not in self._kept:
+            self._kept[load] = load(self.values, self.store)
+        return self._kept[load]
 
 
-def part_step(
-    lake: Lake,
-    asset: str,
-    key: str,
-    partition: Mapping[str, str] | None,
-    wanted: str,
-    make: Callable[[], pa.Table],
-    run_id: str,
-    schema: str | None = None,
-) -> Step:
-    """`fresh_or_made` for a result that is a Parquet part, of the schema ``schema`` or the asset's own."""
+class Part:
+    """A part that a run makes: one partition of an asset, or all of it.
 
-    def find() -> int | None:
-        info = lake.info(asset, partition)
-        return info.rows if info and info.fingerprint == wanted else None
+    Attributes:
+        run: what it shares with other parts.
+        entry: its entry in the catalogue.
+        key: its partition as Dagster knows it; empty for all of an asset.
+        partition: its keys in the lake.
+    """
 
-    def write() -> int:
+    def __init__(self, run: Run, entry: Entry, key: str) -> None:
+        self.run, self.entry, self.key = run, entry, key
+        self.values, self.store, self.context = run.values, run.store, run.context
+        if isinstance(key, dg.MultiPartitionKey):
+            keys = key.keys_by_dimension
+            self.partition = {"system": keys["system"], "fold": keys["fold"]}
+        else:
+            self.partition = {"filing" if entry.by == "filing" else "fold": key} if entry.by else {}
+
+    @property
+    def system(self) -> str:
+        """Name of its system."""
+        return self.partition["system"]
+
+    @property
+    def fold(self) -> int:
+        """Number of its fold."""
+        return fold_number(self.partition["fold"])
+
+    @cached_property
+    def filing(self) -> dict[str, Any]:
+        """The row of ``filings`` of its filing."""
+        return dict(self.read("filings").to_pylist()[0])
+
+    def read(self, table: str = "", columns: Sequence[str] | None = None) -> pa.Table:
+        """The same part of a table; of its own when none is named."""
+        return self.store.read(table or self.entry.folder, self.partition, columns)
+
+    def wanted(self, *others: Any) -> str:
+        """What it should be made from by its entry, and ``others``.
+
+        Raises:
+            LakeError: an input is missing.
+        """
+        return part_made_from(self.entry.name, self.store, self.partition, self.values, *others)
+
+    def made(
+        self,
+        make: Callable[[], pa.Table],
+        *others: Any,
+        wanted: str | None = None,
+        partition: Mapping[str, str] | None = None,
+    ) -> Step:
+        """Write what ``make`` gives to the lake, unless what is there was made from the same.
+
+        Args:
+            make: gives the rows.
+            *others: what it is made from besides what its entry says.
+            wanted: its fingerprint, where the entry does not decide it.
+            partition: where it goes, where that is another part.
+        """
+        wanted = wanted or self.wanted(*others)
+        where = partition or self.partition
+        folder = self.entry.folder
+
+        def find() -> int | None:
+            info = self.store.info(folder, where)
+            return info.rows if info and info.fingerprint == wanted else None
+
+        def write() -> int:
+            start = time.perf_counter()
+            table = make()
+            seconds = time.perf_counter() - start
+            schema = self.entry.schema
+            return self.store.write(folder, table, wanted, where, seconds=seconds, name=schema).rows
+
+        return self.made_or_found(find, write, wanted)
+
+    def made_or_found(self, find: Callable[[], int | None], make: Callable[[], int], wanted: str) -> Step:
+        """Do nothing when what was made from the same is there, else make it; note it in the ledger.
+
+        Args:
+            find: rows of a fresh result, or None.
+            make: makes the result, returns its rows.
+            wanted: fingerprint of what is to be made.
+
+        Raises:
+            FinragError: from ``make``; the ledger then says why.
+        """
+        rows = find()
+        if rows is not None:
+            self._note("cache_hit", fingerprint=wanted, rows=rows, seconds=0.0)
+            return Step(self.key, wanted, rows, 0.0, True)
         start = time.perf_counter()
-        table = make()
+        try:
+            rows = make()
+        except Exception as error:
+            remedy = error.remedy if isinstance(error, FinragError) else None
+            reason = error.reason if isinstance(error, FinragError) else f"{type(error).__name__}: {error}"
+            self._note("failed", error=reason, remedy=remedy)
+            raise
         seconds = time.perf_counter() - start
-        return lake.write(asset, table, wanted, partition, seconds=seconds, name=schema).rows
+        self._note("materialised", fingerprint=wanted, rows=rows, seconds=seconds)
+        return Step(self.key, wanted, rows, seconds, False)
 
-    return fresh_or_made(lake, asset, key, wanted, find, write, run_id)
+    def failed(self, error: FinragError) -> None:
+        """Note why it failed, unless this run has noted that already."""
+        entry = self.store.ledger_entry(self.entry.name, ledger_key(self.key))
+        if entry is None or (entry["run_id"], entry["outcome"]) != (self.context.run.run_id, "failed"):
+            self._note("failed", error=error.reason, remedy=error.remedy)
 
+    def _note(self, outcome: str, **what: Any) -> None:
+        name, key = self.entry.name, ledger_key(self.key)
+        self.store.record(name, key, outcome, run_id=self.context.run.run_id, **what)
 
-def skipped_step(lake: Lake, asset: str, key: str, reason: str, run_id: str) -> Step:
-    """A partition that is not made, for a reason that is nobody's failure.
-
-    Args:
-        lake: its ledger notes the reason.
-        asset: name of the asset.
-        key: partition key.
-        reason: what is missing.
-        run_id: Dagster run, for the ledger.
-    """
-    lake.record(asset, ledger_key(key), "skipped", error=reason, run_id=run_id)
-    return Step(key, "", 0, 0.0, False, metadata={"not run": reason}, skipped=reason)
+    def skipped(self, reason: str) -> Step:
+        """This part, not made for a reason that is nobody's failure; ledger and log note it."""
+        self.context.log.warning(f"{self.key or self.entry.name} is not made: {reason}")
+        self._note("skipped", error=reason)
+        return Step(self.key, "", 0, 0.0, False, metadata={"not run": reason}, skipped=reason)
 
 
 def ledger_key(key: str) -> str:
@@ -117,33 +215,37 @@ def ledger_key(key: str) -> str:
     return "_".join(key.keys_by_dimension.values()) if isinstance(key, dg.MultiPartitionKey) else key
 
 
-def each_partition(context: dg.AssetExecutionContext, lake: Lake, work: Callable[[str], Step]) -> list[Step]:
-    """Run ``work`` for every partition of the run; a failing one does not stop the others.
+def each_part(run: Run, entry: Entry, work: Callable[[Part], Step]) -> list[Step]:
+    """Run ``work`` for every part of the run; a failing one does not stop the others.
 
     Args:
-        context: knows the partitions of the run.
-        lake: its ledger is told of failures that ``work`` has not noted itself.
-        work: makes one partition.
+        run: knows the partitions of the run.
+        entry: of the asset.
+        work: makes one part.
 
     Raises:
         dagster.Failure: after the others are done, naming what failed and the remedy.
+        FinragError: of an asset in one part.
     """
+    context = run.context
     steps, failures = [], {}
-    for key in context.partition_keys:
+    for key in context.partition_keys if entry.by else [""]:
+        part = Part(run, entry, key)
         try:
-            steps.append(work(key))
+            steps.append(work(part))
         except FinragError as error:
+            part.failed(error)
+            if not entry.by:
+                raise
             context.log.error(f"{key}: {error}")
             failures[key] = error
-            _note_failure(lake, context, ledger_key(key), error)
     if failures:
         raise failure(failures)
     if len(steps) > 1:
-        for key, step in zip(context.partition_keys, steps, strict=True):
-            if step.skipped is not None:
-                continue
-            # Dagster would otherwise give every partition of the run the same figures.
-            context.add_asset_metadata(_figures([step]), partition_key=key)
+        for step in steps:
+            if step.skipped is None:
+                # Dagster would otherwise give every partition of the run the same figures.
+                context.add_asset_metadata(_figures([step]), partition_key=step.key)
     return steps
 
 
@@ -160,13 +262,6 @@ def _figures(steps: list[Step]) -> dict[str, Any]:
     }
 
 
-def _note_failure(lake: Lake, context: dg.AssetExecutionContext, key: str, error: FinragError) -> None:
-    name, run_id = context.asset_key.to_user_string(), context.run.run_id
-    entry = lake.ledger_entry(name, key)
-    if entry is None or (entry["run_id"], entry["outcome"]) != (run_id, "failed"):
-        lake.record(name, key, "failed", error=error.reason, remedy=error.remedy, run_id=run_id)
-
-
 def failure(failures: Mapping[str, FinragError]) -> dg.Failure:
     """A Dagster failure that tells people what went wrong and what to do."""
     lines = [f"{key}: {error.reason} {error.remedy}" for key, error in failures.items()]
@@ -177,34 +272,31 @@ def failure(failures: Mapping[str, FinragError]) -> dg.Failure:
     )
 
 
-def result(steps: list[Step], **metadata: Any) -> dg.MaterializeResult:
-    """The materialisation of one or several partitions."""
-    version = steps[0].fingerprint if len(steps) == 1 else fingerprint([step.fingerprint for step in steps])
-    return dg.MaterializeResult(
-        metadata={**_figures(steps), **metadata, "fingerprint": version},
-        data_version=dg.DataVersion(version),
-        check_results=[check for step in steps for check in step.checks]
-        if len(steps) == 1
-        else _merged(steps),
-    )
-
-
-def result_or_skipped(
+def _results(
     steps: list[Step], checks: Sequence[str]
 ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
-    """The materialisation of the partitions that were made; nothing but passed checks when all were skipped.
+    """The materialisation of the parts that were made; nothing but passed checks when all were skipped.
 
     Args:
         steps: of one run.
         checks: names of the checks of the asset; Dagster wants a result of each.
     """
     made = [step for step in steps if step.skipped is None]
-    if made:
-        yield result(made, **({"not run": len(steps) - len(made)} if len(made) < len(steps) else {}))
+    if not made:
+        reason = next((step.skipped for step in steps if step.skipped), None)
+        for name in checks:
+            yield check(name, True, description=f"Not run: {reason}")
         return
-    reason = next((step.skipped for step in steps if step.skipped), None)
-    for name in checks:
-        yield check(name, True, description=f"Not run: {reason}")
+    version = made[0].fingerprint if len(made) == 1 else fingerprint([step.fingerprint for step in made])
+    left_out = {"not run": len(steps) - len(made)} if len(made) < len(steps) else {}
+    yield dg.MaterializeResult(
+        metadata={**_figures(made), **left_out, "fingerprint": version},
+        data_version=dg.DataVersion(version),
+        check_results=made[0].checks if len(made) == 1 else _merged(made),
+    )
+    # After the rows and their checks: people who look at the run read the reason, not the name of a check.
+    if failures := {step.key: step.failure for step in made if step.failure}:
+        raise failure(failures)
 
 
 def _merged(steps: list[Step]) -> list[dg.AssetCheckResult]:
@@ -229,24 +321,13 @@ def _merged(steps: list[Step]) -> list[dg.AssetCheckResult]:
     ]
 
 
-DATA_ENGINEERING = "team:data-engineering"
-ML_ENGINEERING = "team:ml-engineering"
-
-
 def table_asset(
-    *deps: dg.AssetsDefinition | dg.AssetKey,
-    group: str,
-    version: str = "1",
-    partitions: dg.PartitionsDefinition | None = None,
-    owner: str = ML_ENGINEERING,
-    kinds: Set[str] = frozenset({"python", "parquet"}),
-    table: str | None = "",
-    automation: dg.AutomationCondition | None = None,
+    *,
     blocking_checks: Mapping[str, str] | None = None,
     checks: Mapping[str, str] | None = None,
-    **others: Any,
-) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
-    """Decorates the function that makes a table of the lake; the asset bears its name.
+    optional: bool = False,
+) -> Callable[[Callable[[Part], Step]], dg.AssetsDefinition]:
+    """Decorates the function that makes a part; the asset is the entry of the catalogue that bears its name.
 
     What is partitioned by fold is made in one run: models and indexes are then loaded once for all folds.
     What is made of a filing has no back-fill policy: Dagster then makes one run per filing, with its
@@ -255,37 +336,40 @@ def table_asset(
     automation of all.
 
     Args:
-        *deps: what it reads: the same partition of what is partitioned alike, all of everything else.
-        group: the asset's group.
-        version: of its code.
-        partitions: of the table; None for a table in one part.
-        owner: the team.
-        kinds: tags that the UI shows.
-        table: whose columns are shown: the asset's own when empty, none when None.
-        automation: what re-runs it by itself.
         blocking_checks: descriptions of checks that hold back what follows when they fail, by name.
         checks: descriptions of the other checks, by name.
-        **others: further arguments of `dagster.asset`.
+        optional: a run may leave nothing, where what it needs is missing.
     """
-    by_filing = partitions is filings_partitions
 
-    def dep(one: dg.AssetsDefinition | dg.AssetKey) -> dg.AssetDep:
-        of_all = isinstance(one, dg.AssetsDefinition) and one.partitions_def not in (None, partitions)
-        return dg.AssetDep(one, partition_mapping=dg.AllPartitionMapping() if of_all else None)
-
-    def declare(make: Callable[..., Any]) -> dg.AssetsDefinition:
+    def declare(make: Callable[[Part], Step]) -> dg.AssetsDefinition:
         name = make.__name__
+        entry = CATALOGUE[name]
+        partitions = PARTITIONS[entry.by]
+        by_filing = entry.by == "filing"
+
+        def compute(
+            context: dg.AssetExecutionContext,
+            settings: SettingsResource,
+            lake: LakeResource,
+            engine: EngineResource,
+        ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+            run = Run(context, settings.get(), lake.open(), engine.open)
+            yield from _results(each_part(run, entry, make), [*(blocking_checks or {}), *(checks or {})])
+
         return dg.asset(
             name=name,
-            deps=[dep(one) for one in deps],
+            description=getdoc(make),
+            deps=[_dep(entry, CATALOGUE[one]) for one in dependencies(entry)],
             partitions_def=partitions,
             backfill_policy=dg.BackfillPolicy.single_run() if partitions and not by_filing else None,
-            group_name=group,
-            kinds=set(kinds),
-            owners=[owner],
-            code_version=version,
-            automation_condition=automation,
-            metadata=None if table is None else column_schema(table or name),
+            group_name=entry.group,
+            kinds=set(entry.kinds),
+            owners=[f"team:{entry.engineering}-engineering"],
+            code_version=".".join(versions(name)),
+            automation_condition=AUTOMATION[entry.automation],
+            metadata=column_schema(entry.schema) if entry.schema else None,
+            pool=entry.pool or None,
+            output_required=not optional,
             check_specs=[
                 dg.AssetCheckSpec(
                     check_name,
@@ -297,10 +381,32 @@ def table_asset(
                 for blocking, found in ((True, blocking_checks), (False, checks))
                 for check_name, description in (found or {}).items()
             ],
-            **others,
-        )(make)
+        )(compute)
 
     return declare
+
+
+def dependencies(entry: Entry) -> tuple[str, ...]:
+    """What the graph shows an entry to depend on: its inputs, and what must have been made before.
+
+    Of the inputs of one filing only those that no other one is made from: a change would otherwise start it
+    before what lies between is made.
+    """
+    named = (*entry.inputs, *entry.after)
+    if entry.by != "filing":
+        return named
+    behind = {far for near in named for far in _ancestors(CATALOGUE[near])}
+    return tuple(one for one in named if one not in behind)
+
+
+def _ancestors(entry: Entry) -> set[str]:
+    near = {*entry.inputs, *entry.after}
+    return near.union(*(_ancestors(CATALOGUE[one]) for one in near))
+
+
+def _dep(entry: Entry, other: Entry) -> dg.AssetDep:
+    all_parts = other.by not in ("", entry.by)
+    return dg.AssetDep(other.name, partition_mapping=dg.AllPartitionMapping() if all_parts else None)
 
 
 def check(

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from finrag_pipeline.embedding.backends import load_sentence_transformer
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.model_files import encoder_fingerprint
-from finrag_pipeline.errors import ModelError
 from finrag_pipeline.rankers import SCORER_VERSION
 from finrag_pipeline.rankers.card import Folder, KeptModel
 from finrag_pipeline.rankers.loop import Batch, Run, bf16_on_gpu
@@ -27,7 +27,6 @@ from finrag_pipeline.retrieval.page_stage import PageHit
 from finrag_pipeline.settings import EncoderSettings, PageScorerSettings, Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline.storage.torch_models import first_line, quiet_libraries, torch_device
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -49,20 +48,7 @@ def load_bi_encoder(folder: Path, length: int) -> SentenceTransformer:
         ModelError: it cannot be loaded.
     """
     encoder_fingerprint(EncoderSettings(name=str(folder)))  # raises where weights are pickles only
-    quiet_libraries()
-    from sentence_transformers import SentenceTransformer
-
-    try:
-        model = SentenceTransformer(
-            str(folder),
-            device=torch_device(),
-            trust_remote_code=False,
-            model_kwargs={"use_safetensors": True},
-        )
-    except Exception as error:
-        raise ModelError(
-            f"The model in {folder} cannot be loaded: {first_line(error)}.", "Download it again."
-        ) from error
+    model = load_sentence_transformer(folder)
     model.max_seq_length = length
     return model
 

@@ -16,14 +16,7 @@ from finrag_pipeline.settings import RerankerSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.model_folders import model_fingerprint, model_folder, model_problem
-from finrag_pipeline.storage.torch_models import (
-    AGAIN,
-    first_line,
-    quiet_libraries,
-    read_config,
-    torch_device,
-    usable_length,
-)
+from finrag_pipeline.storage.torch_models import loading, read_config, torch_device, usable_length
 
 VARIABLE = "FINRAG_RERANKER__NAME"
 RERANKER_VERSION = "1"
@@ -78,21 +71,15 @@ class CrossEncoderReranker:
         from sentence_transformers import CrossEncoder
         from torch.nn import Identity
 
-        quiet_libraries()
-        try:
+        with loading(self._folder) as shared:
             model = CrossEncoder(
                 str(self._folder),
                 device=torch_device(),
                 max_length=usable_length(config, self._settings.max_length),
                 activation_fn=Identity(),
-                local_files_only=True,
-                trust_remote_code=False,
                 model_kwargs={"use_safetensors": True},
+                **shared,
             )
-        except Exception as error:  # the library raises nothing narrower
-            raise ModelError(
-                f"The model in {self._folder} cannot be loaded: {first_line(error)}.", AGAIN
-            ) from error
         if model.num_labels != 1:
             raise ModelError(f"{self.name} has {model.num_labels} outputs.", _CHOOSE)
         return model

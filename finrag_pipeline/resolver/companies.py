@@ -28,7 +28,7 @@ EQUALLY_SURE = 0.05
 _FILE_NUMBER = re.compile(
     r"commission\s*file\s*(?:numbers?|nos?\.?)?[^0-9]{0,60}(\d{1,3})\s*-\s*(\d{3,6})(?!\d)", re.IGNORECASE
 )
-_ADDRESS = re.compile(r"\S*(?:www\.|@|\.com|https?:)\S*", re.IGNORECASE)
+_ADDRESS = re.compile(r"www\.|@|\.com|https?:", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +76,47 @@ def read_companies(rows: Sequence[Mapping[str, Any]], covers: Mapping[str, str])
         covers: text of the first pages of a filing, by filing.
     """
     groups = _Groups()
-    names: dict[str, list[str]] = {}
-    for row in rows:
-        filing = str(row["filing"])
-        names[filing] = _names(row)
-        for mark in _marks(row, names[filing], covers.get(filing, "")):
-            groups.join(filing, mark)
-    members: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for row in rows:
-        if names[str(row["filing"])] or row.get("ticker"):
-            members[groups.root(str(row["filing"]))].append(row)
-    common = COMMON | _words_of_covers(members.values(), covers)
-    parts = [_parts(group, names, covers) for group in members.values()]
+    said = [_read(row, covers.get(str(row["filing"]), "")) for row in rows]
+    for one in said:
+        for mark in one.marks():
+            groups.join(one.filing, mark)
+    members: dict[str, list[_Said]] = defaultdict(list)
+    for one in said:
+        if one.printed or one.ticker:
+            members[groups.root(one.filing)].append(one)
+    common = COMMON | _words_of_covers(members.values())
+    parts = [_parts(group) for group in members.values()]
     return _index([part for part in parts if part.names or part.tickers], common)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a filing says of its company."""
+
+    filing: str
+    ticker: str
+    printed: list[str]
+    names: list[Name]
+    former: list[str]
+    cover: str
+
+    def marks(self) -> list[str]:
+        """What filings of one company share."""
+        former = filter(None, map(read_name, self.former))
+        marks = ["name:" + key_of(name.short) for name in (*self.names, *former)]
+        if self.ticker:
+            marks.append("ticker:" + self.ticker.upper())
+        if number := _FILE_NUMBER.search(self.cover):
+            marks.append(f"file:{int(number[1])}-{int(number[2])}")
+        return marks
+
+
+def _read(row: Mapping[str, Any], cover: str) -> _Said:
+    stated = (row.get("company"), row.get("declared_company"))
+    printed = [str(name) for name in stated if name and str(name).strip()]
+    names = [name for name in map(read_name, dict.fromkeys(printed)) if name]
+    former = [old for name in names for old in former_names(name, cover)]
+    return _Said(str(row["filing"]), str(row.get("ticker") or ""), printed, names, former, cover)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,54 +143,30 @@ class _Groups:
         self._above[self.root(other)] = self.root(item)
 
 
-def _names(row: Mapping[str, Any]) -> list[str]:
-    found = [row.get("company"), row.get("declared_company")]
-    return [str(name) for name in found if name and str(name).strip()]
-
-
-def _marks(row: Mapping[str, Any], names: Iterable[str], cover: str) -> list[str]:
-    marks = []
-    for printed in names:
-        if name := read_name(printed):
-            marks.append("name:" + key_of(name.short))
-            former = map(read_name, former_names(name, cover))
-            marks += ["name:" + key_of(old.short) for old in former if old]
-    if row.get("ticker"):
-        marks.append("ticker:" + str(row["ticker"]).upper())
-    if number := _FILE_NUMBER.search(cover):
-        marks.append(f"file:{int(number[1])}-{int(number[2])}")
-    return marks
-
-
-def _words_of_covers(groups: Iterable[list[Mapping[str, Any]]], covers: Mapping[str, str]) -> frozenset[str]:
+def _words_of_covers(groups: Iterable[list[_Said]]) -> frozenset[str]:
     """Words that the covers of several companies print in lower case: they are no names."""
     count: Counter[str] = Counter()
     for group in groups:
-        text = "\n".join(_ADDRESS.sub(" ", covers.get(str(row["filing"]), "")) for row in group[:3])
+        words = " ".join(one.cover for one in group[:3]).split()
+        text = " ".join(word for word in words if not _ADDRESS.search(word))
         count.update(set(re.findall(r"(?<![^\W_])[a-z]{3,}(?![^\W_])", text)))
     return frozenset(word for word, companies in count.items() if companies >= _COMMON_ON_COVERS)
 
 
-def _parts(
-    group: list[Mapping[str, Any]], names: Mapping[str, list[str]], covers: Mapping[str, str]
-) -> _Parts:
-    printed: Counter[str] = Counter()
+def _parts(group: list[_Said]) -> _Parts:
+    printed = Counter(name for one in group for name in one.printed)
     extra: dict[str, str] = {}
-    for row in group:
-        filing = str(row["filing"])
-        printed.update(names[filing])
-        cover = covers.get(filing, "")
-        for name in names[filing]:
-            if taken := read_name(name):
-                extra |= dict.fromkeys(former_names(taken, cover), "former name")
-                extra |= dict.fromkeys(defined_terms(taken, cover), "defined on the cover")
+    for one in group:
+        extra |= dict.fromkeys(one.former, "former name")
+        for name in one.names:
+            extra |= dict.fromkeys(defined_terms(name, one.cover), "defined on the cover")
     ordered = [name for name, _ in sorted(printed.items(), key=lambda item: (-item[1], item[0]))]
     every = [(read_name(name), "") for name in ordered]
     every += [(read_name(name), kind) for name, kind in sorted(extra.items()) if name not in printed]
     return _Parts(
         names=tuple((name, kind) for name, kind in every if name),
-        tickers=tuple(sorted({str(row["ticker"]) for row in group if fold(str(row.get("ticker") or ""))})),
-        filings=tuple(str(row["filing"]) for row in group),
+        tickers=tuple(sorted({one.ticker for one in group if fold(one.ticker)})),
+        filings=tuple(one.filing for one in group),
     )
 
 

@@ -252,23 +252,15 @@ class Corpus:
 
     @cached_property
     def splade(self) -> SpladeIndex:
-        """The learned sparse index over the chunks, kept in the lake under its fingerprint.
+        """The learned sparse index over the chunks.
 
         Raises:
             ModelError: its encoder cannot be had.
         """
-        from finrag_pipeline.retrieval.splade import SpladeEncoder, build_splade, load_splade, save_splade
+        from finrag_pipeline.retrieval.splade import SpladeEncoder, SpladeIndex
 
         encoder = SpladeEncoder(self.settings.splade, self.lake)
-        folder = ("splade", fingerprint(self.fingerprint, encoder.fingerprint))
-        try:
-            index = load_splade(self.lake, folder, encoder)
-        except LakeError:
-            index = None  # damaged: made again
-        if index is None:
-            index = build_splade(self.chunks["text"].to_pylist(), encoder)
-            save_splade(index, self.lake, folder)
-        return index
+        return SpladeIndex(self.chunks["text"].to_pylist(), encoder)
 
     def index(self, chunking: Chunking) -> VectorIndex:
         """The LanceDB table of the chunks of a chunking, of whatever filings; it need not exist."""

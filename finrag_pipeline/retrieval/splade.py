@@ -7,31 +7,20 @@ weights with the question's.
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
-from zipfile import BadZipFile
 
 import numpy as np
 
-from finrag_pipeline.errors import LakeError, ModelError
+from finrag_pipeline.errors import ModelError
 from finrag_pipeline.retrieval.sparse_vectors import SparseVectorCache
 from finrag_pipeline.settings import SpladeSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.model_folders import model_fingerprint, model_folder, model_problem
-from finrag_pipeline.storage.torch_models import (
-    AGAIN,
-    first_line,
-    quiet_libraries,
-    read_config,
-    torch_device,
-    usable_length,
-)
+from finrag_pipeline.storage.torch_models import loading, read_config, torch_device, usable_length
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -45,11 +34,6 @@ _REMEMBERED = 256
 
 class SparseEncoding(Protocol):
     """Turns texts into weights of terms."""
-
-    @property
-    def vocabulary(self) -> list[str]:
-        """Terms by number."""
-        ...
 
     def documents(self, texts: Sequence[str]) -> csr_matrix:
         """Weights of documents, shape (texts, terms)."""
@@ -101,36 +85,19 @@ class SpladeEncoder:
         from sentence_transformers import SparseEncoder
         from sentence_transformers.sparse_encoder.modules import SpladePooling
 
-        quiet_libraries()
-        try:
+        with loading(self._folder) as shared:
             model = SparseEncoder(
                 str(self._folder),
                 device=torch_device(),
                 max_active_dims=self._settings.terms,
-                local_files_only=True,
-                trust_remote_code=False,
                 model_kwargs={"use_safetensors": True},
+                **shared,
             )
-        except Exception as error:  # the library raises nothing narrower
-            raise ModelError(
-                f"The model in {self._folder} cannot be loaded: {first_line(error)}.", AGAIN
-            ) from error
         # Any other encoder would get layers of random weights.
         if not any(isinstance(module, SpladePooling) for module in model.modules()):
             raise ModelError(f"{self.name} is no SPLADE model.", f"Choose another one: {VARIABLE}.")
         model.max_seq_length = usable_length(read_config(self._folder), self._settings.max_length)
         return model
-
-    @cached_property
-    def vocabulary(self) -> list[str]:
-        """Terms of the model's tokenizer, by number."""
-        terms = self._model.tokenizer.get_vocab()
-        # The library knows the width only after it has encoded something.
-        names = [""] * int(self.question("").shape[1])
-        for term, number in terms.items():
-            if number < len(names):
-                names[number] = term
-        return names
 
     @cached_property
     def _documents(self) -> SparseVectorCache:
@@ -192,95 +159,27 @@ class SpladeEncoder:
         return matrix
 
 
-@dataclass(frozen=True)
 class SpladeIndex:
-    """Weights of terms over documents.
+    """Weights of terms over documents, which the encoder keeps in the lake text by text.
 
-    Attributes:
-        weights: shape (documents, terms), float32, compressed by row.
-        vocabulary: terms by number.
-        encoder: encodes questions.
-    """
-
-    weights: csr_matrix
-    vocabulary: list[str] = field(repr=False)
-    encoder: SparseEncoding = field(repr=False)
-
-    @property
-    def documents(self) -> int:
-        """Number of documents."""
-        return int(self.weights.shape[0])
-
-    def scores(self, question: str) -> np.ndarray:
-        """Dot product of every document's weights with the question's; shape (documents,), float32."""
-        asked = self.encoder.question(question).toarray().ravel().astype(np.float32)
-        return np.asarray(self.weights @ asked, np.float32)
-
-    def matched_terms(self, question: str, document: int) -> list[tuple[str, float]]:
-        """Terms that question and ``document`` share, with what each adds to the score, largest first.
-
-        They need not stand in either: the model weighs related words too.
-        """
-        asked = self.encoder.question(question)
-        shared = self.weights[document].multiply(asked).tocoo()
-        found = [
-            (self.vocabulary[number], float(weight))
-            for number, weight in zip(shared.col, shared.data, strict=True)
-            if weight
-        ]
-        return sorted(found, key=lambda pair: (-pair[1], pair[0]))
-
-
-def build_splade(texts: Sequence[str], encoder: SparseEncoding) -> SpladeIndex:
-    """Index over ``texts``, in their order.
+    Args:
+        texts: the documents.
+        encoder: encodes documents and questions.
 
     Raises:
         ModelError: the model cannot be had or loaded.
     """
-    from scipy.sparse import csr_matrix
 
-    width = len(encoder.vocabulary)
-    weights = encoder.documents(texts) if texts else csr_matrix((0, width), dtype=np.float32)
-    return SpladeIndex(weights, encoder.vocabulary, encoder)
+    def __init__(self, texts: Sequence[str], encoder: SparseEncoding) -> None:
+        self._encoder = encoder
+        self._weights = encoder.documents(texts) if texts else None
 
-
-def save_splade(index: SpladeIndex, lake: Lake, folder: Sequence[str]) -> None:
-    """Keep an index in the lake: three arrays and the vocabulary."""
-    buffer = io.BytesIO()
-    weights = index.weights
-    np.savez(buffer, data=weights.data, indices=weights.indices, indptr=weights.indptr, shape=weights.shape)
-    lake.write_json(lake.path(*folder, "vocabulary.json"), index.vocabulary)
-    # Written last: its presence means that the index is complete.
-    lake.write_bytes(lake.path(*folder, "splade.npz"), buffer.getvalue())
-
-
-def load_splade(lake: Lake, folder: Sequence[str], encoder: SparseEncoding) -> SpladeIndex | None:
-    """A kept index, or None when there is none. The encoder is not asked before the first question.
-
-    Raises:
-        LakeError: its files are damaged.
-    """
-    data = lake.read_bytes(lake.path(*folder, "splade.npz"))
-    vocabulary = lake.read_bytes(lake.path(*folder, "vocabulary.json"))
-    if data is None or vocabulary is None:
-        return None
-    from scipy.sparse import csr_matrix
-
-    try:
-        terms = json.loads(vocabulary)
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            documents, width = (int(size) for size in arrays["shape"])
-            if not isinstance(terms, list) or len(terms) != width:
-                raise ValueError("the vocabulary has another size than the weights")
-            weights = csr_matrix(
-                (arrays["data"], arrays["indices"], arrays["indptr"]), shape=(documents, width)
-            )
-            weights.check_format(full_check=True)
-    except (ValueError, TypeError, KeyError, OSError, EOFError, BadZipFile) as error:
-        raise LakeError(
-            f"The SPLADE index in {'/'.join(folder)} is damaged ({error}).", "Delete that folder."
-        ) from error
-    return SpladeIndex(weights, terms, encoder)
+    def scores(self, question: str) -> np.ndarray:
+        """Dot product of every document's weights with the question's; shape (documents,), float32."""
+        if self._weights is None:
+            return np.empty(0, np.float32)
+        asked = self._encoder.question(question).toarray().ravel().astype(np.float32)
+        return np.asarray(self._weights @ asked, np.float32)
 
 
 def splade_problem(settings: SpladeSettings) -> str | None:

@@ -13,16 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from finrag_pipeline.errors import LakeError
+from finrag_pipeline.schemas.catalogue import INDEX_FILING, made_by
 
-PER_FILING = (
-    "filings",
-    "filing_pages",
-    "filing_chunks",
-    "page_tables",
-    "statement_facts",
-    "page_profiles",
-    "page_sentences",
-)
+PER_FILING = made_by(INDEX_FILING)
 """What is made of every filing, in the order in which it is made."""
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.storage.fingerprints import file_sha256, fingerprint
-from finrag_pipeline.storage.model_hub import cached_model, fetched_model, offline_problem
+from finrag_pipeline.storage.model_hub import cached_model, fetched_model, offline_problem, unreachable
 
 FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.safetensors")
 """Patterns of the files that belong to a model; a star also stands for folders."""
@@ -59,6 +59,9 @@ def model_problem(name: str, revision: str | None, variable: str, wait: float = 
         return _unusable(folder)
     if problem := offline_problem(name):
         return problem
+    lost = f"Model {name} is not on this machine and the hub cannot give it"
+    if problem := unreachable(wait):
+        return f"{lost}: {problem}."
     from huggingface_hub import HfApi
 
     try:
@@ -68,7 +71,7 @@ def model_problem(name: str, revision: str | None, variable: str, wait: float = 
         ]
     except Exception as error:  # every kind of network and hub trouble
         reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
-        return f"Model {name} is not on this machine and the hub cannot give it: {reason}."
+        return f"{lost}: {reason}."
     if not any(file.endswith(".safetensors") for file in files):
         return f"Model {name} has no safetensors weights on the hub."
     return None

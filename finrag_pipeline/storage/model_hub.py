@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from finrag_pipeline.errors import ModelError
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
+_PROXIES = {"ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY"}
+_PORTS = {"http": 80}
 
 
 def cached_model(name: str, revision: str | None, files: Sequence[str], variable: str) -> Path | None:
@@ -49,6 +53,26 @@ def offline_problem(name: str) -> str | None:
     """Why a model that is not on this machine must not be fetched; None when the hub may be asked."""
     if os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}:
         return f"Model {name} is not on this machine and HF_HUB_OFFLINE is set."
+    return None
+
+
+def unreachable(wait: float) -> str | None:
+    """Why the hub's address takes no connection; None when it does, or when a proxy stands between.
+
+    Asked before the hub's client is, which takes a fifth of a second to import.
+
+    Args:
+        wait: seconds to wait for a connection.
+    """
+    from huggingface_hub.constants import ENDPOINT
+
+    url = urlsplit(ENDPOINT)
+    if url.hostname is None or any(name.upper() in _PROXIES for name in os.environ):
+        return None
+    try:
+        socket.create_connection((url.hostname, url.port or _PORTS.get(url.scheme, 443)), wait).close()
+    except OSError as error:
+        return str(error)
     return None
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,22 @@ def first_line(error: Exception) -> str:
     """The first line of an error's message, or its kind when it has none."""
     lines = str(error).strip().splitlines()
     return lines[0][:200] if lines else type(error).__name__
+
+
+@contextmanager
+def loading(folder: Path) -> Iterator[dict[str, Any]]:
+    """Arguments that every model is loaded with, in quiet libraries; their errors say which model it was.
+
+    Raises:
+        ModelError: it cannot be loaded.
+    """
+    quiet_libraries()
+    try:
+        yield {"local_files_only": True, "trust_remote_code": False}
+    except ModelError:
+        raise
+    except Exception as error:  # the libraries raise nothing narrower
+        raise ModelError(f"The model in {folder} cannot be loaded: {first_line(error)}.", AGAIN) from error
 
 
 def read_config(folder: Path) -> dict[str, Any]:

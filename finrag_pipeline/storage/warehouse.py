@@ -17,35 +17,9 @@ import pyarrow as pa
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.schemas import TABLES, column_docs
+from finrag_pipeline.schemas.catalogue import CATALOGUE, COPIED, VIEWS
 from finrag_pipeline.storage.lake import Lake
 
-COPIED = (
-    "filings",
-    "benchmark_questions",
-    "folds",
-    "retrieval_runs",
-    "retrieval_scores",
-    "answers",
-    "answer_scores",
-    "answer_metrics",
-    "answer_sentences",
-    "automatic_scores",
-    "answer_rates",
-    "verdicts",
-    "judge_calibration",
-    "label_sample",
-    "human_labels",
-    "judged_estimates",
-    "judge_agreement",
-    "system_comparisons",
-    "judge_sensitivity",
-    "interval_coverage",
-    "system_metrics",
-    "retrieval_gap",
-    "gap_counts",
-    "corpus_statistics",
-)
-VIEWS = ("filing_pages", "page_tables", "statement_facts", "filing_chunks", "contextual_chunks")
 FILE = "warehouse.duckdb"
 
 
@@ -72,7 +46,7 @@ def build_warehouse(lake: Lake, path: Path | None = None) -> dict[str, int]:
     try:
         with duckdb.connect(str(temporary)) as connection:
             for name in COPIED:
-                rows[name] = _copy(connection, name, lake.read_all(name))
+                rows[name] = _copy(connection, name, lake.read_all(name, name=_columns(name)))
             rows["ledger"] = _copy(connection, "ledger", lake.ledger())
             for name in VIEWS:
                 rows[name] = _view(connection, name, lake)
@@ -90,19 +64,27 @@ def build_warehouse(lake: Lake, path: Path | None = None) -> dict[str, int]:
     return rows
 
 
+def _columns(name: str) -> str:
+    """The declared table whose columns a table has."""
+    return CATALOGUE[name].schema if name in CATALOGUE else name
+
+
 def _copy(connection: Any, name: str, table: pa.Table) -> int:
     connection.register("incoming", table)
     connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM incoming LIMIT 0')  # noqa: S608 - our own names
     connection.execute(f'INSERT INTO "{name}" BY NAME SELECT * FROM incoming')  # noqa: S608
     connection.unregister("incoming")
-    for column, doc in column_docs(TABLES[name]).items():
+    for column, doc in column_docs(TABLES[_columns(name)]).items():
         connection.execute(f'COMMENT ON COLUMN "{name}"."{column}" IS {_literal(doc)}')
     return table.num_rows
 
 
 def _view(connection: Any, name: str, lake: Lake) -> int:
     if not lake.partitions(name):
-        connection.register("incoming", TABLES[name].empty_table())
+        # DuckDB reads half precision from Parquet, not from Arrow.
+        half, single = pa.list_(pa.float16()), pa.list_(pa.float32())
+        fields = [one.with_type(single) if one.type == half else one for one in TABLES[_columns(name)]]
+        connection.register("incoming", pa.schema(fields).empty_table())
         connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM incoming')  # noqa: S608
         connection.unregister("incoming")
         return 0

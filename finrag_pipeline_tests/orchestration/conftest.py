@@ -17,11 +17,10 @@ from finrag_pipeline.evaluation.benchmark_registry import register_benchmark
 from finrag_pipeline.filings.intake import accept
 from finrag_pipeline.orchestration.build import build_definitions
 from finrag_pipeline.orchestration.event_log import event_log_kept_open
-from finrag_pipeline.orchestration.jobs import PER_FILING
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT, filings_partitions
 from finrag_pipeline.orchestration.resources.settings import get_corpus
 from finrag_pipeline.retrieval.systems import get_system
-from finrag_pipeline.schemas import TABLES
+from finrag_pipeline.schemas import PER_FILING, TABLES
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.indexed_lake import IndexedLake

@@ -8,6 +8,7 @@ When a change of the graph is meant, update the golden file with::
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,8 @@ def _asset(graph: Any, key: dg.AssetKey) -> dict[str, Any]:
         "group": node.group_name,
         "kinds": sorted(spec.kinds),
         "owners": sorted(node.owners),
-        "code_version": node.code_version,
+        # Any version of the PDF reader gives the same graph.
+        "code_version": re.sub(r"pymupdf [\d.]+", "pymupdf", node.code_version or ""),
         "partitions": _partitions(node.partitions_def),
         "backfill_policy": _backfill(node.backfill_policy),
         "pools": sorted(node.pools or ()),

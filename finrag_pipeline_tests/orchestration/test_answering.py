@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from finrag_pipeline.orchestration.answer_sweep import each_text_once
+from finrag_pipeline.orchestration.answer_sweep import answers_to_other_questions, each_text_once
+from finrag_pipeline.orchestration.corpora import drop
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT
 from finrag_pipeline.orchestration.schedules import sweep_range
 from finrag_pipeline.settings import AnswerSettings, LanguageModelSettings
@@ -76,6 +77,8 @@ def test_answers_to_questions_that_are_no_longer_asked_are_dropped(answering: Pi
     gone, *kept = lake.read("folds").to_pylist()
     lake.write("folds", rows("folds", *kept), "one question less")
     assert answering.run("publish_answers").success
+    assert lake.info("answers", {"system": "calculator", "fold": f"fold_{gone['fold']}"}), "left to upkeep"
+    assert drop(lake, answers_to_other_questions(lake)) == ["calculator"]
     for table in ("answers", "answer_scores"):
         assert lake.info(table, {"system": "calculator", "fold": f"fold_{gone['fold']}"}) is None
         left = {row["question_id"] for row in lake.read_all(table).to_pylist()}
@@ -83,7 +86,9 @@ def test_answers_to_questions_that_are_no_longer_asked_are_dropped(answering: Pi
 
     lake.write("folds", rows("folds"), "no question at all")
     assert answering.run("publish_answers").success
-    assert lake.read_all("answers").num_rows == lake.read("answer_metrics").num_rows == 0
+    assert lake.read("answer_metrics").num_rows == 0
+    drop(lake, answers_to_other_questions(lake))
+    assert lake.read_all("answers").num_rows == 0
 
 
 def test_a_language_model_is_asked_once_and_a_missing_one_is_no_failure(answering: Pipeline) -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import FilingError
+from finrag_pipeline.filings import pages
 from finrag_pipeline.filings.intake import get_source, original_path
-from finrag_pipeline.orchestration import fingerprints
 from finrag_pipeline.orchestration.freshness import stale_filings
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index, searchable_filings
 from finrag_pipeline.schemas import PER_FILING
@@ -249,7 +249,7 @@ def test_a_filing_that_a_newer_reader_cannot_read_any_more_stays(
     assert pipeline.run("index_filing", partition_key=filing, asset_selection=readers).success
     before = pipeline.lake.read("filings", {"filing": filing})
     small_filings.truncated(Path(original_path(pipeline.lake, get_source(pipeline.lake, filing))))
-    monkeypatch.setattr(fingerprints, "reader_version", lambda: "a newer one")
+    monkeypatch.setattr(pages, "reader_version", lambda: "a newer one")
     result = pipeline.run("index_filing", partition_key=filing, asset_selection=readers)
     assert not result.success and "ALDER_2021_10K.pdf is truncated" in failure_text(result)
     assert pipeline.lake.read("filings", {"filing": filing}) == before

@@ -18,14 +18,16 @@ from finrag_pipeline.commands.labels import check_sheets, import_sheets
 from finrag_pipeline.errors import UsageError
 from finrag_pipeline.language_models.cache import CachedLanguageModel
 from finrag_pipeline.language_models.protocol import Message
-from finrag_pipeline.orchestration.jobs import JUDGE, JUDGEMENTS
 from finrag_pipeline.orchestration.schedules import sweep_range
+from finrag_pipeline.schemas.catalogue import made_by
 from finrag_pipeline.settings import AnswerSettings, JudgeSettings, LanguageModelSettings
 from finrag_pipeline_tests.judging.builders import reply
 from finrag_pipeline_tests.language_models.server import ScriptedModel
 from finrag_pipeline_tests.orchestration.conftest import Pipeline, failure_text, made, rows
 
 pytestmark = pytest.mark.slow
+
+JUDGE, JUDGEMENTS = made_by("judge"), made_by("publish_judgements")
 
 MODEL = LanguageModelSettings(name="m", base_url="http://127.0.0.1:9/v1")
 QUICK = JudgeSettings(simulation_draws=20, budget=9)

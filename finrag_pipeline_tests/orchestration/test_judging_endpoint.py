@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from finrag_pipeline.orchestration.jobs import JUDGE, JUDGEMENTS
 from finrag_pipeline.schemas import TABLES
+from finrag_pipeline.schemas.catalogue import made_by
 from finrag_pipeline_tests.console import called
 from finrag_pipeline_tests.indexed_lake import IndexedLake
 from finrag_pipeline_tests.judging.builders import reply
@@ -76,5 +76,9 @@ def test_from_questions_to_estimates_by_address_model_and_key_alone(
     files = [path for path in root.rglob("*") if path.is_file()]
     assert len(files) > 100
     assert not [path.name for path in files if KEY.encode() in path.read_bytes()]
-    for table in ("answers", *JUDGE, *(name for name in JUDGEMENTS if name in TABLES)):
+    for table in (
+        "answers",
+        *made_by("judge"),
+        *(name for name in made_by("publish_judgements") if name in TABLES),
+    ):
         assert KEY not in str(lake.read_all(table).to_pylist()), table  # whose files are compressed

@@ -13,8 +13,8 @@ import dagster as dg
 import pytest
 
 from finrag_pipeline.commands.instance import release_dead_runs
-from finrag_pipeline.orchestration.pools import VECTORS
 from finrag_pipeline.orchestration.sensors import note_dead_run
+from finrag_pipeline.schemas.catalogue import VECTORS
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.console import called, finish, start
 from finrag_pipeline_tests.orchestration.conftest import Pipeline

@@ -172,6 +172,11 @@ class TestAlpha:
             table.column_names.index("value"), table.schema.field("value"), pa.array(values)
         )
         measured.lake.write(ALPHA_SWEEP, table, "changed", name="retrieval_scores")
+        assert measured.run("publish", asset_selection=[dg.AssetKey("system_metrics")]).success
+        published = set(measured.lake.read("system_metrics")["system"].to_pylist())
+        assert "hybrid_rrf" in published and "hybrid_alpha" not in published
+        kept = parts(measured, "retrieval_runs", "hybrid_alpha")
+        assert len(kept) == FOLD_COUNT, "an asset deletes nothing that it was made from"
         assert drop_stale_results(measured.lake, measured.settings) == ["hybrid_alpha"]
         assert parts(measured, "retrieval_runs", "hybrid_alpha") == []
 

@@ -7,7 +7,6 @@ import pytest
 
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.orchestration.fingerprints import alpha_sweep_fingerprint
 from finrag_pipeline.retrieval.bm25 import RankBm25
 from finrag_pipeline.retrieval.chunk_index import index_chunks, open_chunk_index, searchable_filings
 from finrag_pipeline.retrieval.component import Inputs, Query, no_more
@@ -15,7 +14,7 @@ from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.first_stages import Bm25
 from finrag_pipeline.retrieval.spaces import Scope
 from finrag_pipeline.retrieval.systems import get_system
-from finrag_pipeline.schemas import BENCHMARK_QUESTIONS, FILING_CHUNKS
+from finrag_pipeline.schemas import FILING_CHUNKS
 from finrag_pipeline.settings import Bm25Settings, EncoderSettings, Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.indexed_lake import IndexedLake, write_filing
@@ -101,8 +100,7 @@ class TestIndexes:
             mine, other = (Bm25().search(query, Inputs(one), Scope(), 10, no_more) for one in (ours, theirs))
             assert [hit.chunk_id for hit in mine] == [hit.chunk_id for hit in other]
             assert [hit.score for hit in mine] == pytest.approx([hit.score for hit in other], rel=1e-4)
-        questions = BENCHMARK_QUESTIONS.empty_table()
-        wanted = {alpha_sweep_fingerprint(get_system("bm25"), Inputs(c), questions) for c in (ours, theirs)}
+        wanted = {get_system("bm25").fingerprint(Inputs(corpus)) for corpus in (ours, theirs)}
         assert len(wanted) == 2, "runs of one backend are not taken for the other's"
 
     @pytest.mark.parametrize("name", ["bm25.npz", "vocabulary.json"])

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.storage import model_folders
 from finrag_pipeline.storage.model_folders import model_fingerprint, model_folder, model_problem
+from finrag_pipeline.storage.model_hub import unreachable
 from finrag_pipeline.storage.torch_models import first_line, read_config, usable_length
 
 VARIABLE = "FINRAG_SOME__NAME"
@@ -86,6 +89,22 @@ class TestFolder:
         assert done.stdout.startswith(
             "Model nobody/no-such-model is not on this machine and the hub cannot give it: "
         )
+
+    @pytest.mark.parametrize("proxy", [None, "https_proxy"])
+    def test_a_hub_behind_a_proxy_is_asked_without_a_look_at_its_own_address(
+        self, proxy: str | None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in list(os.environ):
+            if name.upper().endswith("_PROXY"):
+                monkeypatch.delenv(name)
+        if proxy:
+            monkeypatch.setenv(proxy, "http://127.0.0.1:9")
+
+        def refused(*_: object) -> None:
+            raise OSError("nobody listens")
+
+        monkeypatch.setattr(socket, "create_connection", refused)
+        assert unreachable(1.0) == (None if proxy else "nobody listens")
 
     def test_a_name_that_can_be_none(self) -> None:
         assert "neither a folder nor the name of a model" in (

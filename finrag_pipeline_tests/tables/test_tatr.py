@@ -11,13 +11,14 @@ import pytest
 from finrag_pipeline.errors import ModelError, UsageError
 from finrag_pipeline.filings.pdf import page_pictures
 from finrag_pipeline.settings import TableSettings
+from finrag_pipeline.storage.model_folders import model_folder
 from finrag_pipeline.tables.extract import get_detector
 from finrag_pipeline.tables.model import FilingWords
 from finrag_pipeline.tables.tatr import network
 from finrag_pipeline.tables.tatr.detector import TatrDetector
 from finrag_pipeline.tables.tatr.network import Network, Seen
 from finrag_pipeline.tables.tatr.structure import CLASSES, best_boxes, edges_between, grid_of, kept_apart
-from finrag_pipeline.tables.tatr.weights import load_model, model_files
+from finrag_pipeline.tables.tatr.weights import load_model
 from finrag_pipeline_tests.tables.drawn import (
     HEIGHT,
     LEFT,
@@ -309,12 +310,12 @@ def test_a_missing_timm_names_the_extra(
 def test_a_model_nowhere_to_be_had_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(ModelError, match="FINRAG_TABLES__DETECTION_MODEL"):
-        model_files("nobody/no-such-model", None, "FINRAG_TABLES__DETECTION_MODEL")
+        model_folder("nobody/no-such-model", None, "FINRAG_TABLES__DETECTION_MODEL")
 
 
 def test_a_name_that_cannot_be_one_is_refused() -> None:
     with pytest.raises(ModelError, match="neither a folder nor the name"):
-        model_files("no/such/folder", None, "FINRAG_TABLES__STRUCTURE_MODEL")
+        model_folder("no/such/folder", None, "FINRAG_TABLES__STRUCTURE_MODEL")
 
 
 def test_published_configurations_ask_for_timm(settings: TableSettings) -> None:

@@ -1,35 +1,15 @@
 """Answers: what every answering system says to the benchmark's questions, and how it is scored."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import dagster as dg
 import pyarrow as pa
 
-from finrag_pipeline.answering.systems import RUNS_VERSION, get_answer_system
-from finrag_pipeline.errors import LakeError
-from finrag_pipeline.evaluation import ANSWER_METRICS_VERSION
-from finrag_pipeline.evaluation.summary import SUMMARY_VERSION, summarise
-from finrag_pipeline.orchestration.answer_sweep import AnswerSweep, drop_answers_to_other_questions
-from finrag_pipeline.orchestration.assets.benchmark import benchmark_questions, folds
-from finrag_pipeline.orchestration.assets.retrieval import retrieval_runs, split_key
-from finrag_pipeline.orchestration.assets.tables import statement_facts
-from finrag_pipeline.orchestration.corpora import fold_questions
-from finrag_pipeline.orchestration.partitions import answer_partitions, fold_number
-from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource
-from finrag_pipeline.orchestration.steps import (
-    Step,
-    check,
-    each_partition,
-    ledger_key,
-    part_step,
-    result,
-    result_or_skipped,
-    skipped_step,
-    table_asset,
-)
-from finrag_pipeline.schemas import ANSWERS
-from finrag_pipeline.storage.fingerprints import fingerprint
+from finrag_pipeline.answering.systems import get_answer_system
+from finrag_pipeline.evaluation.summary import summarise
+from finrag_pipeline.orchestration.answer_sweep import AnswerSweep, answers_to_other_questions
+from finrag_pipeline.orchestration.corpora import fold_questions, others, sliced_by
+from finrag_pipeline.orchestration.steps import Part, Step, check, table_asset
+from finrag_pipeline.schemas import ANSWER_SCORES, ANSWERS
 
 RECORDED = {"system": "recorded", "fold": "recorded"}
 """Part of ``answers`` that holds recorded answers of other models."""
@@ -37,137 +17,80 @@ _GOLD = ("question_id", "question", "answer")
 
 
 @table_asset(
-    retrieval_runs,
-    statement_facts,
-    folds,
-    group="answering",
-    version=RUNS_VERSION,
-    partitions=answer_partitions,
     checks={"every_question_answered": "Every question has an answer or an abstention, and no error."},
-    output_required=False,  # a system without its retrieval or its model leaves nothing
+    optional=True,  # a system without its retrieval or its model leaves nothing
 )
-def answers(
-    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
-) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+def answers(part: Part) -> Step:
     """Answers of a system to the questions of a fold, in all search spaces that its retrieval ran in."""
-    store, values = lake.open(), settings.get()
-    sweep = AnswerSweep(values, store)
-
-    def work(key: str) -> Step:
-        fold, name = split_key(key)
-        system, number = get_answer_system(name), fold_number(fold)
-        if problem := sweep.problem(system, fold):
-            context.log.warning(f"{name} does not answer {fold}: {problem}")
-            return skipped_step(store, "answers", key, problem, context.run.run_id)
-        wanted = sweep.fingerprint(system, fold, number)
-        partition = {"system": name, "fold": fold}
-
-        def make() -> pa.Table:
-            return sweep.answers(system, fold, number)
-
-        step = part_step(store, "answers", ledger_key(key), partition, wanted, make, context.run.run_id)
-        made = store.read("answers", partition, ["error", "abstained", "prompt_tokens", "completion_tokens"])
-        failed = made.num_rows - made["error"].null_count
-        step.checks = [check("every_question_answered", not failed, warn=True, failed=failed)]
-        step.metadata = {
-            "answers": made.num_rows,
-            "abstained": sum(made["abstained"].to_pylist()),
-            "prompt_tokens": sum(filter(None, made["prompt_tokens"].to_pylist())),
-            "completion_tokens": sum(filter(None, made["completion_tokens"].to_pylist())),
-        }
-        return step
-
-    yield from result_or_skipped(each_partition(context, store, work), ["every_question_answered"])
+    sweep, system, fold = part.run.once(AnswerSweep), get_answer_system(part.system), part.partition["fold"]
+    if problem := sweep.problem(system, fold):
+        return part.skipped(problem)
+    step = part.made(
+        lambda: sweep.answers(system, fold, part.fold), wanted=sweep.fingerprint(system, fold, part.fold)
+    )
+    made = part.read(columns=["error", "abstained", "prompt_tokens", "completion_tokens"])
+    failed = made.num_rows - made["error"].null_count
+    step.checks = [check("every_question_answered", not failed, warn=True, failed=failed)]
+    step.metadata = {
+        "answers": made.num_rows,
+        **{name: sum(filter(None, made[name].to_pylist())) for name in made.column_names[1:]},
+    }
+    return step
 
 
-@table_asset(
-    answers,
-    group="answering",
-    version=ANSWER_METRICS_VERSION,
-    partitions=answer_partitions,
-    output_required=False,  # a system that did not answer leaves nothing
-)
-def answer_scores(
-    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
-) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+@table_asset(optional=True)  # a system that did not answer leaves nothing
+def answer_scores(part: Part) -> Step:
     """Scores of a system on each question of a fold."""
-    store, values = lake.open(), settings.get()
-    sweep = AnswerSweep(values, store)
+    system, fold = get_answer_system(part.system), part.partition["fold"]
+    if problem := part.run.once(AnswerSweep).problem(system, fold):
+        return part.skipped(problem)
+    questions = fold_questions(part.store, part.fold)
 
-    def work(key: str) -> Step:
-        fold, name = split_key(key)
-        partition = {"system": name, "fold": fold}
-        if problem := sweep.problem(get_answer_system(name), fold):
-            return skipped_step(store, "answer_scores", key, problem, context.run.run_id)
-        info = store.info("answers", partition)
-        if info is None:
-            raise LakeError(f"The lake holds no answers of {name} on {fold}.", "Materialise answers first.")
-        questions = fold_questions(store, fold_number(fold))
-        gold = [questions[column].to_pylist() for column in _GOLD]
-        wanted = fingerprint("answer_scores", ANSWER_METRICS_VERSION, info.fingerprint, gold)
+    def make() -> pa.Table:
+        from finrag_pipeline.evaluation.answer_metrics import score_answers
 
-        def make() -> pa.Table:
-            from finrag_pipeline.evaluation.answer_metrics import score_answers
+        return score_answers(part.read("answers"), questions)
 
-            return score_answers(store.read("answers", partition), questions)
-
-        return part_step(store, "answer_scores", ledger_key(key), partition, wanted, make, context.run.run_id)
-
-    yield from result_or_skipped(each_partition(context, store, work), [])
+    return part.made(make, [questions[column].to_pylist() for column in _GOLD])
 
 
-@table_asset(benchmark_questions, group="answering", version=ANSWER_METRICS_VERSION, table="answers")
-def recorded_answers(
-    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
-) -> dg.MaterializeResult:
+@table_asset()
+def recorded_answers(part: Part) -> Step:
     """Answers of other models that were recorded (FINRAG_ANSWERS__RECORDED), with their scores."""
     from finrag_pipeline.evaluation.answer_metrics import score_answers
     from finrag_pipeline.evaluation.recorded_answers import load_recorded_answers, recorded_fingerprint
 
-    store, values = lake.open(), settings.get()
-    folders = [Path(folder).expanduser() for folder in values.answers.recorded]
+    store = part.store
+    folders = [Path(folder).expanduser() for folder in part.values.answers.recorded]
     questions = store.read("benchmark_questions")
-    gold = [questions[column].to_pylist() for column in _GOLD]
-    wanted = fingerprint("recorded_answers", ANSWER_METRICS_VERSION, recorded_fingerprint(folders), gold)
+    wanted = part.wanted(recorded_fingerprint(folders))
 
     def make() -> pa.Table:
-        asked = dict(zip(gold[0], gold[1], strict=True))
+        asked = {row["question_id"]: row["question"] for row in questions.to_pylist()}
         found = [ANSWERS.empty_table(), *(load_recorded_answers(folder, asked) for folder in folders)]
         loaded = pa.concat_tables(found)
         store.write("answer_scores", score_answers(loaded, questions), wanted, RECORDED)
         return loaded
 
-    step = part_step(store, "answers", "recorded", RECORDED, wanted, make, context.run.run_id)
+    step = part.made(make, wanted=wanted, partition=RECORDED)
     step.metadata = {"folders": len(folders)}
-    return result([step])
+    return step
 
 
-@table_asset(answer_scores, recorded_answers, group="answering", version=ANSWER_METRICS_VERSION)
-def answer_metrics(
-    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
-) -> dg.MaterializeResult:
+@table_asset()
+def answer_metrics(part: Part) -> Step:
     """Mean and document-cluster interval of every metric of answers, by system, space and slice."""
-    store, values = lake.open(), settings.get()
-    if dropped := drop_answers_to_other_questions(store):
-        context.log.warning(f"answered other questions, ask them again: {', '.join(dropped)}")
-    rows = store.read_all("filings", ["filing", "source"]).to_pylist()
-    sources = {row["filing"]: row["source"] for row in rows}
-    questions = store.read("benchmark_questions")
-    wanted = fingerprint(
-        "answer_metrics",
-        (ANSWER_METRICS_VERSION, SUMMARY_VERSION),
-        store.fingerprints("answer_scores"),
-        [questions[name].to_pylist() for name in ("question_id", "question_type", "doc_type", "company")],
-        sources,
-        values.evaluation,
-        values.seed,
-    )
+    store = part.store
+    if stale := answers_to_other_questions(store):
+        systems = sorted({keys["system"] for _, keys in stale})
+        part.context.log.warning(f"answered other questions, ask them again: {', '.join(systems)}")
+    kept = others(store, "answer_scores", stale)
+    questions, sources, slices = sliced_by(store)
 
     def make() -> pa.Table:
         from finrag_pipeline.evaluation.answer_metrics import as_series
 
-        series = as_series(store.read_all("answer_scores"))
-        return summarise(series, questions, sources, values.evaluation)
+        scores = [ANSWER_SCORES.empty_table(), *(store.read("answer_scores", keys) for keys in kept)]
+        return summarise(as_series(pa.concat_tables(scores)), questions, sources, part.values.evaluation)
 
-    step = part_step(store, "answer_metrics", "", None, wanted, make, context.run.run_id)
-    return result([step])
+    return part.made(make, kept, slices)

@@ -8,28 +8,22 @@ import pyarrow as pa
 from finrag_pipeline.evaluation.benchmark_registry import get_benchmark
 from finrag_pipeline.evaluation.folds import assign_folds
 from finrag_pipeline.evaluation.questions import load_questions
-from finrag_pipeline.orchestration.assets.ingestion import filing_pages
+from finrag_pipeline.orchestration.fingerprints import versions
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT
-from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource
-from finrag_pipeline.orchestration.steps import check, part_step, result, table_asset
+from finrag_pipeline.orchestration.steps import Part, Step, check, table_asset
 from finrag_pipeline.storage.fingerprints import fingerprint
-
-QUESTIONS_VERSION = "1"
 
 
 @table_asset(
-    filing_pages,
-    group="benchmark",
-    version=QUESTIONS_VERSION,
     blocking_checks={"questions_to_measure": "At least one question."},
     checks={
         "gold_pages_exist": "Every gold page of a measurable filing exists; others are excluded and listed.",
         "well_formed": "Every line of the files is sound.",
     },
 )
-def benchmark_questions(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult:
+def benchmark_questions(part: Part) -> Step:
     """Questions of the active benchmark, each with gold filing, pages, evidence and answer."""
-    store = lake.open()
+    store = part.store
     benchmark = get_benchmark(store)
     counts = {}
     for filing in benchmark.filings:
@@ -49,13 +43,13 @@ def benchmark_questions(context: dg.AssetExecutionContext, lake: LakeResource) -
         store.write_json(store.path("benchmarks", benchmark.name, "problems.json"), loaded.problems)
         return loaded.table
 
-    wanted = fingerprint(
-        "benchmark_questions", QUESTIONS_VERSION, benchmark.sha256, benchmark.filings, counts
-    )
-    step = part_step(store, "benchmark_questions", "", None, wanted, make, context.run.run_id)
+    # Of the pages only their number decides.
+    name = "benchmark_questions"
+    wanted = fingerprint(name, *versions(name), benchmark.sha256, benchmark.filings, counts)
+    step = part.made(make, wanted=wanted)
     if step.cache_hit:
         problems = store.read_json(store.path("benchmarks", benchmark.name, "problems.json")) or []
-    table = store.read("benchmark_questions")
+    table = part.read()
     status = table["status"].to_pylist()
     page_faults = [p for p in table["problem"].to_pylist() if p and "page" in p.lower()]
     step.checks = [
@@ -74,13 +68,13 @@ def benchmark_questions(context: dg.AssetExecutionContext, lake: LakeResource) -
             count=len(problems),
         ),
     ]
-    return result(
-        [step],
-        benchmark=benchmark.name,
-        measured=status.count("measured"),
-        excluded=status.count("excluded"),
-        problems=dg.MetadataValue.md("\n".join(f"- {p}" for p in problems[:50]) or "none"),
-    )
+    step.metadata = {
+        "benchmark": benchmark.name,
+        "measured": status.count("measured"),
+        "excluded": status.count("excluded"),
+        "problems": dg.MetadataValue.md("\n".join(f"- {p}" for p in problems[:50]) or "none"),
+    }
+    return step
 
 
 def _nothing_to_measure(name: str, problems: list[str]) -> str:
@@ -88,26 +82,19 @@ def _nothing_to_measure(name: str, problems: list[str]) -> str:
     return " ".join([f"Benchmark '{name}' has no question that can be measured.", *causes])
 
 
-@table_asset(
-    benchmark_questions, group="benchmark", blocking_checks={"no_leak": "No document is in two folds."}
-)
-def folds(
-    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
-) -> dg.MaterializeResult:
+@table_asset(blocking_checks={"no_leak": "No document is in two folds."})
+def folds(part: Part) -> Step:
     """Cross-validation folds by document: every question is tested in exactly one."""
-    store, values = lake.open(), settings.get()
-    info = store.info("benchmark_questions")
-    wanted = fingerprint("folds", "1", info.fingerprint if info else None, FOLD_COUNT, values.seed)
 
     def make() -> pa.Table:
-        return assign_folds(store.read("benchmark_questions"), FOLD_COUNT, values.seed)
+        return assign_folds(part.read("benchmark_questions"), FOLD_COUNT, part.values.seed)
 
-    step = part_step(store, "folds", "", None, wanted, make, context.run.run_id)
-    table = store.read("folds")
+    step = part.made(make, FOLD_COUNT)
+    table = part.read()
     of_filing: dict[str, set[int]] = {}
     for filing, fold in zip(table["filing"].to_pylist(), table["fold"].to_pylist(), strict=True):
         of_filing.setdefault(filing, set()).add(fold)
     leaks = sorted(filing for filing, found in of_filing.items() if len(found) > 1)
     step.checks = [check("no_leak", not leaks, description=", ".join(leaks) or None)]
-    sizes = {f"questions_fold_{n}": table["fold"].to_pylist().count(n) for n in range(FOLD_COUNT)}
-    return result([step], **sizes)
+    step.metadata = {f"questions_fold_{n}": table["fold"].to_pylist().count(n) for n in range(FOLD_COUNT)}
+    return step

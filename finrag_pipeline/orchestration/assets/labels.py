@@ -5,7 +5,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.answering.systems import ANSWER_SYSTEMS, get_answer_system
-from finrag_pipeline.judging.estimates import ESTIMATES_VERSION
 from finrag_pipeline.judging.estimates import judge_agreement as measure_agreement
 from finrag_pipeline.judging.estimates import judged_estimates as estimate
 from finrag_pipeline.judging.items import ITEMS_VERSION, Answer
@@ -13,7 +12,6 @@ from finrag_pipeline.judging.label_sheets import (
     CRITERIA,
     FILLED,
     FOLDER,
-    SHEETS_VERSION,
     draw_sample,
     filled_fingerprint,
     filled_sheets,
@@ -22,10 +20,8 @@ from finrag_pipeline.judging.label_sheets import (
     write_sheets,
 )
 from finrag_pipeline.judging.lake_answers import read_answers
-from finrag_pipeline.orchestration.assets.answering import answers
-from finrag_pipeline.orchestration.assets.judging import recorded_verdicts, verdicts
-from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
-from finrag_pipeline.orchestration.steps import check, part_step, result, table_asset
+from finrag_pipeline.orchestration.fingerprints import versions
+from finrag_pipeline.orchestration.steps import Part, Step, check, table_asset
 from finrag_pipeline.reporting.grid import grid_markdown
 from finrag_pipeline.reporting.judging_tables import estimates_grid
 from finrag_pipeline.retrieval.spaces import Space
@@ -58,27 +54,20 @@ def _sampled_answers(store: Lake, parts: list[dict[str, str]]) -> dict[str, list
 
 
 @table_asset(
-    answers,
-    group="judging",
-    version=SHEETS_VERSION,
-    kinds={"python", "parquet", "excel"},
     blocking_checks={
         "within_budget": "No sheet asks for more labels than the budget, and every type of question is on it."
     },
 )
-def label_sample(
-    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
-) -> dg.MaterializeResult:
+def label_sample(part: Part) -> Step:
     """Stratified samples of answers and sentences over the corpus, and the sheets to label them on."""
-    store, values = lake.open(), settings.get()
+    store, values, encoder = part.store, part.values, part.run.encoder
     parts = _sampled_parts(store, values.judge)
     infos = [store.info("answers", keys) for keys in parts]
-    encoder = get_encoder(values, store)
     made_from = [info.fingerprint for info in infos if info]
+    code = (*versions("label_sample"), ITEMS_VERSION)
     wanted = fingerprint(
-        "label_sample", SHEETS_VERSION, ITEMS_VERSION, made_from, encoder.fingerprint, values.judge.budget,
-        values.seed,
-    )  # fmt: skip
+        "label_sample", code, made_from, encoder.fingerprint, values.judge.budget, values.seed
+    )
     asked = _sampled_answers(store, parts)
 
     def make() -> pa.Table:
@@ -89,14 +78,10 @@ def label_sample(
         ]
         return pa.concat_tables([LABEL_SAMPLE.empty_table(), *drawn])
 
-    step = part_step(store, "label_sample", "", None, wanted, make, context.run.run_id)
-    sample = store.read("label_sample")
-    sheets = write_sheets(
-        store.local_path(FOLDER),
-        sample,
-        [one for found in asked.values() for one in found],
-        values.judge.language or "en",
-    )
+    step = part.made(make, wanted=wanted)
+    sample = part.read()
+    answers = [one for found in asked.values() for one in found]
+    sheets = write_sheets(store.local_path(FOLDER), sample, answers, values.judge.language or "en")
     counts: dict[tuple[str, str], int] = {}
     themes: dict[tuple[str, str, str], bool] = {}
     for row in sample.to_pylist():
@@ -105,76 +90,53 @@ def label_sample(
         themes[*key, row["theme"]] = themes.get((*key, row["theme"]), False) or row["sampled"]
     fits = all(count <= values.judge.budget for count in counts.values()) and all(themes.values())
     step.checks = [check("within_budget", fits, largest=max(counts.values(), default=0))]
-    return result(
-        [step],
-        labels=sum(counts.values()),
-        sheets=dg.MetadataValue.md("\n".join(f"- `{FOLDER}/{path.name}`" for path in sheets) or "none"),
-    )
+    listed = "\n".join(f"- `{FOLDER}/{path.name}`" for path in sheets) or "none"
+    step.metadata = {"labels": sum(counts.values()), "sheets": dg.MetadataValue.md(listed)}
+    return step
 
 
 @table_asset(
-    label_sample,
-    group="judging",
-    version=SHEETS_VERSION,
-    kinds={"python", "parquet", "excel"},
     checks={
         "sheets_readable": "Every filled sheet can be read; a bad one is left out, and the others count.",
         "nothing_open": "No two annotators wait for a third to decide.",
     },
 )
-def human_labels(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult:
+def human_labels(part: Part) -> Step:
     """Labels of people from the sheets in ``labels/filled/`` of the lake."""
-    store = lake.open()
+    store = part.store
     folder = store.local_path(FOLDER)
-    known = sampled_items(store.read("label_sample"))
-    wanted = fingerprint("human_labels", SHEETS_VERSION, filled_fingerprint(folder), sorted(known))
+    known = sampled_items(part.read("label_sample"))
 
     def make() -> pa.Table:
         table, problems = read_sheets(filled_sheets(folder), known)
         store.write_json(store.path(*PROBLEMS), problems)
         return table
 
-    step = part_step(store, "human_labels", "", None, wanted, make, context.run.run_id)
+    step = part.made(make, filled_fingerprint(folder))
     problems = store.read_json(store.path(*PROBLEMS)) or {}
     for name, problem in problems.items():
-        context.log.error(f"{FOLDER}/{FILLED}/{name}: {problem}")
-    states = store.read("human_labels")["state"].to_pylist()
+        part.context.log.error(f"{FOLDER}/{FILLED}/{name}: {problem}")
+    states = part.read()["state"].to_pylist()
     step.checks = [
         check("sheets_readable", not problems, description="\n".join(problems.values()) or None),
         check("nothing_open", "open" not in states, warn=True, open=states.count("open")),
     ]
-    return result(
-        [step], sheets=len(filled_sheets(folder)), final=states.count("agreed") + states.count("decided")
-    )
-
-
-_BOTH = (verdicts, recorded_verdicts, human_labels, label_sample)
+    final = states.count("agreed") + states.count("decided")
+    step.metadata = {"sheets": len(filled_sheets(folder)), "final": final}
+    return step
 
 
 @table_asset(
-    *_BOTH,
-    group="judging",
-    version=ESTIMATES_VERSION,
     blocking_checks={
         "estimates_lie_in_their_intervals": "0 ≤ low ≤ estimate ≤ high ≤ 1, "
         "but for the intervals of the literature."
     },
 )
-def judged_estimates(
-    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
-) -> dg.MaterializeResult:
+def judged_estimates(part: Part) -> Step:
     """Shares of relevant, true and correct answers by people, by each judge, and by both together (PPI)."""
-    store, values = lake.open(), settings.get()
-    confidence = values.evaluation.confidence
-    wanted = fingerprint("judged_estimates", ESTIMATES_VERSION, _state(store), confidence)
-
-    def make() -> pa.Table:
-        return estimate(
-            store.read_all("verdicts"), store.read("human_labels"), store.read("label_sample"), confidence
-        )
-
-    step = part_step(store, "judged_estimates", "", None, wanted, make, context.run.run_id)
-    rows = store.read("judged_estimates").to_pylist()
+    confidence = part.values.evaluation.confidence
+    step = part.made(lambda: estimate(*_judged_by_both(part), confidence))
+    rows = part.read().to_pylist()
     # Those of the literature leave [0, 1]: that is why others stand beside them.
     broken = [
         row
@@ -183,24 +145,16 @@ def judged_estimates(
         and not -1e-9 <= row["low"] - 1e-9 <= row["estimate"] <= row["high"] + 1e-9 <= 1 + 2e-9
     ]
     step.checks = [check("estimates_lie_in_their_intervals", not broken, broken=len(broken))]
-    return result([step], table=dg.MetadataValue.md(grid_markdown(estimates_grid(rows))))
+    step.metadata = {"table": dg.MetadataValue.md(grid_markdown(estimates_grid(rows)))}
+    return step
 
 
-@table_asset(*_BOTH, group="judging", version=ESTIMATES_VERSION)
-def judge_agreement(
-    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
-) -> dg.MaterializeResult:
+@table_asset()
+def judge_agreement(part: Part) -> Step:
     """Agreement of each judge with people on the labelled items: observed, by chance, Cohen's κ."""
-    store, values = lake.open(), settings.get()
-    wanted = fingerprint("judge_agreement", ESTIMATES_VERSION, _state(store), values.seed)
-
-    def make() -> pa.Table:
-        return measure_agreement(
-            store.read_all("verdicts"), store.read("human_labels"), store.read("label_sample"), values.seed
-        )
-
-    return result([part_step(store, "judge_agreement", "", None, wanted, make, context.run.run_id)])
+    return part.made(lambda: measure_agreement(*_judged_by_both(part), part.values.seed))
 
 
-def _state(store: Lake) -> list[str]:
-    return store.fingerprints("verdicts", "human_labels", "label_sample")
+def _judged_by_both(part: Part) -> tuple[pa.Table, pa.Table, pa.Table]:
+    """Verdicts, labels of people, and what these were drawn from."""
+    return part.store.read_all("verdicts"), part.read("human_labels"), part.read("label_sample")

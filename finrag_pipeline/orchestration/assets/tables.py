@@ -1,6 +1,5 @@
 """Tables and facts: what the pages of a filing say in figures."""
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -8,23 +7,9 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finrag_pipeline.errors import LakeError
 from finrag_pipeline.filings.intake import get_source, original_path
-from finrag_pipeline.orchestration.assets.ingestion import filing_pages
-from finrag_pipeline.orchestration.automation import on_changed_data
-from finrag_pipeline.orchestration.fingerprints import facts_fingerprint, tables_fingerprint
 from finrag_pipeline.orchestration.metadata import picture
-from finrag_pipeline.orchestration.partitions import filings_partitions
-from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource
-from finrag_pipeline.orchestration.steps import (
-    DATA_ENGINEERING,
-    Step,
-    check,
-    each_partition,
-    part_step,
-    result,
-    table_asset,
-)
+from finrag_pipeline.orchestration.steps import Part, Step, check, table_asset
 from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
@@ -35,81 +20,35 @@ PERIODIC = ("10-K", "10-Q")
 PICTURE_DPI = 70  # every materialisation keeps one in the event log
 
 
-def part_fingerprint(store: Lake, asset: str, key: str) -> str:
-    """Fingerprint of a filing's part of ``asset``.
-
-    Raises:
-        LakeError: the part is missing.
-    """
-    info = store.info(asset, {"filing": key})
-    if info is None:
-        raise LakeError(f"The lake holds no part of {asset} of '{key}'.", f"Materialise {asset} first.")
-    return info.fingerprint
-
-
-def filing_row(store: Lake, key: str) -> dict[str, Any]:
-    """The row of ``filings`` of a filing."""
-    return dict(store.read("filings", {"filing": key}).to_pylist()[0])
-
-
-@table_asset(
-    filing_pages,
-    group="tables",
-    partitions=filings_partitions,
-    owner=DATA_ENGINEERING,
-    automation=on_changed_data(),
-    checks={"values_have_a_scale": "Every value names its scale."},
-)
-def page_tables(
-    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
-) -> dg.MaterializeResult:
+@table_asset(checks={"values_have_a_scale": "Every value names its scale."})
+def page_tables(part: Part) -> Step:
     """Cells of every table: headers, period, value in full units, and the words that set its scale."""
-    store, values = lake.open(), settings.get()
+    store = part.store
 
-    def work(key: str) -> Step:
-        partition = {"filing": key}
-        row = filing_row(store, key)
-        wanted = tables_fingerprint(part_fingerprint(store, "filing_pages", key), row, values)
+    def make() -> pa.Table:
+        from finrag_pipeline.tables.extract import extract_tables
 
-        def make() -> pa.Table:
-            from finrag_pipeline.tables.extract import extract_tables
+        source = get_source(store, part.key)
+        with store.local_copy(original_path(store, source)) as path:
+            original = path if source.source == "pdf" else None
+            return extract_tables(part.filing, part.read("filing_pages"), part.values.tables, original)
 
-            pages = store.read("filing_pages", partition)
-            source = get_source(store, key)
-            with store.local_copy(original_path(store, source)) as path:
-                return extract_tables(row, pages, values.tables, path if source.source == "pdf" else None)
-
-        step = part_step(store, "page_tables", key, partition, wanted, make, context.run.run_id)
-        cells = store.read(
-            "page_tables", partition, ["page", "table", "kind", "value", "scale", "scale_source", "reason"]
-        )
-        kinds = Counter(cells["kind"].to_pylist())
-        unscaled = sum(
-            value is not None and scale is None
-            for value, scale in zip(cells["value"].to_pylist(), cells["scale"].to_pylist(), strict=True)
-        )
-        tables = set(zip(cells["page"].to_pylist(), cells["table"].to_pylist(), strict=True))
-        step.checks = [check("values_have_a_scale", not unscaled, warn=True, unscaled=unscaled)]
-        step.metadata = {
-            "tables": len(tables),
-            "pages_with_tables": len({page for page, _ in tables}),
-            "numbers": kinds["number"],
-            "unreadable_cells": sum(
-                value is None and bool(reason)
-                for value, reason in zip(cells["value"].to_pylist(), cells["reason"].to_pylist(), strict=True)
-            ),
-        }
-        return step
-
-    return result(each_partition(context, store, work))
+    step = part.made(make)
+    read = part.read(columns=["page", "table", "kind", "value", "scale", "reason"])
+    page, table, kind, value, scale, reason = (read[name].to_pylist() for name in read.column_names)
+    unscaled = sum(v is not None and s is None for v, s in zip(value, scale, strict=True))
+    tables = set(zip(page, table, strict=True))
+    step.checks = [check("values_have_a_scale", not unscaled, warn=True, unscaled=unscaled)]
+    step.metadata = {
+        "tables": len(tables),
+        "pages_with_tables": len(set(page)),
+        "numbers": kind.count("number"),
+        "unreadable_cells": sum(v is None and bool(why) for v, why in zip(value, reason, strict=True)),
+    }
+    return step
 
 
 @table_asset(
-    page_tables,
-    group="tables",
-    partitions=filings_partitions,
-    owner=DATA_ENGINEERING,
-    automation=on_changed_data(),
     checks={
         "primary_statements_found": "Income statement, financial position and cash flows "
         "of a 10-K or 10-Q are found.",
@@ -118,30 +57,22 @@ def page_tables(
         "subtotals_add_up": "The rows under a heading add up to their total.",
     },
 )
-def statement_facts(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult:
+def statement_facts(part: Part) -> Step:
     """Values of the statements by concept and period, each with the page and cell it stands in."""
-    store = lake.open()
 
-    def work(key: str) -> Step:
-        partition = {"filing": key}
-        row = filing_row(store, key)
-        wanted = facts_fingerprint(part_fingerprint(store, "page_tables", key), row)
+    def make() -> pa.Table:
+        from finrag_pipeline.statements.facts import statement_facts as facts_of_statements
+        from finrag_pipeline.tables.words_of_pages import filing_words
 
-        def make() -> pa.Table:
-            from finrag_pipeline.statements.facts import statement_facts as facts_of_statements
-            from finrag_pipeline.tables.words_of_pages import filing_words
+        words = filing_words(part.key, part.read("filing_pages"))
+        return facts_of_statements(part.key, part.read("page_tables"), words, part.filing["form"])
 
-            words = filing_words(key, store.read("filing_pages", partition))
-            return facts_of_statements(key, store.read("page_tables", partition), words, row["form"])
-
-        step = part_step(store, "statement_facts", key, partition, wanted, make, context.run.run_id)
-        facts = store.read("statement_facts", partition)
-        step.checks, step.metadata = _checks(facts, row)
-        if not step.cache_hit and (drawn := _balance_sheet(store, key, facts)):
-            step.metadata["balance_sheet"] = drawn
-        return step
-
-    return result(each_partition(context, store, work))
+    step = part.made(make)
+    facts = part.read()
+    step.checks, step.metadata = _checks(facts, part.filing)
+    if not step.cache_hit and (drawn := _balance_sheet(part.store, part.key, facts)):
+        step.metadata["balance_sheet"] = drawn
+    return step
 
 
 def _balance_sheet(store: Lake, key: str, facts: pa.Table) -> dg.MetadataValue | None:
@@ -174,43 +105,13 @@ def _checks(facts: pa.Table, filing: Mapping[str, Any]) -> tuple[list[dg.AssetCh
     due = filing["form"] in PERIODIC
     # An identity that lacks a part is neither met nor broken.
     outcomes = [one for one in check_identities(facts) if one.passed is not None]
-    balance = [one for one in outcomes if one.name == BALANCE]
-    broken = [one for one in outcomes if not one.passed]
+    told = f"not found: {', '.join(missing)}" if missing and due else None
     checks = [
-        check(
-            "primary_statements_found",
-            not (missing and due),
-            warn=True,
-            description=f"not found: {', '.join(missing)}" if missing and due else None,
-        ),
-        check(
-            "balance_sheet_balances",
-            all(one.passed for one in balance),
-            warn=True,
-            description="; ".join(_describe(one) for one in balance if not one.passed) or None,
-            pass_rate=_rate(balance),
-        ),
-        check(
-            "identities_hold",
-            not broken,
-            warn=True,
-            description="; ".join(_describe(one) for one in broken[:10]) or None,
-            pass_rate=_rate(outcomes),
-            checked=len(outcomes),
-        ),
+        check("primary_statements_found", not (missing and due), warn=True, description=told),
+        _add_up("balance_sheet_balances", [one for one in outcomes if one.name == BALANCE]),
+        _add_up("identities_hold", outcomes),
+        _add_up("subtotals_add_up", [one for one in check_subtotals(facts) if one.passed is not None]),
     ]
-    sums = [one for one in check_subtotals(facts) if one.passed is not None]
-    wrong = [one for one in sums if not one.passed]
-    checks.append(
-        check(
-            "subtotals_add_up",
-            not wrong,
-            warn=True,
-            description="; ".join(_describe(one) for one in wrong[:10]) or None,
-            pass_rate=_rate(sums),
-            checked=len(sums),
-        )
-    )
     concepts = [concept for concept in facts["concept"].to_pylist() if concept]
     return checks, {
         "facts": facts.num_rows,
@@ -221,6 +122,13 @@ def _checks(facts: pa.Table, filing: Mapping[str, Any]) -> tuple[list[dg.AssetCh
 
 
 BALANCE = "balance"
+
+
+def _add_up(name: str, outcomes: "list[IdentityResult]") -> dg.AssetCheckResult:
+    wrong = [one for one in outcomes if not one.passed]
+    told = "; ".join(_describe(one) for one in wrong[:10]) or None
+    figures = {"pass_rate": _rate(outcomes), "checked": len(outcomes)}
+    return check(name, not wrong, warn=True, description=told, **figures)
 
 
 def _describe(outcome: "IdentityResult") -> str:

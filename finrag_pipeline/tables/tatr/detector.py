@@ -11,11 +11,11 @@ import numpy as np
 from finrag_pipeline.errors import FilingError
 from finrag_pipeline.filings.pdf import page_pictures
 from finrag_pipeline.settings import TableSettings
+from finrag_pipeline.storage.model_folders import model_folder
 from finrag_pipeline.tables.boxed import table_of_slots
 from finrag_pipeline.tables.model import Box, FilingWords, PageWords, Table
 from finrag_pipeline.tables.tatr.network import Network
 from finrag_pipeline.tables.tatr.structure import CLASSES, best_boxes, grid_of
-from finrag_pipeline.tables.tatr.weights import model_files
 from finrag_pipeline.tables.words_of_pages import words_by_ocr
 
 TABLE, SIDEWAYS = "table", "table rotated"
@@ -52,10 +52,10 @@ class TatrDetector:
 
     def __init__(self, settings: TableSettings) -> None:
         self._settings = settings
-        detection = model_files(
+        detection = model_folder(
             settings.detection_model, settings.detection_revision, "FINRAG_TABLES__DETECTION_MODEL"
         )
-        structure = model_files(
+        structure = model_folder(
             settings.structure_model, settings.structure_revision, "FINRAG_TABLES__STRUCTURE_MODEL"
         )
         batch = settings.batch_size

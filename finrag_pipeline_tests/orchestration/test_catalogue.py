@@ -1,0 +1,117 @@
+"""The catalogue: what is derived of its entries is what is done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from finrag_pipeline import tables
+from finrag_pipeline.filings.intake import get_source
+from finrag_pipeline.orchestration.fingerprints import versions
+from finrag_pipeline.orchestration.freshness import stale_filings
+from finrag_pipeline.orchestration.partitions import PARTITIONS
+from finrag_pipeline.orchestration.schedules import sweep_range, trained_range
+from finrag_pipeline.orchestration.sensors import note_dead_run
+from finrag_pipeline.orchestration.steps import dependencies
+from finrag_pipeline.retrieval.systems import ALL_SYSTEMS
+from finrag_pipeline.schemas import TABLES
+from finrag_pipeline.schemas.catalogue import CATALOGUE, COPIED, VIEWS
+from finrag_pipeline_tests import small_filings
+from finrag_pipeline_tests.orchestration.conftest import Pipeline
+
+RANGES = {
+    "filing": {"dagster/partition": "ALDER_2021_10K"},
+    "model": trained_range(),
+    "run": sweep_range("bm25"),
+    "answer": sweep_range("calculator"),
+    "": {},
+}
+
+
+def test_every_asset_has_an_entry_and_every_entry_a_job(pipeline: Pipeline) -> None:
+    specs = {spec.key.to_user_string(): spec for spec in pipeline.definitions.resolve_all_asset_specs()}
+    assert {name: spec.code_version for name, spec in specs.items()} == {
+        name: ".".join(versions(name)) for name in CATALOGUE
+    }
+    jobs = {entry.job for entry in CATALOGUE.values()}
+    for job in jobs:
+        made = pipeline.definitions.resolve_job_def(job).asset_layer.selected_asset_keys
+        assert {key.to_user_string() for key in made} == {e.name for e in CATALOGUE.values() if e.job == job}
+
+
+def test_entries_name_what_there_is() -> None:
+    for place, entry in enumerate(CATALOGUE.values()):
+        assert {*entry.inputs, *entry.after} <= set(list(CATALOGUE)[:place]), "made before it is read"
+        assert entry.by in PARTITIONS and (not entry.schema or entry.schema in TABLES)
+        assert versions(entry.name), entry.name
+
+
+def test_the_warehouse_holds_every_table() -> None:
+    assert {*COPIED, *VIEWS} == {entry.folder for entry in CATALOGUE.values() if entry.folder}
+    assert set(CATALOGUE["warehouse"].inputs) == {entry.name for entry in CATALOGUE.values() if entry.folder}
+
+
+def test_a_filing_s_child_is_not_started_before_what_lies_between_is_made() -> None:
+    assert CATALOGUE["page_profiles"].inputs[0] == "filing_pages"
+    assert dependencies(CATALOGUE["page_profiles"]) == ("statement_facts",)
+    assert dependencies(CATALOGUE["filing_pages"]) == ("filings",)
+
+
+@pytest.mark.parametrize("name", ALL_SYSTEMS)
+def test_rankings_depend_on_all_that_systems_read(name: str) -> None:
+    system = ALL_SYSTEMS[name]
+    read, todo = set[str](), ["retrieval_runs"]
+    while todo:
+        read |= (found := set(CATALOGUE[todo.pop()].inputs) - read)
+        todo += found
+    made_of = {"hybrid_alpha": "hybrid_alpha_sweep", "page_reranker": "reranker"}
+    assert {*system.reads(), *(made_of.get(model, model) for model in system.models)} <= read
+
+
+def test_another_version_of_the_code_makes_filings_stale(
+    pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filing = pipeline.accept(small_filings.annual_report(tmp_path / "ALDER_2021_10K.pdf", "Alder Corp", 2021))
+    assert pipeline.index(filing).success
+    source = get_source(pipeline.lake, filing)
+    state = pipeline.lake, pipeline.settings, [source], pipeline.instance
+    assert stale_filings(*state) == []
+    monkeypatch.setattr(tables, "TABLES_VERSION", "another")
+    assert stale_filings(*state) == [filing]
+    assert versions("page_tables")[0] == "another"
+
+
+@dataclass
+class Died:
+    """An instance whose run died while a step of it was in progress."""
+
+    instance: dg.DagsterInstance
+    step: str
+
+    def get_run_record_by_id(self, run_id: str) -> Any:
+        return self.instance.get_run_record_by_id(run_id)
+
+    def get_run_step_stats(self, run_id: str) -> list[Any]:
+        return [SimpleNamespace(step_key=self.step, status=SimpleNamespace(name="IN_PROGRESS"))]
+
+
+@pytest.mark.parametrize("by", RANGES)
+def test_a_killed_run_is_noted_whatever_it_made(pipeline: Pipeline, by: str) -> None:
+    entries = [entry for entry in CATALOGUE.values() if entry.by == by]
+    assert entries
+    for entry in entries:
+        job = pipeline.definitions.resolve_job_def(entry.job)
+        run = pipeline.instance.create_run_for_job(job, tags=RANGES[by])
+        died: Any = Died(pipeline.instance, entry.name)
+        noted = note_dead_run(pipeline.lake, died, run.run_id, "Killed.")
+        keys = {one["partition"] for one in pipeline.lake.ledger_entries(entry.name)}
+        assert set(noted) == {entry.name} and len(noted) == len(keys), entry.name
+        if by == "answer":
+            assert "fold_0_calculator" in keys
+        if by == "model":
+            assert "production" in keys
