@@ -17,6 +17,7 @@ from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon, Line, Ph
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.retrieval.query_expansion import expand_query
 from finrag_pipeline.statements.filing_rows import FilingRow
+from finrag_pipeline.statements.trees import probabilities
 
 MODEL_FILE = "row_matcher.safetensors"
 """The shipped model, made by ``python -m benchmarks.row_matcher``."""
@@ -234,8 +235,7 @@ class RowMatcher:
     """A trained matcher: an ensemble of trees over `FEATURES`.
 
     Args:
-        arrays: ``feature``, ``threshold``, ``left``, ``right``, ``value``, each of shape (trees, nodes);
-            a node below zero is leaf ``-node - 1``; ``words``, ``others`` and ``strengths`` of associations.
+        arrays: the trees, see `probabilities`; ``words``, ``others`` and ``strengths`` of associations.
     """
 
     def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
@@ -279,26 +279,7 @@ class RowMatcher:
         The trees are trained on names of concepts, many words of which no row says; people ask in fewer, and
         each counts. So the probability is the geometric mean of theirs and of plain coverage.
         """
-        return np.sqrt(self._trees(features) * coverage(features))
-
-    def _trees(self, features: np.ndarray) -> np.ndarray:
-        arrays = self._arrays
-        score = np.zeros(len(features))
-        for feature, threshold, left, right, value in zip(
-            arrays["feature"],
-            arrays["threshold"],
-            arrays["left"],
-            arrays["right"],
-            arrays["value"],
-            strict=True,
-        ):
-            node = np.zeros(len(features), np.int64)
-            while (inner := node >= 0).any():
-                at = node[inner]
-                low = features[inner, feature[at]] <= threshold[at]
-                node[inner] = np.where(low, left[at], right[at])
-            score += value[-node - 1]
-        return 1 / (1 + np.exp(-score))
+        return np.sqrt(probabilities(self._arrays, features) * coverage(features))
 
 
 @cache
