@@ -88,6 +88,7 @@ setup(
             "sample/filings.toml",
             "sample/templates/*.jinja",
             "schemas/tables.toml",
+            "statements/concept_model.safetensors",
             "statements/concepts.toml",
             "statements/page_words.toml",
             "rankers/page_ranker/needs.toml",

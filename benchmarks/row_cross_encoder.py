@@ -140,7 +140,8 @@ def of_questions(source: str, asked: Sequence[Labelled], rng: random.Random) -> 
         elif kind < 0.6:
             measure = _with(rng.choice(FILLERS), one.measure, rng) if rng.random() < 0.6 else one.measure
             text = rng.choice(FRAMES).format(one.question.rstrip("?") if rng.random() < 0.6 else measure)
-            yield example(f"{source}, more words", replace(one, measure=measure, question=text), candidates, rng)
+            more = replace(one, measure=measure, question=text)
+            yield example(f"{source}, more words", more, candidates, rng)
 
 
 def _with(word: str, measure: str, rng: random.Random) -> str:

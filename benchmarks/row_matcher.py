@@ -31,6 +31,7 @@ from rich.progress import track
 from safetensors.numpy import save_file
 
 from benchmarks.tatqa import read_contexts, read_questions
+from benchmarks.trees import tree_arrays
 from finrag_pipeline.answering.row_book import by_heading
 from finrag_pipeline.answering.row_matcher import FEATURES, MODEL_FILE, Features, RowMatcher
 from finrag_pipeline.questions.plan import read_plan
@@ -321,49 +322,17 @@ def train(
     return lightgbm.train(PARAMETERS, data, ROUNDS)
 
 
-_KINDS = {
-    "feature": np.uint8, "threshold": np.float32, "left": np.int8, "right": np.int8, "value": np.float32,
-}  # fmt: skip
-
-
 def as_arrays(booster: lightgbm.Booster, associations: Associations) -> dict[str, np.ndarray]:
     """A model in the form of :class:`~finrag_pipeline.answering.row_matcher.RowMatcher`."""
-    trees = [_tree(tree["tree_structure"]) for tree in booster.dump_model()["tree_info"]]
-    arrays = {}
-    for name, kind in _KINDS.items():
-        longest = max(len(tree[name]) for tree in trees)
-        arrays[name] = np.array([tree[name] + [0] * (longest - len(tree[name])) for tree in trees], kind)
     names = sorted({name for word, others in associations.items() for name in (word, *others)})
     place = {name: at for at, name in enumerate(names)}
     triples = [(place[w], place[o], s) for w, others in associations.items() for o, s in others.items()]
-    return arrays | {
+    return tree_arrays(booster) | {
         "names": np.frombuffer("\n".join(names).encode(), np.uint8),
         "words": np.array([one for one, _, _ in triples], np.uint16),
         "others": np.array([other for _, other, _ in triples], np.uint16),
         "strengths": np.array([strength for *_, strength in triples], np.float16),
     }
-
-
-def _tree(root: Mapping[str, Any]) -> dict[str, list[float]]:
-    tree: dict[str, list[float]] = {name: [] for name in _KINDS}
-
-    def walk(node: Mapping[str, Any]) -> int:
-        if "split_feature" not in node:
-            tree["value"].append(node["leaf_value"])
-            return -len(tree["value"])
-        at = len(tree["feature"])
-        for name, value in (
-            ("feature", node["split_feature"]),
-            ("threshold", node["threshold"]),
-            ("left", 0),
-            ("right", 0),
-        ):
-            tree[name].append(value)
-        tree["left"][at], tree["right"][at] = walk(node["left_child"]), walk(node["right_child"])
-        return at
-
-    walk(root)
-    return tree
 
 
 def recall(matcher: RowMatcher, questions: Sequence[Question]) -> tuple[float, float]:

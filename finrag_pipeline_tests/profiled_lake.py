@@ -45,7 +45,7 @@ def add_profiles(found: IndexedLake) -> None:
                 "page": [GOODWILL_PAGE] * 2,
                 "statement": ["financial_position"] * 2,
                 "scope": ["primary"] * 2,
-                "concept": ["Goodwill", None],
+                "line": ["Goodwill", None],
                 "fiscal_year": [2020 + place] * 2,
             }
         )

@@ -46,7 +46,7 @@ def capex(root: Path) -> dict[str, Any]:
     return next(
         fact
         for fact in facts
-        if fact["concept"] == "PaymentsToAcquirePropertyPlantAndEquipment"
+        if fact["line"] == "PaymentsToAcquirePropertyPlantAndEquipment"
         and fact["scope"] == "primary"
         and fact["filing"] == "TORVEXLEY_2023_10K"
         and fact["fiscal_year"] == 2023

@@ -24,10 +24,9 @@ DISAGREE = 0.0005
 
 _WEEK = 8
 _COLUMNS = (
-    "fact_id", "filing", "statement", "scope", "concept", "label", "path", "qualifier", "period_start",
-    "period_end",
-    "period_kind", "fiscal_year", "fiscal_quarter", "value", "unit", "currency", "printed", "scale", "page",
-    "row", "column", "x0", "y0", "x1", "y1",
+    "fact_id", "filing", "statement", "scope", "concept", "line", "label", "path", "qualifier",
+    "period_start", "period_end", "period_kind", "fiscal_year", "fiscal_quarter", "value", "unit", "currency",
+    "printed", "scale", "page", "row", "column", "x0", "y0", "x1", "y1",
 )  # fmt: skip
 FACT_COLUMNS = list(_COLUMNS)
 
@@ -41,6 +40,7 @@ class Fact:
     statement: str
     scope: str
     concept: str | None
+    line: str | None
     label: str
     path: tuple[str, ...]
     qualifier: str | None
@@ -155,7 +155,7 @@ class FactBook:
 
     Args:
         filings: filings in order of preference with their facts.
-        lexicon: phrases, for rows that have no concept.
+        lexicon: phrases, for rows that are no line.
         statements: kinds of statement that the question names.
         pages: (filing, zero-based page) that retrieval found, best first; they win ties.
         only_pages: take nothing from other pages.
@@ -178,10 +178,10 @@ class FactBook:
             for fact in align_balances(info, facts)
             if allowed is None or (fact.filing, fact.page) in allowed
         ]
-        self._by_concept: dict[str, list[Fact]] = {}
+        self._by_line: dict[str, list[Fact]] = {}
         for fact in self._facts:
-            if fact.concept:
-                self._by_concept.setdefault(fact.concept, []).append(fact)
+            if fact.line:
+                self._by_line.setdefault(fact.line, []).append(fact)
         self._words: set[str] | None = None
         self._lexicon = lexicon
         self._statements = tuple(statements)
@@ -198,10 +198,10 @@ class FactBook:
         return any(self._fit(fact, period) is not None for fact in self._facts)
 
     def find_line(self, line: Line, period: FiscalPeriod, by_label: bool = True) -> FoundFact | None:
-        """The fact of a line for a period; by its concepts, else by the label of a row without one."""
+        """The fact of a line for a period; by its names, else by the label of a row that is none."""
         found: list[tuple[tuple[int, int, int], FoundFact]] = []
         for place, concept in enumerate(line.concepts):
-            facts = [fact for fact in self._by_concept.get(concept, ()) if fact.statement in line.statements]
+            facts = [fact for fact in self._by_line.get(concept, ()) if fact.statement in line.statements]
             if best := self._best(facts, period, line.statements):
                 order = self._filing_order(best.fact.filing, period)
                 found.append(((SCOPES.index(best.fact.scope), order, place), best))
@@ -215,7 +215,7 @@ class FactBook:
         named = [
             fact
             for fact in self._facts
-            if fact.concept is None
+            if fact.line is None
             and fact.statement in line.statements
             and any(pattern.fullmatch(normal_label(fact.label)) for pattern in patterns)
         ]
@@ -228,7 +228,7 @@ class FactBook:
         named = [
             fact
             for fact in self._facts
-            if fact.concept is None
+            if fact.line is None
             and fact.scope == "primary"
             and fact.statement in line.statements
             and line.components.fullmatch(normal_label(fact.label))

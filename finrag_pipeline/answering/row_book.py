@@ -304,6 +304,7 @@ def row_fact(row: FilingRow, value: RowValue, info: FilingInfo) -> Fact | None:
         statement=row.statement or "",
         scope="primary" if row.statement else "note",
         concept=row.concept,
+        line=row.concept,
         label=" > ".join((*row.path, *(part for part in value.column if part in row.columns))),
         path=row.path,
         qualifier=None,

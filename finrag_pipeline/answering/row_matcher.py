@@ -18,6 +18,7 @@ from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon, Line, Ph
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.retrieval.query_expansion import expand_query
 from finrag_pipeline.statements.filing_rows import FilingRow
+from finrag_pipeline.statements.trees import probabilities
 
 MODEL_FILE = "row_matcher.safetensors"
 """The shipped model, made by ``python -m benchmarks.row_matcher``."""
@@ -246,8 +247,7 @@ class RowMatcher:
     """A trained matcher: an ensemble of trees over `FEATURES`.
 
     Args:
-        arrays: ``feature``, ``threshold``, ``left``, ``right``, ``value``, each of shape (trees, nodes);
-            a node below zero is leaf ``-node - 1``; ``words``, ``others`` and ``strengths`` of associations.
+        arrays: the trees, see `probabilities`; ``words``, ``others`` and ``strengths`` of associations.
     """
 
     def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
@@ -307,34 +307,12 @@ class RowMatcher:
             features: shape (rows, features).
             read: log-odds of the cross-encoder, shape (rows,); None where there is none.
         """
-        by_words = np.sqrt(self._trees(features) * coverage(features)).clip(1e-6, 1 - 1e-6)
+        by_words = np.sqrt(probabilities(self._arrays, features) * coverage(features))
         if read is None:
             return by_words
+        by_words = by_words.clip(1e-6, 1 - 1e-6)
         bias, words, meaning = BLEND
-        return _logistic(bias + words * np.log(by_words / (1 - by_words)) + meaning * read)
-
-    def _trees(self, features: np.ndarray) -> np.ndarray:
-        arrays = self._arrays
-        score = np.zeros(len(features))
-        for feature, threshold, left, right, value in zip(
-            arrays["feature"],
-            arrays["threshold"],
-            arrays["left"],
-            arrays["right"],
-            arrays["value"],
-            strict=True,
-        ):
-            node = np.zeros(len(features), np.int64)
-            while (inner := node >= 0).any():
-                at = node[inner]
-                low = features[inner, feature[at]] <= threshold[at]
-                node[inner] = np.where(low, left[at], right[at])
-            score += value[-node - 1]
-        return _logistic(score)
-
-
-def _logistic(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x))
+        return 1 / (1 + np.exp(-bias - words * np.log(by_words / (1 - by_words)) - meaning * read))
 
 
 @cache

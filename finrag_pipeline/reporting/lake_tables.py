@@ -36,9 +36,9 @@ PROFILE_COLUMNS = (
     "filing", "page", "sections", "note", "headings", "words", "tables", "cells", "statements",
 )  # fmt: skip
 FACT_COLUMNS = (
-    "fact_id", "filing", "statement", "scope", "concept", "label", "path", "qualifier", "period_start",
-    "period_end", "period_kind", "fiscal_year", "fiscal_quarter", "value", "unit", "currency", "printed",
-    "scale", "page", "table", "row", "column",
+    "fact_id", "filing", "statement", "scope", "concept", "line", "label", "path", "qualifier",
+    "period_start", "period_end", "period_kind", "fiscal_year", "fiscal_quarter", "value", "unit", "currency",
+    "printed", "scale", "page", "table", "row", "column",
 )  # fmt: skip
 
 TABLE_COUNTS = pa.schema(

@@ -175,18 +175,20 @@ def list_facts(
     """Facts of a filing that meet every condition given.
 
     Raises:
-        UsageError: there is no such filing, or no such concept in the lexicon.
+        UsageError: there is no such filing, or no such concept is known.
         LakeError: its facts have not been made.
     """
+    from finrag_pipeline.statements.concept_model import concept_model
     from finrag_pipeline.statements.concepts import concept_names
     from finrag_pipeline.statements.lookup import find_facts
 
     require_filing(lake, filing)
     if lake.info("statement_facts", {"filing": filing}) is None:
         raise LakeError(f"The lake holds no facts of '{filing}'.", "Materialise statement_facts: finrag run.")
-    known = sorted(concept_names())
-    if concept is not None and concept.lower() not in {name.lower() for name in known}:
-        raise UsageError(f"There is no concept '{concept}'.", f"Choose one of: {', '.join(known)}.")
+    known = {name.lower() for name in (*concept_names(), *(concept_model().families if concept else ()))}
+    if concept is not None and concept.lower() not in known:
+        likely = ", ".join(sorted(concept_names()))
+        raise UsageError(f"There is no concept '{concept}'.", f"Choose a us-gaap name, such as: {likely}.")
     table: pa.Table = lake.read("statement_facts", {"filing": filing})
     scope = None if every_scope else "primary"
     found = find_facts(

@@ -1,39 +1,112 @@
-"""Which row of a statement table stands for which concept."""
+"""Which row of a statement table stands for which concept, and for which line of the lexicon."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
-from finrag_pipeline.statements.concepts import match_row, normal_label
+from finrag_pipeline.statements.concept_model import ConceptModel, concept_model, describe
+from finrag_pipeline.statements.concepts import BEGINNING, Match, concept_names, match_row, normal_label
 from finrag_pipeline.statements.rows import Row
 
 _WHOLE_EQUITY = "StockholdersEquityIncludingPortionAttributableToNoncontrollingInterest"
+_LAST_RANK = 99
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """What a row stands for.
+
+    Attributes:
+        concept: the us-gaap name that filers most likely give it.
+        line: the name of the line in the lexicon, one for all that filers call it; None where it has none.
+        rank: of the pattern of the lexicon that its label met; lower is better.
+    """
+
+    concept: str
+    line: str | None
+    rank: int
 
 
 def assign_concepts(
-    kind: str, rows: Sequence[Row], liabilities_only: bool = False
-) -> dict[int, tuple[str, int]]:
+    kind: str, rows: Sequence[Row], liabilities_only: bool = False, model: ConceptModel | None = None
+) -> dict[int, Assigned]:
     """Concepts of the rows of one statement table.
 
-    Each row takes at most one concept and each concept one row: earlier patterns first, then the order of the
-    lexicon, then the first or last row as the entry prefers.
+    A row that meets the lexicon has its line, and the likeliest concept of that line's family. Any other row
+    has the likeliest concept that no row has yet, if its family is likely enough.
 
     Args:
         kind: kind of statement.
         rows: rows of one table, headings included, top to bottom.
         liabilities_only: the table goes on behind the total of assets.
+        model: of concepts; the shipped one by default.
 
     Returns:
-        Place in ``rows`` to the concept and the rank of its pattern.
+        Place in ``rows`` to what the row stands for.
+    """
+    model = model or concept_model()
+    matches = lexicon_matches(kind, rows, liabilities_only)
+    ranks = [{match.concept.name.removesuffix(BEGINNING): match.rank for match in found} for found in matches]
+    chances = model.chances(describe(kind, rows, ranks))
+    lines = _assign_lines(matches)
+    taken = {name for name, _ in lines.values()}
+    assigned = {}
+    for place, (name, rank) in lines.items():
+        concept = _of_family(name, chances[place], model.families, taken - {name})
+        assigned[place] = Assigned(concept, name, rank)
+        taken.add(concept)
+    for concept, place in _likely(chances, model):
+        # A statement of equity prints the same movements year by year.
+        if place not in assigned and (concept not in taken or kind == "equity"):
+            line = concept if concept in concept_names() and concept not in taken else None
+            assigned[place] = Assigned(concept, line, _LAST_RANK)
+            taken.add(concept)
+    return assigned
+
+
+def _of_family(
+    line: str, chances: Mapping[str, float], families: Mapping[str, str], taken: Collection[str]
+) -> str:
+    """The likeliest concept of the family of a line that no row has; else the line, such as opening cash."""
+    family = families.get(line)
+    return next((name for name in chances if families[name] == family and name not in taken), line)
+
+
+def _likely(chances: Sequence[Mapping[str, float]], model: ConceptModel) -> list[tuple[str, int]]:
+    """Concepts and places of rows, the likeliest first, whose family is likely enough."""
+    found, families = [], model.families
+    for place, own in enumerate(chances):
+        whole: dict[str, float] = defaultdict(float)
+        for name, chance in own.items():
+            whole[families[name]] += chance
+        found += [
+            (-chance, place, name) for name, chance in own.items() if whole[families[name]] >= model.least
+        ]
+    return [(name, place) for _, place, name in sorted(found)]
+
+
+def lexicon_matches(
+    kind: str, rows: Sequence[Row], liabilities_only: bool = False
+) -> list[tuple[Match, ...]]:
+    """Entries of the lexicon that each row meets, best pattern first; arguments as of `assign_concepts`."""
+    sides = _sides(kind, rows, liabilities_only)
+    return [
+        match_row(kind, row.reading, (*side, *row.headings), row.unit) if row.cells else ()
+        for row, side in zip(rows, sides, strict=True)
+    ]
+
+
+def _assign_lines(matches: Sequence[Sequence[Match]]) -> dict[int, tuple[str, int]]:
+    """Lines of the lexicon: each row takes at most one and each line one row.
+
+    Earlier patterns go first, then the order of the lexicon, then the first or last row as the entry prefers.
     """
     pairs = []
     parts: Counter[str] = Counter()
-    sides = _sides(kind, rows, liabilities_only)
-    for place, row in enumerate(rows):
-        if not row.cells:
-            continue
-        for order, match in enumerate(match_row(kind, row.reading, (*sides[place], *row.headings), row.unit)):
+    for place, found in enumerate(matches):
+        for order, match in enumerate(found):
             concept = match.concept
             part = concept.alone_from is not None and match.rank >= concept.alone_from
             parts[concept.name] += part

@@ -16,6 +16,9 @@ from finrag_pipeline.statements.page_evidence import KINDS
 UNITS = ("currency", "currency/share", "shares")
 """Units a concept may be measured in."""
 
+BEGINNING = "BeginningOfPeriod"
+"""Suffix of opening cash, which the taxonomy knows as cash at another instant."""
+
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 # Brackets that tell one line from another, unlike '(loss)' or '(Note 5)'.
 _KEPT = re.compile(r"\((basic|diluted|assuming dilution|current|noncurrent|non-current)\)")

@@ -10,8 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from finrag_pipeline.schemas import STATEMENT_FACTS
-from finrag_pipeline.statements.assign import assign_concepts, read_balance_totals
+from finrag_pipeline.statements.assign import Assigned, assign_concepts, read_balance_totals
 from finrag_pipeline.statements.classify import StatementPage, classify_pages
+from finrag_pipeline.statements.concept_model import ConceptModel
 from finrag_pipeline.statements.page_evidence import PRIMARY_KINDS
 from finrag_pipeline.statements.rows import Row, table_rows
 from finrag_pipeline.tables.model import FilingWords
@@ -26,6 +27,7 @@ _NEUTRAL = re.compile(
 )
 _ASSETS = ("financial_position", "Assets")
 _LETTERS = re.compile(r"[a-z]{2,}|%")
+_TOTAL = re.compile(r"(?i)\btotal\b[^>]*$")
 
 
 def statement_facts(
@@ -34,6 +36,7 @@ def statement_facts(
     pages: FilingWords | Sequence[str],
     form: str | None = None,
     statements: Sequence[StatementPage] | None = None,
+    model: ConceptModel | None = None,
 ) -> pa.Table:
     """Every number of the filing's statement tables, primary and otherwise.
 
@@ -43,10 +46,11 @@ def statement_facts(
         pages: its words, or the texts of its pages.
         form: form of the filing, for `classify_pages`.
         statements: what `classify_pages` found, if it has been called already.
+        model: of concepts; the shipped one by default.
 
     Returns:
         Rows of ``statement_facts``, ordered by page, table, row and column. Among the primary facts each
-        statement has a concept at most once per period.
+        statement has a concept, and a line of the lexicon, at most once per period.
     """
     if statements is None:
         statements = classify_pages(pages, page_tables, form)
@@ -58,14 +62,14 @@ def statement_facts(
     for key in sorted(rows):
         found = tables[key]
         behind_assets = any(known[:2] == _ASSETS for known in taken)
-        own = _table_facts(filing, found, rows[key], behind_assets, ranks)
+        own = _table_facts(filing, found, rows[key], behind_assets, ranks, model)
         if found.scope == "primary" and _contradicts(own, taken):
             # A second statement of other figures on the page, such as that of consolidated entities.
             own = [{**fact, "scope": "note"} for fact in own]
         elif found.scope == "primary":
             for fact in own:
-                if fact["concept"]:
-                    taken.setdefault((fact["statement"], fact["concept"], *period_of(fact)), fact["value"])
+                if fact["line"]:
+                    taken.setdefault((fact["statement"], fact["line"], *period_of(fact)), fact["value"])
         facts += own
     _one_per_period(facts, ranks)
     _agree_on_net_income(facts)
@@ -78,30 +82,32 @@ def _table_facts(
     rows: Sequence[Row],
     behind_assets: bool,
     ranks: dict[str, tuple[int, int]],
+    model: ConceptModel | None,
 ) -> list[dict[str, Any]]:
     """Facts of one table; the rank of each one's pattern and its place are entered in ``ranks``."""
     if found.kind == "financial_position":
         read_balance_totals(rows)
     # Words in a header that no other column of the period shares tell nothing apart.
     plain = _alone_in_period(rows) if found.kind in PRIMARY_KINDS else set()
-    assigned = assign_concepts(found.kind, rows, liabilities_only=behind_assets and found.scope == "primary")
+    liabilities_only = behind_assets and found.scope == "primary"
+    assigned = assign_concepts(found.kind, rows, liabilities_only, model)
     facts = []
     for place, row in enumerate(rows):
-        concept, rank = assigned.get(place, (None, 0))
+        named = assigned.get(place)
         for cell in row.cells:
             qualifier = None if cell.column in plain else qualifier_of(cell.fields["column_path"])
-            fact = _fact(filing, found, row, cell.fields, concept, qualifier)
+            fact = _fact(filing, found, row, cell.fields, named, qualifier)
             facts.append(fact)
-            ranks[fact["fact_id"]] = (rank, len(ranks))
+            ranks[fact["fact_id"]] = (named.rank if named else 0, len(ranks))
     return facts
 
 
 def _contradicts(own: Sequence[dict[str, Any]], taken: dict[tuple[Any, ...], float]) -> bool:
-    """Whether most concepts of a table have other values in the same periods of the statement already."""
-    named = [fact for fact in own if fact["concept"]]
+    """Whether most lines of a table have other values in the same periods of the statement already."""
+    named = [fact for fact in own if fact["line"]]
     clashes = 0
     for fact in named:
-        key = (fact["statement"], fact["concept"], *period_of(fact))
+        key = (fact["statement"], fact["line"], *period_of(fact))
         clashes += key in taken and taken[key] != fact["value"]
     return clashes >= 2 and clashes * 2 > len(named)
 
@@ -133,14 +139,17 @@ def _fact(
     found: StatementPage,
     row: Row,
     cell: dict[str, Any],
-    concept: str | None,
+    named: Assigned | None,
     qualifier: str | None,
 ) -> dict[str, Any]:
     unit = cell["unit"] or "currency"
     if row.unit == "shares" and unit in ("currency", "count"):
         unit = "shares"
     same_unit = unit == row.unit
-    keeps = concept is not None and same_unit and (qualifier is None or found.scope != "primary")
+    plain = qualifier is None or found.scope != "primary"
+    # The sum of all parts of equity is what the movement is named for.
+    whole = found.kind == "equity" and qualifier is not None and _TOTAL.search(qualifier)
+    keeps = named is not None and same_unit and bool(plain or whole)
     fact = {
         name: cell[name]
         for name in (
@@ -154,7 +163,8 @@ def _fact(
         "filing": filing,
         "statement": found.kind,
         "scope": found.scope,
-        "concept": concept if keeps else None,
+        "concept": named.concept if named and keeps else None,
+        "line": named.line if named and keeps and plain else None,
         "label": row.label,
         "path": list(row.path),
         "qualifier": qualifier,
@@ -174,31 +184,29 @@ def period_of(fact: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _one_per_period(facts: Sequence[dict[str, Any]], ranks: dict[str, tuple[int, int]]) -> None:
-    """Leave each concept once per primary statement and period: earliest pattern, then first printed."""
-    rivals: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
-    for fact in facts:
-        if fact["scope"] == "primary" and fact["concept"]:
-            rivals[(fact["statement"], fact["concept"], *period_of(fact))].append(fact)
-    for same in rivals.values():
-        for loser in sorted(same, key=lambda fact: ranks[fact["fact_id"]])[1:]:
-            loser["concept"] = None
+    """Leave each name once per primary statement and period: earliest pattern, then first printed."""
+    for name in ("line", "concept"):
+        rivals: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+        for fact in facts:
+            if fact["scope"] == "primary" and fact[name]:
+                rivals[(fact["statement"], fact[name], *period_of(fact))].append(fact)
+        for same in rivals.values():
+            for loser in sorted(same, key=lambda fact: ranks[fact["fact_id"]])[1:]:
+                loser["concept"] = None
+                loser[name] = None
 
 
 def _agree_on_net_income(facts: Sequence[dict[str, Any]]) -> None:
     """'Net income' atop the cash flows is ProfitLoss if it equals that line of the income statement only."""
     income = {
-        (fact["concept"], period_of(fact)): fact["value"]
+        (fact["line"], period_of(fact)): fact["value"]
         for fact in facts
         if fact["scope"] == "primary" and fact["statement"] == "income_statement"
     }
     for fact in facts:
-        if (
-            fact["scope"] != "primary"
-            or fact["statement"] != "cash_flows"
-            or fact["concept"] != "NetIncomeLoss"
-        ):
+        if fact["scope"] != "primary" or fact["statement"] != "cash_flows" or fact["line"] != "NetIncomeLoss":
             continue
         own = income.get(("NetIncomeLoss", period_of(fact)))
         whole = income.get(("ProfitLoss", period_of(fact)))
         if whole is not None and own is not None and fact["value"] == whole != own:
-            fact["concept"] = "ProfitLoss"
+            fact["concept"] = fact["line"] = "ProfitLoss"

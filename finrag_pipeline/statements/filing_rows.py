@@ -19,8 +19,8 @@ ROW_COLUMNS = [
 ]  # fmt: skip
 """Columns of ``page_tables`` that rows are made of."""
 
-FACT_COLUMNS = ["page", "table", "row", "scope", "statement", "concept"]
-"""Columns of ``statement_facts`` that tell a row's statement and concept."""
+FACT_COLUMNS = ["page", "table", "row", "scope", "statement", "line"]
+"""Columns of ``statement_facts`` that tell a row's statement and line."""
 
 _FILINGS_KEPT = 32
 _DAYS_OF_A_MONTH = 365.25 / 12
@@ -79,7 +79,7 @@ class FilingRow:
         path: headings above the row, outermost first, and its label.
         columns: distinct headers above its numbers that hold no digit: those of segments, not of periods.
         statement: kind of the primary statement that the row belongs to; None outside of them.
-        concept: its us-gaap name where the facts know it.
+        concept: name of its line in the lexicon, where the facts know it.
         values: its numbers from left to right.
     """
 
@@ -198,7 +198,7 @@ def _is_words(header: str) -> bool:
 
 
 def _statements(facts: pa.Table | None) -> dict[tuple[int, int, int], tuple[str | None, str | None]]:
-    """Primary statement and concept by place of the row."""
+    """Primary statement and line by place of the row."""
     if facts is None:
         return {}
     columns: Sequence[list[object]] = [facts[name].to_pylist() for name in FACT_COLUMNS]

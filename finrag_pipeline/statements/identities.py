@@ -14,7 +14,7 @@ from finrag_pipeline.statements.arithmetic import last_digit
 from finrag_pipeline.statements.facts import period_of
 
 Facts = dict[str, dict[str, Any]]
-"""Facts of one statement and period by concept."""
+"""Facts of one statement and period by line."""
 
 
 Key = tuple[Any, ...]
@@ -72,8 +72,8 @@ def check_identities(facts: pa.Table) -> list[IdentityResult]:
     statements: dict[str, dict[Key, Facts]] = defaultdict(lambda: defaultdict(dict))
     lines: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for fact in facts.filter(pc.equal(facts["scope"], "primary")).to_pylist():
-        if fact["concept"]:
-            statements[fact["statement"]][period_key(fact)][fact["concept"]] = fact
+        if fact["line"]:
+            statements[fact["statement"]][period_key(fact)][fact["line"]] = fact
         lines[fact["statement"]].append(fact)
     results: list[IdentityResult] = []
     for key, found in sorted(statements["financial_position"].items(), key=lambda item: str(item[0])):
@@ -198,7 +198,7 @@ def _liabilities_and_equity(key: Key, found: Facts) -> IdentityResult:
         return _not_applicable(name, key, "total, Liabilities or equity")
     plain = _compared(name, key, [(1, total)], claims)
     minority = found.get("MinorityInterest")
-    if not plain.passed and claims[1][1]["concept"] == "StockholdersEquity" and minority is not None:
+    if not plain.passed and claims[1][1]["line"] == "StockholdersEquity" and minority is not None:
         return _compared(name, key, [(1, total)], [*claims, (1, minority)])
     return plain
 

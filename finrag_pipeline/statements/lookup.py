@@ -24,7 +24,7 @@ def find_facts(
 
     Args:
         facts: rows of ``statement_facts``.
-        concept: us-gaap name, in any case.
+        concept: us-gaap name of concept or line, in any case.
         label: words that the label must contain, compared as the lexicon does (case, brackets, hyphens and
             punctuation make no difference).
         fiscal_year: fiscal year of the period.
@@ -48,7 +48,8 @@ def find_facts(
         if wanted is not None:
             conditions.append(pc.equal(facts[column], pa.scalar(wanted, facts.schema.field(column).type)))
     if concept is not None:
-        conditions.append(pc.equal(pc.utf8_lower(facts["concept"]), concept.lower()))
+        named = (pc.equal(pc.utf8_lower(facts[name]), concept.lower()) for name in ("concept", "line"))
+        conditions.append(pc.or_kleene(*named))
     for condition in conditions:
         keep = condition if keep is None else pc.and_(keep, condition)
     found = facts if keep is None else facts.filter(keep)

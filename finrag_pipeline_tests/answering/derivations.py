@@ -18,6 +18,7 @@ def used(
         statement="cash_flows",
         scope="primary",
         concept=line.title().replace(" ", ""),
+        line=line.title().replace(" ", ""),
         label=line,
         path=(line,),
         qualifier=None,

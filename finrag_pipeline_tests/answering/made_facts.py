@@ -92,6 +92,7 @@ def fact(
         "statement": statement,
         "scope": scope,
         "concept": concept,
+        "line": concept,
         "label": label,
         "path": [label],
         "qualifier": None,

@@ -11,7 +11,7 @@ from finrag_pipeline.schemas import STATEMENT_FACTS
 def _fact(row: int, label: str, value: float) -> dict[str, object]:
     return {
         "fact_id": f"ACME:5:0:{row}:1", "filing": "ACME", "statement": "financial_position", "scope": "primary",
-        "concept": None, "label": label, "path": ["Current assets", label], "qualifier": None, "period_start": None,
+        "concept": None, "line": None, "label": label, "path": ["Current assets", label], "qualifier": None, "period_start": None,
         "period_end": None, "period_kind": "instant", "fiscal_year": 2022, "fiscal_quarter": None,
         "value": value, "unit": "currency", "currency": "USD", "printed": f"{value / 1e6:,.0f}", "scale": 1e6,
         "scale_source": "units line: (in millions)", "page": 5, "table": 0, "row": row, "column": 1,

@@ -154,7 +154,7 @@ def _figures(filing: str) -> tuple[pa.Table, pa.Table]:
     header = {**cell, "row": 0, "text": "2021", "kind": "header", "header": True, "value": None}
     odd = {**cell, "row": 2, "text": "2?1", "value": None, "reason": "unreadable characters"}
     fact = {"fact_id": f"{filing}:2:0:1:1", "filing": filing, "page": 2, "statement": "income_statement",
-            "scope": "primary", "concept": "Revenues", "label": "Revenue", "printed": "221", "value": 221e6,
+            "scope": "primary", "concept": "Revenues", "line": "Revenues", "label": "Revenue", "printed": "221", "value": 221e6,
             "fiscal_year": 2021, **box}  # fmt: skip
     return rows_table("page_tables", [cell, header, odd]), rows_table("statement_facts", [fact])
 

@@ -53,6 +53,7 @@ def fact(
         "statement": statement,
         "scope": "primary",
         "concept": concept,
+        "line": concept,
         "label": label,
         "path": [*path, label],
         "qualifier": None,

@@ -30,19 +30,19 @@ def facts_of(*tables: list, found: list[StatementPage] | None = None) -> pa.Tabl
     return statement_facts(FILING, page_tables(*tables), annual_report(), "10-K", found)
 
 
-def concepts(facts: pa.Table) -> dict[str, float]:
-    """Concept to value in the last year."""
+def lines_in(facts: pa.Table) -> dict[str, float]:
+    """Line of the lexicon to value in the last year."""
     return {
-        fact["concept"]: fact["value"]
+        fact["line"]: fact["value"]
         for fact in facts.to_pylist()
-        if fact["concept"] and fact["period_end"] == dt.date(2021, 12, 31)
+        if fact["line"] and fact["period_end"] == dt.date(2021, 12, 31)
     }
 
 
 def test_facts_of_an_annual_report() -> None:
     facts = facts_of(table(5, INCOME, per_share=PER_SHARE), table(6, POSITION, instant=True), table(8, FLOWS))
     conform(facts, "statement_facts")
-    found = concepts(facts)
+    found = lines_in(facts)
     assert found["Revenues"] == 1000e6
     assert found["ProfitLoss"] == 100e6
     assert found["NetIncomeLoss"] == 95e6
@@ -55,14 +55,14 @@ def test_facts_of_an_annual_report() -> None:
 
 
 def test_same_label_on_both_sides_of_the_balance_sheet_is_told_apart() -> None:
-    found = concepts(facts_of(table(6, POSITION, instant=True), found=statements((6, 0))))
+    found = lines_in(facts_of(table(6, POSITION, instant=True), found=statements((6, 0))))
     assert found["DeferredIncomeTaxAssetsNet"] == 10e6
     assert found["DeferredIncomeTaxLiabilitiesNet"] == 40e6
 
 
 def test_sides_hold_over_a_second_page() -> None:
     halves = table(6, POSITION[:9], instant=True), table(6, POSITION[9:], ordinal=1, instant=True)
-    found = concepts(facts_of(*halves, found=statements((6, 0), (6, 1))))
+    found = lines_in(facts_of(*halves, found=statements((6, 0), (6, 1))))
     assert found["DeferredIncomeTaxLiabilitiesNet"] == 40e6
 
 
@@ -73,9 +73,10 @@ def test_a_concept_stands_once_per_statement_and_period() -> None:
         found=statements((5, 0), (5, 1)),
     )
     keys = [
-        (fact["statement"], fact["concept"], fact["period_end"])
+        (name, fact["statement"], fact[name], fact["period_end"])
         for fact in facts.to_pylist()
-        if fact["concept"] and fact["scope"] == "primary"
+        for name in ("concept", "line")
+        if fact[name] and fact["scope"] == "primary"
     ]
     assert len(keys) == len(set(keys))
     assert facts.num_rows == sum(len(line) - 1 for line in INCOME) + 4
@@ -98,7 +99,7 @@ def test_totals_without_label_are_read_by_their_sums() -> None:
         ("Expenses",), ("Expenses > Rooms", "20", "18"), ("Expenses > Food", "15", "12"), ("", "35", "30"),
     ]  # fmt: skip
     facts = facts_of(table(5, lines), found=statements((5, 0)))
-    found = concepts(facts)
+    found = lines_in(facts)
     assert (found["Revenues"], found["CostsAndExpenses"]) == (100e6, 35e6)
     assert "" in facts["label"].to_pylist()
 
@@ -110,13 +111,13 @@ def test_unlabelled_row_that_sums_up_nothing_has_no_concept() -> None:
         ("Revenues > Food", "30", "25"),
         ("", "90", "70"),
     ]
-    assert "Revenues" not in concepts(facts_of(table(5, lines), found=statements((5, 0))))
+    assert "Revenues" not in lines_in(facts_of(table(5, lines), found=statements((5, 0))))
 
 
 def test_unlabelled_totals_of_a_balance_sheet_are_the_two_equal_rows() -> None:
     lines = [("" if label in ("Total assets", "Total liabilities and equity") else label, *numbers)
              for label, *numbers in POSITION]  # fmt: skip
-    found = concepts(facts_of(table(6, lines, instant=True), found=statements((6, 0))))
+    found = lines_in(facts_of(table(6, lines, instant=True), found=statements((6, 0))))
     assert found["Assets"] == found["LiabilitiesAndStockholdersEquity"] == 910e6
 
 
@@ -127,7 +128,7 @@ def test_per_cent_columns_carry_no_concept() -> None:
               headers=["2021", "Percent to sales"], periods=[year, year], units=[None, "percent"]),
         found=statements((5, 0)),
     ).to_pylist()  # fmt: skip
-    assert [fact["concept"] for fact in facts] == ["Revenues", None, "GrossProfit", None]
+    assert [fact["line"] for fact in facts] == ["Revenues", None, "GrossProfit", None]
     assert facts[1]["qualifier"] == "Percent to sales"
 
 
@@ -137,14 +138,14 @@ def test_components_do_not_stand_for_the_whole() -> None:
         ("Cost of services", "40", "30"),
         ("Total costs and expenses", "100", "80"),
     ]
-    assert "CostOfRevenue" not in concepts(facts_of(table(5, lines), found=statements((5, 0))))
-    assert concepts(facts_of(table(5, lines[:1]), found=statements((5, 0))))["CostOfRevenue"] == 60e6
+    assert "CostOfRevenue" not in lines_in(facts_of(table(5, lines), found=statements((5, 0))))
+    assert lines_in(facts_of(table(5, lines[:1]), found=statements((5, 0))))["CostOfRevenue"] == 60e6
 
 
 def test_equity_without_other_owners_is_the_stockholders() -> None:
     lines = [("Retained earnings", "430", "330"), ("Total equity", "430", "330")]
     assert (
-        concepts(facts_of(table(6, lines, instant=True), found=statements((6, 0))))["StockholdersEquity"]
+        lines_in(facts_of(table(6, lines, instant=True), found=statements((6, 0))))["StockholdersEquity"]
         == 430e6
     )
 
@@ -166,7 +167,7 @@ def test_net_income_of_the_cash_flows_follows_the_income_statement() -> None:
     first = next(
         fact for fact in facts if fact["statement"] == "cash_flows" and fact["label"] == "Net income"
     )
-    assert first["concept"] == "ProfitLoss"
+    assert first["line"] == first["concept"] == "ProfitLoss"
 
 
 @pytest.mark.parametrize(

@@ -113,9 +113,9 @@ def _facts_by_page(
     facts: pa.Table,
 ) -> dict[int, tuple[Counter[tuple[str, str]], set[tuple[str, int | None, str]]]]:
     found: dict[int, tuple[Counter[tuple[str, str]], set[tuple[str, int | None, str]]]] = {}
-    for fact in facts.select(["page", "statement", "scope", "concept", "fiscal_year"]).to_pylist():
+    for fact in facts.select(["page", "statement", "scope", "line", "fiscal_year"]).to_pylist():
         statements, concepts = found.setdefault(fact["page"], (Counter(), set()))
         statements[fact["statement"], fact["scope"]] += 1
-        if fact["concept"]:
-            concepts.add((fact["concept"], fact["fiscal_year"], fact["scope"]))
+        if fact["line"]:
+            concepts.add((fact["line"], fact["fiscal_year"], fact["scope"]))
     return found

@@ -10,7 +10,7 @@ from finrag_pipeline.schemas import PAGE_PROFILES, conform
 
 FILING = {"filing": "ALDER_2021_10K", "form": "10-K", "fiscal_year": 2021}
 CELL = ["page", "table", "caption", "kind", "text"]
-FACT = ["page", "statement", "scope", "concept", "fiscal_year"]
+FACT = ["page", "statement", "scope", "line", "fiscal_year"]
 
 
 def rows(names: list[str], *values: tuple[Any, ...]) -> pa.Table:
