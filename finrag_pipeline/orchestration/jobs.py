@@ -104,9 +104,9 @@ answer_job = dg.define_asset_job(
 
 publish_answers_job = dg.define_asset_job(
     "publish_answers",
-    selection=dg.AssetSelection.assets("recorded_answers", "answer_metrics"),
+    selection=dg.AssetSelection.assets("recorded_answers", "answer_metrics", "false_answers"),
     executor_def=dg.in_process_executor,
-    description="Recorded answers of other models, and means with intervals of all answers.",
+    description="Recorded answers, means with intervals of all answers, and questions that have none.",
 )
 
 judge_job = dg.define_asset_job(

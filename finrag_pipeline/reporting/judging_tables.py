@@ -13,8 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from finrag_pipeline.reporting.answer_grids import ANSWER_SERIES
-from finrag_pipeline.reporting.estimates import METRIC_NAMES, Estimate, metric_label, space_label
+from finrag_pipeline.evaluation.answer_metrics import ANSWER_METRICS
+from finrag_pipeline.reporting.estimates import Estimate, metric_label, space_label
 from finrag_pipeline.reporting.grid import (
     Cell,
     Grid,
@@ -236,10 +236,8 @@ def _sorted(table: pa.Table | None) -> list[dict[str, Any]]:
 
 
 def _metric(row: dict[str, Any]) -> str:
-    metric: str = row["metric"]
-    return (
-        metric_label(metric, row["k"]) if metric in METRIC_NAMES else dict(ANSWER_SERIES).get(metric, metric)
-    )
+    answers = {one.name: one.term for one in ANSWER_METRICS}
+    return answers.get(row["metric"]) or metric_label(row["metric"], row["k"])
 
 
 def _rows(table: pa.Table | None) -> list[dict[str, Any]]:

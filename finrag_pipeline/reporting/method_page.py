@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from finrag_pipeline.evaluation.answer_metrics import ANSWER_METRICS
 from finrag_pipeline.reporting.grid import Cell, Grid, make_grid, number, prose, text
 from finrag_pipeline.reporting.inventory import (
     failures_grid,
@@ -35,8 +36,11 @@ SECTIONS = {
 
 @cache
 def definitions() -> dict[str, list[dict[str, str]]]:
-    """Terms with their text and source, by group: ``templates/definitions.toml``."""
-    return tomllib.loads((TEMPLATES / "definitions.toml").read_text("utf-8"))
+    """Terms with their text and source, by group: those of answers as they are declared, others by a file."""
+    found = tomllib.loads((TEMPLATES / "definitions.toml").read_text("utf-8"))
+    names = {"key": "name", "term": "term", "text": "text", "source": "source"}
+    answers = [{key: getattr(one, name) for key, name in names.items()} for one in ANSWER_METRICS]
+    return {**found, "answers": answers}
 
 
 def method_context(data: ReportData) -> dict[str, Any]:

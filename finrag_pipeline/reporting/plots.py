@@ -416,6 +416,53 @@ def sensitivity_plot(theme: Theme, rows: Sequence[Mapping[str, Any]]) -> Figure 
 
 
 @plot
+def reliability_plot(theme: Theme, metrics: pa.Table) -> Figure | None:
+    """Share of right answers over the confidence they state, beside a line where both are the same.
+
+    Args:
+        theme: its colours.
+        metrics: table as ``schemas.SYSTEM_METRICS``, of answers; those of the whole corpus are drawn.
+    """
+    index = MetricIndex(metrics)
+    curves: dict[str, list[tuple[float, Estimate]]] = {
+        system: [
+            (told.mean, found)
+            for low in index.cutoffs("confidence")
+            if low
+            and (told := index.find(system, Space.CORPUS, "confidence", low))
+            and (found := index.find(system, Space.CORPUS, "confident_right", low))
+        ]
+        for system in index.systems
+    }
+    drawn = [(system, points) for system, points in curves.items() if points]
+    if not drawn:
+        return None
+    figure, axes = single_axes(theme, (6.4, 4.6))
+    axes.plot([0, 1], [0, 1], color=theme.muted, linewidth=1.2, linestyle=(0, (5, 2)), label="as stated")
+    for position, (system, points) in enumerate(drawn):
+        style = look(theme.systems, position)
+        for stated, right in points:
+            if right.low is not None and right.high is not None:
+                axes.vlines(stated, right.low, right.high, color=style["color"], linewidth=2.4, alpha=0.4)
+            axes.annotate(
+                f"n = {right.n}",
+                (stated, right.mean),
+                xytext=(7, -3),
+                textcoords="offset points",
+                fontsize=8.5,
+                color=theme.muted,
+            )
+        xs, ys = zip(*((stated, right.mean) for stated, right in points), strict=True)
+        axes.plot(xs, ys, linewidth=2, markersize=6, label=system, **style)
+    axes.set_xlim(0, 1.04)
+    axes.set_ylim(-0.02, 1.04)
+    axes.set_xlabel("Confidence stated, mean of ten points", color=theme.muted)
+    axes.set_ylabel("Share that is right", color=theme.muted)
+    axes.legend(frameon=False, labelcolor=theme.ink, fontsize=9, loc="upper left")
+    return figure
+
+
+@plot
 def coverage_plot(theme: Theme, rows: Sequence[Mapping[str, Any]], confidence: float = 0.95) -> Figure | None:
     """Coverage of every interval in every simulated study, beside the coverage aimed at.
 

@@ -28,6 +28,7 @@ COPIED = (
     "answers",
     "answer_scores",
     "answer_metrics",
+    "false_answers",
     "answer_sentences",
     "automatic_scores",
     "answer_rates",

@@ -1,6 +1,7 @@
 """Answers: what every answering system says to the benchmark's questions, and how it is scored."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import dagster as dg
@@ -9,11 +10,14 @@ import pyarrow as pa
 from finrag_pipeline.answering.systems import RUNS_VERSION, get_answer_system
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation import ANSWER_METRICS_VERSION
-from finrag_pipeline.evaluation.summary import SUMMARY_VERSION, summarise
+from finrag_pipeline.evaluation.summary import SLICED, SUMMARY_VERSION, summarise
+from finrag_pipeline.evaluation.unanswerable import UNANSWERABLE_VERSION
 from finrag_pipeline.orchestration.answer_sweep import AnswerSweep, drop_answers_to_other_questions
 from finrag_pipeline.orchestration.assets.benchmark import benchmark_questions, folds
+from finrag_pipeline.orchestration.assets.chunking import filing_chunks
 from finrag_pipeline.orchestration.assets.retrieval import retrieval_runs, split_key
 from finrag_pipeline.orchestration.assets.tables import statement_facts
+from finrag_pipeline.orchestration.assets.training import page_ranker
 from finrag_pipeline.orchestration.corpora import fold_questions
 from finrag_pipeline.orchestration.partitions import answer_partitions, fold_number
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource
@@ -28,7 +32,7 @@ from finrag_pipeline.orchestration.steps import (
     skipped_step,
     table_asset,
 )
-from finrag_pipeline.schemas import ANSWERS
+from finrag_pipeline.schemas import ANSWERS, FALSE_ANSWERS
 from finrag_pipeline.storage.fingerprints import fingerprint
 
 RECORDED = {"system": "recorded", "fold": "recorded"}
@@ -109,7 +113,7 @@ def answer_scores(
         def make() -> pa.Table:
             from finrag_pipeline.evaluation.answer_metrics import score_answers
 
-            return score_answers(store.read("answers", partition), questions)
+            return score_answers(store.read("answers", partition), questions, store)
 
         return part_step(store, "answer_scores", ledger_key(key), partition, wanted, make, context.run.run_id)
 
@@ -157,7 +161,7 @@ def answer_metrics(
         "answer_metrics",
         (ANSWER_METRICS_VERSION, SUMMARY_VERSION),
         store.fingerprints("answer_scores"),
-        [questions[name].to_pylist() for name in ("question_id", "question_type", "doc_type", "company")],
+        [questions[name].to_pylist() for name in SLICED],
         sources,
         values.evaluation,
         values.seed,
@@ -171,3 +175,32 @@ def answer_metrics(
 
     step = part_step(store, "answer_metrics", "", None, wanted, make, context.run.run_id)
     return result([step])
+
+
+@table_asset(statement_facts, filing_chunks, page_ranker, group="answering", version=UNANSWERABLE_VERSION)
+def false_answers(
+    context: dg.AssetExecutionContext, settings: SettingsResource, lake: LakeResource
+) -> dg.MaterializeResult:
+    """What 'finrag ask' says to questions made for this index that it cannot answer."""
+    from finrag_pipeline.answering.calculator import CALCULATOR_VERSION
+    from finrag_pipeline.evaluation.unanswerable import indexed_companies, unanswerable_questions
+    from finrag_pipeline.services.ask import Asker
+
+    store, values = lake.open(), settings.get()
+    versions = (UNANSWERABLE_VERSION, RUNS_VERSION, CALCULATOR_VERSION)
+    tables = ("filing_pages", "filing_chunks", "page_tables", "statement_facts", "page_ranker")
+    wanted = fingerprint("false_answers", versions, store.fingerprints(*tables), values.encoder)
+
+    def make() -> pa.Table:
+        companies = [one for one in indexed_companies(store) if one.years]
+        if not companies:
+            return FALSE_ANSWERS.empty_table()
+        asker = Asker(values)
+        asked = unanswerable_questions(companies)
+        told = [(one, asker.ask(one.question).answer) for one in asked]
+        rows = [{**asdict(one), "answer": said.answer, "abstained": said.abstained} for one, said in told]
+        return pa.Table.from_pylist(rows, FALSE_ANSWERS)
+
+    step = part_step(store, "false_answers", "", None, wanted, make, context.run.run_id)
+    answered = store.read("false_answers", columns=["abstained"])["abstained"].to_pylist().count(False)
+    return result([step], answered=answered)

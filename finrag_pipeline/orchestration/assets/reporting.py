@@ -9,8 +9,8 @@ import dagster as dg
 import pyarrow as pa
 
 from finrag_pipeline.evaluation.benchmark_registry import get_benchmark
-from finrag_pipeline.evaluation.summary import SUMMARY_VERSION, summarise
-from finrag_pipeline.orchestration.assets.answering import answer_metrics
+from finrag_pipeline.evaluation.summary import SLICED, SUMMARY_VERSION, summarise
+from finrag_pipeline.orchestration.assets.answering import answer_metrics, false_answers
 from finrag_pipeline.orchestration.assets.benchmark import benchmark_questions
 from finrag_pipeline.orchestration.assets.chunking import contextual_chunks, filing_chunks
 from finrag_pipeline.orchestration.assets.ingestion import filings
@@ -67,7 +67,7 @@ def system_metrics(
         SUMMARY_VERSION,
         store.fingerprints("retrieval_scores"),
         # What the slices are made of; it does not enter the scores.
-        [questions[name].to_pylist() for name in ("question_id", "question_type", "doc_type", "company")],
+        [questions[name].to_pylist() for name in SLICED],
         [sources.get(filing) for filing in questions["filing"].to_pylist()],
         values.evaluation,
         values.seed,
@@ -158,6 +158,7 @@ def warehouse(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.Mater
     corpus_statistics,
     GAP_COUNTS,
     answer_metrics,
+    false_answers,
     hybrid_alpha_sweep,
     *JUDGED,
     group="reporting",
