@@ -7,6 +7,7 @@ The scores, the means, the columns of every table and the definitions on the met
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ RIGHT = "strict_match_wide"
 """The metric that says whether an answer is right. Of 800 recorded answers people say the same of 96.9 %, and
 of 88.4 % by ``strict_match``: FinanceBench rounds gold numbers and then pads them with zeros."""
 
+_YES_NO = re.compile(r"\W*(yes|no)\b")
 _OURS = ("calculator", "extractive")
 """Systems that cite what they were given and nothing else, by construction."""
 _ORACLE = "Kobeissi & Langlais, oracle evaluation"
@@ -112,7 +114,12 @@ def _share(values: Iterator[bool]) -> float | None:
 
 def _right(one: Answered) -> float | None:
     golds = [number.text for number in quantities(one.gold) if not number.year]
-    if one.confidence is None or not golds:
+    if one.confidence is None:
+        return None
+    told = [_YES_NO.match(text.casefold()) for text in (one.gold, one.row["answer"])]
+    if told[0] and told[1]:
+        return float(told[0][1] == told[1][1])
+    if not golds:
         return None
     final = final_answer(one.row["answer"])
     return float(any(strict_match(gold, final, one.question, wide=True) for gold in golds))
@@ -178,36 +185,18 @@ ANSWER_METRICS = (
     ),
     AnswerMetric(
         "confident_right", "Right where confident",
-        "Of answers that state a confidence: 1 if it is any number of the gold answer, which may be a text, "
-        "by the wide strict match; at a cut-off k, of those that state k to k + 10 %.",
+        "Of answers that state a confidence: 1 if it says yes or no as the gold answer, or is any of its "
+        "numbers by the wide strict match; at a cut-off k, of those that state k to k + 10 %.",
         _right,
     ),
     AnswerMetric(
         "brier", "Brier score", "Squared difference of the stated confidence and whether it is right.",
         _brier, "Brier, 1950",
     ),
-    AnswerMetric(
-        "numeric_match_swapped", "Numeric match, swapped", "The same with the 3 % taken of the gold number.",
-        _form("numeric_match_swapped"),
-    ),
-    AnswerMetric(
-        "numeric_match_first", "Numeric match, first", "Only the first number of each text is compared.",
-        _form("numeric_match_first"),
-    ),
-    AnswerMetric(
-        "numeric_match_5_percent", "Numeric match, 5 %",
-        "Any two numbers within 0.01, or within 5 % of the answered one; an older form.",
-        _form("numeric_match_5_percent"),
-    ),
-    AnswerMetric(
-        "numeric_match_all", "Numeric match, all",
-        "Every number of the gold answer has one within 1 % of itself in the answer; an older form.",
-        _form("numeric_match_all"),
-    ),
-    AnswerMetric(
-        "numeric_match_printed", "Numeric match, printed",
-        "A number stands digit by digit in both texts, but for dollar signs and commas; an older form.",
-        _form("numeric_match_printed"),
+    *(
+        AnswerMetric(name, name.replace("_", " ").capitalize(), str(match.__doc__), _form(name))
+        for name, match in NUMERIC_MATCHES.items()
+        if name != "numeric_match"
     ),
 )  # fmt: skip
 """Every metric of answers; those that tables show first, in their order."""

@@ -1,17 +1,10 @@
 r"""Numeric match of an answer with the gold answer: the papers', those that circulate beside it, and ours.
 
 Kobeissi & Langlais report *numeric match* on metrics questions. Their code changed it over time, and each
-form gives another figure for the same answers, so each has its name here:
-
-* ``numeric_match``: that of the papers' tables. Commas and dollar signs dropped, numbers by
-  ``-?\d*\.?\d+``; 1 if any pair of a gold and an answered number meets ``np.isclose(gold, answered,
-  rtol=0.03, atol=0.03)``.
-* ``numeric_match_swapped``: arguments the other way round; the relative tolerance is then that of the gold
-  number.
-* ``numeric_match_first``: only the first number of each.
-* ``numeric_match_5_percent`` (older): any pair with ``isclose(atol=0.01)`` or ``isclose(rtol=0.05)``.
-* ``numeric_match_all`` (older): every gold number within 1 % of some answered number.
-* ``numeric_match_printed`` (older): a number of both, digit by digit.
+form gives another figure for the same answers, so each has a name: they are the functions of
+:data:`NUMERIC_MATCHES`. That of the papers' tables drops commas and dollar signs,
+finds numbers by ``-?\d*\.?\d+``, and is 1 if any pair of a gold and an answered number meets
+``np.isclose(gold, answered, rtol=0.03, atol=0.03)``.
 
 All of them can be had without an answer: a text that dumps all numbers of a page meets most of them, and
 unit, scale and sign do not count. ``strict_match`` looks at the final answer alone: see

@@ -10,8 +10,9 @@ company's facts, items, places and products not on its pages. An answer other th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,8 @@ KINDS = {
 
 COUNT = 50
 """Questions of a set."""
+
+_ATTEMPTS = 20
 
 # Invented; a name that an index holds is left out.
 _COMPANIES = (
@@ -168,96 +171,72 @@ def unanswerable_questions(
         raise BenchmarkError("The index holds no company with facts.", "Materialise statement_facts first.")
     random = np.random.default_rng(seed)
     makers = {
-        "unknown_company": _unknown_company,
-        "unknown_year": _unknown_year,
-        "not_reported": _not_reported,
-        "near_miss": _near_miss,
-        "off_topic": _off_topic,
+        "unknown_company": _unknown_company(known, random),
+        "unknown_year": _unknown_year(known, random),
+        "not_reported": _unnamed(known, random, lambda: _pick(_RARE, random)),
+        "near_miss": _unnamed(known, random, lambda: _nearly(random)),
+        "off_topic": _off_topic(known, random),
     }
-    rounds = 2 + count // len(known)
-    made: dict[str, _Made] = {kind: makers[kind](known, rounds, random) for kind in KINDS}
     found: list[UnanswerableQuestion] = []
     asked: set[str] = set()
-    while len(found) < count and any(made.values()):
-        for kind in KINDS:
-            if len(found) < count and made[kind]:
-                company, question, why = made[kind].pop(0)
-                if question not in asked:
-                    asked.add(question)
-                    number = f"unanswerable_{len(found) + 1:03d}"
-                    found.append(UnanswerableQuestion(number, question, kind, company, why))
+    for _, kind in product(range(count), KINDS):
+        # A maker has no end; of an index that leaves it nothing new it is not asked for ever.
+        for company, question, why in islice(makers[kind], _ATTEMPTS):
+            if question and question not in asked and len(found) < count:
+                asked.add(question)
+                number = f"unanswerable_{len(found) + 1:03d}"
+                found.append(UnanswerableQuestion(number, question, kind, company, why))
+                break
     return found
 
 
-_Made = list[tuple[str, str, str]]  # company, question, why
+_Made = Iterator[tuple[str, str, str]]  # company, question (empty where the index may answer it), why
 
 
-def _unknown_company(known: Sequence[IndexedCompany], rounds: int, random: np.random.Generator) -> _Made:
+def _unknown_company(known: Sequence[IndexedCompany], random: np.random.Generator) -> _Made:
     printed = " ".join(one.name.lower() for one in known)
     years = sorted({max(one.years) for one in known})
-    found = []
-    for name in _shuffled(_COMPANIES, random) * rounds:
-        if name.split()[0].lower() in printed:
-            continue
+    for name in _shuffled_for_ever(_COMPANIES, random):
         item, unit = _pick(_COMMON, random)
         question = _question(name, item, unit, _pick(years, random), random)
-        found.append((name, question, f"No filing of {name} is indexed."))
-    return found
+        invented = name.split()[0].lower() not in printed
+        yield name, question if invented else "", f"No filing of {name} is indexed."
 
 
-def _unknown_year(known: Sequence[IndexedCompany], rounds: int, random: np.random.Generator) -> _Made:
+def _unknown_year(known: Sequence[IndexedCompany], random: np.random.Generator) -> _Made:
     """Years after the last, before the first, and in a gap between filings."""
-    found = []
-    for _ in range(rounds):
-        for one in _shuffled(known, random):
-            # Five-year summaries and outlooks reach a few years beyond the periods of statements.
-            distance = int(random.integers(3, 8))
-            first, last = min(one.years), max(one.years)
-            gaps = sorted(set(range(first, last)) - one.years)
-            year = int(_pick([last + distance, first - distance - 3, *gaps[:1]], random))
-            item, unit = _pick(_COMMON, random)
-            question = _question(one.name, item, unit, year, random)
-            found.append((one.name, question, f"No filing of {one.name} shows {year}."))
-    return found
+    for one in _shuffled_for_ever(known, random):
+        # Five-year summaries and outlooks reach a few years beyond the periods of statements.
+        distance = int(random.integers(3, 8))
+        first, last = min(one.years), max(one.years)
+        gaps = sorted(set(range(first, last)) - one.years)
+        year = int(_pick([last + distance, first - distance - 3, *gaps[:1]], random))
+        item, unit = _pick(_COMMON, random)
+        question = _question(one.name, item, unit, year, random)
+        yield one.name, question, f"No filing of {one.name} shows {year}."
 
 
-def _not_reported(known: Sequence[IndexedCompany], rounds: int, random: np.random.Generator) -> _Made:
-    return _unnamed(known, rounds, random, lambda: _pick(_RARE, random))
-
-
-def _near_miss(known: Sequence[IndexedCompany], rounds: int, random: np.random.Generator) -> _Made:
-    def item() -> tuple[str, tuple[str, ...]]:
-        part, word = _pick(_PARTS, random)
-        return f"{_pick(_NEARLY, random)} {part}", (word,)
-
-    return _unnamed(known, rounds, random, item)
+def _nearly(random: np.random.Generator) -> tuple[str, tuple[str, ...]]:
+    part, word = _pick(_PARTS, random)
+    return f"{_pick(_NEARLY, random)} {part}", (word,)
 
 
 def _unnamed(
     known: Sequence[IndexedCompany],
-    rounds: int,
     random: np.random.Generator,
     item_of: Callable[[], tuple[str, tuple[str, ...]]],
 ) -> _Made:
     """Items, in the last year of a company, of which no word stands on any of its pages."""
-    found = []
-    for _ in range(rounds):
-        for one in _shuffled(known, random):
-            item, words = item_of()
-            if not one.names(words):
-                question = _question(one.name, item, " Answer in USD millions.", max(one.years), random)
-                found.append((one.name, question, f"No page of {one.name} names {item}."))
-    return found
+    for one in _shuffled_for_ever(known, random):
+        item, words = item_of()
+        question = _question(one.name, item, " Answer in USD millions.", max(one.years), random)
+        yield one.name, "" if one.names(words) else question, f"No page of {one.name} names {item}."
 
 
-def _off_topic(known: Sequence[IndexedCompany], rounds: int, random: np.random.Generator) -> _Made:
-    found = []
-    for _ in range(rounds):
-        for asked in _shuffled(_OFF_TOPIC, random):
-            one = _pick(known, random)
-            question = asked.format(company=one.name, year=max(one.years))
-            found.append((one.name, question, "No filing speaks of this."))
-    return found
+def _off_topic(known: Sequence[IndexedCompany], random: np.random.Generator) -> _Made:
+    for asked in _shuffled_for_ever(_OFF_TOPIC, random):
+        one = _pick(known, random)
+        yield one.name, asked.format(company=one.name, year=max(one.years)), "No filing speaks of this."
 
 
 def _question(company: str, item: str, unit: str, year: int, random: np.random.Generator) -> str:
@@ -268,8 +247,9 @@ def _pick(values: Sequence[Any], random: np.random.Generator) -> Any:
     return values[int(random.integers(len(values)))]
 
 
-def _shuffled(values: Sequence[Any], random: np.random.Generator) -> list[Any]:
-    return [values[place] for place in random.permutation(len(values))]
+def _shuffled_for_ever(values: Sequence[Any], random: np.random.Generator) -> Iterator[Any]:
+    while True:
+        yield from (values[place] for place in random.permutation(len(values)))
 
 
 def indexed_companies(lake: Lake, filings: Iterable[str] | None = None) -> list[IndexedCompany]:

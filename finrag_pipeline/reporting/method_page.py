@@ -35,12 +35,10 @@ SECTIONS = {
 
 
 @cache
-def definitions() -> dict[str, list[dict[str, str]]]:
-    """Terms with their text and source, by group: those of answers as they are declared, others by a file."""
+def definitions() -> dict[str, dict[str, tuple[str, ...]]]:
+    """Term, text and source of what is defined, by group and name."""
     found = tomllib.loads((TEMPLATES / "definitions.toml").read_text("utf-8"))
-    names = {"key": "name", "term": "term", "text": "text", "source": "source"}
-    answers = [{key: getattr(one, name) for key, name in names.items()} for one in ANSWER_METRICS]
-    return {**found, "answers": answers}
+    return {**found, "answers": {one.name: (one.term, one.text, one.source) for one in ANSWER_METRICS}}
 
 
 def method_context(data: ReportData) -> dict[str, Any]:

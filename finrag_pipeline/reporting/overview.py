@@ -27,6 +27,7 @@ from finrag_pipeline.reporting.judging_tables import (
     family_sizes,
     judging_context,
 )
+from finrag_pipeline.reporting.method_page import definitions
 from finrag_pipeline.reporting.parts import (
     ablation_grid,
     features_grid,
@@ -83,6 +84,7 @@ def overview_context(data: ReportData, question_links: Mapping[str, str]) -> dic
     return {
         "data": data,
         "sections": SECTIONS,
+        "definitions": definitions(),
         "plots": set(overview_plots(data)),
         "k": CUTOFF,
         "made": f"{data.made.day} {data.made:%B %Y, %H:%M} {data.made.tzname() or ''}".strip(),

@@ -118,15 +118,15 @@ class TestScores:
             stated = json.dumps({"confidence": confidence, "from_rows": from_rows})
             return answer(name, text, system="calculator", derivation=stated)
 
-        gold = questions(
-            a="$1577.00", b="$1577.00", c="$1577.00", d="It grew to $1,577 million.", e="in words"
-        )
+        numbers = dict.fromkeys("abc", "$1577.00")
+        gold = questions(**numbers, d="It grew to $1,577 million.", e="in words", f="No, it fell by 3%.")
         rows = [
             row("a", "1577", 0.65),
             row("b", "12", 0.04),
             row("c", "1577", 0.9, False),
             row("d", "1577", 0.95),
             row("e", "1577", 0.95),
+            row("f", "No. -$12 million", 0.95),
         ]
         table = score_answers(conform(pa.Table.from_pylist(rows, ANSWERS), "answers"), gold)
         found = {
@@ -141,9 +141,11 @@ class TestScores:
             ("b", "confident_right", 1): 0.0,
             ("d", "confidence", 90): 0.95,
             ("d", "confident_right", 90): 1.0,
+            ("f", "confidence", 90): 0.95,
+            ("f", "confident_right", 90): 1.0,
         }
         brier = {one["question_id"]: one["value"] for one in table.to_pylist() if one["metric"] == "brier"}
-        assert brier == {"a": pytest.approx(0.1225), "b": pytest.approx(0.0016), "d": pytest.approx(0.0025)}
+        assert brier == pytest.approx({"a": 0.1225, "b": 0.0016, "d": 0.0025, "f": 0.0025})
 
     def test_a_series_averages_repeats_and_can_be_summarised(self) -> None:
         gold = questions(a="$1577.00", b="$1577.00")

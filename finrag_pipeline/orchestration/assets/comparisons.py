@@ -19,7 +19,7 @@ from finrag_pipeline.orchestration.metadata import picture
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource
 from finrag_pipeline.orchestration.steps import check, part_step, result, table_asset
 from finrag_pipeline.reporting.grid import grid_markdown
-from finrag_pipeline.reporting.judging_tables import comparisons_grid
+from finrag_pipeline.reporting.judging_tables import comparison_grid
 from finrag_pipeline.reporting.plots import coverage_plot, sensitivity_plot
 from finrag_pipeline.schemas import SYSTEM_COMPARISONS
 from finrag_pipeline.storage.fingerprints import fingerprint
@@ -74,7 +74,8 @@ def system_comparisons(
         )
 
     step = part_step(store, "system_comparisons", "", None, wanted, make, context.run.run_id)
-    rows = store.read("system_comparisons").to_pylist()
+    made = store.read("system_comparisons")
+    rows = made.to_pylist()
     broken = [
         row
         for row in rows
@@ -83,7 +84,7 @@ def system_comparisons(
     ]
     step.checks = [check("corrected_p_values", not broken, broken=len(broken))]
     sure = sum(row["p_holm"] is not None and row["p_holm"] < 1 - confidence for row in rows)
-    return result([step], significant=sure, table=dg.MetadataValue.md(grid_markdown(comparisons_grid(rows))))
+    return result([step], significant=sure, table=dg.MetadataValue.md(grid_markdown(comparison_grid(made))))
 
 
 @table_asset(group="judging", version=SENSITIVITY_VERSION)
