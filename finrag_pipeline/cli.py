@@ -179,7 +179,7 @@ def _finish(done: Any, as_json: bool, seconds: float) -> None:
 def metrics(
     by: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(help="Slice: question_type, doc_type, company or source."),
+        typer.Option(help="Slice: question_type, kind, doc_type, company or source."),
     ] = None,
     as_markdown: Annotated[
         bool, typer.Option("--markdown", help="All results as one Markdown page, such as docs/results.md.")

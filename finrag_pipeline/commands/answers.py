@@ -13,8 +13,6 @@ from finrag_pipeline.errors import LakeError
 if TYPE_CHECKING:
     from finrag_pipeline.settings import Settings
 
-METRICS = ("numeric_match", "strict_match", "rouge_l", "citation_validity", "abstained")
-
 
 def answer_benchmark(
     settings: Settings, systems: Sequence[str], progress: Callable[[str], object]
@@ -61,6 +59,9 @@ def answers(
     as_json: Json = False,
 ) -> None:
     """Answer every question of the active benchmark, and score the answers."""
+    from finrag_pipeline.evaluation.answer_metrics import SHOWN
+
+    names = [metric.name for metric in SHOWN]
     rows = answer_benchmark(
         current_settings(),
         systems or ["calculator", "extractive"],
@@ -71,13 +72,13 @@ def answers(
         return
     shown: dict[tuple[str, str, str], dict[str, str]] = {}
     for row in rows:
-        if row["metric"] in METRICS and row["slice"] in ("all", "question_type"):
+        if row["metric"] in names and not row["k"] and row["slice"] in ("all", "question_type"):
             key = (row["system"], row["space"], row["slice_value"])
             line = shown.setdefault(
                 key, dict(zip(("system", "space", "questions"), key, strict=True)) | {"n": str(row["n"])}
             )
             line[row["metric"]] = f"{row['mean']:.3f}"
-    columns = ["system", "space", "questions", "n", *METRICS]
+    columns = ["system", "space", "questions", "n", *names]
     table = [{name: line.get(name) for name in columns} for line in shown.values()]
     print_rows("Answers: means over questions", columns, table)
     out.print("[dim]Intervals: --json. Definitions: docs/answers.md[/dim]")

@@ -2,5 +2,5 @@
 
 from finrag_pipeline.answering import FINAL_VERSION
 
-ANSWER_METRICS_VERSION = f"1.{FINAL_VERSION}"
+ANSWER_METRICS_VERSION = f"2.{FINAL_VERSION}"
 """Changes whenever the value of any metric of answers may change."""

@@ -1,17 +1,10 @@
 r"""Numeric match of an answer with the gold answer: the papers', those that circulate beside it, and ours.
 
 Kobeissi & Langlais report *numeric match* on metrics questions. Their code changed it over time, and each
-form gives another figure for the same answers, so each has its name here:
-
-* ``numeric_match``: that of the papers' tables. Commas and dollar signs dropped, numbers by
-  ``-?\d*\.?\d+``; 1 if any pair of a gold and an answered number meets ``np.isclose(gold, answered,
-  rtol=0.03, atol=0.03)``.
-* ``numeric_match_swapped``: arguments the other way round; the relative tolerance is then that of the gold
-  number.
-* ``numeric_match_first``: only the first number of each.
-* ``numeric_match_5_percent`` (older): any pair with ``isclose(atol=0.01)`` or ``isclose(rtol=0.05)``.
-* ``numeric_match_all`` (older): every gold number within 1 % of some answered number.
-* ``numeric_match_printed`` (older): a number of both, digit by digit.
+form gives another figure for the same answers, so each has a name: they are the functions of
+:data:`NUMERIC_MATCHES`. That of the papers' tables drops commas and dollar signs,
+finds numbers by ``-?\d*\.?\d+``, and is 1 if any pair of a gold and an answered number meets
+``np.isclose(gold, answered, rtol=0.03, atol=0.03)``.
 
 All of them can be had without an answer: a text that dumps all numbers of a page meets most of them, and
 unit, scale and sign do not count. ``strict_match`` looks at the final answer alone: see
@@ -34,7 +27,7 @@ TOLERANCE = 0.03
 """Relative and absolute tolerance of the papers' numeric match."""
 
 STRICT_RELATIVE = 0.001
-"""Relative tolerance of the strict match: people who labelled recorded answers call 0.3 % wrong."""
+"""Relative tolerance of its wide form: people who labelled recorded answers call 0.3 % wrong."""
 
 MOST_CANDIDATES = 3
 """Distinct amounts that a final answer may hold; more are a dump of numbers."""
@@ -110,37 +103,38 @@ class GoldNumber:
         value: in full units, as far as gold answer and question say them.
         unit: ``currency``, ``percent`` or ``number`` (ratios, times, days, counts).
         scale: full units per printed unit: 1e6 for '$1577.00' when the question asks for millions.
-        half_unit: half a unit of its last significant digit, in full units.
+        half_unit: half a unit of its last printed digit, in full units.
+        wide: what its wide form allows: zeros at the end of an amount of money are its format ('$1577.00'),
+            which says nothing about its rounding, and 0.1 % is no difference. It lets 0.39 pass for '$0.40'.
     """
 
     value: float
     unit: Unit
     scale: float
     half_unit: float
+    wide: float
 
 
 def gold_number(gold: str, question: str) -> GoldNumber | None:
-    """The gold answer as a number with unit and scale; None when it is not one number and nothing else.
-
-    Zeros behind the decimal point of an amount of money are its format ('$1577.00', '$8.70') and say
-    nothing about its rounding.
-    """
+    """The gold answer as a number with unit and scale; None when it is not one number and nothing else."""
     found = quantities(gold)
     plain = plain_text(gold).strip().rstrip(".")
     if len(found) != 1 or found[0].text.rstrip(".") != plain:
         return None
     one = found[0]
-    decimals, printed = one.decimals, repr(one.printed)
+    decimals = one.decimals
     if one.unit == "currency":
-        decimals = len(printed.partition(".")[2].rstrip("0"))
+        decimals = len(repr(one.printed).partition(".")[2].rstrip("0"))
     scale = one.scale or (1.0 if one.unit == "percent" else asked_scale(question) or 1.0)
     unit: Unit = one.unit if one.unit in ("currency", "percent") else "number"
     if unit == "number" and asked_scale(question):
         unit = "currency"
-    return GoldNumber(one.printed * scale, unit, scale, 0.5 * 10.0**-decimals * scale)
+    value = one.printed * scale
+    wide = max(0.5 * 10.0**-decimals * scale, STRICT_RELATIVE * abs(value))
+    return GoldNumber(value, unit, scale, 0.5 * 10.0**-one.decimals * scale, wide)
 
 
-def strict_match(gold: str, answer: str | FinalAnswer, question: str) -> bool | None:
+def strict_match(gold: str, answer: str | FinalAnswer, question: str, wide: bool = False) -> bool | None:
     """Whether the final answer is the gold number: in the unit asked, with its sign, as rounded.
 
     * Only the final answer counts (:func:`finrag_pipeline.answering.final_answer.final_answer`); one that
@@ -148,8 +142,8 @@ def strict_match(gold: str, answer: str | FinalAnswer, question: str) -> bool | 
     * Unit: a bare number is in the unit that was asked for; '1.577 billion', '$1,577,000,000' and '54%' say
       their own and are compared in full units. A bare 0.54 is no 54 %, an amount of money no ratio.
     * Sign: must agree.
-    * Rounding: equal when they differ by no more than half a unit of the gold number's last digit, or by
-      0.1 % of it.
+    * Rounding: equal when they differ by no more than half a unit of the gold number's last printed digit, or
+      by :attr:`GoldNumber.wide` where that is asked for.
 
     Returns:
         None when the gold answer is not a number (see :func:`gold_number`).
@@ -160,7 +154,8 @@ def strict_match(gold: str, answer: str | FinalAnswer, question: str) -> bool | 
     final = final_answer(answer) if isinstance(answer, str) else answer
     if final.declined or final.quantity is None or len(final.candidates) > MOST_CANDIDATES:
         return False
-    allowed = max(wanted.half_unit, STRICT_RELATIVE * abs(wanted.value)) * (1 + 1e-9)
+    # A value in full units that was computed differs from the printed one by the rounding of floats.
+    allowed = (wanted.wide if wide else wanted.half_unit) * (1 + 1e-9) + 1e-12 * abs(wanted.value)
     return any(
         abs(value - wanted.value) <= allowed
         and (value < 0) == (wanted.value < 0)

@@ -12,9 +12,9 @@ given.
 * ``generation``: the evidence was there, and the answer is wrong or an abstention.
 * ``none``: nothing is lost. An answer that is right loses nothing, wherever it has it from.
 
-Whether an answer is right is said by people (``human_label``) if they labelled it, else by ``strict_match``
-if the gold answer is one number, else by the verdict of a judge; answers without any of these are left out.
-Of several answers to one request the first (``repeat`` 0) counts.
+Whether an answer is right is said by people (``human_label``) if they labelled it, else by the strict
+match (``RIGHT``) if the gold answer is one number, else by the verdict of a judge; answers without any of
+these are left out. Of several answers to one request the first (``repeat`` 0) counts.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ import pyarrow.compute as pc
 
 from finrag_pipeline.answering.passages import Passage, read_page_source
 from finrag_pipeline.errors import LakeError
+from finrag_pipeline.evaluation.answer_metrics import RIGHT
 from finrag_pipeline.evaluation.cluster_intervals import cluster_proportion
 from finrag_pipeline.evaluation.evidence import GoldPage, gold_pages, texts_on
 from finrag_pipeline.evaluation.failure_modes import (
@@ -208,7 +209,7 @@ def answer_outcomes(
         space: search space.
     """
     of_people: dict[str, Outcome] = {"correct": "correct", "incorrect": "incorrect", "refusal": "refusal"}
-    wanted = pc.and_(pc.equal(scores["metric"], "strict_match"), pc.equal(scores["space"], space))
+    wanted = pc.and_(pc.equal(scores["metric"], RIGHT), pc.equal(scores["space"], space))
     first = scores.filter(pc.and_(wanted, pc.equal(scores["repeat"], 0))).to_pylist()
     strict = {(row["question_id"], row["system"], row["retrieval"]): row["value"] for row in first}
     found: dict[AnswerKey, tuple[Outcome, str]] = {}

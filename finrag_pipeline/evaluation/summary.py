@@ -17,10 +17,12 @@ from finrag_pipeline.evaluation.cluster_intervals import cluster_means
 from finrag_pipeline.schemas import SYSTEM_METRICS, conform
 from finrag_pipeline.settings import EvaluationSettings
 
-SUMMARY_VERSION = "2"
+SUMMARY_VERSION = "3"
 """Changes whenever a mean or an interval may change."""
 
-SLICES = ("all", "question_type", "doc_type", "company", "source")
+SLICES = ("all", "question_type", "kind", "doc_type", "company", "source")
+SLICED = ("question_id", "question", "question_type", "doc_type", "company")
+"""Columns of questions that slices are made of, which do not enter the scores."""
 UNKNOWN = "unknown"
 """Slice value of questions whose form or source is not known."""
 
@@ -117,17 +119,27 @@ def _matrix(scores: pa.Table, ids: list[str]) -> tuple[list[_Series], NDArray[np
 
 
 def _slices(measured: pa.Table, sources: Mapping[str, str]) -> list[tuple[str, str, NDArray[np.intp]]]:
-    """(slice, slice value, rows of its questions), values in alphabetical order within a slice."""
+    """(slice, slice value, rows of its questions): kinds in their order, other values by the alphabet."""
+    from finrag_pipeline.evaluation.question_kinds import KINDS, question_kind  # reads grammars
+
+    asked = zip(measured["question"].to_pylist(), measured["company"].to_pylist(), strict=True)
     labels: dict[str, list[str]] = {
         "all": ["all"] * len(measured),
         "source": [sources.get(filing, UNKNOWN) for filing in measured["filing"].to_pylist()],
+        "kind": [question_kind(question, [company] if company else []) for question, company in asked],
     }
     for name in ("question_type", "doc_type", "company"):
         labels[name] = [value or UNKNOWN for value in measured[name].to_pylist()]
+
+    def order(item: tuple[str, list[int]]) -> tuple[int, str]:
+        return (KINDS.index(item[0]) if item[0] in KINDS else 0), item[0]
+
     slices = []
     for name in SLICES:
         members: dict[str, list[int]] = defaultdict(list)
         for row, value in enumerate(labels[name]):
             members[value].append(row)
-        slices += [(name, value, np.array(rows, dtype=np.intp)) for value, rows in sorted(members.items())]
+        slices += [
+            (name, value, np.array(rows, dtype=np.intp)) for value, rows in sorted(members.items(), key=order)
+        ]
     return slices

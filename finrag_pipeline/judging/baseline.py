@@ -2,10 +2,12 @@
 
 What it can see: numbers, years and periods that stand in no cited source; sentences whose words are largely
 those of no source; citations of what was not retrieved; an answer that repeats the gold number or words; one
-that declines. What it cannot see: whether a number belongs to the line, company or period that the sentence
-gives it; negation and direction ("rose", "fell"); a figure that was calculated rightly but is printed nowhere
-(it calls it unsupported); paraphrase; and anything off topic, so that its relevance says little more than
-that an answer was given and shares words with the question. Calibrate before use, as any judge.
+that declines; quotes that name too little of what is asked about, or hold no amount, time, name or cause
+where one is asked for. What it cannot see: whether a number belongs to the line, company or period that the
+sentence gives it; negation and direction ("rose", "fell"); a figure that was calculated rightly but is
+printed nowhere (it calls it unsupported); paraphrase; and anything off topic in other answers than quotes, so
+that their relevance says little more than that an answer was given and shares words with the question.
+Calibrate before use, as any judge.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from finrag_pipeline.judging.items import Answer, abstains, plainly_abstains
 from finrag_pipeline.judging.verdicts import REFUSAL, Verdict
 from finrag_pipeline.storage.fingerprints import fingerprint
 
-BASELINE_VERSION = "1"
+BASELINE_VERSION = "2"
 """Changes whenever a verdict may change."""
 
 LEAST_WORDS = 0.5
@@ -32,10 +34,34 @@ LEAST_WORDS = 0.5
 LEAST_ASKED = 0.3
 """Share of the question's words that a relevant answer repeats, unless it is little more than a figure."""
 
+LEAST_SUBJECT = 0.5
+"""Share of the words that name what is asked about, neither company nor year, that quotes must hold."""
+
 LEAST_GOLD = 0.5
 """Share of the gold answer's words that a correct answer in words repeats."""
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
+_QUOTE = re.compile(r"“([^”]+)”")
+_ASKED_FOR = (
+    ("time", r"\bwhen\b|\bwhat (?:date|day|year)\b|\bquand\b", r"\b(?:19|20)\d\d\b"),
+    ("name", r"\bwho(?:m|se)?\b", r"\b(?-i:[A-Z])\w+ (?:(?-i:[A-Z])\. )?(?-i:[A-Z])\w+"),
+    (
+        "cause",
+        r"\bwhy\b|\bwhat (?:drove|caused|led to|explains?)\b|\bpourquoi\b",
+        r"\b(?:because|due|driven|reflect\w*|result\w*|attribut\w*|caus\w*|offset|owing|primarily|mainly"
+        r"|led by|impact\w*|contribut\w*|thanks|raison|grâce|dû)\b",
+    ),
+)
+"""Kinds of thing that a question may ask for: its name, how it is asked for, and how it reads."""
+_AMOUNT = re.compile(
+    r"\bhow (?:much|many|large|big|high|long|old)\b|\b(?:amount|number|percentage) of\b|\bcombien\b",
+    re.IGNORECASE,
+)
+_NO_SUBJECT = """
+    amount number total value percentage year years fiscal quarter annual report reported company much many
+    give state answer name list tell describe explain discuss drove caused led when why who whom whose change
+    changed according based shown using during end ended please million millions billion billions dollars usd
+"""
 _COMMON_WORDS = """
     the and for that this with from are was were has have had its not which what how does did than been being
     will would can could may their there they them these those into about over under between also such more
@@ -74,6 +100,9 @@ class BaselineJudge:
     def _relevance(answer: Answer) -> Verdict:
         if answer.abstains or plainly_abstains(answer.sentences):
             return Verdict(0, "It declines to answer.")
+        quotes = " ".join(_QUOTE.findall(answer.text))
+        if quotes and (missing := _missing(answer, quotes)):
+            return Verdict(0, missing)
         asked, said = _words(answer.question), _words(answer.text)
         if len(said) <= 3 and quantities(answer.text):
             return Verdict(1, "It is a figure and little else.")
@@ -105,7 +134,7 @@ class BaselineJudge:
         final = final_answer(answer.text)
         if final.declined or answer.abstains or not answer.text.strip():
             return Verdict(REFUSAL, "It declines to answer.")
-        match = strict_match(gold, final, answer.question)
+        match = strict_match(gold, final, answer.question, wide=True)
         if match is not None:
             return Verdict(int(match), f"Final answer '{final.text[:80]}', gold '{gold}'.")
         stance = _stance(gold)
@@ -122,6 +151,20 @@ class BaselineJudge:
         words = _words(gold)
         share = len(words & _words(answer.text)) / len(words) if words else 0.0
         return Verdict(int(share >= LEAST_GOLD), f"{share:.0%} of the gold answer's words.")
+
+
+def _missing(answer: Answer, quotes: str) -> str | None:
+    """What quotes lack of the question: its subject, or the kind of thing it asks for."""
+    if _AMOUNT.search(answer.question) and all(one.year for one in quantities(quotes)):
+        return "An amount is asked for, and the quotes hold none."
+    for name, asks, holds in _ASKED_FOR:
+        if re.search(asks, answer.question, re.IGNORECASE) and not re.search(holds, quotes, re.IGNORECASE):
+            return f"A {name} is asked for, and the quotes hold none."
+    names = " ".join(answer.sources).casefold()  # of filings, which name their company
+    asked = _words(answer.question) - _words(_NO_SUBJECT)
+    subject = {word for word in asked if word not in names}
+    share = len(subject & _words(quotes)) / len(subject) if subject else 1.0
+    return None if share >= LEAST_SUBJECT else f"The quotes name {share:.0%} of what is asked about."
 
 
 @lru_cache(maxsize=256)

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.evaluation.benchmark_registry import get_benchmark
 from finrag_pipeline.evaluation.retrieval_metrics import METRICS_VERSION
+from finrag_pipeline.evaluation.summary import SLICED
 from finrag_pipeline.orchestration.partitions import fold_number, fold_partitions
 from finrag_pipeline.orchestration.resources.settings import get_corpus, make_corpus
 from finrag_pipeline.retrieval.component import Inputs, Learned
@@ -64,8 +65,7 @@ def sliced_by(store: Lake) -> tuple[pa.Table, dict[str, str], list[Any]]:
     rows = store.read_all("filings", ["filing", "source"]).to_pylist()
     sources = {row["filing"]: row["source"] for row in rows}
     questions = store.read("benchmark_questions")
-    named = ("question_id", "question_type", "doc_type", "company")
-    of_questions = [questions[name].to_pylist() for name in named]
+    of_questions = [questions[name].to_pylist() for name in SLICED]
     return questions, sources, [*of_questions, [sources.get(one) for one in questions["filing"].to_pylist()]]
 
 

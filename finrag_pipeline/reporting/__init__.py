@@ -1,9 +1,9 @@
 """Reporting: tables, plots and the static report. Knows no Dagster."""
 
-REPORT_VERSION = "4"
+REPORT_VERSION = "5"
 """Changes whenever its pages may look different."""
 
-EXPLORER_VERSION = "3"
+EXPLORER_VERSION = "4"
 """Changes whenever the pages of the explorer may look different."""
 
 PICTURES_VERSION = "1"

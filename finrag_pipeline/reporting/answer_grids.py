@@ -4,23 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from finrag_pipeline.reporting.estimates import Estimate, MetricIndex, slice_value_label, space_label
-from finrag_pipeline.reporting.grid import Cell, Grid, make_grid, make_row, most_questions, number, text
+import pyarrow as pa
 
-ANSWER_SERIES = (
-    ("numeric_match", "Numeric match"),
-    ("strict_match", "Strict match"),
-    ("rouge_l", "ROUGE-L"),
-    ("abstained", "Abstained"),
-    ("citation_validity", "Citations valid"),
+from finrag_pipeline.evaluation.answer_metrics import SHOWN
+from finrag_pipeline.evaluation.unanswerable import KINDS, false_answers
+from finrag_pipeline.reporting.estimates import (
+    SLICE_NAMES,
+    Estimate,
+    MetricIndex,
+    slice_value_label,
+    space_label,
 )
-"""Metrics of answers that are shown, with their names for people."""
+from finrag_pipeline.reporting.grid import (
+    Cell,
+    Grid,
+    make_grid,
+    make_row,
+    most_questions,
+    number,
+    prose,
+    text,
+)
 
 RECORDED = "recorded "
 """How names of recorded answers of other models begin."""
 
 NOTHING = "Nothing (closed book)"
-_SLICED = ANSWER_SERIES[:4]
+_SLICED = SHOWN[:5]
+_EXAMPLE = 160  # characters of a false answer
 _SIZES = (number("n"), number("n", "strict"))
 EMPTY = "No answers were scored; 'finrag answers' answers and scores every question of the benchmark."
 
@@ -34,31 +45,59 @@ def answers_grid(index: MetricIndex, closed_book: Collection[str] = ()) -> Grid:
     """
     rows = []
     for system, space in _ranked(index, closed_book):
-        estimates = [index.find(system, space, metric, 0) for metric, _ in ANSWER_SERIES]
+        estimates = [index.find(system, space, metric.name, 0) for metric in SHOWN]
         cells = (_system_cell(system), _given(system, space, closed_book), *estimates, *_sizes(estimates))
         rows.append(make_row(*cells, group=_whose(system), data=_data(system, space, closed_book)))
-    columns = (text("System"), text("Given"), *(number(name) for _, name in ANSWER_SERIES), *_SIZES)
+    columns = (text("System"), text("Given"), *(number(metric.term) for metric in SHOWN), *_SIZES)
     return make_grid("answers", "Answers of every system", columns, rows, EMPTY)
 
 
-def answer_slices_grid(index: MetricIndex, closed_book: Collection[str] = ()) -> Grid:
-    """The same by type of question."""
+def answer_slices_grid(
+    index: MetricIndex, closed_book: Collection[str] = (), slice: str = "question_type"
+) -> Grid:
+    """The same by type of question as the benchmark has it, or by ``kind`` as it is read."""
     rows = []
-    for value in index.values("question_type"):
-        for system, space in _ranked(index, closed_book, "question_type", value):
-            found = [index.find(system, space, metric, 0, "question_type", value) for metric, _ in _SLICED]
+    for value in index.values(slice):
+        for system, space in _ranked(index, closed_book, slice, value):
+            found = [index.find(system, space, metric.name, 0, slice, value) for metric in _SLICED]
             name, given = _system_cell(system), _given(system, space, closed_book)
-            cells = (slice_value_label("question_type", value), name, given, *found, *_sizes(found))
-            data = (("type", value), *_data(system, space, closed_book))
+            cells = (slice_value_label(slice, value), name, given, *found, *_sizes(found))
+            data = ((slice, value), *_data(system, space, closed_book))
             rows.append(make_row(*cells, group=f"{value}/{_whose(system)}", data=data))
     columns = (
-        text("Question type"),
+        text(SLICE_NAMES[slice]),
         text("System"),
         text("Given"),
-        *(number(name) for _, name in _SLICED),
+        *(number(metric.term) for metric in _SLICED),
         *_SIZES,
     )
-    return make_grid("answer-slices", "Answers by type of question", columns, rows, EMPTY)
+    return make_grid(f"answers-{slice}", f"Answers by {SLICE_NAMES[slice].lower()}", columns, rows, EMPTY)
+
+
+def false_answers_grid(table: pa.Table | None, confidence: float = 0.95) -> Grid:
+    """Share of answers to questions without one, by kind, with an example of each.
+
+    Args:
+        table: as ``schemas.FALSE_ANSWERS``; None for none.
+        confidence: coverage of the intervals.
+    """
+    asked = table.to_pylist() if table is not None else []
+    rows = []
+    for kind, found in (false_answers(table, confidence) if table is not None else {}).items():
+        own = [row for row in asked if kind in ("all", row["kind"])]
+        wrong = [row for row in own if not row["abstained"]]
+        example = Cell(wrong[0]["question"], wrong[0]["answer"][:_EXAMPLE]) if wrong and kind != "all" else ""
+        share = Estimate(found.estimate, found.low, found.high, len(own), 0)
+        rows.append((KINDS.get(kind, "All"), share, len(wrong), len(own), example))
+    columns = (
+        text("Without an answer because it asks for"),
+        number("Answered", "share"),
+        number("Answered"),
+        number("Asked"),
+        prose("Example", "what was answered"),
+    )
+    empty = "No questions without an answer were asked; 'finrag run' asks them with the metrics."
+    return make_grid("false-answers", "Answers to questions that have none", columns, rows, empty)
 
 
 def _sizes(estimates: Sequence[Estimate | None]) -> tuple[int, int]:
@@ -79,7 +118,7 @@ def _pairs(index: MetricIndex, slice: str = "all", value: str = "all") -> list[t
         (system, space)
         for system in index.systems
         for space in index.spaces
-        if any(index.find(system, space, metric, 0, slice, value) for metric, _ in ANSWER_SERIES)
+        if any(index.find(system, space, metric.name, 0, slice, value) for metric in SHOWN)
     ]
 
 

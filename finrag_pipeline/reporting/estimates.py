@@ -29,6 +29,7 @@ SPACE_NAMES = {
 }
 SLICE_NAMES = {
     "question_type": "Question type",
+    "kind": "Kind of question",
     "doc_type": "Document type",
     "source": "Source",
     "company": "Company",

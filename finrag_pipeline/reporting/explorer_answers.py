@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,22 +12,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finrag_pipeline.answering.passages import read_page_source
 from finrag_pipeline.errors import LakeError
+from finrag_pipeline.evaluation.answer_metrics import RIGHT, SHOWN
+from finrag_pipeline.evaluation.printed_citations import place_of
 from finrag_pipeline.judging.items import answer_from_row
 from finrag_pipeline.judging.verdicts import REFUSAL
 from finrag_pipeline.reporting.estimates import space_label
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.storage.lake import Lake
-
-METRIC_LABELS = {
-    "strict_match": "Strict match of the number",
-    "numeric_match": "Numeric match",
-    "rouge_l": "ROUGE-L",
-    "citation_validity": "Citations that were retrieved",
-    "cited_sentences": "Sentences with a citation",
-}
-"""Metrics of answers that are shown, in their order."""
 
 LONGEST = 4000
 """Characters of an answer or a passage that are shown."""
@@ -40,7 +31,6 @@ _VERDICTS = {
     "correctness": ("correct", "incorrect"),
 }
 _RECORDED = "recorded "
-_CHUNK_SOURCE = re.compile(r"(?P<filing>.+)/p(?P<page>\d+)/[^/]+")
 _KEY = ("system", "retrieval", "space")
 
 
@@ -144,7 +134,7 @@ class ExplorerAnswer:
         text: as written.
         outcome: whether it is right.
         judged_by: who or what says so; empty where nobody does.
-        scores: name and value of each metric, in the order of `METRIC_LABELS`.
+        scores: name and value of each metric that is shown.
         verdicts: of judges.
         derivation: as `Derivation.as_json` stored it; None where nothing was calculated.
         sentences: ``{text, sources, supported}`` of each sentence with its citations.
@@ -252,7 +242,7 @@ def _answer(
         row["answer"],
         outcome,
         judged_by,
-        tuple((label, scores[name]) for name, label in METRIC_LABELS.items() if name in scores),
+        tuple((metric.term, scores[metric.name]) for metric in SHOWN if metric.name in scores),
         tuple(verdicts),
         derivation if derivation and not derivation.get("abstained") else None,
         sentences,
@@ -262,14 +252,6 @@ def _answer(
         row["model"],
         inputs,
     )
-
-
-def place_of(source: str) -> tuple[str, int] | None:
-    """Filing and page of a cited page or chunk; None for an identifier that names neither."""
-    if page := read_page_source(source):
-        return page
-    found = _CHUNK_SOURCE.fullmatch(source)
-    return (found["filing"], int(found["page"])) if found else None
 
 
 def _outcome(
@@ -283,8 +265,8 @@ def _outcome(
         return told.get(row["human_label"], Outcome.UNKNOWN), "people"
     if row["abstained"]:
         return Outcome.DECLINED, ""
-    if "strict_match" in scores:
-        return (Outcome.RIGHT if scores["strict_match"] >= 1 else Outcome.WRONG), "comparison of the numbers"
+    if RIGHT in scores:
+        return (Outcome.RIGHT if scores[RIGHT] >= 1 else Outcome.WRONG), "comparison of the numbers"
     for verdict in verdicts:
         if verdict.criterion == "correctness" and verdict.sentence is None and verdict.label is not None:
             of_label = {1: Outcome.RIGHT, 0: Outcome.WRONG, REFUSAL: Outcome.DECLINED}

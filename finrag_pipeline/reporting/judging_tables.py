@@ -13,8 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from finrag_pipeline.reporting.answer_grids import ANSWER_SERIES
-from finrag_pipeline.reporting.estimates import METRIC_NAMES, Estimate, metric_label, space_label
+from finrag_pipeline.evaluation.answer_metrics import ANSWER_METRICS
+from finrag_pipeline.reporting.estimates import Estimate, metric_label, space_label
 from finrag_pipeline.reporting.grid import (
     Cell,
     Grid,
@@ -101,7 +101,9 @@ def estimates_grid(rows: Iterable[Mapping[str, Any]], theme: str = "all") -> Gri
     """
     lines = [
         make_row(
-            *(text_cell(one[name]) for name in ("system", "space", "criterion")),
+            text_cell(one["system"]),
+            text_cell(space_label(one["space"])),
+            text_cell(one["criterion"]),
             text_cell("" if one["method"].startswith("human") else one["judge"]),
             text_cell(_METHODS[one["method"]]),
             _estimate(one, "estimate", one["questions"]),
@@ -110,6 +112,7 @@ def estimates_grid(rows: Iterable[Mapping[str, Any]], theme: str = "all") -> Gri
             one["verdicts"],
             one["missing"],
             group=f"{one['system']} {one['space']} {one['criterion']}",
+            data=(("criterion", one["criterion"]), ("method", one["method"])),
         )
         for one in rows
         if one["theme"] == theme
@@ -123,27 +126,30 @@ def estimates_grid(rows: Iterable[Mapping[str, Any]], theme: str = "all") -> Gri
     return make_grid("judged-estimates", caption, columns, lines, "No verdicts yet.")
 
 
-def comparisons_grid(rows: Iterable[Mapping[str, Any]]) -> Grid:
-    """Differences of systems from baselines, with intervals and corrected p-values.
+def comparison_grid(table: pa.Table | None) -> Grid:
+    """System beside baseline: difference with interval, corrected p-value, detectable difference, questions.
 
     Args:
-        rows: as ``schemas.SYSTEM_COMPARISONS``.
+        table: as ``schemas.SYSTEM_COMPARISONS``; None for none.
     """
     lines = []
-    for one in rows:
+    for one in _sorted(table):
         ends = "" if one["low"] is None else f"[{signed(one['low'])}, {signed(one['high'])}]"
-        shown = signed(one["difference"])
+        shown, metric = signed(one["difference"]), _metric(one)
         cells = (
-            *(text_cell(one[name]) for name in ("system", "baseline", "space")),
-            text_cell(metric_label(one["metric"], one["k"])),
-            decimal_cell(one["mean"]),
+            system_cell(one["system"]),
+            text_cell(one["baseline"]),
+            Cell(space_label(one["space"])),
+            Cell(metric),
+            replace(decimal_cell(one["mean"]), small=f"n = {one['n']}"),
             Cell(shown, ends, escape_markdown(f"{shown} {ends}".strip()), one["difference"]),
             decimal_cell(one["p_holm"], 4, missing=2.0),
             decimal_cell(one["detectable"]),
             Cell(f"{one['better']} / {one['worse']} / {one['equal']}", sort=float(one["better"])),
         )
         group = f"{one['baseline']} {one['space']} {one['metric']}"
-        lines.append(make_row(*cells, group=group, system=one["system"]))
+        data = (("baseline", one["baseline"]), ("metric", metric), ("space", one["space"]))
+        lines.append(make_row(*cells, group=group, system=one["system"], data=data))
     columns = (
         text("System"),
         *map(tag, ("Against", "Space", "Metric")),
@@ -154,53 +160,26 @@ def comparisons_grid(rows: Iterable[Mapping[str, Any]]) -> Grid:
         number("Better / worse / equal", "questions"),
     )
     caption = "Paired differences, bootstrap of documents"
-    return make_grid("system-comparisons", caption, columns, lines, "No two systems can be compared.")
+    return make_grid("system-comparisons", caption, columns, lines, _NO_TESTS)
 
 
 def judging_context(data: ReportData) -> dict[str, Any]:
     """Grids of the section with their filters."""
     shown = [row for row in _rows(data.table("judged_estimates")) if row["theme"] == "all"]
-    judged = estimates_grid(shown)
-    rows = tuple(
-        replace(
-            row,
-            cells=(row.cells[0], Cell(space_label(found["space"])), *row.cells[2:]),
-            data=(("criterion", found["criterion"]), ("method", found["method"])),
-        )
-        for row, found in zip(judged.rows, shown, strict=True)
-    )
-    methods = {found["method"]: _METHODS[found["method"]] for found in shown}
-    criteria = dict.fromkeys(found["criterion"] for found in shown)
     grids = {
         "calibration": calibration_grid(_rows(data.table("judge_calibration"))),
-        "judged": replace(judged, rows=rows),
+        "judged": estimates_grid(shown),
         "rates": rates_grid(_rows(data.table("answer_rates"))),
     }
+    criteria = dict.fromkeys((row["criterion"], row["criterion"]) for row in shown)
+    methods = dict.fromkeys((row["method"], _METHODS[row["method"]]) for row in shown)
     return {
         **{name: replace(grid, empty=f"{grid.empty} {_REMEDY}") for name, grid in grids.items()},
         "judged_choices": [
-            ("Criterion", "criterion", "All", [(name, name) for name in criteria]),
-            ("Said by", "method", "All", list(methods.items())),
+            ("Criterion", "criterion", "All", list(criteria)),
+            ("Said by", "method", "All", list(methods)),
         ],
     }
-
-
-def comparison_grid(table: pa.Table | None) -> Grid:
-    """System beside baseline: difference with interval, corrected p-value, detectable difference, questions.
-
-    Args:
-        table: as ``schemas.SYSTEM_COMPARISONS``; None for none.
-    """
-    rows = _sorted(table)
-    grid = comparisons_grid(rows)
-    shown = []
-    for found, row in zip(grid.rows, rows, strict=True):
-        space, metric = space_label(row["space"]), _metric(row)
-        mean = replace(found.cells[4], small=f"n = {row['n']}")
-        names = (system_cell(row["system"]), found.cells[1], Cell(space), Cell(metric), mean)
-        data = (("baseline", row["baseline"]), ("metric", metric), ("space", row["space"]))
-        shown.append(replace(found, cells=(*names, *found.cells[5:]), data=data))
-    return replace(grid, rows=tuple(shown), empty=_NO_TESTS)
 
 
 def comparison_choices(table: pa.Table | None) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
@@ -236,10 +215,8 @@ def _sorted(table: pa.Table | None) -> list[dict[str, Any]]:
 
 
 def _metric(row: dict[str, Any]) -> str:
-    metric: str = row["metric"]
-    return (
-        metric_label(metric, row["k"]) if metric in METRIC_NAMES else dict(ANSWER_SERIES).get(metric, metric)
-    )
+    answers = {one.name: one.term for one in ANSWER_METRICS}
+    return answers.get(row["metric"]) or metric_label(row["metric"], row["k"])
 
 
 def _rows(table: pa.Table | None) -> list[dict[str, Any]]:

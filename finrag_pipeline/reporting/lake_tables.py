@@ -13,6 +13,7 @@ from finrag_pipeline.storage.lake import Lake
 
 WHOLE = (
     "answer_metrics",
+    "false_answers",
     "system_comparisons",
     "folds",
     "retrieval_gap",

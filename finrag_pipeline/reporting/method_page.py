@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from finrag_pipeline.evaluation.answer_metrics import ANSWER_METRICS
 from finrag_pipeline.reporting.grid import Cell, Grid, make_grid, number, prose, text
 from finrag_pipeline.reporting.inventory import (
     failures_grid,
@@ -34,9 +35,10 @@ SECTIONS = {
 
 
 @cache
-def definitions() -> dict[str, list[dict[str, str]]]:
-    """Terms with their text and source, by group: ``templates/definitions.toml``."""
-    return tomllib.loads((TEMPLATES / "definitions.toml").read_text("utf-8"))
+def definitions() -> dict[str, dict[str, tuple[str, ...]]]:
+    """Term, text and source of what is defined, by group and name."""
+    found = tomllib.loads((TEMPLATES / "definitions.toml").read_text("utf-8"))
+    return {**found, "answers": {one.name: (one.term, one.text, one.source) for one in ANSWER_METRICS}}
 
 
 def method_context(data: ReportData) -> dict[str, Any]:

@@ -10,7 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.evaluation.published import CUTOFF
-from finrag_pipeline.reporting.answer_grids import answer_slices_grid, answers_grid, given_options
+from finrag_pipeline.reporting.answer_grids import (
+    answer_slices_grid,
+    answers_grid,
+    false_answers_grid,
+    given_options,
+)
 from finrag_pipeline.reporting.estimates import SLICE_NAMES, MetricIndex, space_label, system_title
 from finrag_pipeline.reporting.gap_levels import gap_context
 from finrag_pipeline.reporting.grid import Grid, make_grid, number, text
@@ -22,6 +27,7 @@ from finrag_pipeline.reporting.judging_tables import (
     family_sizes,
     judging_context,
 )
+from finrag_pipeline.reporting.method_page import definitions
 from finrag_pipeline.reporting.parts import (
     ablation_grid,
     features_grid,
@@ -35,6 +41,7 @@ from finrag_pipeline.reporting.plots import (
     gap_levels_plot,
     gap_plot,
     recall_curve,
+    reliability_plot,
     sensitivity_plot,
     training_plot,
 )
@@ -77,6 +84,7 @@ def overview_context(data: ReportData, question_links: Mapping[str, str]) -> dic
     return {
         "data": data,
         "sections": SECTIONS,
+        "definitions": definitions(),
         "plots": set(overview_plots(data)),
         "k": CUTOFF,
         "made": f"{data.made.day} {data.made:%B %Y, %H:%M} {data.made.tzname() or ''}".strip(),
@@ -101,7 +109,7 @@ def overview_context(data: ReportData, question_links: Mapping[str, str]) -> dic
         "ablations": ablation_grid(index),
         "slices": [
             (SLICE_NAMES[name], slice_grid(index, name))
-            for name in ("question_type", "doc_type", "source", "company")
+            for name in ("question_type", "kind", "doc_type", "source", "company")
         ],
         "statistics": statistics_grid(data.statistics),
         "excluded_grid": excluded_grid(data.questions),
@@ -129,15 +137,19 @@ def _answers(data: ReportData) -> dict[str, Any]:
     table, closed = data.table("answer_metrics"), data.table("closed_book")
     index = MetricIndex(table) if table is not None else MetricIndex(data.metrics.slice(0, 0))
     closed_book = frozenset(closed["system"].to_pylist()) if closed is not None else frozenset()
-    types = [(value, value) for value in index.values("question_type")]
+    slices = ("question_type", "kind")
+    grids = [(SLICE_NAMES[name], name, answer_slices_grid(index, closed_book, name)) for name in slices]
     return {
         "answers": answers_grid(index, closed_book),
-        "answer_slices": answer_slices_grid(index, closed_book),
+        "answer_slices": [one for one in grids if one[2].rows],
+        "false_answers": false_answers_grid(data.table("false_answers"), data.confidence),
         "answer_choices": [
             ("System", "whose", "All", [("ours", "This pipeline"), ("recorded", "Recorded answers")]),
             ("Given", "given", "Anything", given_options(index, closed_book)),
         ],
-        "answer_types": [("Question type", "type", "All", types)],
+        "answer_types": [
+            (title, name, "All", [(value, value) for value in index.values(name)]) for title, name, _ in grids
+        ],
     }
 
 
@@ -153,6 +165,9 @@ def overview_plots(data: ReportData) -> dict[str, Plot]:
     for policy, curves in training_curves(data.table("page_scorer")).items():
         if policy in ("document", "company"):
             plots[f"training-{policy}"] = partial(training_plot, curves)
+    answers = data.table("answer_metrics")
+    if answers is not None and any(MetricIndex(answers).cutoffs("confidence")):
+        plots["reliability"] = partial(reliability_plot, answers)
     if (counts := data.table("gap_counts")) is not None:
         plots["gap-levels"] = partial(gap_levels_plot, counts)
     if (sensitivity := data.table("judge_sensitivity")) is not None:

@@ -128,6 +128,18 @@ def title_axes(axes: Axes, title: str, theme: Theme) -> None:
     )
 
 
+def label_axes(axes: Axes, theme: Theme, x: str, y: str) -> None:
+    """What is measured along both axes."""
+    axes.set_xlabel(x, color=theme.muted)
+    axes.set_ylabel(y, color=theme.muted)
+
+
+def legend(of: Axes | Figure, theme: Theme, loc: str, **more: Any) -> None:
+    """A legend without a frame."""
+    look_of: dict[str, Any] = {"loc": loc, "frameon": False, "fontsize": 9, "labelcolor": theme.ink}
+    of.legend(**look_of, **more)
+
+
 def shortened(text: str, width: int) -> str:
     """Text of at most ``width`` characters that can stand in SVG."""
     # SVG is XML, which has no control characters.

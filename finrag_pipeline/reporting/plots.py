@@ -26,7 +26,9 @@ from finrag_pipeline.reporting.plot_style import (
     LIGHT,
     MARKERS,
     Theme,
+    label_axes,
     label_ends,
+    legend,
     look,
     new_figure,
     plot,
@@ -78,17 +80,9 @@ def gap_plot(theme: Theme, metrics: pa.Table) -> Figure | None:
     # Spaces from the widest to the narrowest, then what is lost between them.
     labels = [label for label in map(space_label, index.spaces) if label in handles]
     labels += [label for label in handles if label not in labels]
-    figure.legend(
-        [handles[label] for label in labels],
-        labels,
-        loc="outside upper left",
-        ncols=5 if columns > 2 else 2,
-        frameon=False,
-        fontsize=9,
-        handlelength=2.2,
-        columnspacing=1.4,
-        labelcolor=theme.ink,
-    )
+    shown = {"handles": [handles[label] for label in labels], "labels": labels}
+    ncols = 5 if columns > 2 else 2
+    legend(figure, theme, "outside upper left", ncols=ncols, handlelength=2.2, columnspacing=1.4, **shown)
     return figure
 
 
@@ -135,8 +129,7 @@ def recall_curve(theme: Theme, metrics: pa.Table) -> Figure | None:
     axes.set_xticks(cutoffs, [str(k) for k in cutoffs])
     axes.set_xticks([], minor=True)
     axes.set_xlim(cutoffs[0] * 0.92, cutoffs[-1] * 1.06)
-    axes.set_xlabel("k, chunks looked at", color=theme.muted)
-    axes.set_ylabel("PageRec@k, whole corpus", color=theme.muted)
+    label_axes(axes, theme, "k, chunks looked at", "PageRec@k, whole corpus")
     highest = max(e.mean if e.high is None else e.high for points in curves.values() for _, e in points)
     top = min(1.02, max(0.1, highest * 1.08))
     axes.set_ylim(0, top)
@@ -278,14 +271,7 @@ def gap_levels_plot(theme: Theme, counts: pa.Table, space: str = "corpus") -> Fi
     axes.set_xlim(0, 1)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1.0], ["0 %", "25 %", "50 %", "75 %", "100 %"])
     axes.set_xlabel("Share of the questions", color=theme.muted)
-    figure.legend(
-        loc="outside upper left",
-        ncols=5,
-        frameon=False,
-        fontsize=9,
-        handlelength=1.6,
-        labelcolor=theme.ink,
-    )
+    legend(figure, theme, "outside upper left", ncols=5, handlelength=1.6)
     return figure
 
 
@@ -314,8 +300,12 @@ def alpha_plot(
         ends.append((recalls[-1], space_label(space), style["color"]))
     axes.set_xlim(-0.02, 1.02)
     axes.set_ylim(0, 1.04)
-    axes.set_xlabel("α, weight of the dense score (ringed: chosen without a fold)", color=theme.muted)
-    axes.set_ylabel(metric_label("page_rec", CUTOFF), color=theme.muted)
+    label_axes(
+        axes,
+        theme,
+        "α, weight of the dense score (ringed: chosen without a fold)",
+        metric_label("page_rec", CUTOFF),
+    )
     label_ends(axes, ends, 1.04)
     return figure
 
@@ -409,9 +399,54 @@ def sensitivity_plot(theme: Theme, rows: Sequence[Mapping[str, Any]]) -> Figure 
         label="closed form",
     )
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("Agreement of people and judge, %", color=theme.muted)
-    axes.set_ylabel("Half width of the interval, points", color=theme.muted)
-    axes.legend(frameon=False, labelcolor=theme.ink, fontsize=9, loc="lower left")
+    label_axes(axes, theme, "Agreement of people and judge, %", "Half width of the interval, points")
+    legend(axes, theme, "lower left")
+    return figure
+
+
+@plot
+def reliability_plot(theme: Theme, metrics: pa.Table) -> Figure | None:
+    """Share of right answers over the confidence they state, beside a line where both are the same.
+
+    Args:
+        theme: its colours.
+        metrics: table as ``schemas.SYSTEM_METRICS``, of answers; those of the whole corpus are drawn.
+    """
+    index = MetricIndex(metrics)
+    curves: dict[str, list[tuple[float, Estimate]]] = {
+        system: [
+            (told.mean, found)
+            for low in index.cutoffs("confidence")
+            if low
+            and (told := index.find(system, Space.CORPUS, "confidence", low))
+            and (found := index.find(system, Space.CORPUS, "confident_right", low))
+        ]
+        for system in index.systems
+    }
+    drawn = [(system, points) for system, points in curves.items() if points]
+    if not drawn:
+        return None
+    figure, axes = single_axes(theme, (6.4, 4.6))
+    axes.plot([0, 1], [0, 1], color=theme.muted, linewidth=1.2, linestyle=(0, (5, 2)), label="as stated")
+    for position, (system, points) in enumerate(drawn):
+        style = look(theme.systems, position)
+        for stated, right in points:
+            if right.low is not None and right.high is not None:
+                axes.vlines(stated, right.low, right.high, color=style["color"], linewidth=2.4, alpha=0.4)
+            axes.annotate(
+                f"n = {right.n}",
+                (stated, right.mean),
+                xytext=(7, -3),
+                textcoords="offset points",
+                fontsize=8.5,
+                color=theme.muted,
+            )
+        xs, ys = zip(*((stated, right.mean) for stated, right in points), strict=True)
+        axes.plot(xs, ys, linewidth=2, markersize=6, label=system, **style)
+    axes.set_xlim(0, 1.04)
+    axes.set_ylim(-0.02, 1.04)
+    label_axes(axes, theme, "Confidence stated, mean of ten points", "Share that is right")
+    legend(axes, theme, "upper left")
     return figure
 
 
@@ -447,12 +482,5 @@ def coverage_plot(theme: Theme, rows: Sequence[Mapping[str, Any]], confidence: f
     axes.set_xlabel(
         f"Intervals that hold the truth, % (dashed: {100 * confidence:g} % aimed at)", color=theme.muted
     )
-    figure.legend(
-        *axes.get_legend_handles_labels(),
-        loc="outside upper center",
-        ncols=3,
-        frameon=False,
-        labelcolor=theme.ink,
-        fontsize=9,
-    )
+    legend(figure, theme, "outside upper center", ncols=3)
     return figure

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.benchmark_registry import get_benchmark
 from finrag_pipeline.evaluation.published import CUTOFF
-from finrag_pipeline.reporting.answer_grids import answer_slices_grid, answers_grid
+from finrag_pipeline.reporting.answer_grids import answer_slices_grid, answers_grid, false_answers_grid
 from finrag_pipeline.reporting.estimates import SLICE_NAMES, MetricIndex, slice_value_label
 from finrag_pipeline.reporting.grid import Grid, escape_markdown, grid_markdown, make_grid, number, text
 from finrag_pipeline.reporting.headline import headline
@@ -26,7 +26,7 @@ from finrag_pipeline.sample import SAMPLE_NAME
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 
-SLICES = ("question_type", "doc_type", "source")
+SLICES = ("question_type", "kind", "doc_type", "source")
 """Slices that are shown; companies are too many for a page, 'finrag metrics --by company' has them."""
 
 
@@ -68,7 +68,9 @@ def results_markdown(lake: Lake, settings: Settings) -> str:
         grid_markdown(comparison_grid(_page_recall(lake.read_all("system_comparisons"), index))),
         "## Answers",
         grid_markdown(answers_grid(answers, without_passages)),
-        grid_markdown(answer_slices_grid(answers, without_passages)),
+        *(grid_markdown(answer_slices_grid(answers, without_passages, name)) for name in SLICES[:2]),
+        "## Questions that have no answer",
+        grid_markdown(false_answers_grid(lake.read_all("false_answers"), settings.evaluation.confidence)),
         "## Beside the papers",
         published_markdown(metrics),
         "## Corpus",

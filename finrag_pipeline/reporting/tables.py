@@ -61,7 +61,7 @@ def metrics_markdown(metrics: pa.Table, slice: str = "all", k: int = 5) -> str:
 
     Args:
         metrics: table as ``schemas.SYSTEM_METRICS``.
-        slice: all, question_type, doc_type, company or source; others than all add a column of its values.
+        slice: one of ``SLICES``; others than all add a column of its values.
         k: cut-off in chunks of the metrics that take one; NDCG is at 10 and MRR over the whole ranking.
 
     Raises:

@@ -197,6 +197,11 @@ ENTRIES = (
         (_ANSWER_METRICS, _SUMMARY), ("evaluation", "seed"),
     ),
     Entry(
+        "false_answers", "answering", "publish_answers",
+        ("filing_pages", "filing_chunks", "page_tables", "statement_facts", "page_ranker"),
+        ("evaluation.unanswerable:UNANSWERABLE_VERSION", "answering.systems:RUNS_VERSION"), ("encoder",),
+    ),
+    Entry(
         "system_metrics", "reporting", "publish", ("retrieval_scores",), (_SUMMARY,), ("evaluation", "seed"),
         automation="corpus",
     ),
@@ -238,9 +243,9 @@ ENTRIES = (
     ),
     Entry(
         "report", "reporting", "publish",
-        ("system_metrics", "corpus_statistics", "gap_counts", "answer_metrics", "hybrid_alpha_sweep",
-         "answer_rates", "judge_calibration", "judged_estimates", "system_comparisons", "judge_sensitivity",
-         "interval_coverage"),
+        ("system_metrics", "corpus_statistics", "gap_counts", "answer_metrics", "false_answers",
+         "hybrid_alpha_sweep", "answer_rates", "judge_calibration", "judged_estimates", "system_comparisons",
+         "judge_sensitivity", "interval_coverage"),
         ("reporting:REPORT_VERSION", "reporting:EXPLORER_VERSION", "reporting:PICTURES_VERSION"),
         table=None, kinds=_kinds("html"), automation="corpus",
     ),

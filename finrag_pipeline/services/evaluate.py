@@ -15,7 +15,7 @@ from finrag_pipeline.answering.calculator import Calculator
 from finrag_pipeline.answering.runs import run_answers
 from finrag_pipeline.answering.systems import get_answer_system
 from finrag_pipeline.errors import BenchmarkError, FinragError
-from finrag_pipeline.evaluation.answer_metrics import as_series, score_answers
+from finrag_pipeline.evaluation.answer_metrics import SHOWN, as_series, score_answers
 from finrag_pipeline.evaluation.questions import load_questions
 from finrag_pipeline.evaluation.retrieval_metrics import find_gold_chunks, score_runs
 from finrag_pipeline.evaluation.summary import summarise
@@ -34,8 +34,6 @@ from finrag_pipeline.storage.lake import Lake
 
 MEASURED = (("doc_rec", 5), ("page_rec", 5), ("page_rec", 10), ("hit", 5), ("mrr", 0))
 """Metrics of pages shown, with their cut-offs."""
-ANSWER_METRICS = ("numeric_match", "strict_match", "rouge_l", "citation_validity", "abstained")
-"""Metrics of answers shown."""
 
 
 @dataclass(frozen=True)
@@ -143,9 +141,10 @@ def evaluate(
         metrics = [_shown(row) for row in table.to_pylist() if (row["metric"], row["k"]) in MEASURED]
         per_question = _per_question(pa.concat_tables(runs), all_scores)
         all_answers = pa.concat_tables(answered)
-        judged = score_answers(all_answers, questions)
+        judged = score_answers(all_answers, questions, lake)
         series = summarise(as_series(judged), questions, sources, settings.evaluation)
-        answer_metrics = [_shown(row) for row in series.to_pylist() if row["metric"] in ANSWER_METRICS]
+        shown = {(metric.name, 0) for metric in SHOWN}
+        answer_metrics = [_shown(row) for row in series.to_pylist() if (row["metric"], row["k"]) in shown]
         answers = _answers_shown(all_answers, judged, questions)
     return Evaluation(
         questions.num_rows,

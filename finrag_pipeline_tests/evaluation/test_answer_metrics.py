@@ -15,8 +15,9 @@ from finrag_pipeline.answering.passages import Passage
 from finrag_pipeline.answering.rows import derivation_row, extractive_row, generated_row
 from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.evaluation.answer_metrics import (
+    ANSWER_METRICS,
+    SHOWN,
     as_series,
-    citation_scores,
     score_answers,
 )
 from finrag_pipeline.evaluation.recorded_answers import load_recorded_answers
@@ -91,10 +92,60 @@ class TestScores:
         assert (found["a", "abstained"], found["a", "strict_match"]) == (1.0, 0.0)
 
     def test_citations(self) -> None:
-        cited = json.dumps([{"sources": ["c1"], "unknown": ["7"]}, {"sources": [], "unknown": []}])
-        assert citation_scores(cited, ["c1"]) == {"cited_sentences": 0.5, "citation_validity": 0.5}
-        assert citation_scores(json.dumps([{"sources": []}]), ["c1"]) == {"cited_sentences": 0.0}
-        assert citation_scores(None, ["c1"]) == {} == citation_scores("[]", [])
+        def cited(citations: str | None, **changes: object) -> dict[str, float]:
+            found = scores([answer("a", "1577", citations=citations, **changes)], questions(a="$1577.00"))
+            return {metric: value for (_, metric), value in found.items() if "cit" in metric}
+
+        told = json.dumps([{"sources": ["c1"], "unknown": ["7"]}, {"sources": [], "unknown": []}])
+        assert cited(told) == {"cited_sentences": 0.5, "citation_validity": 0.5}
+        assert cited(json.dumps([{"sources": []}])) == {"cited_sentences": 0.0}
+        assert cited(None) == {} == cited("[]")
+        assert cited(told, system="calculator") == {}, "it cites what it was given, by construction"
+
+    def test_every_metric_is_declared_once_and_tables_show_some(self) -> None:
+        names = [metric.name for metric in ANSWER_METRICS]
+        assert len(set(names)) == len(names) and set(SHOWN) < set(ANSWER_METRICS)
+
+    def test_both_widths_of_the_strict_match(self) -> None:
+        found = scores(
+            [answer("a", "$0.39 million"), answer("b", "$0.40 million")], questions(a="$0.40", b="$0.40")
+        )
+        assert (found["a", "strict_match"], found["a", "strict_match_wide"]) == (0.0, 1.0)
+        assert (found["b", "strict_match"], found["b", "strict_match_wide"]) == (1.0, 1.0)
+
+    def test_confidence_stands_at_its_bin_beside_the_strict_match(self) -> None:
+        def row(name: str, text: str, confidence: float, from_rows: bool = True) -> dict:
+            stated = json.dumps({"confidence": confidence, "from_rows": from_rows})
+            return answer(name, text, system="calculator", derivation=stated)
+
+        numbers = dict.fromkeys("abc", "$1577.00")
+        gold = questions(**numbers, d="It grew to $1,577 million.", e="in words", f="No, it fell by 3%.")
+        rows = [
+            row("a", "1577", 0.65),
+            row("b", "12", 0.04),
+            row("c", "1577", 0.9, False),
+            row("d", "1577", 0.95),
+            row("e", "1577", 0.95),
+            row("f", "No. -$12 million", 0.95),
+        ]
+        table = score_answers(conform(pa.Table.from_pylist(rows, ANSWERS), "answers"), gold)
+        found = {
+            (one["question_id"], one["metric"], one["k"]): one["value"]
+            for one in as_series(table).to_pylist()
+            if one["k"]
+        }
+        assert found == {
+            ("a", "confidence", 60): 0.65,
+            ("a", "confident_right", 60): 1.0,
+            ("b", "confidence", 1): 0.04,
+            ("b", "confident_right", 1): 0.0,
+            ("d", "confidence", 90): 0.95,
+            ("d", "confident_right", 90): 1.0,
+            ("f", "confidence", 90): 0.95,
+            ("f", "confident_right", 90): 1.0,
+        }
+        brier = {one["question_id"]: one["value"] for one in table.to_pylist() if one["metric"] == "brier"}
+        assert brier == pytest.approx({"a": 0.1225, "b": 0.0016, "d": 0.0025, "f": 0.0025})
 
     def test_a_series_averages_repeats_and_can_be_summarised(self) -> None:
         gold = questions(a="$1577.00", b="$1577.00")
@@ -140,7 +191,7 @@ class TestRows:
         strict = [row["value"] for row in found if row["metric"] == "strict_match"]
         assert strict == [1.0, 1.0, 0.0, 0.0]
         validity = [row["value"] for row in found if row["metric"] == "citation_validity"]
-        assert validity == [1.0, 1.0]
+        assert validity == [1.0], "of the language model alone"
         assert json.loads(table["derivation"][1].as_py())["inputs"][0]["page"] == 59
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from finrag_pipeline.errors import LakeError
+from finrag_pipeline.evaluation.answer_metrics import RIGHT
 from finrag_pipeline.evaluation.evidence import gold_pages
 from finrag_pipeline.evaluation.failure_modes import LABELS
 from finrag_pipeline.evaluation.retrieval_gap import (
@@ -200,7 +201,7 @@ def test_people_come_before_the_strict_match_and_the_judge():
         answer_row("", question_id="e", error="none came"),
         answer_row("6", question_id="f"),
     ]
-    key = {"system": "prompt", "retrieval": "dense", "space": "corpus", "metric": "strict_match"}
+    key = {"system": "prompt", "retrieval": "dense", "space": "corpus", "metric": RIGHT}
     scores = [{**key, "question_id": name, "repeat": 0, "value": 1.0} for name in "abde"]
     scores += [{**key, "question_id": "b", "repeat": 1, "value": 0.0}]
     judged = {(name, "prompt", "dense"): "incorrect" for name in "abcde"}

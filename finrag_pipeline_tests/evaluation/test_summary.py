@@ -42,6 +42,7 @@ def test_every_slice_has_its_mean_and_counts():
         ("all", "all"): (0.625, 4, 3),
         ("question_type", "metrics"): (0.5, 3, 3),
         ("question_type", "novel"): (1.0, 1, 1),
+        ("kind", "value"): (0.625, 4, 3),
         ("doc_type", "10-K"): (0.5, 2, 1),
         ("doc_type", "10-Q"): (0.5, 1, 1),
         ("doc_type", "unknown"): (1.0, 1, 1),
@@ -135,5 +136,5 @@ def test_a_sweep_of_the_size_of_the_benchmark_takes_seconds():
     start = time.perf_counter()
     result = summarise(table, questions, {}, EvaluationSettings())
     assert time.perf_counter() - start < 30  # about 3 s on one quiet core
-    values = 1 + 3 + 4 + 32 + 1
+    values = 1 + 3 + 1 + 4 + 32 + 1
     assert result.num_rows == 9 * len(SERIES) * values

@@ -78,3 +78,28 @@ def test_relevance():
     )
     assert [one.label for one in verdicts] == [1, 1, 0, 0]
     assert JUDGE.name == "baseline" and len(JUDGE.fingerprint) == 32
+
+
+@pytest.mark.parametrize(
+    ("question", "quote", "label"),
+    [
+        ("How many pilots does Torvexley employ?", "Torvexley employs 1,200 pilots.", 1),
+        (
+            "How many pilots does Torvexley employ?",
+            "Torvexley has employed pilots since 2015.",
+            0,
+        ),  # no amount
+        ("How many pilots does Torvexley employ?", "Torvexley sold 1,200 pumps.", 0),  # another subject
+        ("Why did the gross margin fall?", "The gross margin fell because copper was dear.", 1),
+        ("Why did the gross margin fall?", "The gross margin fell by 3 points.", 0),
+        ("When was the foundry closed?", "The foundry was closed in May 2021.", 1),
+        ("When was the foundry closed?", "The foundry was closed for good.", 0),
+        ("Who became president of the segment?", "Ann B. Lund became president of the segment.", 1),
+        ("Who became president of the segment?", "He became president of the segment.", 0),
+    ],
+)
+def test_quotes_must_hold_the_subject_and_the_kind_of_thing_asked_for(question, quote, label):
+    sources = {"TORVEXLEY_2022_10K/p4/c0": quote}
+    told = f"“{quote}” (TORVEXLEY_2022_10K, page 5)"
+    (verdict,) = JUDGE.relevance([answer("q/0", (told, tuple(sources)), question=question, sources=sources)])
+    assert verdict.label == label, verdict.reasoning

@@ -44,7 +44,11 @@ def test_systems_without_a_model_answer_score_and_are_summarised(answering: Pipe
     assert nothing.success and made(nothing)["recorded_answers"].metadata["rows"] == 0
     with_recorded = answering.configured(answers=AnswerSettings(recorded=(str(recorded),)))
     result = with_recorded.run("publish_answers")
-    assert result.success and set(made(result)) == {"recorded_answers", "answer_metrics"}
+    assert result.success and set(made(result)) == {
+        "recorded_answers",
+        "answer_metrics",
+        "false_answers",
+    }
     means = {
         (row["system"], row["space"], row["metric"]): row["mean"]
         for row in lake.read("answer_metrics").to_pylist()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from finrag_pipeline.evaluation.answer_metrics import RIGHT
 from finrag_pipeline.filings.describe import describe_filing
 from finrag_pipeline.filings.intake import accept, original_path
 from finrag_pipeline.filings.pages import read_page_text
@@ -254,7 +255,7 @@ def write_answers(lake: Lake) -> None:
         "answers", rows_table("answers", recorded), "answers", {"system": "recorded", "fold": "recorded"}
     )
     scored = [(right, 1.0), (wrong, 0.0)]
-    scores = [{**row, "metric": "strict_match", "value": value} for row, value in scored]
+    scores = [{**row, "metric": RIGHT, "value": value} for row, value in scored]
     scores += [{**right, "metric": "rouge_l", "value": 0.25}]
     lake.write(
         "answer_scores",

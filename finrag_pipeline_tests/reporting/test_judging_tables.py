@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import pyarrow as pa
+
 from finrag_pipeline.reporting.grid import grid_markdown
 from finrag_pipeline.reporting.judging_tables import (
     calibration_grid,
-    comparisons_grid,
+    comparison_grid,
     estimates_grid,
     rates_grid,
 )
+from finrag_pipeline.schemas import SYSTEM_COMPARISONS
 
 RATE = {
     "system": "prompt on <b>|dense", "space": "corpus", "metric": "response", "theme": "all", "difficulty": "all",
@@ -49,7 +52,7 @@ def test_estimates_of_people_name_no_judge() -> None:
     first, second = texts(estimates_grid([ESTIMATE, human, {**ESTIMATE, "theme": "x"}]))
     assert first == [
         "prompt",
-        "corpus",
+        "Whole corpus",
         "veracity",
         "j",
         "PPI, over questions",
@@ -64,11 +67,20 @@ def test_estimates_of_people_name_no_judge() -> None:
 
 def test_comparisons_show_difference_interval_and_corrected_p() -> None:
     single = {**COMPARISON, "low": None, "high": None, "p_holm": None, "detectable": None}
-    first, second = texts(comparisons_grid([COMPARISON, single]))
-    assert first[3:] == ["PageRec@5", "0.800", "−0.250 [−0.300, −0.200]", "0.0260", "0.120", "3 / 9 / 1"]
+    table = pa.Table.from_pylist([COMPARISON, single], SYSTEM_COMPARISONS)
+    first, second = texts(comparison_grid(table))
+    assert first[3:] == [
+        "PageRec@5",
+        "0.800 n = 13",
+        "−0.250 [−0.300, −0.200]",
+        "0.0260",
+        "0.120",
+        "3 / 9 / 1",
+    ]
     assert second[5:8] == ["−0.250", "–", "–"]
 
 
 def test_empty_tables_say_so() -> None:
-    for grid in (rates_grid, calibration_grid, estimates_grid, comparisons_grid):
+    for grid in (rates_grid, calibration_grid, estimates_grid):
         assert grid_markdown(grid([])).startswith("_")
+    assert grid_markdown(comparison_grid(None)).startswith("_")

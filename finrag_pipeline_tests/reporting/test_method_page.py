@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from finrag_pipeline.evaluation.answer_metrics import ANSWER_METRICS
 from finrag_pipeline.evaluation.numeric_match import NUMERIC_MATCHES
 from finrag_pipeline.evaluation.retrieval_metrics import SERIES
-from finrag_pipeline.reporting.answer_grids import ANSWER_SERIES
 from finrag_pipeline.reporting.hardware import describe_hardware
 from finrag_pipeline.reporting.method_page import (
     data_grid,
@@ -21,12 +21,12 @@ from finrag_pipeline_tests.reporting.lake_builders import full_data
 
 
 def keys(group: str) -> set[str]:
-    return {one["key"] for one in definitions()[group] if "key" in one}
+    return set(definitions()[group])
 
 
 def test_every_metric_that_is_computed_is_defined() -> None:
     assert keys("retrieval") == {metric for metric, _ in SERIES}
-    assert keys("answers") >= {*NUMERIC_MATCHES, *(metric for metric, _ in ANSWER_SERIES)}
+    assert keys("answers") == {metric.name for metric in ANSWER_METRICS} > set(NUMERIC_MATCHES)
     assert keys("spaces") == {space.value for space in Space}
     assert keys("judging") >= {"relevance", "veracity", "correctness", "functional_citation"}
 
@@ -36,8 +36,8 @@ def test_definitions_stand_on_the_page() -> None:
         parse(render_page("method.html.jinja", "Method", **method_context(full_data()))).text.split()
     )
     for group in definitions().values():
-        for one in group:
-            assert one["text"] in text, one["term"]
+        for term, said, *_ in group.values():
+            assert said in text, term
     assert "finrag run --source data/example" in text
     assert "the seed of everything is 17" in text
 

@@ -90,7 +90,9 @@ def test_cutoffs_apply_to_the_metrics_that_take_one() -> None:
 
 
 def test_unknown_slices_and_cutoffs_name_the_choices() -> None:
-    with pytest.raises(UsageError, match="Choose one of: all, question_type, doc_type, company, source"):
+    with pytest.raises(
+        UsageError, match="Choose one of: all, question_type, kind, doc_type, company, source"
+    ):
         metrics_markdown(small_run(), slice="sector")
     with pytest.raises(UsageError, match=r"k = 7\. Choose one of: 5"):
         metrics_markdown(small_run(), k=7)

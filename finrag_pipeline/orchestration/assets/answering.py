@@ -1,5 +1,6 @@
 """Answers: what every answering system says to the benchmark's questions, and how it is scored."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,7 +10,7 @@ from finrag_pipeline.evaluation.summary import summarise
 from finrag_pipeline.orchestration.answer_sweep import AnswerSweep, answers_to_other_questions
 from finrag_pipeline.orchestration.corpora import fold_questions, others, sliced_by
 from finrag_pipeline.orchestration.steps import Part, Step, check, table_asset
-from finrag_pipeline.schemas import ANSWER_SCORES, ANSWERS
+from finrag_pipeline.schemas import ANSWER_SCORES, ANSWERS, FALSE_ANSWERS
 
 RECORDED = {"system": "recorded", "fold": "recorded"}
 """Part of ``answers`` that holds recorded answers of other models."""
@@ -49,7 +50,7 @@ def answer_scores(part: Part) -> Step:
     def make() -> pa.Table:
         from finrag_pipeline.evaluation.answer_metrics import score_answers
 
-        return score_answers(part.read("answers"), questions)
+        return score_answers(part.read("answers"), questions, part.store)
 
     return part.made(make, [questions[column].to_pylist() for column in _GOLD])
 
@@ -94,3 +95,26 @@ def answer_metrics(part: Part) -> Step:
         return summarise(as_series(pa.concat_tables(scores)), questions, sources, part.values.evaluation)
 
     return part.made(make, kept, slices)
+
+
+@table_asset()
+def false_answers(part: Part) -> Step:
+    """What 'finrag ask' says to questions made for this index that it cannot answer."""
+    from finrag_pipeline.answering.calculator import CALCULATOR_VERSION
+    from finrag_pipeline.evaluation.unanswerable import indexed_companies, unanswerable_questions
+    from finrag_pipeline.services.ask import Asker
+
+    store = part.store
+
+    def make() -> pa.Table:
+        companies = [one for one in indexed_companies(store) if one.years]
+        if not companies:
+            return FALSE_ANSWERS.empty_table()
+        asker = Asker(part.values)
+        told = [(one, asker.ask(one.question).answer) for one in unanswerable_questions(companies)]
+        rows = [{**asdict(one), "answer": said.answer, "abstained": said.abstained} for one, said in told]
+        return pa.Table.from_pylist(rows, FALSE_ANSWERS)
+
+    step = part.made(make, CALCULATOR_VERSION)
+    step.metadata = {"answered": part.read(columns=["abstained"])["abstained"].to_pylist().count(False)}
+    return step

@@ -10,7 +10,7 @@ from finrag_pipeline.orchestration.corpora import measured_systems
 from finrag_pipeline.orchestration.metadata import picture
 from finrag_pipeline.orchestration.steps import Part, Step, check, table_asset
 from finrag_pipeline.reporting.grid import grid_markdown
-from finrag_pipeline.reporting.judging_tables import comparisons_grid
+from finrag_pipeline.reporting.judging_tables import comparison_grid
 from finrag_pipeline.reporting.plots import coverage_plot, sensitivity_plot
 from finrag_pipeline.schemas import SYSTEM_COMPARISONS
 
@@ -48,7 +48,8 @@ def system_comparisons(part: Part) -> Step:
         return pa.concat_tables([SYSTEM_COMPARISONS.empty_table(), *compared])
 
     step = part.made(make)
-    rows = part.read().to_pylist()
+    found = part.read()
+    rows = found.to_pylist()
     broken = [
         row
         for row in rows
@@ -57,7 +58,7 @@ def system_comparisons(part: Part) -> Step:
     ]
     step.checks = [check("corrected_p_values", not broken, broken=len(broken))]
     sure = sum(row["p_holm"] is not None and row["p_holm"] < 1 - confidence for row in rows)
-    table = dg.MetadataValue.md(grid_markdown(comparisons_grid(rows)))
+    table = dg.MetadataValue.md(grid_markdown(comparison_grid(found)))
     step.metadata = {"significant": sure, "table": table}
     return step
 
@@ -72,7 +73,8 @@ def judge_sensitivity(part: Part) -> Step:
         return sensitivity_to_agreement(AGREEMENTS, confidence=confidence, draws=draws, seed=values.seed)
 
     step = part.made(make, AGREEMENTS)
-    rows = part.read().to_pylist()
+    found = part.read()
+    rows = found.to_pylist()
     plot = picture(sensitivity_plot(rows, fmt="png"), "Half width of the interval over agreement with people")
     widths = {f"half_width_at_{100 * row['agreement']:.0f}": row["half_width"] for row in rows[-9:]}
     step.metadata = {"plot": plot, **widths}
@@ -89,7 +91,8 @@ def interval_coverage(part: Part) -> Step:
     values = part.values
     draws, confidence = values.judge.simulation_draws, values.evaluation.confidence
     step = part.made(lambda: simulate_intervals(draws=draws, confidence=confidence, seed=values.seed))
-    rows = part.read().to_pylist()
+    found = part.read()
+    rows = found.to_pylist()
     # One point below what is aimed at, and three standard errors of the simulation.
     least = confidence - 0.01 - 3 * (confidence * (1 - confidence) / draws) ** 0.5
     short = [row for row in rows if row["interval"] in _HOLD and row["coverage"] < least]

@@ -1,34 +1,44 @@
-"""Questions that the filings of a lake cannot answer: how many of them `finrag ask` answers nevertheless.
+"""Questions that the filings of a lake cannot answer, and the share of them that is answered nevertheless.
 
-    python -m benchmarks.unanswerable --seeds 1 2 3
-
-Three kinds, about equally many: a company that does not exist, a fiscal year that no filing of the company
-shows, and an item that no page of its filings names. That an answer is missing is checked against the index:
-invented names may not occur among its companies, years not among the periods of a company's facts, items not
-on its pages. An answer other than an abstention is invented.
+Five kinds, about equally many: a company that does not exist, a fiscal year that no filing of the company
+shows, an item that no page of its filings names, a line that it reports asked of a place or product that no
+page names (a near miss), and what no filing speaks of (off topic). That an answer is missing is checked
+against the index: invented names may not occur among its companies, years not among the periods of a
+company's facts, items, places and products not on its pages. An answer other than an abstention is invented.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from itertools import islice, product
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.errors import BenchmarkError
-from finrag_pipeline.services.ask import Asker
-from finrag_pipeline.settings import get_settings
+from finrag_pipeline.evaluation.proportion_intervals import Interval, wilson
 from finrag_pipeline.storage.lake import Lake
 
-Kind = Literal["unknown_company", "unknown_year", "not_reported"]
-KINDS: tuple[Kind, ...] = ("unknown_company", "unknown_year", "not_reported")
+UNANSWERABLE_VERSION = "1"
+"""Changes whenever a question may."""
 
-COUNT = 40
+KINDS = {
+    "unknown_company": "A company of no filing",
+    "unknown_year": "A year that no filing shows",
+    "not_reported": "An item that no page names",
+    "near_miss": "A reported line of a place or product that no page names",
+    "off_topic": "What no filing speaks of",
+}
+"""Kinds with their titles."""
+
+COUNT = 50
 """Questions of a set."""
+
+_ATTEMPTS = 20
 
 # Invented; a name that an index holds is left out.
 _COMPANIES = (
@@ -74,6 +84,32 @@ _RARE = (
     ("franchise royalty income", ("franchise royalt", "franchise fee", "royalties from franchise")),
 )
 
+# What many companies report, of what few do, with the word that may stand on no page.
+_NEARLY = ("revenue", "operating income", "capital expenditure", "cost of sales")
+_PARTS = (
+    ("in Mongolia", "mongolia"), ("in Bolivia", "bolivia"), ("in Iceland", "iceland"), ("in Nepal", "nepal"),
+    ("in Madagascar", "madagascar"), ("in Paraguay", "paraguay"), ("in Fiji", "fiji"), ("in Laos", "laos"),
+    ("of electric scooters", "scooter"), ("of pet insurance", "pet insurance"), ("of chess sets", "chess"),
+    ("of vinyl records", "vinyl record"), ("of frozen yogurt", "yogurt"), ("of space travel", "space travel"),
+)  # fmt: skip
+
+_OFF_TOPIC = (
+    "Who won the world chess championship in {year}?",
+    "What is the boiling point of benzene?",
+    "How do I remove a coffee stain from a wool carpet?",
+    "What is the capital of Burkina Faso?",
+    "How many moons does Neptune have?",
+    "Write a short poem about autumn.",
+    "What does the chief executive of {company} eat for breakfast?",
+    "How tall is the chief executive of {company}?",
+    "What was the weather in Lisbon when {company} held its annual meeting in {year}?",
+    "Which football club do the auditors of {company} support?",
+    "What will the share price of {company} be ten years from now?",
+    "Which song did {company} play in its first television commercial?",
+    "Should I marry somebody who works at {company}?",
+    "Who painted the portrait in the lobby of {company}?",
+)
+
 _TEMPLATES = (
     "What was {company}'s {item} in FY{year}?{unit}",
     "How much was the FY{year} {item} of {company}?{unit}",
@@ -95,7 +131,7 @@ class UnanswerableQuestion:
 
     question_id: str
     question: str
-    kind: Kind
+    kind: str
     company: str
     why: str
 
@@ -135,67 +171,72 @@ def unanswerable_questions(
         raise BenchmarkError("The index holds no company with facts.", "Materialise statement_facts first.")
     random = np.random.default_rng(seed)
     makers = {
-        "unknown_company": _unknown_company,
-        "unknown_year": _unknown_year,
-        "not_reported": _not_reported,
+        "unknown_company": _unknown_company(known, random),
+        "unknown_year": _unknown_year(known, random),
+        "not_reported": _unnamed(known, random, lambda: _pick(_RARE, random)),
+        "near_miss": _unnamed(known, random, lambda: _nearly(random)),
+        "off_topic": _off_topic(known, random),
     }
-    rounds = 2 + count // len(known)
-    made: dict[Kind, _Made] = {kind: makers[kind](known, rounds, random) for kind in KINDS}
     found: list[UnanswerableQuestion] = []
     asked: set[str] = set()
-    while len(found) < count and any(made.values()):
-        for kind in KINDS:
-            if len(found) < count and made[kind]:
-                company, question, why = made[kind].pop(0)
-                if question not in asked:
-                    asked.add(question)
-                    number = f"unanswerable_{len(found) + 1:03d}"
-                    found.append(UnanswerableQuestion(number, question, kind, company, why))
+    for _, kind in product(range(count), KINDS):
+        # A maker has no end; of an index that leaves it nothing new it is not asked for ever.
+        for company, question, why in islice(makers[kind], _ATTEMPTS):
+            if question and question not in asked and len(found) < count:
+                asked.add(question)
+                number = f"unanswerable_{len(found) + 1:03d}"
+                found.append(UnanswerableQuestion(number, question, kind, company, why))
+                break
     return found
 
 
-_Made = list[tuple[str, str, str]]  # company, question, why
+_Made = Iterator[tuple[str, str, str]]  # company, question (empty where the index may answer it), why
 
 
-def _unknown_company(known: Sequence[IndexedCompany], rounds: int, random: np.random.Generator) -> _Made:
+def _unknown_company(known: Sequence[IndexedCompany], random: np.random.Generator) -> _Made:
     printed = " ".join(one.name.lower() for one in known)
     years = sorted({max(one.years) for one in known})
-    found = []
-    for name in _shuffled(_COMPANIES, random) * rounds:
-        if name.split()[0].lower() in printed:
-            continue
+    for name in _shuffled_for_ever(_COMPANIES, random):
         item, unit = _pick(_COMMON, random)
         question = _question(name, item, unit, _pick(years, random), random)
-        found.append((name, question, f"No filing of {name} is indexed."))
-    return found
+        invented = name.split()[0].lower() not in printed
+        yield name, question if invented else "", f"No filing of {name} is indexed."
 
 
-def _unknown_year(known: Sequence[IndexedCompany], rounds: int, random: np.random.Generator) -> _Made:
+def _unknown_year(known: Sequence[IndexedCompany], random: np.random.Generator) -> _Made:
     """Years after the last, before the first, and in a gap between filings."""
-    found = []
-    for _ in range(rounds):
-        for one in _shuffled(known, random):
-            # Five-year summaries and outlooks reach a few years beyond the periods of statements.
-            distance = int(random.integers(3, 8))
-            first, last = min(one.years), max(one.years)
-            gaps = sorted(set(range(first, last)) - one.years)
-            year = int(_pick([last + distance, first - distance - 3, *gaps[:1]], random))
-            item, unit = _pick(_COMMON, random)
-            question = _question(one.name, item, unit, year, random)
-            found.append((one.name, question, f"No filing of {one.name} shows {year}."))
-    return found
+    for one in _shuffled_for_ever(known, random):
+        # Five-year summaries and outlooks reach a few years beyond the periods of statements.
+        distance = int(random.integers(3, 8))
+        first, last = min(one.years), max(one.years)
+        gaps = sorted(set(range(first, last)) - one.years)
+        year = int(_pick([last + distance, first - distance - 3, *gaps[:1]], random))
+        item, unit = _pick(_COMMON, random)
+        question = _question(one.name, item, unit, year, random)
+        yield one.name, question, f"No filing of {one.name} shows {year}."
 
 
-def _not_reported(known: Sequence[IndexedCompany], rounds: int, random: np.random.Generator) -> _Made:
-    found = []
-    for _ in range(rounds):
-        for one in _shuffled(known, random):
-            item, words = _pick(_RARE, random)
-            if not one.names(words):
-                unit = " Answer in USD millions."
-                question = _question(one.name, item, unit, max(one.years), random)
-                found.append((one.name, question, f"No page of {one.name} names {item}."))
-    return found
+def _nearly(random: np.random.Generator) -> tuple[str, tuple[str, ...]]:
+    part, word = _pick(_PARTS, random)
+    return f"{_pick(_NEARLY, random)} {part}", (word,)
+
+
+def _unnamed(
+    known: Sequence[IndexedCompany],
+    random: np.random.Generator,
+    item_of: Callable[[], tuple[str, tuple[str, ...]]],
+) -> _Made:
+    """Items, in the last year of a company, of which no word stands on any of its pages."""
+    for one in _shuffled_for_ever(known, random):
+        item, words = item_of()
+        question = _question(one.name, item, " Answer in USD millions.", max(one.years), random)
+        yield one.name, "" if one.names(words) else question, f"No page of {one.name} names {item}."
+
+
+def _off_topic(known: Sequence[IndexedCompany], random: np.random.Generator) -> _Made:
+    for asked in _shuffled_for_ever(_OFF_TOPIC, random):
+        one = _pick(known, random)
+        yield one.name, asked.format(company=one.name, year=max(one.years)), "No filing speaks of this."
 
 
 def _question(company: str, item: str, unit: str, year: int, random: np.random.Generator) -> str:
@@ -206,8 +247,9 @@ def _pick(values: Sequence[Any], random: np.random.Generator) -> Any:
     return values[int(random.integers(len(values)))]
 
 
-def _shuffled(values: Sequence[Any], random: np.random.Generator) -> list[Any]:
-    return [values[place] for place in random.permutation(len(values))]
+def _shuffled_for_ever(values: Sequence[Any], random: np.random.Generator) -> Iterator[Any]:
+    while True:
+        yield from (values[place] for place in random.permutation(len(values)))
 
 
 def indexed_companies(lake: Lake, filings: Iterable[str] | None = None) -> list[IndexedCompany]:
@@ -254,24 +296,18 @@ class _Pages:
         return any(word in self._text for word in words)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=COUNT, help="questions of a set")
-    parser.add_argument("--seeds", type=int, nargs="*", default=[17])
-    options = parser.parse_args()
-    settings = get_settings()
-    companies = indexed_companies(Lake(settings.lake))
-    asker = Asker(settings)
-    abstained: dict[Kind, list[bool]] = defaultdict(list)
-    for seed in options.seeds:
-        for one in unanswerable_questions(companies, options.count, seed):
-            answer = asker.ask(one.question).answer
-            abstained[one.kind].append(answer.abstained)
-            if not answer.abstained:
-                print(f"answered: {one.question} ({one.why})")
-    for kind, told in abstained.items():
-        print(f"{kind}: {sum(told)} of {len(told)} get an abstention")
+def false_answers(table: pa.Table, confidence: float = 0.95) -> dict[str, Interval]:
+    """Share of the questions that are answered although they have no answer, by kind and over ``all``.
 
-
-if __name__ == "__main__":
-    main()
+    Args:
+        table: as ``schemas.FALSE_ANSWERS``.
+        confidence: coverage of the intervals, Wilson's.
+    """
+    answered: dict[str, list[bool]] = defaultdict(list)
+    for row in table.to_pylist():
+        for kind in ("all", row["kind"]):
+            answered[kind].append(not row["abstained"])
+    order = ["all", *KINDS]
+    return {
+        kind: wilson(sum(answered[kind]), len(answered[kind]), confidence) for kind in order if answered[kind]
+    }

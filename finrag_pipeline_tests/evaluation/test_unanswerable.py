@@ -5,9 +5,15 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 
-from benchmarks.unanswerable import IndexedCompany, indexed_companies, unanswerable_questions
 from finrag_pipeline.answering.quantities import years_in
 from finrag_pipeline.errors import BenchmarkError
+from finrag_pipeline.evaluation.unanswerable import (
+    KINDS,
+    IndexedCompany,
+    false_answers,
+    indexed_companies,
+    unanswerable_questions,
+)
 from finrag_pipeline.schemas import TABLES
 from finrag_pipeline.storage.lake import Lake
 
@@ -20,7 +26,8 @@ BIRCH = IndexedCompany("Birch & Co", frozenset({2021, 2022}), lambda words: Fals
 def test_kinds_are_about_equally_many() -> None:
     found = unanswerable_questions([ALDER, BIRCH], 30)
     assert len(found) == 30 == len({one.question for one in found}) == len({one.question_id for one in found})
-    assert set(Counter(one.kind for one in found).values()) <= {9, 10, 11}
+    assert set(Counter(one.kind for one in found)) == set(KINDS)
+    assert set(Counter(one.kind for one in found).values()) <= {5, 6, 7}
 
 
 def test_the_same_index_gives_the_same_questions() -> None:
@@ -46,9 +53,21 @@ def test_names_of_the_index_are_not_invented() -> None:
 def test_items_that_a_page_names_are_left_out() -> None:
     everything = IndexedCompany("Cedar", frozenset({2021}), lambda words: True)
     found = unanswerable_questions([everything], 90)
-    assert {one.kind for one in found} == {"unknown_company", "unknown_year"}
-    casino = [one for one in unanswerable_questions([ALDER], 90) if "casino" in one.question]
+    assert {one.kind for one in found} == {"unknown_company", "unknown_year", "off_topic"}
+    casino = [one for one in unanswerable_questions([ALDER], 150) if "casino" in one.question]
     assert not casino
+
+
+def test_false_answers_are_counted_by_kind() -> None:
+    kinds = ("near_miss", "near_miss", "off_topic")
+    rows = [
+        _blank("false_answers", kind=kind, abstained=place > 0).to_pylist()[0]
+        for place, kind in enumerate(kinds)
+    ]
+    found = false_answers(pa.Table.from_pylist(rows, TABLES["false_answers"]))
+    assert list(found) == ["all", "near_miss", "off_topic"]
+    assert [one.estimate for one in found.values()] == [pytest.approx(1 / 3), 0.5, 0.0]
+    assert found["off_topic"].high > 0.5, "one abstention says little"
 
 
 def test_an_empty_index_says_so() -> None:
