@@ -14,7 +14,7 @@ import numpy as np
 from safetensors.numpy import load
 
 from finrag_pipeline.answering.row_cross_encoder import row_cross_encoder, row_texts
-from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon, Line, Phrase, formula_lexicon
+from finrag_pipeline.questions.formula_lexicon import Lexicon, Line, Phrase, formula_lexicon
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.retrieval.query_expansion import expand_query
 from finrag_pipeline.statements.filing_rows import FilingRow
@@ -119,7 +119,7 @@ class Features:
             own = self._words[place]
             extra = sum(self._weight(word) for word in own.label if word not in said)
             score[place] -= 0.15 * extra
-        lines = [entry for entry, _ in _named(words, self._lexicon) if isinstance(entry, Line)]
+        lines = [entry for entry, _ in self._lexicon.named(words.lower()) if isinstance(entry, Line)]
         known = [place for place, row in enumerate(self._rows) if _is_one_of(row, lines)] if lines else []
         likely = sorted(score, key=lambda place: (-score[place], place))
         return list(dict.fromkeys([*known, *likely]))[:MOST_CANDIDATES]
@@ -130,9 +130,9 @@ class Features:
         said = frozenset(listed)
         wide = frozenset(terms(expand_query(words))) | said
         total = sum(self._weight(word) for word in said) or 1.0
-        named = _named(words, self._lexicon)
-        lines = [entry for entry, _ in named if isinstance(entry, Line)]
-        ways = [(frozenset(terms(said_as)), self._lexicon.phrases_of(entry.name)) for entry, said_as in named]
+        named = self._lexicon.named(words.lower())
+        lines = [entry for name in named if isinstance(entry := self._lexicon.entries[name], Line)]
+        ways = [(frozenset(terms(text)), self._lexicon.phrases_of(name)) for name, text in named.items()]
         out = np.zeros((len(places), len(FEATURES)), np.float32)
         for at, place in enumerate(places):
             row, own = self._rows[place], self._words[place]
@@ -203,21 +203,6 @@ def _is_one_of(row: FilingRow, lines: Sequence[Line]) -> bool:
 
 def _unit(row: FilingRow) -> str | None:
     return next((value.unit for value in row.values if value.unit), None)
-
-
-def _named(words: str, lexicon: Lexicon) -> list[tuple[Line | Formula, str]]:
-    """Lines and formulas of the lexicon that words name, and the words that name each."""
-    text = words.lower()
-    found: dict[str, tuple[Line | Formula, str]] = {}
-    place = 0
-    while place < len(text):
-        named = lexicon.longest(text, place) if not place or not text[place - 1].isalnum() else None
-        if named is None:
-            place += 1
-            continue
-        found[named[1]] = lexicon.entries[named[1]], text[place : named[0]]
-        place = named[0]
-    return list(found.values())
 
 
 def _said_otherwise(

@@ -130,6 +130,27 @@ class Lexicon:
                 best = match.end(), name
         return best
 
+    def named(self, text: str) -> dict[str, str]:
+        """Names of the lines and formulas that a text in lower case names, each with its words there."""
+        found: dict[str, str] = {}
+        place = 0
+        while place < len(text):
+            phrase = self.longest(text, place) if not place or not text[place - 1].isalnum() else None
+            if phrase is None:
+                place += 1
+                continue
+            found[phrase[1]] = text[place : phrase[0]]
+            place = phrase[0]
+        return found
+
+    def lines_of(self, name: str) -> list[Line]:
+        """The lines that an entry is computed from; a line itself."""
+        entry = self.entries[name]
+        if isinstance(entry, Line):
+            return [entry]
+        used = [one for one in names_in(entry.expression) if one != PERIOD_DAYS]
+        return list({line.name: line for one in used for line in self.lines_of(one)}.values())
+
 
 def _beginnings(phrase: str) -> tuple[str, ...]:
     """Letters one of which every match begins with; '' among them where it may begin with anything."""

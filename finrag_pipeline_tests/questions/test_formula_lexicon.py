@@ -41,6 +41,17 @@ def test_a_phrase_is_no_part_of_a_word() -> None:
     assert lexicon.longest("presales", 3) is None
 
 
+def test_a_text_names_lines_and_formulas_by_their_longest_phrases() -> None:
+    named = formula_lexicon().named("fixed asset turnover, and presales less net sales")
+    assert named == {"fixed_asset_turnover": "fixed asset turnover", "revenue": "net sales"}
+
+
+def test_the_lines_of_a_formula_are_those_that_it_is_computed_from() -> None:
+    lexicon = formula_lexicon()
+    assert [line.name for line in lexicon.lines_of("dso")] == ["receivables", "revenue"]
+    assert [line.name for line in lexicon.lines_of("revenue")] == ["revenue"]
+
+
 def test_every_formula_has_a_unit_and_every_line_a_statement() -> None:
     for entry in formula_lexicon().entries.values():
         assert (isinstance(entry, Line) and entry.statements) or (isinstance(entry, Formula) and entry.unit)

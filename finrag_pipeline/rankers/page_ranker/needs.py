@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from finrag_pipeline.questions.formula_lexicon import formula_lexicon
 from finrag_pipeline.rankers.page_ranker.terms import terms
+from finrag_pipeline.resolver.periods import find_periods
+from finrag_pipeline.resolver.tokens import plain
 
 STATEMENT_NAMES: dict[str, re.Pattern[str]] = {
     "income_statement": re.compile(
@@ -38,20 +41,22 @@ INTENTS: dict[str, re.Pattern[str]] = {
     "definition": re.compile(r"\b(?:is |are )?defined? (?:as|here)|\bcalculate\b|\bcompute\b"),
 }
 """Kinds of question; one may be several."""
+BEST_CONCEPTS = 2
+"""Concepts of a line that are asked for; later ones stand in where statements print none of these."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """An entry of ``needs.toml``; see there."""
+    """An entry of ``needs.toml``, see there, or a line or formula of the calculator's lexicon."""
 
     name: str
-    patterns: tuple[re.Pattern[str], ...]
-    excluded: re.Pattern[str] | None
-    concepts: frozenset[str]
-    statements: frozenset[str]
-    sections: frozenset[str]
-    terms: tuple[str, ...]
-    head: tuple[str, ...]
+    patterns: tuple[re.Pattern[str], ...] = ()
+    excluded: re.Pattern[str] | None = None
+    concepts: frozenset[str] = frozenset()
+    statements: frozenset[str] = frozenset()
+    sections: frozenset[str] = frozenset()
+    terms: tuple[str, ...] = ()
+    head: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,10 +65,10 @@ class QuestionNeeds:
 
     Attributes:
         named: statements that it names.
-        needs: entries of the lexicon that it meets.
+        needs: lines and formulas that it names, and entries of ``needs.toml`` that it meets.
         intents: of `INTENTS`.
-        words: its own terms, without the name of the company and the years.
-        years: years it names.
+        words: its own terms, without the name of the company and periods.
+        years: years it names, of a range all.
     """
 
     named: frozenset[str]
@@ -112,18 +117,28 @@ def lexicon() -> tuple[Need, ...]:
     )
 
 
-_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-_SHORT_YEAR = re.compile(r"\bfy ?'?(\d\d)(?!\d)")
+@cache
+def _line_need(name: str) -> Need:
+    """What a line or formula of the calculator's lexicon needs: its lines, where statements print them."""
+    lines = formula_lexicon().lines_of(name)
+    return Need(
+        name,
+        concepts=frozenset(concept for line in lines for concept in line.concepts[:BEST_CONCEPTS]),
+        statements=frozenset(line.statements[0] for line in lines),
+        terms=tuple(dict.fromkeys(terms(" ".join(line.label for line in lines)))),
+    )
+
+
 # 'Answer in USD millions, rounded to two decimals': how to answer, not where the answer stands.
 _FRAME = re.compile(
     r"(?:answer|round|state|respond|give|provide|address|approach|base|calculate|compute|please)\b[^.?:]*"
     r"(?:usd|millions|billions|decimal|percents?|question|answer|perspective|judg\w+|lines? items?)"
     r"[^.?:]*[.?:]?"
 )
-# 'In its annual report', 'the 2019 10-K': where to look, and every cover says it.
+# 'In its annual report', 'the 10-K': where to look, and every cover says it.
 _DOCUMENT = re.compile(
     r"\b(?:form\s+)?(?:10-?[kq]|8-?k|20-?f)s?(?:\s+(?:report|filing)s?)?\b|\b(?:annual|quarterly)\s+(?:report|filing)s?\b"
-    r"|(?:\b(?:19|20)\d\d|\b(?:the|this|its|their|latest|recent)|'s)\s+(?:report|filing)s?\b"
+    r"|(?:\b(?:the|this|its|their|latest|recent)|'s)\s+(?:report|filing)s?\b"
 )
 # 'The value of', 'respectively', 'the average of 2018 and 2019': what to do with the figures.
 _OPERATION = re.compile(
@@ -131,8 +146,7 @@ _OPERATION = re.compile(
     r"|\bpercent(?:age)? (?=change|increase|decrease)"
 )
 _AVERAGE = re.compile(r"(?<!weighted )(?<!weighted-)\baverages?\b")
-_PERIODS = "fy q1 q2 q3 q4 h1 h2 fiscal year quarter end usd million billion"
-_PERIOD_WORDS = frozenset(_PERIODS.split())
+_FRAME_WORDS = frozenset({"fy", "fiscal", "year", "quarter", "end", "usd", "million", "billion"})
 
 
 def read_needs(question: str, company_words: frozenset[str] = frozenset()) -> QuestionNeeds:
@@ -142,7 +156,12 @@ def read_needs(question: str, company_words: frozenset[str] = frozenset()) -> Qu
         question: as asked.
         company_words: terms of the company's name, which say nothing about the page.
     """
-    text = " ".join(question.replace("’", "'").replace("‘", "'").lower().split())
+    bare = asked = plain(question)
+    places = find_periods(asked)
+    for place in reversed(places):  # 'this', since '2019 filing' is to be read as a document
+        bare = f"{bare[: place.start]} this {bare[place.end :]}"
+    years = {period.fiscal_year for place in places for period in place.periods if period.fiscal_year}
+    text, bare = " ".join(asked.lower().split()), " ".join(bare.lower().split())
     found = tuple(
         need
         for need in lexicon()
@@ -150,19 +169,11 @@ def read_needs(question: str, company_words: frozenset[str] = frozenset()) -> Qu
         and not (need.excluded and need.excluded.search(text))
     )
     named = frozenset(kind for kind, pattern in STATEMENT_NAMES.items() if pattern.search(text))
-    years = [int(year) for year in _YEAR.findall(text)]
-    years += [2000 + int(year) for year in _SHORT_YEAR.findall(text)]
-    core = _OPERATION.sub(" ", _DOCUMENT.sub(" ", _FRAME.sub(" ", text)))
-    if len(set(years)) > 1:  # over years, not a line of the filing
+    core = _OPERATION.sub(" ", _DOCUMENT.sub(" ", _FRAME.sub(" ", bare)))
+    if len(years) > 1:  # over years, not a line of the filing
         core = _AVERAGE.sub(" ", core)
-    core = core if len(core.split()) > 3 else text
-    words = [
-        term
-        for term in terms(core)
-        if term not in company_words
-        and term not in _PERIOD_WORDS
-        and not term[:4].isdigit()
-        and not term.startswith("fy")
-    ]
+    core = core if len(core.split()) > 3 else bare
+    words = [term for term in terms(core) if term not in company_words and term not in _FRAME_WORDS]
     intents = frozenset(name for name, pattern in INTENTS.items() if pattern.search(text))
-    return QuestionNeeds(named, found, intents, tuple(words), tuple(sorted(set(years))))
+    lines = tuple(_line_need(name) for name in formula_lexicon().named(text))
+    return QuestionNeeds(named, lines + found, intents, tuple(words), tuple(sorted(years)))

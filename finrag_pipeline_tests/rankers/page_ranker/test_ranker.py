@@ -87,7 +87,7 @@ class TestRanking:
 
     def test_reasons_tell_the_page_and_the_filing(self, ranker: LearnedPageRanker, corpus: Corpus) -> None:
         why = {hit.page: hit.why for hit in ranker.rank_pages(ASKED, corpus, None, None, 50)}
-        assert why[GOODWILL_PAGE].startswith("balance sheet; holds Goodwill FY2020")
+        assert why[GOODWILL_PAGE].startswith("balance sheet (asked for); holds Goodwill FY2020")
         assert why[GOODWILL_PAGE + 1].startswith("wording")
         assert all("company: " in text for text in why.values())
 
