@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -119,10 +119,13 @@ class Features:
             own = self._words[place]
             extra = sum(self._weight(word) for word in own.label if word not in said)
             score[place] -= 0.15 * extra
-        lines = [entry for entry, _ in self._lexicon.named(words.lower()) if isinstance(entry, Line)]
+        lines = self._lines(self._lexicon.named(words.lower()))
         known = [place for place, row in enumerate(self._rows) if _is_one_of(row, lines)] if lines else []
         likely = sorted(score, key=lambda place: (-score[place], place))
         return list(dict.fromkeys([*known, *likely]))[:MOST_CANDIDATES]
+
+    def _lines(self, names: Iterable[str]) -> list[Line]:
+        return [entry for name in names if isinstance(entry := self._lexicon.entries[name], Line)]
 
     def of(self, words: str, places: Sequence[int]) -> np.ndarray:
         """Features of rows at ``places``, shape (places, features)."""
@@ -131,7 +134,7 @@ class Features:
         wide = frozenset(terms(expand_query(words))) | said
         total = sum(self._weight(word) for word in said) or 1.0
         named = self._lexicon.named(words.lower())
-        lines = [entry for name in named if isinstance(entry := self._lexicon.entries[name], Line)]
+        lines = self._lines(named)
         ways = [(frozenset(terms(text)), self._lexicon.phrases_of(name)) for name, text in named.items()]
         out = np.zeros((len(places), len(FEATURES)), np.float32)
         for at, place in enumerate(places):
