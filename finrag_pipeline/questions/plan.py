@@ -267,8 +267,8 @@ _SO_MANY_YEARS = re.compile(
     re.IGNORECASE,
 )
 _RANGE = re.compile(
-    rf"(?:\bbetween[\s\w]*{_P}\s*and|{_P}(?:,?\s(?:each|every) \w+)?,?\s*(?:to|through|until|-|–))"
-    rf"\s*(?:fiscal |the )?{_P}",
+    rf"(?:\bbetween[\s\w]*{_P}\s*and|\bsince[\s\w]*{_P}[\s\w,]*\b(?:to|through|until)|"
+    rf"{_P}(?:,?\s(?:each|every) \w+)?,?\s*(?:to|through|until|-|–))\s*(?:fiscal |the )?{_P}",
     re.IGNORECASE,
 )
 _OUTSIDE = re.compile(

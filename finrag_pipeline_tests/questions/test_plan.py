@@ -66,6 +66,7 @@ def test_a_series_asks_for_each_period(question: str) -> None:
         ("from FY2017 to FY2019", [2017, 2018, 2019]),
         ("FY2017–FY2019", [2017, 2018, 2019]),
         ("for 2017 through 2019", [2017, 2018, 2019]),
+        ("since 2017, year by year until 2019", [2017, 2018, 2019]),
     ],
 )
 @pytest.mark.parametrize(
