@@ -282,6 +282,10 @@ def _nearest_column(extent: tuple[float, float], columns: Sequence[tuple[float, 
     return best
 
 
+_LABELS_TWICE = 3
+"""Least rows with a label in column 1 that make it a column of labels."""
+
+
 @dataclass(slots=True)
 class _Heading:
     level: int
@@ -292,16 +296,23 @@ class _Heading:
 
 def _body(table: Table, by_row: Sequence[Sequence[Cell]], first: int, paths: TablePaths) -> None:
     levels = [*table.levels, *[0] * (table.rows - len(table.levels))]
+    second = paths.labelled and _labels_twice(by_row[first:])
     stack: list[_Heading] = []
     pending: str | None = None
+    above: tuple[str, ...] = ()  # path of the last label of column 0 that had one in column 1 beside it
     for row in range(first, table.rows):
         level, cells = levels[row], by_row[row]
         label = next((cell.text for cell in cells if paths.labelled and cell.column == 0), None)
+        inner = next((cell.text for cell in cells if second and cell.column == 1), None)
         values = [cell for cell in cells if not (paths.labelled and cell.column == 0)]
         section = bool(values) and _is_section(values, label)
         if section:
             paths.sections[row] = _section(table, values, paths.headers)
             paths.header_rows.add(row)
+        if label is None and inner is not None and above:
+            paths.labels[row], paths.rows[row] = inner, (*above, inner)
+            continue
+        above = ()
         if label is None:
             paths.rows[row] = tuple(heading.text for heading in stack if heading.level < level)
             continue
@@ -323,6 +334,9 @@ def _body(table: Table, by_row: Sequence[Sequence[Cell]], first: int, paths: Tab
         if stack and stack[-1].level < level:
             stack[-1].indented = True
         paths.rows[row] = (*(heading.text for heading in stack), label)
+        if inner is not None:
+            above = paths.rows[row]
+            paths.labels[row], paths.rows[row] = inner, (*above, inner)
         if heads and level == 0 and _PERIOD_CELL.fullmatch(label):
             # 'June 30, 2016' stands above 'Assets' though neither is indented.
             stack.clear()
@@ -339,6 +353,21 @@ def _body(table: Table, by_row: Sequence[Sequence[Cell]], first: int, paths: Tab
                 stack.append(_Heading(level, label))
         elif stack and stack[-1].level == level and _TOTAL.match(label):
             stack.pop()
+
+
+def _labels_twice(body: Sequence[Sequence[Cell]]) -> bool:
+    """Whether column 1 holds labels too: words alone, and some without a label of their own in column 0."""
+    inner = [(row, cell) for row in body for cell in row if cell.column == 1]
+    bare = [row for row, _ in inner if not any(cell.column == 0 for cell in row)]
+    return (
+        len(inner) >= _LABELS_TWICE
+        and 0 < len(bare) < len(inner)
+        and all(_is_words(cell.text) for _, cell in inner)
+    )
+
+
+def _is_words(text: str) -> bool:
+    return parse_value(text).kind == "text" and not _YEAR_CELL.search(text)
 
 
 def header_block(table: Table) -> Headers:

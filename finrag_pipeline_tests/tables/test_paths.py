@@ -148,3 +148,43 @@ def test_a_header_alone_below_others_keeps_to_its_column() -> None:
     ]
     paths = read_paths(make_table(rows, header_rows=3))
     assert paths.headers.paths[1:] == (("Shares", "2018"), ("per share", "2018"), ("Value", "2018"))
+
+
+def test_a_second_column_of_labels_goes_on_below_its_first() -> None:
+    paths = read_paths(
+        make_table(
+            [
+                ["", "", "2018", "2017"],
+                ["Pumps", "", "", ""],
+                ["Rotary", "Home", "10", "9"],
+                ["", "Abroad", "4", "3"],
+                ["", "Total", "14", "12"],
+                ["Piston", "Home", "2", "2"],
+                ["", "Total", "2", "2"],
+                ["Net sales", "", "16", "14"],
+            ]
+        )
+    )
+    assert paths.rows[2:] == [
+        ("Pumps", "Rotary", "Home"),
+        ("Pumps", "Rotary", "Abroad"),
+        ("Pumps", "Rotary", "Total"),
+        ("Pumps", "Piston", "Home"),
+        ("Pumps", "Piston", "Total"),
+        ("Pumps", "Net sales"),
+    ]
+    assert paths.labels[4] == "Total"
+
+
+def test_a_column_of_words_beside_every_label_is_no_second_label() -> None:
+    paths = read_paths(
+        make_table(
+            [
+                ["Country", "City", "Staff"],
+                ["Norway", "Oslo", "4"],
+                ["Spain", "Vigo", "7"],
+                ["Peru", "Lima", "2"],
+            ]
+        )
+    )
+    assert paths.rows[1:] == [("Norway",), ("Spain",), ("Peru",)]
