@@ -18,6 +18,7 @@ import dagster as dg
 import duckdb
 import pytest
 
+from finrag_pipeline.evaluation.summary import SLICES
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import ALIASES, ALL_SYSTEMS, SYSTEMS
 from finrag_pipeline.sample.generate import entries
@@ -105,7 +106,7 @@ def test_metrics_hold_every_system_space_slice_and_metric(metrics: list[dict[str
     everything = {(s, space.value, m, k) for s, space, (m, k) in product(RUNNABLE, Space, cuts)}
     for where, found in series.items():
         assert found == everything, where
-    assert {name for name, _ in series} == {"all", "question_type", "doc_type", "company", "source"}
+    assert {name for name, _ in series} == set(SLICES)
     assert {value for name, value in series if name == "doc_type"} == {"10-K", "10-Q", "8-K", "EARNINGS"}
     assert {value for name, value in series if name == "source"} == {"pdf", "page_text"}
 
