@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from finrag_pipeline.questions.directives import Directives, read_directives
 from finrag_pipeline.questions.expression import FiscalPeriod
+from finrag_pipeline.questions.formula_lexicon import formula_lexicon
 from finrag_pipeline.questions.scope import ASKS_FOR_TEXT
 from finrag_pipeline.questions.tokens import NUMBERS, fiscal_period
 from finrag_pipeline.resolver.lexicon import ACRONYMS, word_set
@@ -71,7 +72,8 @@ class QuestionPlan:
         unit: of the numbers to look up, as ``page_tables`` has it; None where the question does not say.
         asked: the question without the names of companies and without what is said before it asks.
         names: what a row must say: words with capital letters that are neither company nor period, such as
-            products, segments and places, and what a quantity is counted per.
+            products, segments and places, what a quantity is counted per, and words right before a known
+            line, such as 'organic revenue'.
     """
 
     operation: Operation
@@ -467,7 +469,7 @@ class _Reader:
         plan = self._read()
         if plan is None or not any(plan.measures) or any(map(_ARITHMETIC.search, plan.spoken)):
             return None
-        names = (*_capitalised(self.whole), *_PER.findall(self.whole))
+        names = (*_capitalised(self.whole), *_PER.findall(self.whole), *_qualifiers(self.whole))
         return replace(
             plan,
             yes_no=self.yes_no,
@@ -689,6 +691,11 @@ _PER_SHARE = re.compile(r"\b(?:per|for (?:one|each|a)) (?:common |ordinary )?sha
 _SHARES = re.compile(
     r"\bhow many shares\b|\bshare count\b|\bnumber of shares\b|\bshares outstanding\b", re.IGNORECASE
 )
+_COUNTED = re.compile(
+    r"\bhow many (?!dollars|cents|euros|times|days|months|years|quarters|per ?cent|percentage|basis|points|"
+    r"shares|millions?|billions?|more|of\b)[a-z]",
+    re.IGNORECASE,
+)
 _PER = re.compile(
     r"\bper (?!(?:common |ordinary )?share|cent\b|the\b|its\b|annum|year|quarter)([a-z]+)", re.IGNORECASE
 )
@@ -706,6 +713,8 @@ def _unit(text: str, plan: QuestionPlan) -> str | None:
         return "currency/share"
     if _SHARES.search(text):
         return "shares"
+    if _COUNTED.search(text):
+        return "count"
     value = plan.operation is Operation.VALUE
     if value and (_RELATIVE.search(text) or plan.directives.unit in ("percent", "days", "ratio")):
         return None
@@ -837,5 +846,27 @@ def _capitalised(text: str) -> list[str]:
     bare = (word.removesuffix("'s").rstrip(".") for word in words)
     return [word for word in bare if not {word.lower(), re.sub(r"\W", "", word.lower())} & _NO_NAMES]
 
+
+def _qualifiers(text: str) -> list[str]:
+    """Words that make a known line another: 'organic revenue', 'net sales at constant currency'."""
+    lower, found = text.lower(), []
+    for phrase in formula_lexicon().named(lower).values():
+        place = lower.find(phrase)
+        if before := _LAST_WORD.search(text[:place]):
+            found.append(before[1])
+        if behind := _CONDITION.match(text[place + len(phrase) :]):
+            found += behind[1].split()[:_CONDITION_WORDS]
+    return [word for word in found if _names(word) and word.lower() not in (*_WHOLES, *_JOINING)]
+
+
+_LAST_WORD = re.compile(r"([^\W\d_][\w&'-]*)\s+$")
+_CONDITION = re.compile(
+    r"\s+(?:before|after|at|from|without|excluding)\s+((?:[^\W\d_][\w&'-]*\s*)+)", re.IGNORECASE
+)
+_CONDITION_WORDS = 2
+_WHOLES = word_set(
+    "worldwide overall companywide group consolidated whole entire combined more less most least higher lower"
+)
+"""Words for the whole company, which a row may leave unsaid, and words of comparing."""
 
 _NO_NAMES = _NOTHING | ACRONYMS | word_set("sga rd ppe eps gaap am so")

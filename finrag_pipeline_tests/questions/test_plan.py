@@ -150,3 +150,36 @@ def test_the_unit_looked_up() -> None:
 @pytest.mark.parametrize("text", ["", "?", "in 2023", "\x00", "the the the", "Torvex? " * 300])
 def test_nothing_to_look_up_is_no_plan(text: str) -> None:
     assert read_plan(text, ("Torvex",)) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("What was the organic revenue in 2023?", ["organic"]),
+        ("Give the tuition revenue for 2023", ["tuition"]),
+        ("What were net sales at constant currency in 2023?", ["constant", "currency"]),
+        ("Net income before extraordinary items, 2023", ["extraordinary", "items"]),
+        ("How much more operating income did it squeeze out in 2023?", []),
+        ("What did it bring in as total revenue in 2023?", []),
+        ("worldwide sales in 2023", []),
+        ("revenue from 2021 to 2023", []),
+    ],
+)
+def test_what_makes_a_line_another_must_be_said(question: str, said: list[str]) -> None:
+    plan = read_plan(question)
+    assert plan is not None
+    assert list(plan.names) == said
+
+
+@pytest.mark.parametrize(
+    ("question", "unit"),
+    [
+        ("How many depots did it run in 2023?", "count"),
+        ("How many dollars did the depots cost in 2023?", "currency"),
+        ("How many shares were bought in 2023?", "shares"),
+    ],
+)
+def test_how_many_asks_for_a_count_of_things(question: str, unit: str) -> None:
+    plan = read_plan(question)
+    assert plan is not None
+    assert plan.unit == unit
