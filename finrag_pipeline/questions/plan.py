@@ -380,8 +380,8 @@ _NOTHING = word_set(
     lot made make makes manage managed many me measured million month months move moved much my nine now
     number numbers of on one only or our out over own past pct per percent percentage period periods
     please point points post posted produce produced produces put quantify quarter quarterly quarters rack
-    racked ran recent recorded respective relate report reported reports respectively right run running s said sat
-    saw say says see seen show shown shows sign signed since six so spend spends spent stand standing
+    racked ran recent recorded respective relate report reported reports respectively right run running s said
+    sat saw say says see seen show shown shows sign signed since six so spend spends spent stand standing
     start state stated still stood sure take taken takes tell than thank thanks that the their them then
     there these they thing things this those three through to told too took total totals true twelve two
     under until up us use used using value values versus vs was we went were what when where whether which
