@@ -12,9 +12,7 @@ Every sixth filing is left out.
 from __future__ import annotations
 
 import argparse
-import ast
 import hashlib
-import json
 import random
 import re
 from collections import defaultdict
@@ -30,6 +28,7 @@ from sklearn.linear_model import LogisticRegression
 
 from benchmarks import finqa
 from benchmarks.row_cross_encoder import ASKED, FILLERS, FRAMES, random_text
+from benchmarks.row_questions import tatqa_training
 from finrag_pipeline.questions.answer_kind import BUCKETS, MODEL_FILE, buckets
 from finrag_pipeline.questions.formula_lexicon import Line, formula_lexicon
 
@@ -43,14 +42,7 @@ Asked = tuple[str, str, bool]
 
 def of_tatqa(folder: Path) -> Iterator[Asked]:
     """Training questions of TAT-QA."""
-    for one in map(json.loads, (folder / "tatqa_reconstructed.jsonl").read_text("utf-8").splitlines()):
-        if one["split"] != "train" or one["fb_company"] or one["fb_corpus_company"]:
-            continue
-        given = str(one["answer"])
-        try:
-            answers = ast.literal_eval(given) if given.startswith("[") else [given]
-        except (SyntaxError, ValueError):
-            continue
+    for one, answers in tatqa_training(folder):
         digits = all(_DIGITS.fullmatch(str(answer).lower()) for answer in answers)
         numbers = one["answer_type"] == "arithmetic" or (one["answer_type"] != "count" and digits)
         yield one["question"], one["doc_name"], numbers

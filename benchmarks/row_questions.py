@@ -130,6 +130,19 @@ def right_rows(
     return frozenset(best_first[0])
 
 
+def tatqa_training(folder: Path) -> Iterator[tuple[dict[str, Any], list[object]]]:
+    """Training questions of TAT-QA with their answers, without companies of other benchmarks."""
+    lines = (folder / "tatqa_reconstructed.jsonl").read_text("utf-8").splitlines()
+    for one in map(json.loads, lines):
+        if one["split"] != "train" or one["fb_company"] or one["fb_corpus_company"]:
+            continue
+        given = str(one["answer"])
+        try:
+            yield one, ast.literal_eval(given) if given.startswith("[") else [given]
+        except (SyntaxError, ValueError):
+            continue
+
+
 def tatqa(folder: Path) -> Iterator[Labelled]:
     """Training questions of TAT-QA, without companies of other benchmarks."""
     with gzip.open(folder / "tatqa_corpus.jsonl.gz", "rt") as corpus:
@@ -140,15 +153,8 @@ def tatqa(folder: Path) -> Iterator[Labelled]:
         if context.get("doc_name"):
             filings[context["doc_name"]].append(name)
     pools: dict[str, list[FilingRow]] = {}
-    lines = (folder / "tatqa_reconstructed.jsonl").read_text("utf-8").splitlines()
-    for one in map(json.loads, lines):
-        known = one["split"] == "train" and one["link_margin"] > 0 and one["answer_type"] != "count"
-        if not known or one["fb_company"] or one["fb_corpus_company"]:
-            continue
-        given = str(one["answer"])
-        try:
-            answers = ast.literal_eval(given) if given.startswith("[") else [given]
-        except (SyntaxError, ValueError):
+    for one, answers in tatqa_training(folder):
+        if one["link_margin"] <= 0 or one["answer_type"] == "count":
             continue
         yield from _labelled(
             one["doc_name"],
