@@ -623,6 +623,10 @@ class _Reader:
             for words in (_CHANGED, _MORE, _LESS):
                 rest = words.sub(" ", rest)
             verdict = Verdict.RISE if up and not (down and down.start() < up.start()) else Verdict.FALL
+            share = self._two(rest)
+            if share is not None and share.operation is Operation.RATIO and not share.margin:
+                changed = self._plan(Operation.CHANGE, share.spoken, verdict=verdict)
+                return replace(changed, measures=share.measures)
             return self._plan(Operation.CHANGE, (rest,), verdict=verdict)
         if sign := _SIGN.search(text):
             verdict = Verdict.POSITIVE if sign["positive"] else Verdict.NEGATIVE

@@ -183,3 +183,11 @@ def test_how_many_asks_for_a_count_of_things(question: str, unit: str) -> None:
     plan = read_plan(question)
     assert plan is not None
     assert plan.unit == unit
+
+
+def test_a_share_that_rises_is_judged_as_a_share() -> None:
+    plan = read_plan("Did paper sales as a percent of total sales increase in 2023 compared to 2022?")
+    assert plan is not None
+    assert (plan.operation, plan.measures) == (Operation.CHANGE, ("paper sales", "sales"))
+    assert plan.verdict is Verdict.RISE
+    assert [period.year for period in plan.periods] == [2022, 2023]
