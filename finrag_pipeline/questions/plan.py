@@ -865,7 +865,9 @@ def _qualifiers(text: str) -> list[str]:
 
 _LAST_WORD = re.compile(r"([^\W\d_][\w&'-]*)\s+$")
 _CONDITION = re.compile(
-    r"\s+(?:before|after|at|from|without|excluding)\s+((?:[^\W\d_][\w&'-]*\s*)+)", re.IGNORECASE
+    r"\s+(?:before|after|at|from|without|excluding|of|in|for|on|by)\s+"
+    r"((?:[^\W\d_][\w&'-]*\s*)+)",
+    re.IGNORECASE,
 )
 _CONDITION_WORDS = 2
 _WHOLES = word_set(

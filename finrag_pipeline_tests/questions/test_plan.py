@@ -159,6 +159,7 @@ def test_nothing_to_look_up_is_no_plan(text: str) -> None:
         ("Give the tuition revenue for 2023", ["tuition"]),
         ("What were net sales at constant currency in 2023?", ["constant", "currency"]),
         ("Net income before extraordinary items, 2023", ["extraordinary", "items"]),
+        ("Capital expenditure of pet insurance in 2023", ["pet", "insurance"]),
         ("How much more operating income did it squeeze out in 2023?", []),
         ("What did it bring in as total revenue in 2023?", []),
         ("worldwide sales in 2023", []),
