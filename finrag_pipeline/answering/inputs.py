@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 from rapidfuzz import fuzz
 
+from finrag_pipeline.errors import LakeError
 from finrag_pipeline.questions.expression import FiscalPeriod
 from finrag_pipeline.questions.formula_lexicon import Lexicon, Line
 from finrag_pipeline.statements.concepts import normal_label
@@ -100,7 +101,16 @@ class FoundFact:
 
 
 def read_facts(table: pa.Table) -> list[Fact]:
-    """Rows of ``statement_facts`` as facts, without those of the parent alone and of other entities."""
+    """Rows of ``statement_facts`` as facts, without those of the parent alone and of other entities.
+
+    Raises:
+        LakeError: they were made by another version, which had other columns.
+    """
+    if missing := sorted(set(FACT_COLUMNS) - set(table.column_names)):
+        raise LakeError(
+            f"The facts of the lake were made by another version: no column {', '.join(missing)}.",
+            "Run 'finrag run', which makes them anew.",
+        )
     facts = []
     for row in table.select(FACT_COLUMNS).to_pylist():
         if row["scope"] not in SCOPES or row["period_end"] is None:

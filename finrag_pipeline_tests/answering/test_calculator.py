@@ -2,13 +2,15 @@ import datetime as dt
 import json
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from finrag_pipeline.answering.calculator import company_words
 from finrag_pipeline.answering.derivation import Derivation
-from finrag_pipeline.errors import UsageError
+from finrag_pipeline.answering.inputs import FACT_COLUMNS, read_facts
+from finrag_pipeline.errors import LakeError, UsageError
 from finrag_pipeline.questions.abstention import CANNOT_BE_DETERMINED
 from finrag_pipeline_tests.answering.made_facts import (
     FILINGS,
@@ -398,3 +400,10 @@ def test_what_a_failed_try_has_read_is_still_an_input_of_the_next() -> None:
     assert found.answer == "22.0%"
     labels = {item.fact.label for item in found.inputs}
     assert labels == {"Net sales", "Cost of goods sold", "Selling and administrative"}
+
+
+def test_facts_of_another_version_are_told_with_what_to_do() -> None:
+    table = pa.table({name: pa.array([], pa.string()) for name in FACT_COLUMNS if name != "line"})
+    with pytest.raises(LakeError, match="no column line") as told:
+        read_facts(table)
+    assert "finrag run" in told.value.remedy
