@@ -95,7 +95,7 @@ class Evidence:
             return []
         meant: dict[str, dict[str, float]] = {}
         for ranked in resolution.filings:
-            company = min(self._resolver.filings_of(ranked.filing), default=ranked.filing)
+            company = self._resolver.company_of(ranked.filing)
             of_company = meant.setdefault(company, {})
             if ranked.filing in self._rows.filings and len(of_company) < _MOST_FILINGS:
                 of_company[ranked.filing] = ranked.score

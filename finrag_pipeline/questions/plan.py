@@ -72,8 +72,8 @@ class QuestionPlan:
         unit: of the numbers to look up, as ``page_tables`` has it; None where the question does not say.
         asked: the question without the names of companies and without what is said before it asks.
         names: what a row must say: words with capital letters that are neither company nor period, such as
-            products, segments and places, what a quantity is counted per, and words right before a known
-            line, such as 'organic revenue'.
+            products, segments and places, what a quantity is counted per, and words that make a known line
+            another, such as 'organic revenue'.
     """
 
     operation: Operation
