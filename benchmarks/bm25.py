@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.pairs import paired, rate
 from finrag_pipeline.chunking.fixed import chunk_pages
 from finrag_pipeline.embedding.tokens import token_counter
-from finrag_pipeline.evaluation.benchmark_registry import get_benchmark
+from finrag_pipeline.evaluation.benchmark import get_benchmark
 from finrag_pipeline.filings.pdf import inspect_pdf, read_pages
 from finrag_pipeline.retrieval.bm25 import K1, B, RankBm25, build_bm25, top_documents
 from finrag_pipeline.retrieval.finance_tokens import finance_tokens

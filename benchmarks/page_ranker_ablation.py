@@ -23,8 +23,8 @@ import numpy as np
 import pyarrow.compute as pc
 
 from finrag_pipeline.embedding.encoder import Encoder
-from finrag_pipeline.evaluation.cluster_intervals import cluster_bootstrap
-from finrag_pipeline.evaluation.folds import assign_folds
+from finrag_pipeline.evaluation.benchmark import assign_folds
+from finrag_pipeline.evaluation.intervals import cluster_bootstrap
 from finrag_pipeline.rankers.card import check_no_leak
 from finrag_pipeline.rankers.page_ranker.candidates import Candidates, Encode, read_candidates
 from finrag_pipeline.rankers.page_ranker.library import PageLibrary

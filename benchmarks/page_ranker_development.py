@@ -23,7 +23,7 @@ from rich.progress import track
 from benchmarks.answers import read_questions
 from benchmarks.page_ranker_ablation import CUTOFF, first_pages
 from finrag_pipeline.embedding.encoder import Encoder
-from finrag_pipeline.evaluation.cluster_intervals import cluster_bootstrap
+from finrag_pipeline.evaluation.intervals import cluster_bootstrap
 from finrag_pipeline.rankers.page_ranker.candidates import read_candidates
 from finrag_pipeline.rankers.page_ranker.library import PageLibrary
 from finrag_pipeline.rankers.page_ranker.model import RankingModel, train_model

@@ -28,7 +28,7 @@ from benchmarks.table_metrics import (
     match_tables,
     read_cell,
 )
-from finrag_pipeline.evaluation.cluster_intervals import cluster_bootstrap
+from finrag_pipeline.evaluation.intervals import cluster_bootstrap
 from finrag_pipeline.filings.identity import read_identity
 from finrag_pipeline.filings.pdf import inspect_pdf, read_pages
 from finrag_pipeline.settings import TableSettings

@@ -37,7 +37,6 @@ ROOMS = (
     "rankers",
     "answering",
     "evaluation",
-    "judging",
     "reporting",
     "services",
     "serving",

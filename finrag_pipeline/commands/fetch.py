@@ -12,7 +12,7 @@ from http.client import HTTPException
 from pathlib import Path
 
 from finrag_pipeline.errors import BenchmarkError
-from finrag_pipeline.evaluation.benchmark_files import FieldError, read_objects, string
+from finrag_pipeline.evaluation.questions import FieldError, read_objects, string
 from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.storage.lake import Lake
 

@@ -49,7 +49,7 @@ def judge_answers(
     from finrag_pipeline.answering.systems import get_answer_system
     from finrag_pipeline.commands.instance import open_materialiser
     from finrag_pipeline.commands.run import run_or_raise
-    from finrag_pipeline.judging.panel import load_judges
+    from finrag_pipeline.evaluation.baseline_judge import load_judges
     from finrag_pipeline.orchestration.schedules import sweep_range
     from finrag_pipeline.storage.lake import Lake
 

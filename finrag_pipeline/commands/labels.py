@@ -35,7 +35,7 @@ def write_label_sheets(settings: Settings) -> list[dict[str, Any]]:
     """
     from finrag_pipeline.commands.instance import open_materialiser
     from finrag_pipeline.commands.run import run_or_raise
-    from finrag_pipeline.judging.label_sheets import FOLDER, sheet_name
+    from finrag_pipeline.evaluation.labels import FOLDER, sheet_name
     from finrag_pipeline.storage.lake import Lake
 
     lake = Lake(settings.lake)
@@ -64,7 +64,7 @@ def check_sheets(lake: Lake, paths: Sequence[Path]) -> tuple[list[dict[str, Any]
     Raises:
         LakeError: no sheet was written yet.
     """
-    from finrag_pipeline.judging.label_sheets import read_sheets, sampled_items
+    from finrag_pipeline.evaluation.labels import read_sheets, sampled_items
 
     if lake.info("label_sample") is None:
         raise LakeError("No sheet was written yet.", "Write them: finrag labels write.")
@@ -90,7 +90,7 @@ def import_sheets(settings: Settings, paths: Sequence[Path]) -> dict[str, Any]:
     """
     from finrag_pipeline.commands.instance import open_materialiser
     from finrag_pipeline.commands.run import run_or_raise
-    from finrag_pipeline.judging.label_sheets import FILLED, FOLDER, filled_sheets
+    from finrag_pipeline.evaluation.labels import FILLED, FOLDER, filled_sheets
     from finrag_pipeline.storage.lake import Lake
 
     lake = Lake(settings.lake)

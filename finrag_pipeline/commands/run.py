@@ -12,8 +12,8 @@ from finrag_pipeline.answering.systems import get_answer_system
 from finrag_pipeline.chunking.registry import CHUNKINGS
 from finrag_pipeline.commands.instance import Materialiser, open_materialiser
 from finrag_pipeline.errors import BenchmarkError, FilingError, FinragError, LakeError
-from finrag_pipeline.evaluation.benchmark_registry import register_benchmark
-from finrag_pipeline.evaluation.documents import find_document_information, read_document_information
+from finrag_pipeline.evaluation.benchmark import register_benchmark
+from finrag_pipeline.evaluation.questions import find_document_information, read_document_information
 from finrag_pipeline.filings.intake import FilingSource, accept
 from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.filings.source_folder import SourceFolder, read_source_folder

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finrag_pipeline.evaluation.documents import normalise_form
+from finrag_pipeline.evaluation.questions import normalise_form
 from finrag_pipeline.evaluation.summary import UNKNOWN
 from finrag_pipeline.schemas import CORPUS_STATISTICS, conform
 

@@ -1,7 +1,7 @@
 """Is one system better than another? Paired differences over questions, bootstrap of documents, Holm.
 
 Every system answers the same questions, so differences are taken question by question, and questions on one
-filing are resampled together as in :mod:`finrag_pipeline.evaluation.cluster_intervals`.
+filing are resampled together as in :mod:`finrag_pipeline.evaluation.intervals`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from finrag_pipeline.errors import LakeError, UsageError
-from finrag_pipeline.evaluation.cluster_intervals import cluster_codes
+from finrag_pipeline.evaluation.intervals import cluster_codes
 from finrag_pipeline.schemas import SYSTEM_COMPARISONS
 
 FAMILIES_VERSION = "1"

@@ -18,13 +18,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from finrag_pipeline.evaluation.cluster_intervals import (
+from finrag_pipeline.evaluation.intervals import (
     checked_sample,
     cluster_codes,
     effective_clusters,
+    normal_quantile,
     student_quantile,
+    wilson_from_effective,
 )
-from finrag_pipeline.evaluation.proportion_intervals import normal_quantile, wilson_from_effective
 
 PSEUDO_CELLS = ((1.0, 1.0), (1.0, 0.0), (0.0, 1.0), (0.0, 0.0))
 """(label, verdict) of the four observations added before the variance is estimated.
@@ -120,7 +121,7 @@ def ppi_proportion(
     The estimate is that of PPI++ with λ minimising its variance over clusters. The variance is estimated with
     one observation of each combination of label and verdict added, each a cluster of its own of average size;
     the interval is Wilson's with the sample size that this variance is worth, and with Student's t for the
-    number of labelled clusters (:func:`cluster_intervals.effective_clusters`).
+    number of labelled clusters (:func:`intervals.effective_clusters`).
 
     Args:
         labels: Y, shape (n,), in [0, 1].
@@ -129,7 +130,7 @@ def ppi_proportion(
             stratified sample, all of them (labelled ones included, with their clusters).
         clusters: cluster of each labelled answer, usually its question; independent by default.
         judged_clusters: clusters of ``judged``; the same name is the same cluster as among ``clusters``.
-        weights: how many answers each labelled one stands for (:func:`cluster_intervals.stratum_weights`).
+        weights: how many answers each labelled one stands for (:func:`intervals.stratum_weights`).
         confidence: coverage aimed at.
 
     Raises:

@@ -2,34 +2,288 @@
 
 FinanceBench (Islam et al., 2023) is two JSON Lines files: the questions, and one row of information per
 document. Gold pages are zero-based indices of PDF pages, so page 0 is a page like any other. A faulty line
-never stops the rest: what is wrong is reported, and a question that cannot be measured is kept as excluded.
+never stops the rest: what is wrong is reported by file and line, and a question that cannot be measured is
+kept as excluded.
 """
 
 from __future__ import annotations
 
+import gzip
+import json
+import re
+import zlib
 from collections import defaultdict
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from finrag_pipeline.evaluation.benchmark_files import (
-    FieldError,
-    integer,
-    optional,
-    problem_text,
-    read_objects,
-    string,
-)
-from finrag_pipeline.evaluation.documents import (
-    find_document_information,
-    normalise_form,
-    read_document_information,
-)
-from finrag_pipeline.filings.names import filing_id
+from finrag_pipeline.errors import BenchmarkError
+from finrag_pipeline.filings.declared import canonical_form
+from finrag_pipeline.filings.names import declared_from_name, filing_id
 from finrag_pipeline.schemas import BENCHMARK_QUESTIONS, conform
+
+_T = TypeVar("_T")
+
+_KINDS = {
+    bool: "a boolean",
+    int: "a number",
+    float: "a number",
+    str: "a string",
+    list: "a list",
+    dict: "an object",
+}
+_INT32 = range(-(2**31), 2**31)
+
+
+class FieldError(ValueError):
+    """A field of a record is missing or of the wrong type; the message names the field."""
+
+
+def problem_text(file: Path, line: int | Sequence[int], reason: str, remedy: str) -> str:
+    """One line for people: file, line or lines, what is wrong, what to do."""
+    numbers = [line] if isinstance(line, int) else list(line)
+    where = ("line " if len(numbers) == 1 else "lines ") + ", ".join(map(str, numbers))
+    return f"{file.name}, {where}: {reason.rstrip('.')}. {remedy}"
+
+
+def read_objects(file: Path) -> tuple[list[tuple[int, dict[str, Any]]], list[str]]:
+    """Read a JSON Lines file of objects.
+
+    A byte-order mark in front of UTF-8 text is harmless and skipped; ``.gz`` is unpacked.
+
+    Returns:
+        ``(line number from 1, object)`` for every good line, and a problem for every other; blank lines are
+        neither.
+
+    Raises:
+        BenchmarkError: the file cannot be opened, is not UTF-8, or holds one JSON array.
+    """
+    try:
+        data = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise BenchmarkError(
+            f"The benchmark file '{file}' cannot be read: {reason}.",
+            "Check the path and its permissions.",
+        ) from error
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise BenchmarkError(
+            f"The benchmark file '{file}' begins with the byte-order mark of UTF-16 or UTF-32.",
+            "Save it as UTF-8.",
+        )
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise BenchmarkError(
+            f"The benchmark file '{file}' is not UTF-8 text: byte 0x{data[error.start]:02x} on line {line}.",
+            "Save it as UTF-8.",
+        ) from error
+    if text.lstrip().startswith("["):
+        raise BenchmarkError(
+            f"The benchmark file '{file}' is one JSON array, not JSON Lines.",
+            "Write one object per line (for example with: jq -c '.[]').",
+        )
+    objects: list[tuple[int, dict[str, Any]]] = []
+    problems: list[str] = []
+    # str.splitlines would also cut at U+2028 and other separators that JSON allows inside strings.
+    for number, raw in enumerate(text.split("\n"), start=1):
+        if not raw.strip():
+            continue
+        try:
+            record = json.loads(raw)
+        except (ValueError, RecursionError) as error:
+            reason = f"broken JSON ({error})"
+            problems.append(problem_text(file, number, reason, "The line is left out; repair or delete it."))
+            continue
+        if isinstance(record, dict):
+            objects.append((number, record))
+        else:
+            reason = f"{_kind(record)} where an object is expected"
+            problems.append(problem_text(file, number, reason, "The line is left out; repair or delete it."))
+    return objects, problems
+
+
+def string(record: dict[str, Any], field: str, blank: bool = False) -> str:
+    """Text of a field.
+
+    Raises:
+        FieldError: it is missing, null, no string, empty (unless ``blank``), or not valid Unicode.
+    """
+    value = record.get(field)
+    if value is None:
+        raise FieldError(f"field '{field}' is missing")
+    if not isinstance(value, str):
+        raise FieldError(f"field '{field}' is {_kind(value)}, not a string")
+    if not blank and not value.strip():
+        raise FieldError(f"field '{field}' is empty")
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # JSON can escape half of a surrogate pair; no UTF-8 column can hold it.
+        raise FieldError(f"field '{field}' holds an unpaired surrogate") from None
+    return value
+
+
+def integer(record: dict[str, Any], field: str) -> int:
+    """Whole number of a field; 0 and negative numbers are values, not absence.
+
+    Raises:
+        FieldError: it is missing, null, not a whole number, or does not fit 32 bits.
+    """
+    value = record.get(field)
+    if value is None:
+        raise FieldError(f"field '{field}' is missing")
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise FieldError(f"field '{field}' is {_kind(value)}, not a whole number")
+    if value not in _INT32:
+        raise FieldError(f"field '{field}' is too large")
+    return value
+
+
+def optional(
+    record: dict[str, Any], field: str, read: Callable[[dict[str, Any], str], _T]
+) -> tuple[_T | None, str | None]:
+    """Value of a field that may be absent, null or empty, and what is wrong with it otherwise."""
+    value = record.get(field)
+    if value is None or value == "":
+        return None, None
+    try:
+        return read(record, field), None
+    except FieldError as error:
+        return None, str(error)
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, float):
+        return f"the number {value}"
+    return "null" if value is None else _KINDS[type(value)]
+
+
+# Amendments and special kinds (10-K405, 10-KSB, 10-KT) count under their plain form.
+_PLAIN_FORM = re.compile(r"(10-K|10-Q|8-K|EARNINGS)(?:405|SB|T)?(?:/A)?")
+
+
+@dataclass(frozen=True)
+class DocumentInformation:
+    """What the benchmark declares about a document.
+
+    Attributes:
+        doc_name: name of the document.
+        company: company, as the benchmark names it.
+        sector: GICS sector.
+        form: 10-K, 10-Q, 8-K or EARNINGS; None for any other.
+        year: fiscal year.
+        link: where the document was published.
+    """
+
+    doc_name: str
+    company: str | None = None
+    sector: str | None = None
+    form: str | None = None
+    year: int | None = None
+    link: str | None = None
+
+
+def normalise_form(text: str | None) -> str | None:
+    """Form named in a document type or document name.
+
+    >>> normalise_form("10K_ANNUAL"), normalise_form("X_2022_8K_dated-2022-05-20"), normalise_form("Proxy")
+    ('10-K', '8-K', None)
+    """
+    if not text:
+        return None
+    match = _PLAIN_FORM.fullmatch(canonical_form(text) or declared_from_name(text).form or "")
+    return match[1] if match else None
+
+
+def read_document_information(file: Path) -> tuple[dict[str, DocumentInformation], list[str]]:
+    """Read the document-information file.
+
+    Of two rows with one name the first is kept and the second reported.
+
+    Args:
+        file: JSON Lines with ``doc_name`` and, where known, ``company``, ``gics_sector``, ``doc_type``,
+            ``doc_period`` and ``doc_link``.
+
+    Returns:
+        Information by document name, and one problem (file, line, reason, remedy) per faulty line.
+
+    Raises:
+        BenchmarkError: the file is missing, is not UTF-8 text, or is not JSON Lines.
+    """
+    objects, problems = read_objects(file)
+    information: dict[str, DocumentInformation] = {}
+    lines: dict[str, int] = {}
+    for line, record in objects:
+        try:
+            name = string(record, "doc_name").strip()
+        except FieldError as error:
+            problems.append(problem_text(file, line, str(error), "The line is left out; name its document."))
+            continue
+        document, faults = _read_document(name, record)
+        problems += [
+            problem_text(file, line, fault, "It is read as absent; correct or remove it.") for fault in faults
+        ]
+        if name not in information:
+            information[name] = document
+            lines[name] = line
+            continue
+        differing = [key for key, value in vars(document).items() if value != getattr(information[name], key)]
+        detail = f" with another {', '.join(differing)}" if differing else ""
+        reason = f"document '{name}' stands already on line {lines[name]}{detail}"
+        problems.append(problem_text(file, line, reason, "The first row is used; delete one of the two."))
+    return information, problems
+
+
+def find_document_information(
+    information: Mapping[str, DocumentInformation], filing: str
+) -> DocumentInformation | None:
+    """Information about a filing, given by document name or by identifier in the lake.
+
+    An exact name comes first, then the only one that is the same but for case, or that becomes this
+    identifier when made safe as a partition key.
+    """
+    if filing in information:
+        return information[filing]
+    folded = filing.casefold()
+    matches = [
+        document
+        for name, document in information.items()
+        if folded in (name.casefold(), filing_id(name).casefold())
+    ]
+    return matches[0] if len(matches) == 1 else None
+
+
+def _read_document(name: str, record: dict[str, Any]) -> tuple[DocumentInformation, list[str]]:
+    texts: dict[str, str | None] = {}
+    faults: list[str] = []
+    for key in ("company", "gics_sector", "doc_type", "doc_link"):
+        texts[key], fault = optional(record, key, string)
+        if fault:
+            faults.append(fault)
+    year, fault = optional(record, "doc_period", _year)
+    if fault:
+        faults.append(fault)
+    document = DocumentInformation(
+        name,
+        texts["company"],
+        texts["gics_sector"],
+        normalise_form(texts["doc_type"]),
+        year,
+        texts["doc_link"],
+    )
+    return (document if document.form else replace(document, form=normalise_form(name))), faults
+
+
+def _year(record: dict[str, Any], field: str) -> int:
+    value = record[field]
+    if isinstance(value, str) and re.fullmatch(r"\s*\d{4}\s*", value, re.ASCII):
+        return int(value)
+    return integer(record, field)
+
 
 _REQUIRED = ("financebench_id", "question", "answer", "question_type", "company", "doc_name")
 _Fault = tuple[str, str]  # reason, remedy

@@ -8,7 +8,7 @@ given.
   is lost here too, and has the label ``multi_statement_gap``. The share of questions lost at ``filing`` or
   ``page`` is that with ``page_rec@5`` below 1; without that label it is 1 - ``hit@5``.
 * ``chunk``: all gold pages are there, and of one of them the passages do not hold the evidence
-  (:mod:`finrag_pipeline.evaluation.evidence`).
+  (:mod:`finrag_pipeline.evaluation.failure_modes`).
 * ``generation``: the evidence was there, and the answer is wrong or an abstention.
 * ``none``: nothing is lost. An answer that is right loses nothing, wherever it has it from.
 
@@ -30,16 +30,18 @@ import pyarrow.compute as pc
 from finrag_pipeline.answering.passages import Passage, read_page_source
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.answer_metrics import RIGHT
-from finrag_pipeline.evaluation.cluster_intervals import cluster_proportion
-from finrag_pipeline.evaluation.evidence import GoldPage, gold_pages, texts_on
 from finrag_pipeline.evaluation.failure_modes import (
     LABELS,
     RETRIEVAL_LABELS,
     FilingIdentity,
     Finding,
+    GoldPage,
     answer_failures,
+    gold_pages,
     retrieval_failures,
+    texts_on,
 )
+from finrag_pipeline.evaluation.intervals import cluster_proportion
 from finrag_pipeline.schemas import GAP_COUNTS, RETRIEVAL_GAP, conform
 
 GAP_VERSION = "1"
@@ -253,7 +255,7 @@ def gap_counts(gap: pa.Table, questions: pa.Table, confidence: float = 0.95) -> 
 
     Returns:
         Table as ``schemas.GAP_COUNTS``: of every system all levels and labels it can have, also those with a
-        count of 0. Intervals are :func:`~finrag_pipeline.evaluation.cluster_intervals.cluster_proportion`.
+        count of 0. Intervals are :func:`~finrag_pipeline.evaluation.intervals.cluster_proportion`.
     """
     filing = dict(zip(questions["question_id"].to_pylist(), questions["filing"].to_pylist(), strict=True))
     groups: dict[tuple[str, str | None, str], list[dict[str, Any]]] = defaultdict(list)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.evaluation.cluster_intervals import cluster_means
+from finrag_pipeline.evaluation.intervals import cluster_means
 from finrag_pipeline.schemas import SYSTEM_METRICS, conform
 from finrag_pipeline.settings import EvaluationSettings
 
@@ -37,9 +37,9 @@ def summarise(
 ) -> pa.Table:
     """Mean and interval over documents of every series on every slice.
 
-    Intervals are those of :func:`finrag_pipeline.evaluation.cluster_intervals.cluster_means`. A percentile
+    Intervals are those of :func:`finrag_pipeline.evaluation.intervals.cluster_means`. A percentile
     bootstrap of documents is too narrow near 0 and 1 and with few documents
-    (:mod:`finrag_pipeline.evaluation.interval_coverage`).
+    (:mod:`finrag_pipeline.evaluation.simulations`).
 
     Args:
         scores: table as ``schemas.RETRIEVAL_SCORES`` or of the same columns.

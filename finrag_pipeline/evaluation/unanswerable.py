@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.errors import BenchmarkError
-from finrag_pipeline.evaluation.proportion_intervals import Interval, wilson
+from finrag_pipeline.evaluation.intervals import Interval, wilson
 from finrag_pipeline.storage.lake import Lake
 
 UNANSWERABLE_VERSION = "1"

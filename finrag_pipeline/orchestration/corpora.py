@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.errors import BenchmarkError
-from finrag_pipeline.evaluation.benchmark_registry import get_benchmark
+from finrag_pipeline.evaluation.benchmark import get_benchmark
 from finrag_pipeline.evaluation.retrieval_metrics import METRICS_VERSION
 from finrag_pipeline.evaluation.summary import SLICED
 from finrag_pipeline.orchestration.partitions import fold_number, fold_partitions

@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 
 from finrag_pipeline.chunking.registry import CHUNKINGS
+from finrag_pipeline.evaluation.baseline_judge import BaselineJudge
 from finrag_pipeline.evaluation.failure_modes import filing_identities
+from finrag_pipeline.evaluation.judged_answers import answer_from_row
+from finrag_pipeline.evaluation.judges import REFUSAL
 from finrag_pipeline.evaluation.retrieval_gap import AnswerKey, Outcome, Sources, first_answers
-from finrag_pipeline.judging.baseline import BaselineJudge
-from finrag_pipeline.judging.items import answer_from_row
-from finrag_pipeline.judging.verdicts import REFUSAL
 from finrag_pipeline.orchestration.corpora import benchmark_filings
 from finrag_pipeline.storage.lake import Lake
 

@@ -6,7 +6,7 @@ Concept: https://docs.dagster.io/guides/build/jobs
 import dagster as dg
 
 from finrag_pipeline.chunking.registry import CHUNKINGS
-from finrag_pipeline.evaluation.benchmark_registry import active_benchmark
+from finrag_pipeline.evaluation.benchmark import active_benchmark
 from finrag_pipeline.orchestration.checks import corpus as corpus_checks
 from finrag_pipeline.orchestration.resources.settings import LakeResource, SettingsResource, get_encoder
 from finrag_pipeline.schemas.catalogue import INDEX_FILING, INDEX_ON_DEMAND, VECTORS, made_by

@@ -8,7 +8,7 @@ import os
 
 import dagster as dg
 
-from finrag_pipeline.evaluation.benchmark_registry import active_benchmark
+from finrag_pipeline.evaluation.benchmark import active_benchmark
 from finrag_pipeline.orchestration.jobs import (
     compact_lake_job,
     index_filing_job,

@@ -1,17 +1,16 @@
-"""Pages about the filings: a list of all, and one page for each with its pages, statements and checks."""
+"""Pages about the filings: a list of all, one for each with its pages, statements as printed, checks."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
-from finrag_pipeline.reporting.estimates import SOURCE_NAMES
-from finrag_pipeline.reporting.file_names import page_names
 from finrag_pipeline.reporting.grid import (
+    SOURCE_NAMES,
     Cell,
     Grid,
     Note,
@@ -19,15 +18,187 @@ from finrag_pipeline.reporting.grid import (
     make_grid,
     make_row,
     number,
+    prose,
     tag,
     text,
 )
-from finrag_pipeline.reporting.inventory import filing_counts, identity_cells, remarks
 from finrag_pipeline.reporting.report_data import ReportData
-from finrag_pipeline.reporting.site import render_page
-from finrag_pipeline.reporting.statement_tables import STATEMENT_NAMES, StatementTable, statement_tables
-from finrag_pipeline.statements.identities import IdentityResult, check_identities
+from finrag_pipeline.reporting.site import page_names, render_page
+from finrag_pipeline.statements.identities import IdentityResult, check_identities, show_period
 from finrag_pipeline.statements.subtotals import check_subtotals
+
+STATEMENT_NAMES = {
+    "income_statement": "Income statement",
+    "comprehensive_income": "Comprehensive income",
+    "financial_position": "Financial position",
+    "cash_flows": "Cash flows",
+    "equity": "Equity",
+}
+SCOPE_NAMES = {
+    "primary": "Primary statement",
+    "parent_only": "Parent company only",
+    "condensed": "Condensed",
+    "summary": "Summary",
+    "note": "Notes",
+    "mdna": "Management's discussion",
+    "other_entity": "Another entity",
+}
+_UNIT_NAMES = {"percent": "%", "count": "count"}
+
+
+@dataclass(frozen=True)
+class Head:
+    """Head of a column: what all of its facts share.
+
+    Attributes:
+        label: the period, else the column header.
+        small: the column header where the label is the period.
+    """
+
+    label: str
+    small: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line.
+
+    Attributes:
+        label: as printed.
+        level: headings above it, from 0.
+        concept: us-gaap name; empty where the lexicon has none.
+        period: the period, where the columns do not tell it.
+        values: text by column; empty where the line has no fact there. None in headings, which have none.
+    """
+
+    label: str
+    level: int
+    concept: str
+    period: str
+    values: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class StatementTable:
+    """One printed table of a statement.
+
+    Attributes:
+        statement: kind of statement, for people.
+        scope: scope, for people.
+        page: zero-based page.
+        table: ordinal of the table on its page.
+        unit: what the values are in, where all but marked ones share it.
+        heads: heads of the columns of values.
+        lines: lines in their order.
+        facts: number of facts.
+    """
+
+    statement: str
+    scope: str
+    page: int
+    table: int
+    unit: str
+    heads: tuple[Head, ...]
+    lines: tuple[Line, ...]
+    facts: int
+
+
+def statement_tables(facts: Iterable[Mapping[str, Any]]) -> list[StatementTable]:
+    """The tables that facts were printed in: primary statements first, each in the order of the filing.
+
+    Args:
+        facts: rows of ``statement_facts`` of one filing.
+    """
+    printed: dict[tuple[str, str, int, int], list[Mapping[str, Any]]] = defaultdict(list)
+    for fact in facts:
+        printed[fact["scope"], fact["statement"], fact["page"], fact["table"]].append(fact)
+    scopes = list(SCOPE_NAMES)
+
+    def order(key: tuple[str, str, int, int]) -> tuple[int, int, int]:
+        return (scopes.index(key[0]) if key[0] in scopes else len(scopes), key[2], key[3])
+
+    return [_table(key, printed[key]) for key in sorted(printed, key=order)]
+
+
+def _table(key: tuple[str, str, int, int], facts: Sequence[Mapping[str, Any]]) -> StatementTable:
+    scope, statement, page, table = key
+    columns = sorted({fact["column"] for fact in facts})
+    by_column = {column: [fact for fact in facts if fact["column"] == column] for column in columns}
+    dated = {column: _mostly(map(_period, found)) for column, found in by_column.items()}
+    unit = Counter(map(_unit, facts)).most_common(1)[0][0]
+    rows: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    for fact in facts:
+        rows[fact["row"]].append(fact)
+    lines: list[Line] = []
+    above: tuple[str, ...] = ()
+    for _, found in sorted(rows.items()):
+        headings = tuple(found[0]["path"] or ("",))[:-1]
+        for depth, heading in enumerate(headings):
+            if above[: depth + 1] != headings[: depth + 1]:
+                lines.append(Line(heading, depth, "", "", None))
+        above = headings
+        # Cash at the beginning stands in a column of a year, and has a day of its own.
+        others = {_period(fact) for fact in found if _period(fact) != dated[fact["column"]]}
+        period = others.pop() if len(others) == 1 else ""
+        values = []
+        for column in columns:
+            known = {dated[column], period}
+            here = [fact for fact in found if fact["column"] == column]
+            values.append("; ".join(_value(fact, unit, known) for fact in here))
+        label, concept = found[0]["label"], found[0]["concept"] or ""
+        lines.append(Line(label, len(headings), concept, period, tuple(values)))
+    heads = tuple(_head(by_column[column], dated[column]) for column in columns)
+    names = STATEMENT_NAMES.get(statement, statement), SCOPE_NAMES.get(scope, scope)
+    return StatementTable(*names, page, table, unit, heads, tuple(lines), len(facts))
+
+
+def _head(facts: Sequence[Mapping[str, Any]], period: str) -> Head:
+    qualifier = _mostly(fact["qualifier"] or "" for fact in facts)
+    return Head(period, qualifier) if period else Head(qualifier or "Value")
+
+
+def _mostly(texts: Iterable[str]) -> str:
+    """The text that more than half share; empty where there is none."""
+    counts = Counter(texts)
+    text, count = counts.most_common(1)[0]
+    return text if 2 * count > counts.total() else ""
+
+
+def _period(fact: Mapping[str, Any]) -> str:
+    """Period for people; empty where none was read."""
+    return "" if fact["period_end"] is None and fact["fiscal_year"] is None else show_period(dict(fact))
+
+
+def _unit(fact: Mapping[str, Any]) -> str:
+    unit = fact["unit"]
+    if unit.startswith("currency"):
+        return (fact["currency"] or "currency") + unit.removeprefix("currency")
+    return _UNIT_NAMES.get(unit, unit)
+
+
+def _value(fact: Mapping[str, Any], unit: str, known_periods: Collection[str]) -> str:
+    text = format_value(fact["value"], fact["unit"])
+    own = _unit(fact)
+    if own != unit:
+        text += f" {own}" if own != "%" else ""
+    elif own == "%":
+        text = text.removesuffix(" %")
+    period = _period(fact)
+    return text if period in known_periods or not period else f"{text} ({period})"
+
+
+def format_value(value: float, unit: str) -> str:
+    """A value in full units with thousands separated: ``36,500,000,000``, ``9.09``, ``12.5 %``."""
+    number = 100 * value if unit == "percent" else value
+    if number == int(number) and abs(number) >= 1000:
+        text = f"{number:,.0f}"
+    else:
+        text = f"{number:,.4f}".rstrip("0").rstrip(".")
+        if unit == "currency/share" and len(text.partition(".")[2]) < 2:
+            text = f"{number:,.2f}"
+    text = text.replace("-", "−")
+    return f"{text} %" if unit == "percent" else text
+
 
 FOLDER = "filings"
 """Folder of the pages of single filings, below the report."""
@@ -332,3 +503,72 @@ def _by_filing(table: pa.Table | None) -> dict[str, pa.Table]:
     for place, filing in enumerate(table["filing"].to_pylist()):
         places[filing].append(place)
     return {filing: table.take(pa.array(rows)) for filing, rows in places.items()}
+
+
+def identity_cells(record: Mapping[str, Any]) -> tuple[Cell, ...]:
+    """Filing, status, company, form and period of a row of ``schemas.FILINGS``."""
+    failed = record["status"] != "ok"
+    name = record["file_name"]
+    other_name = name if name.rsplit(".", 1)[0] != record["filing"] else ""
+    odd = "Conflict" if record["conflicts"] else "Warning" if record["warnings"] else "OK"
+    return (
+        Cell(record["filing"], other_name),
+        Cell("Failed" if failed else odd, SOURCE_NAMES.get(record["source"], record["source"])),
+        _stated_or_declared(record["company"], record["declared_company"]),
+        _stated_or_declared(record["form"], record["declared_form"]),
+        _fiscal_period(record),
+    )
+
+
+def remarks(record: Mapping[str, Any]) -> tuple[Note, ...]:
+    """What is wrong with a filing: why it failed and the remedy, conflicts, warnings."""
+    notes = []
+    if record["status"] != "ok":
+        notes.append(Note("failure", record["reason"] or "No reason was given.", record["remedy"] or ""))
+    notes += [Note("conflict", text) for text in record["conflicts"] or ()]
+    notes += [Note("warning", text) for text in record["warnings"] or ()]
+    return tuple(notes)
+
+
+def _stated_or_declared(stated: str | None, declared: str | None) -> Cell:
+    if stated:
+        return Cell(stated)
+    return Cell(declared, "declared") if declared else Cell("–", sort="")
+
+
+def _fiscal_period(record: Mapping[str, Any]) -> Cell:
+    stated = record["fiscal_year"] is not None
+    year = record["fiscal_year"] if stated else record["declared_year"]
+    quarter = record["fiscal_quarter"] if stated else record["declared_quarter"]
+    end = record["period_end"]
+    day = f"{end:%Y-%m-%d}" if end else ""
+    if year is None:
+        return Cell(day or "–", sort=day)
+    text = f"FY {year}" + (f" Q{quarter}" if quarter else "")
+    return Cell(text, day if stated else "declared", sort=f"{year} {quarter or 5} {day}")
+
+
+def filing_counts(filings: pa.Table) -> dict[str, int]:
+    """Filings by what is to be said of them: failed, conflicts, warnings (one filing may count twice)."""
+    records = filings.select(["status", "conflicts", "warnings"]).to_pylist()
+    return {
+        "failed": sum(record["status"] != "ok" for record in records),
+        "conflicts": sum(bool(record["conflicts"]) for record in records),
+        "warnings": sum(bool(record["warnings"]) for record in records),
+    }
+
+
+def excluded_grid(questions: pa.Table) -> Grid:
+    """Questions that enter no metric, and why.
+
+    Args:
+        questions: table as ``schemas.BENCHMARK_QUESTIONS``.
+    """
+    rows = [
+        (one["question_id"], one["filing"], one["question"], one["problem"] or "No reason was given.")
+        for one in questions.to_pylist()
+        if one["status"] != "measured"
+    ]
+    columns = (text("Question"), text("Gold filing"), prose("Text"), prose("Problem"))
+    caption = "Questions left out of every metric"
+    return make_grid("excluded", caption, columns, rows, "Every question is measured.")

@@ -3,22 +3,115 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import platform
+import re
+import shutil
+import subprocess
 import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from finrag_pipeline.embedding.encoder import Encoder
+from finrag_pipeline.errors import FinragError
 from finrag_pipeline.evaluation.answer_metrics import ANSWER_METRICS
-from finrag_pipeline.reporting.grid import Cell, Grid, make_grid, number, prose, text
-from finrag_pipeline.reporting.inventory import (
-    failures_grid,
-    filing_counts,
-    ledger_grid,
-    settings_grid,
-)
-from finrag_pipeline.reporting.report_data import ReportData
+from finrag_pipeline.reporting.filing_pages import filing_counts
+from finrag_pipeline.reporting.grid import Cell, Grid, Note, make_grid, number, prose, text
+from finrag_pipeline.reporting.report_data import ModelUsed, ReportData
 from finrag_pipeline.reporting.site import TEMPLATES
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.lake import Lake
+
+_TRAINED = {"page_ranker": "Page ranker", "page_scorer": "Page scorer", "reranker": "Reranker"}
+
+
+def models_used(store: Lake, settings: Settings) -> tuple[ModelUsed, ...]:
+    """The encoder, the trained models of the lake, and the language model where one is set.
+
+    The fingerprint of the encoder is over its files, that of a trained model over all that it was made from.
+    """
+    return (_encoder(store, settings), *_trained(store), *_language_model(settings))
+
+
+def _encoder(store: Lake, settings: Settings) -> ModelUsed:
+    used = settings.encoder
+    found = ""
+    with suppress(FinragError, OSError):  # the lake outlives the model's files
+        encoder = Encoder(settings.encoder, store)
+        used, found = encoder.running, encoder.fingerprint
+    revision = f" at {used.revision}" if used.revision else ""
+    return ModelUsed("Encoder", f"{used.name}{revision}, {used.precision}", found)
+
+
+def _trained(store: Lake) -> Iterator[ModelUsed]:
+    for asset, name in _TRAINED.items():
+        for keys in store.partitions(asset):
+            info = store.info(asset, keys)
+            if info is not None:
+                yield ModelUsed(name, keys.get("fold", "").replace("_", " "), info.fingerprint)
+
+
+def _language_model(settings: Settings) -> Iterator[ModelUsed]:
+    model = settings.language_model
+    if model.kind != "none":
+        yield ModelUsed("Language model", f"{model.name} ({model.kind})", "")
+
+
+_SECONDS = 10
+
+
+def describe_hardware() -> dict[str, str]:
+    """Processor, cores, memory, graphics processor and operating system, in words for people.
+
+    What cannot be read is left out, but for the graphics processor: ``none found`` means that the NVIDIA
+    driver's own tool is absent or lists none.
+    """
+    cores = os.cpu_count() or 1
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
+    found = {
+        "processor": _processor(),
+        "cores": f"{cores}" if usable == cores else f"{cores}, of which {usable} may be used",
+        "memory": _memory(),
+        "graphics processor": _graphics() or "none found",
+        "operating system": f"{platform.system()} {platform.release()}, {platform.machine()}",
+    }
+    return {name: text for name, text in found.items() if text}
+
+
+def _processor() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return platform.processor()
+    model = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return model[1].strip() if model else platform.processor() or platform.machine()
+
+
+def _memory() -> str:
+    try:
+        size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # no POSIX
+        return ""
+    return f"{size / 1024**3:.1f} GiB" if size > 0 else ""
+
+
+def _graphics() -> str:
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return ""
+    query = [tool, "--query-gpu=name,memory.total", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(query, capture_output=True, text=True, timeout=_SECONDS, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return "; ".join(line.strip() for line in done.stdout.splitlines() if line.strip())
+
 
 SECTIONS = {
     "reproduce": "Make it again",
@@ -132,3 +225,73 @@ def hardware_grid(data: ReportData) -> Grid:
     rows = [(name.capitalize(), text) for name, text in data.hardware.items()]
     columns = (text("Component"), prose("Found"))
     return make_grid("hardware", "Machine", columns, rows, "The machine was not recorded.")
+
+
+OUTCOMES = ("materialised", "cache_hit", "skipped", "failed")
+_OUTCOME_NAMES = {"cache_hit": "Cache hit"}
+_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+
+
+def settings_grid(settings: Mapping[str, Any]) -> Grid:
+    """Settings as dotted names and values; credentials inside URLs are blanked."""
+    rows = [(name, _CREDENTIALS.sub("…@", str(value))) for name, value in _flat(settings)]
+    columns = (text("Setting"), prose("Value"))
+    return make_grid("settings", "Settings of the run", columns, rows, "No settings were recorded.")
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", "not set" if value is None else value
+
+
+def ledger_grid(ledger: pa.Table) -> Grid:
+    """Latest outcomes, rows and seconds per asset.
+
+    Args:
+        ledger: table as ``schemas.LEDGER``.
+    """
+    outcomes: dict[str, Counter[str]] = defaultdict(Counter)
+    rows_of: Counter[str] = Counter()
+    seconds: dict[str, float] = defaultdict(float)
+    for entry in ledger.to_pylist():
+        outcomes[entry["asset"]][entry["outcome"]] += 1
+        rows_of[entry["asset"]] += entry["rows"] or 0
+        seconds[entry["asset"]] += entry["seconds"] or 0.0
+    unknown = sorted({outcome for counts in outcomes.values() for outcome in counts} - set(OUTCOMES))
+    kinds = [*OUTCOMES, *unknown]
+    rows = [
+        (
+            asset,
+            counts.total(),
+            *(counts[kind] for kind in kinds),
+            rows_of[asset],
+            Cell(f"{seconds[asset]:,.1f}", sort=seconds[asset]),
+        )
+        for asset, counts in outcomes.items()
+    ]
+    names = (_OUTCOME_NAMES.get(kind, kind.capitalize()) for kind in kinds)
+    columns = (text("Asset"), *map(number, ("Partitions", *names, "Rows", "Seconds")))
+    return make_grid("ledger", "Latest outcome of every step", columns, rows, "The ledger is empty.")
+
+
+def failures_grid(ledger: pa.Table) -> Grid:
+    """Steps whose latest outcome is a failure, with reason and remedy.
+
+    Args:
+        ledger: table as ``schemas.LEDGER``.
+    """
+    rows = [
+        (
+            one["asset"],
+            one["partition"] or "–",
+            f"{one['at']:%Y-%m-%d %H:%M}" if one["at"] else "–",
+            Cell(notes=(Note("failure", one["error"] or "No reason was given.", one["remedy"] or ""),)),
+        )
+        for one in ledger.to_pylist()
+        if one["outcome"] == "failed"
+    ]
+    columns = (text("Asset"), text("Partition"), text("When (UTC)"), prose("What went wrong"))
+    return make_grid("failures", "Steps that failed", columns, rows, "No step failed.")

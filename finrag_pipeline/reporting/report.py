@@ -14,11 +14,10 @@ from finrag_pipeline.evaluation.summary import metrics_records
 from finrag_pipeline.reporting.explorer import question_links, write_explorer
 from finrag_pipeline.reporting.explorer_data import ExplorerData
 from finrag_pipeline.reporting.filing_pages import filing_links, filing_site
-from finrag_pipeline.reporting.folder import replace_folder
 from finrag_pipeline.reporting.method_page import method_context
 from finrag_pipeline.reporting.overview import overview_context, overview_plots
 from finrag_pipeline.reporting.report_data import ReportData
-from finrag_pipeline.reporting.site import TEMPLATES, render_page
+from finrag_pipeline.reporting.site import TEMPLATES, render_page, replace_folder
 from finrag_pipeline.schemas import conform
 
 _ASSETS = ("report.css", "report.js")

@@ -6,16 +6,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.evaluation.benchmark_registry import get_benchmark
+from finrag_pipeline.evaluation.benchmark import get_benchmark
 from finrag_pipeline.evaluation.published import CUTOFF
-from finrag_pipeline.reporting.answer_grids import answer_slices_grid, answers_grid, false_answers_grid
-from finrag_pipeline.reporting.estimates import SLICE_NAMES, MetricIndex, slice_value_label
-from finrag_pipeline.reporting.grid import Grid, escape_markdown, grid_markdown, make_grid, number, text
-from finrag_pipeline.reporting.headline import headline
-from finrag_pipeline.reporting.judging_tables import comparison_grid
-from finrag_pipeline.reporting.lake_tables import closed_book
-from finrag_pipeline.reporting.models_used import models_used
+from finrag_pipeline.reporting.grid import (
+    SLICE_NAMES,
+    Grid,
+    MetricIndex,
+    escape_markdown,
+    grid_markdown,
+    make_grid,
+    number,
+    slice_value_label,
+    text,
+)
+from finrag_pipeline.reporting.method_page import models_used
+from finrag_pipeline.reporting.overview import headline
+from finrag_pipeline.reporting.report_data import closed_book
 from finrag_pipeline.reporting.tables import (
+    answer_slices_grid,
+    answers_grid,
+    comparison_grid,
+    false_answers_grid,
     metrics_markdown,
     published_markdown,
     slice_grid,

@@ -1,14 +1,22 @@
-"""Tables of metrics and corpus statistics: grids for the report, Markdown for Dagster, CLI and README.
+"""Tables of metrics, parts, answers, losses, judges and corpus: grids for the report, and Markdown.
 
 No mean stands alone: its interval or, where there is none, its number of questions stands beside it.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
 import pyarrow as pa
 
 from finrag_pipeline.errors import UsageError
+from finrag_pipeline.evaluation.answer_metrics import ANSWER_METRICS, SHOWN
 from finrag_pipeline.evaluation.corpus_statistics import STATISTICS, TOTALS
+from finrag_pipeline.evaluation.failure_modes import LABELS
 from finrag_pipeline.evaluation.published import (
     COMPARED_WITH,
     CUTOFF,
@@ -22,33 +30,43 @@ from finrag_pipeline.evaluation.published import (
     is_comparable,
     published_figure,
 )
+from finrag_pipeline.evaluation.retrieval_gap import LEVELS
 from finrag_pipeline.evaluation.summary import SLICES
-from finrag_pipeline.reporting.estimates import (
+from finrag_pipeline.evaluation.unanswerable import KINDS, false_answers
+from finrag_pipeline.reporting.grid import (
     HEADLINE,
     SLICE_NAMES,
-    MetricIndex,
-    metric_label,
-    slice_value_label,
-    space_label,
-    system_title,
-)
-from finrag_pipeline.reporting.grid import (
     Cell,
+    Estimate,
     Grid,
+    MetricIndex,
     Value,
+    decimal_cell,
     difference_cell,
+    escape_markdown,
     estimate_cell,
     grid_markdown,
     make_grid,
     make_row,
+    metric_label,
     most_questions,
     number,
+    prose,
+    signed,
+    slice_value_label,
+    space_label,
     system_cell,
+    system_title,
     tag,
     text,
+    text_cell,
 )
+from finrag_pipeline.reporting.report_data import ReportData
+from finrag_pipeline.retrieval.page_stage import InsidePages
+from finrag_pipeline.retrieval.second_stages import BestOfPage
 from finrag_pipeline.retrieval.spaces import Space
-from finrag_pipeline.schemas import conform
+from finrag_pipeline.retrieval.systems import ABLATIONS, ALL_SYSTEMS, SYSTEMS, RetrievalSystem
+from finrag_pipeline.schemas import GAP_COUNTS, conform
 
 _TABLE_3 = "french"
 """The publication whose Table 3 describes the corpus; others only add to it."""
@@ -295,3 +313,642 @@ def statistics_grid(statistics: pa.Table) -> Grid:
 
 def _mean_and_deviation(mean: float, deviation: float) -> str:
     return f"{mean:,.1f} ± {deviation:,.1f}"
+
+
+_SERIES = ((Space.CORPUS, "doc_rec"), (Space.CORPUS, "page_rec"), (Space.FILING, "page_rec"))
+_ALL_KINDS = "text, table rows and tables"
+_TOP_FEATURES = 20
+
+
+def ablation_grid(index: MetricIndex, k: int = CUTOFF) -> Grid:
+    """System × chunking: document and page recall in the corpus, page recall inside the right filing.
+
+    Args:
+        index: measured means; variants that were not measured have no row.
+        k: cut-off in chunks, or in pages for variants with one chunk per page.
+    """
+    rows = []
+    varied = {variant.variant_of for variant in ABLATIONS.values() if _is_of_chunking(variant)}
+    for name in (*index.systems, *index.ablations):
+        system = ALL_SYSTEMS.get(name)
+        if system is None or not index.ablations:
+            continue
+        if not (name in varied or _is_of_chunking(system)):
+            continue
+        base = SYSTEMS[system.variant_of or name]
+        estimates = [index.find(name, space.value, metric, k) for space, metric in _SERIES]
+        kinds = ", ".join(kind.replace("_", " ") for kind in system.kinds) if system.kinds else _ALL_KINDS
+        cells = (
+            system_title(base.name),
+            system.chunking,
+            kinds if system.chunking != "fixed" else "text",
+            "page" if isinstance(system.collapse, BestOfPage) else "chunk",
+            *estimates,
+            most_questions(estimates),
+        )
+        rows.append(make_row(*cells, group=base.name, system=name))
+    order = list(SYSTEMS)
+    rows.sort(key=lambda row: order.index(row.group))
+    columns = (
+        text("System"),
+        tag("Chunking"),
+        text("Kinds"),
+        text("Ranked unit"),
+        *(number(f"{metric_label(m, k)}, {space_label(s.value)}") for s, m in _SERIES),
+        number("n"),
+    )
+    empty = "No ablation was measured; run 'finrag run --ablations'."
+    return make_grid("ablations", "Every system on every chunking", columns, rows, empty)
+
+
+def _is_of_chunking(system: RetrievalSystem) -> bool:
+    """Whether a system is a variant of another one in nothing but its chunks."""
+    if system.variant_of is None:
+        return False
+    changed = {"name", "title", "source", "variant_of", "chunking", "kinds", "collapse"}
+    base = SYSTEMS[system.variant_of]
+    return all(
+        getattr(system, field.name) == getattr(base, field.name)
+        for field in fields(system)
+        if field.name not in changed
+    )
+
+
+def pages_grid(index: MetricIndex, k: int = CUTOFF) -> Grid:
+    """The page scorer by the number of pages P that it hands on: document and page recall."""
+    scorers = [
+        (system, system.pages.pages)
+        for system in ALL_SYSTEMS.values()
+        if isinstance(system.pages, InsidePages)
+    ]
+    measured = {*index.systems, *index.ablations}
+    rows = []
+    for system, pages in sorted(scorers, key=lambda pair: pair[1]):
+        if system.name not in measured:
+            continue
+        estimates = [index.find(system.name, space.value, metric, k) for space, metric in _SERIES]
+        cells = (
+            Cell(f"P = {pages}", sort=float(pages)),
+            system_cell(system.name),
+            *estimates,
+            most_questions(estimates),
+        )
+        rows.append(make_row(*cells, system=system.name))
+    columns = (
+        text("Pages"),
+        text("System"),
+        *(number(metric_label(metric, k), space_label(space.value)) for space, metric in _SERIES),
+        number("n"),
+    )
+    empty = (
+        "The page scorer was not measured; train it with 'finrag train page_scorer', then run 'finrag run "
+        "--systems page_scorer --systems page_scorer_p5 --systems page_scorer_p10'."
+    )
+    return make_grid("pages-ablation", "Page scorer by number of pages", columns, rows, empty)
+
+
+def training_curves(table: pa.Table | None) -> dict[str, dict[str, list[Mapping[str, Any]]]]:
+    """Epochs by policy of folds and training, for `plots.training_plot`.
+
+    Args:
+        table: ``page_scorer`` with a column ``fold``; None for none.
+    """
+    curves: dict[str, dict[str, list[Mapping[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    rows: Sequence[Mapping[str, Any]] = table.to_pylist() if table is not None else []
+    for row in sorted(rows, key=lambda row: (row["policy"], row["fold"], row["epoch"])):
+        curves[row["policy"]][row["fold"]].append(row)
+    return {policy: dict(found) for policy, found in curves.items()}
+
+
+def training_grid(table: pa.Table | None, folds: pa.Table | None = None) -> Grid:
+    """The chosen epoch of each training with its recall on validation and tested questions.
+
+    Args:
+        table: ``page_scorer`` with a column ``fold``; None for none.
+        folds: as ``schemas.FOLDS``, for the number of questions in a fold; None for none.
+    """
+    sizes = Counter(f"fold_{fold}" for fold in folds["fold"].to_pylist()) if folds is not None else Counter()
+    rows = []
+    for policy, trainings in training_curves(table).items():
+        for fold, epochs in trainings.items():
+            for kept in epochs:
+                if not kept["chosen"]:
+                    continue
+                # The table of folds is that of the policy by document.
+                size = sizes[fold] if policy == "document" and kept["tested_page_rec"] is not None else 0
+                cells = (
+                    fold,
+                    policy,
+                    kept["epoch"],
+                    max(epoch["epoch"] for epoch in epochs),
+                    decimal_cell(kept["page_rec"]),
+                    decimal_cell(kept["mrr"]),
+                    replace(decimal_cell(kept["tested_page_rec"]), small=f"n = {size}" if size else ""),
+                )
+                rows.append(make_row(*cells, group=policy))
+    columns = (
+        text("Training"),
+        tag("Folds by"),
+        number("Epoch kept"),
+        number("Epochs"),
+        number(metric_label("page_rec", CUTOFF), "validation"),
+        number("MRR", "validation"),
+        number(metric_label("page_rec", CUTOFF), "tested fold"),
+    )
+    empty = "No page scorer was trained; 'finrag train page_scorer' trains one per fold."
+    return make_grid("trainings", "Trainings of the page scorer", columns, rows, empty)
+
+
+def features_grid(table: pa.Table | None, top: int = _TOP_FEATURES) -> Grid:
+    """Features of the page ranker by their share of the gain, mean and range over the trainings.
+
+    Args:
+        table: ``page_ranker`` with a column ``fold``; None for none.
+        top: features shown.
+    """
+    gains: dict[str, list[float]] = defaultdict(list)
+    for row in table.to_pylist() if table is not None else ():
+        gains[row["feature"]].append(row["gain"])
+    trainings = max(map(len, gains.values()), default=0)
+    # A feature that a training did not use has no share there.
+    means = {feature: sum(found) / trainings for feature, found in gains.items()}
+    rows = []
+    for feature, mean in sorted(means.items(), key=lambda item: -item[1])[:top]:
+        found = gains[feature]
+        low = min(found) if len(found) == trainings else 0.0
+        share = Cell(f"{mean:.3f}", f"{low:.3f}–{max(found):.3f}", sort=mean)
+        rows.append((feature, share, len(found)))
+    columns = (text("Feature"), number("Share of gain", "mean, range over trainings"), number("Trainings"))
+    empty = "No page ranker was trained; 'finrag run --systems finrag' trains one per fold."
+    return make_grid("features", "What the page ranker looks at", columns, rows, empty)
+
+
+RECORDED = "recorded "
+"""How names of recorded answers of other models begin."""
+
+NOTHING = "Nothing (closed book)"
+_SLICED = SHOWN[:5]
+_EXAMPLE = 160  # characters of a false answer
+_SIZES = (number("n"), number("n", "strict"))
+EMPTY = "No answers were scored; 'finrag answers' answers and scores every question of the benchmark."
+
+
+def answers_grid(index: MetricIndex, closed_book: Collection[str] = ()) -> Grid:
+    """Answering system × what it was given: metrics with intervals; this pipeline first, best first.
+
+    Args:
+        index: means as ``answer_metrics`` has them.
+        closed_book: recorded systems that were given nothing.
+    """
+    rows = []
+    for system, space in _ranked(index, closed_book):
+        estimates = [index.find(system, space, metric.name, 0) for metric in SHOWN]
+        cells = (_system_cell(system), _given(system, space, closed_book), *estimates, *_sizes(estimates))
+        rows.append(make_row(*cells, group=_whose(system), data=_data(system, space, closed_book)))
+    columns = (text("System"), text("Given"), *(number(metric.term) for metric in SHOWN), *_SIZES)
+    return make_grid("answers", "Answers of every system", columns, rows, EMPTY)
+
+
+def answer_slices_grid(
+    index: MetricIndex, closed_book: Collection[str] = (), slice: str = "question_type"
+) -> Grid:
+    """The same by type of question as the benchmark has it, or by ``kind`` as it is read."""
+    rows = []
+    for value in index.values(slice):
+        for system, space in _ranked(index, closed_book, slice, value):
+            found = [index.find(system, space, metric.name, 0, slice, value) for metric in _SLICED]
+            name, given = _system_cell(system), _given(system, space, closed_book)
+            cells = (slice_value_label(slice, value), name, given, *found, *_sizes(found))
+            data = ((slice, value), *_data(system, space, closed_book))
+            rows.append(make_row(*cells, group=f"{value}/{_whose(system)}", data=data))
+    columns = (
+        text(SLICE_NAMES[slice]),
+        text("System"),
+        text("Given"),
+        *(number(metric.term) for metric in _SLICED),
+        *_SIZES,
+    )
+    return make_grid(f"answers-{slice}", f"Answers by {SLICE_NAMES[slice].lower()}", columns, rows, EMPTY)
+
+
+def false_answers_grid(table: pa.Table | None, confidence: float = 0.95) -> Grid:
+    """Share of answers to questions without one, by kind, with an example of each.
+
+    Args:
+        table: as ``schemas.FALSE_ANSWERS``; None for none.
+        confidence: coverage of the intervals.
+    """
+    asked = table.to_pylist() if table is not None else []
+    rows = []
+    for kind, found in (false_answers(table, confidence) if table is not None else {}).items():
+        own = [row for row in asked if kind in ("all", row["kind"])]
+        wrong = [row for row in own if not row["abstained"]]
+        example = Cell(wrong[0]["question"], wrong[0]["answer"][:_EXAMPLE]) if wrong and kind != "all" else ""
+        share = Estimate(found.estimate, found.low, found.high, len(own), 0)
+        rows.append((KINDS.get(kind, "All"), share, len(wrong), len(own), example))
+    columns = (
+        text("Without an answer because it asks for"),
+        number("Answered", "share"),
+        number("Answered"),
+        number("Asked"),
+        prose("Example", "what was answered"),
+    )
+    empty = "No questions without an answer were asked; 'finrag run' asks them with the metrics."
+    return make_grid("false-answers", "Answers to questions that have none", columns, rows, empty)
+
+
+def _sizes(estimates: Sequence[Estimate | None]) -> tuple[int, int]:
+    """Questions, and those of the strict match, which is the second metric."""
+    strict = estimates[1]
+    return most_questions(estimates), strict.n if strict else 0
+
+
+def given_options(index: MetricIndex, closed_book: Collection[str]) -> list[tuple[str, str]]:
+    """What systems were given, as choices of a filter."""
+    found = {_given(*pair, closed_book) for pair in _pairs(index)}
+    order = [*map(space_label, index.spaces), NOTHING]
+    return [(label, label) for label in order if label in found]
+
+
+def _pairs(index: MetricIndex, slice: str = "all", value: str = "all") -> list[tuple[str, str]]:
+    return [
+        (system, space)
+        for system in index.systems
+        for space in index.spaces
+        if any(index.find(system, space, metric.name, 0, slice, value) for metric in SHOWN)
+    ]
+
+
+def _ranked(
+    index: MetricIndex, closed_book: Collection[str], slice: str = "all", value: str = "all"
+) -> list[tuple[str, str]]:
+    """Systems and spaces: this pipeline's first, then by numeric match."""
+
+    def key(pair: tuple[str, str]) -> tuple[bool, float]:
+        match = index.find(*pair, "numeric_match", 0, slice, value)
+        return (pair[0].startswith(RECORDED), -(match.mean if match else -1.0))
+
+    return sorted(_pairs(index, slice, value), key=key)
+
+
+def _whose(system: str) -> str:
+    return "recorded" if system.startswith(RECORDED) else "ours"
+
+
+def _given(system: str, space: str, closed_book: Collection[str]) -> str:
+    return NOTHING if system in closed_book else space_label(space)
+
+
+def _data(system: str, space: str, closed_book: Collection[str]) -> tuple[tuple[str, str], ...]:
+    return (("whose", _whose(system)), ("given", _given(system, space, closed_book)))
+
+
+def _system_cell(system: str) -> Cell:
+    if system.startswith(RECORDED):
+        return Cell(system.removeprefix(RECORDED), "recorded answers of another model")
+    name, on, retrieval = system.partition(" on ")
+    return Cell(name.replace("_", " ").capitalize(), f"on the passages of {retrieval}" if on else "")
+
+
+LEVEL_NAMES = {
+    "filing": "Filing not found",
+    "page": "Page not found",
+    "chunk": "Passage not found",
+    "generation": "Wrong or no answer",
+    "none": "Nothing lost",
+}
+LABEL_NAMES = {
+    "wrong_company": "Wrong company",
+    "wrong_year": "Wrong year",
+    "lexical_gap": "Lexical gap",
+    "unannotated_page": "Un-annotated page",
+    "multi_statement_gap": "Multi-statement gap",
+    "scale_error": "Scale error",
+    "invented_number": "Invented number",
+}
+_EXAMPLES = 3
+_EMPTY = "No system has been measured yet."
+
+
+class GapIndex:
+    """The rows of ``schemas.GAP_COUNTS`` of one search space by their key.
+
+    Args:
+        counts: table as ``schemas.GAP_COUNTS``; may be empty.
+        space: search space.
+    """
+
+    def __init__(self, counts: pa.Table, space: str = "corpus") -> None:
+        self._rows = {
+            (row["retrieval"], row["answering"], row["kind"], row["value"]): row
+            for row in counts.to_pylist()
+            if row["space"] == space
+        }
+
+    def share(self, system: tuple[str, str | None], kind: str, value: str) -> Estimate | None:
+        """Share of the questions with its interval; None where it cannot occur or was not counted."""
+        row = self._rows.get((*system, kind, value))
+        return row and Estimate(row["share"], row["low"], row["high"], row["n"], 0)
+
+    def count(self, system: tuple[str, str | None], kind: str, value: str) -> int:
+        """Number of questions; 0 where it was not counted."""
+        row = self._rows.get((*system, kind, value))
+        return row["count"] if row else 0
+
+    def systems(self) -> list[tuple[str, str | None]]:
+        """(retrieval, answering) pairs without ablations: retrievals, then what answers over them.
+
+        Each kind in the order of the share of questions of which nothing is lost, the greatest first.
+        """
+
+        def order(system: tuple[str, str | None]) -> tuple[bool, float, str, str]:
+            kept = self.share(system, "level", "none")
+            return system[1] is not None, -kept.mean if kept else 0.0, system[0], system[1] or ""
+
+        found = dict.fromkeys((key[0], key[1]) for key in self._rows)
+        return sorted((one for one in found if one[0] not in ABLATIONS), key=order)
+
+
+def pair_title(system: tuple[str, str | None]) -> str:
+    """``BM25``, or ``calculator on finrag``."""
+    return f"{system[1]} on {system[0]}" if system[1] else system_title(system[0])
+
+
+def levels_grid(counts: pa.Table, space: str = "corpus") -> Grid:
+    """First level lost at five chunks: systems × levels."""
+    names = [(level, LEVEL_NAMES[level]) for level in LEVELS]
+    return _grid("gap-levels", "First level lost, share of the questions", counts, space, "level", names)
+
+
+def labels_grid(counts: pa.Table, space: str = "corpus") -> Grid:
+    """Failure modes: systems × labels; a question can have several."""
+    names = [(label, LABEL_NAMES[label]) for label in LABELS]
+    return _grid("failure-modes", "Failure modes, share of the questions", counts, space, "label", names)
+
+
+def gap_markdown(counts: pa.Table, space: str = "corpus") -> str:
+    """Both tables as Markdown."""
+    return "\n".join(grid_markdown(grid(counts, space)) for grid in (levels_grid, labels_grid))
+
+
+def _grid(
+    name: str, caption: str, counts: pa.Table, space: str, kind: str, values: Sequence[tuple[str, str]]
+) -> Grid:
+    index = GapIndex(counts, space)
+    rows = []
+    for system in index.systems():
+        cells: list[Value] = [text_cell(pair_title(system))]
+        for value, _ in values:
+            share, count = index.share(system, kind, value), index.count(system, kind, value)
+            small = f"{share.interval}, {count} of {share.n}" if share else ""
+            cells.append(share and Cell(f"{share.mean:.3f}", small, f"{share} {count}", share.mean))
+        group = "answers" if system[1] else "retrieval"
+        rows.append(make_row(*cells, group=group, system="-".join(filter(None, system))))
+    return make_grid(name, caption, (text("System"), *(number(label) for _, label in values)), rows, _EMPTY)
+
+
+def gap_context(data: ReportData, question_links: Mapping[str, str]) -> dict[str, Any]:
+    """Grids of the section.
+
+    Args:
+        data: what to show.
+        question_links: path of the page of a question, by identifier; others are named without a link.
+    """
+    counts = data.table("gap_counts")
+    found = counts if counts is not None else GAP_COUNTS.empty_table()
+    return {
+        "gap_levels": levels_grid(found),
+        "gap_labels": labels_grid(found),
+        "gap_examples": examples_grid(data.table("retrieval_gap"), data.questions, question_links),
+    }
+
+
+def examples_grid(gap: pa.Table | None, questions: pa.Table, question_links: Mapping[str, str]) -> Grid:
+    """A few questions for every failure mode, of different systems where there are some.
+
+    Args:
+        gap: as ``schemas.RETRIEVAL_GAP``; None for none.
+        questions: as ``schemas.BENCHMARK_QUESTIONS``.
+        question_links: path of the page of a question, by identifier.
+    """
+    texts = dict(zip(questions["question_id"].to_pylist(), questions["question"].to_pylist(), strict=True))
+    by_label: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for one in gap.to_pylist() if gap is not None else ():
+        # The sentence of a row is about its first label.
+        if one["space"] == "corpus" and one["labels"] and one["retrieval"] not in ABLATIONS:
+            by_label[one["labels"][0]].append(one)
+    rows = []
+    for label, title in LABEL_NAMES.items():
+        asked: set[str] = set()
+        told: set[tuple[str, str | None]] = set()
+        # First of systems that were not shown yet, then any question that was not.
+        for fresh in (True, False):
+            for one in by_label[label]:
+                name, system = one["question_id"], (one["retrieval"], one["answering"])
+                if len(asked) == _EXAMPLES or name in asked or (fresh and system in told):
+                    continue
+                asked.add(name)
+                told.add(system)
+                question = Cell(texts.get(name, name), name, link=question_links.get(name, ""))
+                rows.append(make_row(title, question, pair_title(system), one["why"], group=label))
+    columns = (text("Failure mode"), prose("Example"), text("System"), prose("Why"))
+    empty = "No failure modes were looked for yet; 'finrag run' does it with the metrics."
+    return make_grid("gap-examples", "Examples of every failure mode", columns, rows, empty)
+
+
+_REMEDY = "'finrag judge' judges the answers in the lake."
+_NO_TESTS = "No paired tests yet; 'finrag judge' tests every system that was measured against the baselines."
+_METRICS = {
+    "correct_language": "Right language",
+    "response": "Response",
+    "functional_citation": "Functional citations",
+}
+_METHODS = {
+    "human": "People, over questions",
+    "human_wald": "People, Wald",
+    "judge": "Judge alone",
+    "ppi": "PPI, over questions",
+    "ppi_normal": "PPI++, as published",
+}
+
+
+def rates_grid(rows: Iterable[Mapping[str, Any]]) -> Grid:
+    """Systems × automatic metrics, over all questions.
+
+    Args:
+        rows: as ``schemas.ANSWER_RATES``.
+    """
+    found: dict[tuple[str, str], dict[str, Estimate | None]] = {}
+    for one in rows:
+        if one["theme"] == one["difficulty"] == "all":
+            rates = found.setdefault((one["system"], one["space"]), {})
+            rates[one["metric"]] = _estimate(one, "rate", one["questions"])
+    lines = [
+        (text_cell(system), text_cell(space), *(rates.get(name) for name in _METRICS))
+        for (system, space), rates in found.items()
+    ]
+    columns = (text("System"), tag("Space"), *map(number, _METRICS.values()))
+    caption = "Automatic metrics, intervals over questions"
+    return make_grid("answer-rates", caption, columns, lines, "No answers yet.")
+
+
+def calibration_grid(rows: Iterable[Mapping[str, Any]]) -> Grid:
+    """Agreement of judges with people on all labelled answers.
+
+    Args:
+        rows: as ``schemas.JUDGE_CALIBRATION``.
+    """
+    lines = [
+        make_row(
+            *(text_cell(one[name]) for name in ("judge", "criterion", "labels")),
+            _estimate(one, "observed", one["n"], "observed_"),
+            Cell("–") if one["chance"] is None else decimal_cell(one["chance"]),
+            _estimate(one, "kappa", one["n"], "kappa_"),
+            one["n"],
+            one["missing"],
+            group=one["judge"],
+        )
+        for one in rows
+        if one["group"] == "all"
+    ]
+    names = ("Agreement", "By chance", "Cohen's κ", "Answers", "Missing")
+    columns = (text("Judge"), tag("Criterion"), tag("Labels"), *map(number, names))
+    empty = "No judge was held against labels of people."
+    return make_grid("judge-calibration", "Judges against people", columns, lines, empty)
+
+
+def estimates_grid(rows: Iterable[Mapping[str, Any]], theme: str = "all") -> Grid:
+    """Shares of good answers by people, judges and both.
+
+    Args:
+        rows: as ``schemas.JUDGED_ESTIMATES``.
+        theme: type of questions.
+    """
+    lines = [
+        make_row(
+            text_cell(one["system"]),
+            text_cell(space_label(one["space"])),
+            text_cell(one["criterion"]),
+            text_cell("" if one["method"].startswith("human") else one["judge"]),
+            text_cell(_METHODS[one["method"]]),
+            _estimate(one, "estimate", one["questions"]),
+            decimal_cell(one["effective_n"], 1),
+            one["labels"],
+            one["verdicts"],
+            one["missing"],
+            group=f"{one['system']} {one['space']} {one['criterion']}",
+            data=(("criterion", one["criterion"]), ("method", one["method"])),
+        )
+        for one in rows
+        if one["theme"] == theme
+    ]
+    columns = (
+        text("System"),
+        *map(tag, ("Space", "Criterion", "Judge", "Method")),
+        *map(number, ("Share", "Effective n", "Labels", "Verdicts", "Missing")),
+    )
+    caption = "People, judges, and both together"
+    return make_grid("judged-estimates", caption, columns, lines, "No verdicts yet.")
+
+
+def comparison_grid(table: pa.Table | None) -> Grid:
+    """System beside baseline: difference with interval, corrected p-value, detectable difference, questions.
+
+    Args:
+        table: as ``schemas.SYSTEM_COMPARISONS``; None for none.
+    """
+    lines = []
+    for one in _sorted(table):
+        ends = "" if one["low"] is None else f"[{signed(one['low'])}, {signed(one['high'])}]"
+        shown, metric = signed(one["difference"]), _metric(one)
+        cells = (
+            system_cell(one["system"]),
+            text_cell(one["baseline"]),
+            Cell(space_label(one["space"])),
+            Cell(metric),
+            replace(decimal_cell(one["mean"]), small=f"n = {one['n']}"),
+            Cell(shown, ends, escape_markdown(f"{shown} {ends}".strip()), one["difference"]),
+            decimal_cell(one["p_holm"], 4, missing=2.0),
+            decimal_cell(one["detectable"]),
+            Cell(f"{one['better']} / {one['worse']} / {one['equal']}", sort=float(one["better"])),
+        )
+        group = f"{one['baseline']} {one['space']} {one['metric']}"
+        data = (("baseline", one["baseline"]), ("metric", metric), ("space", one["space"]))
+        lines.append(make_row(*cells, group=group, system=one["system"], data=data))
+    columns = (
+        text("System"),
+        *map(tag, ("Against", "Space", "Metric")),
+        number("Mean"),
+        number("Difference", "95 % interval"),
+        number("p", "Holm"),
+        number("Detectable", "4 times of 5"),
+        number("Better / worse / equal", "questions"),
+    )
+    caption = "Paired differences, bootstrap of documents"
+    return make_grid("system-comparisons", caption, columns, lines, _NO_TESTS)
+
+
+def judging_context(data: ReportData) -> dict[str, Any]:
+    """Grids of the section with their filters."""
+    shown = [row for row in _rows(data.table("judged_estimates")) if row["theme"] == "all"]
+    grids = {
+        "calibration": calibration_grid(_rows(data.table("judge_calibration"))),
+        "judged": estimates_grid(shown),
+        "rates": rates_grid(_rows(data.table("answer_rates"))),
+    }
+    criteria = dict.fromkeys((row["criterion"], row["criterion"]) for row in shown)
+    methods = dict.fromkeys((row["method"], _METHODS[row["method"]]) for row in shown)
+    return {
+        **{name: replace(grid, empty=f"{grid.empty} {_REMEDY}") for name, grid in grids.items()},
+        "judged_choices": [
+            ("Criterion", "criterion", "All", list(criteria)),
+            ("Said by", "method", "All", list(methods)),
+        ],
+    }
+
+
+def comparison_choices(table: pa.Table | None) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
+    """Filters of `comparison_grid`: baseline, metric and space."""
+    rows = _sorted(table)
+    baselines = dict.fromkeys(row["baseline"] for row in rows)
+    metrics = dict.fromkeys(map(_metric, rows))
+    spaces = dict.fromkeys(row["space"] for row in rows)
+    return [
+        ("Baseline", "baseline", "All", [(name, name) for name in baselines]),
+        ("Metric", "metric", "All", [(name, name) for name in metrics]),
+        ("Space", "space", "All", [(name, space_label(name)) for name in spaces]),
+    ]
+
+
+def family_sizes(table: pa.Table | None) -> list[int]:
+    """Numbers of systems that were compared at once and corrected for, ascending."""
+    return sorted(set(Counter(map(_family, _sorted(table))).values()))
+
+
+def _family(row: dict[str, Any]) -> tuple[Any, ...]:
+    return (row["baseline"], row["metric"], row["k"], row["space"])
+
+
+def _sorted(table: pa.Table | None) -> list[dict[str, Any]]:
+    """Rows by family in the order of the table, then by difference, largest first; NaN is null."""
+    rows = [
+        {name: None if isinstance(v, float) and math.isnan(v) else v for name, v in row.items()}
+        for row in _rows(table)
+    ]
+    order = {family: place for place, family in enumerate(dict.fromkeys(map(_family, rows)))}
+    return sorted(rows, key=lambda row: (order[_family(row)], -row["difference"]))
+
+
+def _metric(row: dict[str, Any]) -> str:
+    answers = {one.name: one.term for one in ANSWER_METRICS}
+    return answers.get(row["metric"]) or metric_label(row["metric"], row["k"])
+
+
+def _rows(table: pa.Table | None) -> list[dict[str, Any]]:
+    return table.to_pylist() if table is not None else []
+
+
+def _estimate(row: Mapping[str, Any], name: str, n: int, ends: str = "") -> Estimate | None:
+    if row[name] is None:
+        return None
+    return Estimate(row[name], row[f"{ends}low"], row[f"{ends}high"], n, row.get("documents", n))

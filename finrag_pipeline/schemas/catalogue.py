@@ -71,11 +71,11 @@ def _kinds(*others: str) -> frozenset[str]:
 
 _RANKER = "rankers.page_ranker"
 _ANSWER_METRICS = "evaluation:ANSWER_METRICS_VERSION"
-_ITEMS = "judging.items:ITEMS_VERSION"
-_JUDGES = "judging.judges:JUDGES_VERSION"
-_AUTOMATIC = "judging.automatic_metrics:AUTOMATIC_VERSION"
-_ESTIMATES = "judging.estimates:ESTIMATES_VERSION"
-_SHEETS = "judging.label_sheets:SHEETS_VERSION"
+_ITEMS = "evaluation.judged_answers:ITEMS_VERSION"
+_JUDGES = "evaluation.judges:JUDGES_VERSION"
+_AUTOMATIC = "evaluation.judged_answers:AUTOMATIC_VERSION"
+_ESTIMATES = "evaluation.judge_estimates:ESTIMATES_VERSION"
+_SHEETS = "evaluation.labels:SHEETS_VERSION"
 _SUMMARY = "evaluation.summary:SUMMARY_VERSION"
 _GAP = "evaluation.retrieval_gap:GAP_VERSION"
 _CONFIDENCE = "evaluation.confidence"
@@ -207,7 +207,7 @@ ENTRIES = (
     ),
     Entry(
         "retrieval_gap", "evaluation", "publish", ("retrieval_runs", "answer_scores", "system_metrics"),
-        (_GAP, "judging.baseline:BASELINE_VERSION"),
+        (_GAP, "evaluation.baseline_judge:BASELINE_VERSION"),
     ),
     Entry("gap_counts", "evaluation", "publish", ("retrieval_gap",), (_GAP,), (_CONFIDENCE,)),
     Entry("answer_sentences", "judging", "judge", ("answers", "benchmark_questions"), (_ITEMS,), by="answer"),
@@ -223,7 +223,9 @@ ENTRIES = (
         (_JUDGES,), table="verdicts",
     ),
     _judgement("answer_rates", ("automatic_scores", "recorded_verdicts"), _AUTOMATIC, (_CONFIDENCE,)),
-    _judgement("judge_calibration", ("benchmark_questions",), "judging.calibration:CALIBRATION_VERSION"),
+    _judgement(
+        "judge_calibration", ("benchmark_questions",), "evaluation.judge_estimates:CALIBRATION_VERSION"
+    ),
     _judgement("label_sample", ("answers",), _SHEETS, excel=True),
     _judgement("human_labels", ("label_sample",), _SHEETS, excel=True),
     _judgement("judged_estimates", _VERDICTS, _ESTIMATES, (_CONFIDENCE,)),
@@ -234,11 +236,11 @@ ENTRIES = (
         "evaluation.paired_tests:FAMILIES_VERSION", (_CONFIDENCE, "seed"),
     ),
     _judgement(
-        "judge_sensitivity", (), "evaluation.ppi_simulation:SENSITIVITY_VERSION",
+        "judge_sensitivity", (), "evaluation.simulations:SENSITIVITY_VERSION",
         ("judge.simulation_draws", _CONFIDENCE, "seed"),
     ),
     _judgement(
-        "interval_coverage", (), "evaluation.interval_coverage:COVERAGE_VERSION",
+        "interval_coverage", (), "evaluation.simulations:COVERAGE_VERSION",
         ("judge.simulation_draws", _CONFIDENCE, "seed"),
     ),
     Entry(

@@ -104,7 +104,7 @@ def show_page(lake: Lake, filing: str, label: int, folder: Path) -> ShownPage:
         UsageError: there is no such filing or page, or the folder cannot be written to.
         LakeError: its tables have not been made.
     """
-    from finrag_pipeline.reporting.page_picture import page_picture
+    from finrag_pipeline.reporting.page_pictures import page_picture
 
     require_filing(lake, filing)
     pages = lake.read("filing_pages", {"filing": filing}, ["page"]).num_rows

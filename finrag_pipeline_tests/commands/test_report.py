@@ -10,7 +10,7 @@ import pytest
 
 from finrag_pipeline.commands.report import rewrite_report
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.evaluation.benchmark_registry import register_benchmark
+from finrag_pipeline.evaluation.benchmark import register_benchmark
 from finrag_pipeline.schemas import BENCHMARK_QUESTIONS, FILINGS, FOLDS
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from finrag_pipeline.evaluation.agreement import agreement
+from finrag_pipeline.evaluation.intervals import agreement
 
 
 def test_worked_by_hand():

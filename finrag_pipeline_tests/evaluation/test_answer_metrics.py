@@ -20,7 +20,7 @@ from finrag_pipeline.evaluation.answer_metrics import (
     as_series,
     score_answers,
 )
-from finrag_pipeline.evaluation.recorded_answers import load_recorded_answers
+from finrag_pipeline.evaluation.published import load_recorded_answers
 from finrag_pipeline.evaluation.summary import summarise
 from finrag_pipeline.schemas import ANSWERS, BENCHMARK_QUESTIONS, conform
 from finrag_pipeline.settings import AnswerSettings, EvaluationSettings

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from finrag_pipeline.errors import BenchmarkError
-from finrag_pipeline.evaluation.benchmark_registry import active_benchmark, get_benchmark, register_benchmark
+from finrag_pipeline.evaluation.benchmark import active_benchmark, get_benchmark, register_benchmark
 from finrag_pipeline.storage.lake import Lake
 
 

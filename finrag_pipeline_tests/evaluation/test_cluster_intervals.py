@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finrag_pipeline.evaluation.cluster_intervals import (
+from finrag_pipeline.evaluation.intervals import (
     cluster_means,
     cluster_proportion,
     effective_clusters,

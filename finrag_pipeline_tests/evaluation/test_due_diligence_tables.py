@@ -7,11 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from finrag_pipeline.evaluation.agreement import agreement
-from finrag_pipeline.evaluation.cluster_intervals import cluster_proportion
+from finrag_pipeline.evaluation.intervals import agreement, cluster_proportion, normal_quantile
 from finrag_pipeline.evaluation.ppi import ppi_mean
-from finrag_pipeline.evaluation.ppi_simulation import correlation_from_agreement, expected_effective_n
-from finrag_pipeline.evaluation.proportion_intervals import normal_quantile
+from finrag_pipeline.evaluation.simulations import correlation_from_agreement, expected_effective_n
 from finrag_pipeline_tests.recorded_data import needs_data, read_json, read_lines
 
 ANSWERS = ("eval_rag", "relevancy_answers.jsonl")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finrag_pipeline.evaluation.evidence import GoldPage, gold_pages, long_numbers, repeated_share
+from finrag_pipeline.evaluation.failure_modes import GoldPage, gold_pages, long_numbers, repeated_share
 from finrag_pipeline_tests.evaluation.gap_fixtures import (
     CASH,
     FACTS,

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from finrag_pipeline.evaluation.evidence import gold_pages
 from finrag_pipeline.evaluation.failure_modes import (
     LABELS,
     answer_failures,
     content_words,
+    gold_pages,
     retrieval_failures,
 )
 from finrag_pipeline_tests.evaluation.gap_fixtures import (

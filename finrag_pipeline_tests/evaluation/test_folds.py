@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from finrag_pipeline.errors import UsageError
-from finrag_pipeline.evaluation.folds import assign_folds
+from finrag_pipeline.evaluation.benchmark import assign_folds
 from finrag_pipeline_tests.evaluation.builders import question_row, questions_table
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from finrag_pipeline.evaluation.interval_coverage import STUDIES, Study, interval_coverage
+from finrag_pipeline.evaluation.simulations import STUDIES, Study, interval_coverage
 from finrag_pipeline.schemas import INTERVAL_COVERAGE
 
 # 800 draws leave an error of about 0.008 (one standard deviation) on a coverage of 0.94.

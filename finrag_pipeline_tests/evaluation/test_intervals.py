@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from finrag_pipeline.evaluation.cluster_intervals import cluster_bootstrap
+from finrag_pipeline.evaluation.intervals import cluster_bootstrap
 
 
 def test_one_question_per_document_agrees_with_scipy():

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from finrag_pipeline.evaluation.intervals import wald, wilson
 from finrag_pipeline.evaluation.ppi import power_tuning, ppi_mean, ppi_proportion
-from finrag_pipeline.evaluation.proportion_intervals import wald, wilson
 from finrag_pipeline_tests.recorded_data import DATA, needs_data, read_json
 
 

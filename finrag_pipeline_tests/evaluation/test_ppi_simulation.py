@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import brentq
 
 from finrag_pipeline.evaluation.ppi import ppi_mean
-from finrag_pipeline.evaluation.ppi_simulation import (
+from finrag_pipeline.evaluation.simulations import (
     _binary_ppi,
     correlation_from_agreement,
     expected_effective_n,

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from finrag_pipeline.evaluation.printed_citations import PrintedPages, printed_citations
+from finrag_pipeline.evaluation.answer_metrics import PrintedPages, printed_citations
 from finrag_pipeline.schemas import FILING_PAGES
 from finrag_pipeline.storage.lake import Lake
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from finrag_pipeline.evaluation.proportion_intervals import (
+from finrag_pipeline.evaluation.intervals import (
     normal_quantile,
     wald,
     wilson,

@@ -8,13 +8,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from finrag_pipeline.errors import BenchmarkError
-from finrag_pipeline.evaluation.documents import (
+from finrag_pipeline.evaluation.questions import (
     DocumentInformation,
     find_document_information,
+    load_questions,
     normalise_form,
     read_document_information,
 )
-from finrag_pipeline.evaluation.questions import load_questions
 from finrag_pipeline.schemas import conform
 
 COUNTS = {"ACME_2020_10K": 10, "ACME_2021_10K": 20, "BRIM_2021Q2_10Q": 5}

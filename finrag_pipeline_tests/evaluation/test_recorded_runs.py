@@ -15,9 +15,13 @@ from statistics import fmean
 
 import pytest
 
-from finrag_pipeline.evaluation import retrieval_metrics, text_overlap
-from finrag_pipeline.evaluation.retrieval_metrics import GoldStandard, RankedChunk, score_question
-from finrag_pipeline.evaluation.text_overlap import TextOverlap
+from finrag_pipeline.evaluation import retrieval_metrics
+from finrag_pipeline.evaluation.retrieval_metrics import (
+    GoldStandard,
+    RankedChunk,
+    TextOverlap,
+    score_question,
+)
 from finrag_pipeline_tests.recorded_data import DATA, needs_data, read_lines
 
 pytestmark = needs_data("financebench_authors", "our_retrieval_per_question.csv")
@@ -169,7 +173,7 @@ def test_another_definition_of_pages_is_noticed(before, after):
 
 
 def _no_stemmer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_overlap, "_memoising_stemmer", lambda: None)
+    monkeypatch.setattr(retrieval_metrics, "_memoising_stemmer", lambda: None)
 
 
 def _recall(monkeypatch: pytest.MonkeyPatch) -> None:

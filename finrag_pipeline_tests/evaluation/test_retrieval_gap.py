@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.answer_metrics import RIGHT
-from finrag_pipeline.evaluation.evidence import gold_pages
-from finrag_pipeline.evaluation.failure_modes import LABELS
+from finrag_pipeline.evaluation.failure_modes import LABELS, gold_pages
 from finrag_pipeline.evaluation.retrieval_gap import (
     LEVELS,
     answer_outcomes,

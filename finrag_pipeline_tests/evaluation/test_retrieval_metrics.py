@@ -13,10 +13,10 @@ from finrag_pipeline.evaluation.retrieval_metrics import (
     GoldStandard,
     RankedChunk,
     find_gold_chunks,
+    overlap_scores,
     score_question,
     score_runs,
 )
-from finrag_pipeline.evaluation.text_overlap import overlap_scores
 from finrag_pipeline.schemas import FILING_CHUNKS
 from finrag_pipeline_tests.evaluation.builders import question_row, questions_table, run_rows, runs_table
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from finrag_pipeline.evaluation.interval_coverage import (
+from finrag_pipeline.evaluation.simulations import (
     SCORE_STUDIES,
     SIZES,
     ScoreStudy,

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.evaluation.cluster_intervals import cluster_proportion
+from finrag_pipeline.evaluation.intervals import cluster_proportion
 from finrag_pipeline.evaluation.retrieval_metrics import SERIES
 from finrag_pipeline.evaluation.summary import metrics_records, summarise
 from finrag_pipeline.schemas import RETRIEVAL_SCORES

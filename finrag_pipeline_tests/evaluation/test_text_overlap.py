@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
-from finrag_pipeline.evaluation.text_overlap import TextOverlap, overlap_scores
+from finrag_pipeline.evaluation.retrieval_metrics import TextOverlap, overlap_scores
 
 REFERENCE_ROUGE = RougeScorer(["rougeL"], use_stemmer=True)
 

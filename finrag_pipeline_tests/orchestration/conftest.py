@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from finrag_pipeline.commands.instance import dagster_home
-from finrag_pipeline.evaluation.benchmark_registry import register_benchmark
+from finrag_pipeline.evaluation.benchmark import register_benchmark
 from finrag_pipeline.filings.intake import accept
 from finrag_pipeline.orchestration.build import build_definitions
 from finrag_pipeline.orchestration.event_log import event_log_kept_open

@@ -21,7 +21,7 @@ from finrag_pipeline.language_models.protocol import Message
 from finrag_pipeline.orchestration.schedules import sweep_range
 from finrag_pipeline.schemas.catalogue import made_by
 from finrag_pipeline.settings import AnswerSettings, JudgeSettings, LanguageModelSettings
-from finrag_pipeline_tests.judging.builders import reply
+from finrag_pipeline_tests.evaluation.judged_builders import reply
 from finrag_pipeline_tests.language_models.server import ScriptedModel
 from finrag_pipeline_tests.orchestration.conftest import Pipeline, failure_text, made, rows
 
@@ -130,7 +130,7 @@ def models(answering: Pipeline, monkeypatch: pytest.MonkeyPatch) -> dict[str, Sc
         return CachedLanguageModel(found[settings.name], answering.lake)
 
     monkeypatch.setattr("finrag_pipeline.orchestration.answer_sweep.load_language_model", load)
-    monkeypatch.setattr("finrag_pipeline.judging.panel.load_language_model", load)
+    monkeypatch.setattr("finrag_pipeline.evaluation.baseline_judge.load_language_model", load)
     return found
 
 

@@ -10,8 +10,8 @@ import pytest
 from finrag_pipeline.schemas import TABLES
 from finrag_pipeline.schemas.catalogue import made_by
 from finrag_pipeline_tests.console import called
+from finrag_pipeline_tests.evaluation.judged_builders import reply
 from finrag_pipeline_tests.indexed_lake import IndexedLake
-from finrag_pipeline_tests.judging.builders import reply
 from finrag_pipeline_tests.language_models.server import Reply, endpoint, said
 from finrag_pipeline_tests.orchestration.conftest import Pipeline
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from finrag_pipeline.evaluation.benchmark_registry import register_benchmark
+from finrag_pipeline.evaluation.benchmark import register_benchmark
 from finrag_pipeline.orchestration import schedules
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT, filings_partitions, sweep_partitions
 from finrag_pipeline.retrieval.systems import SYSTEMS

@@ -16,7 +16,7 @@ import pytest
 from finrag_pipeline.chunking.registry import CONTEXTUAL, ON_DEMAND, PARENT_CHILD
 from finrag_pipeline.commands.instance import dagster_home
 from finrag_pipeline.commands.run import _state
-from finrag_pipeline.evaluation.benchmark_registry import register_benchmark
+from finrag_pipeline.evaluation.benchmark import register_benchmark
 from finrag_pipeline.orchestration.build import build_definitions
 from finrag_pipeline.orchestration.corpora import Sweep, drop_stale_results, fold_questions
 from finrag_pipeline.orchestration.freshness import stale_on_demand

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from finrag_pipeline.evaluation.folds import assign_folds
+from finrag_pipeline.evaluation.benchmark import assign_folds
 from finrag_pipeline.rankers.loop import Run
 from finrag_pipeline.rankers.page_scorer import BiEncoderRun
 from finrag_pipeline.rankers.pairs import (

@@ -7,8 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from finrag_pipeline.reporting.lake_tables import FACT_COLUMNS, PROFILE_COLUMNS, TABLE_COUNTS
-from finrag_pipeline.reporting.report_data import ModelUsed, ReportData
+from finrag_pipeline.reporting.report_data import (
+    FACT_COLUMNS,
+    PROFILE_COLUMNS,
+    TABLE_COUNTS,
+    ModelUsed,
+    ReportData,
+)
 from finrag_pipeline.schemas import (
     FOLDS,
     PAGE_PROFILES,

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from finrag_pipeline.reporting.estimates import MetricIndex
-from finrag_pipeline.reporting.parts import ablation_grid
-from finrag_pipeline.reporting.tables import headline_grid
+from finrag_pipeline.reporting.grid import MetricIndex
+from finrag_pipeline.reporting.tables import ablation_grid, headline_grid
 from finrag_pipeline.schemas import SYSTEM_METRICS
 
 

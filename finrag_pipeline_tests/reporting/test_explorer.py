@@ -11,12 +11,24 @@ from typing import Any
 
 import pytest
 
-from finrag_pipeline.reporting.explorer import embedded, question_links, write_explorer
-from finrag_pipeline.reporting.explorer_answers import cut, number_text, scale_text
-from finrag_pipeline.reporting.explorer_compare import default_pair, loss_of, score_text
-from finrag_pipeline.reporting.explorer_data import ExplorerData, ExplorerQuestion, collect_explorer
+from finrag_pipeline.reporting.explorer import (
+    default_pair,
+    embedded,
+    loss_of,
+    question_links,
+    score_text,
+    write_explorer,
+)
+from finrag_pipeline.reporting.explorer_data import (
+    ExplorerData,
+    ExplorerQuestion,
+    collect_explorer,
+    cut,
+    number_text,
+    scale_text,
+)
 from finrag_pipeline.reporting.explorer_pages import outline, text_parts
-from finrag_pipeline.reporting.page_images import PageImages
+from finrag_pipeline.reporting.page_pictures import PageImages
 from finrag_pipeline.reporting.report import write_report
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake

@@ -8,9 +8,15 @@ from typing import Any
 
 import pytest
 
-from finrag_pipeline.judging.items import answer_from_row
-from finrag_pipeline.reporting.explorer_answers import Outcome, outcomes, place_of
-from finrag_pipeline.reporting.explorer_data import ExplorerData, ExplorerQuestion, collect_explorer
+from finrag_pipeline.evaluation.judged_answers import answer_from_row
+from finrag_pipeline.reporting.explorer_data import (
+    ExplorerData,
+    ExplorerQuestion,
+    Outcome,
+    collect_explorer,
+    outcomes,
+    place_of,
+)
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.reporting.explorer_lake import (

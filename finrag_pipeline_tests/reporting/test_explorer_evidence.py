@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finrag_pipeline.reporting.explorer_evidence import fold, marked_boxes, marked_spans
+from finrag_pipeline.reporting.explorer_pages import fold, marked_boxes, marked_spans
 
 PAGE = (
     "Net revenues of $8.4 billion in the current year compared to $4.7 billion in the prior year.\n"

@@ -9,7 +9,7 @@ import pytest
 
 from finrag_pipeline.reporting.explorer import question_links, write_explorer
 from finrag_pipeline.reporting.explorer_data import ExplorerData, collect_explorer
-from finrag_pipeline.reporting.page_images import PageImages
+from finrag_pipeline.reporting.page_pictures import PageImages
 from finrag_pipeline.reporting.site import TEMPLATES
 from finrag_pipeline.settings import Settings
 from finrag_pipeline_tests.reporting.browser import serious_violations

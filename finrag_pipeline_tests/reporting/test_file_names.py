@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finrag_pipeline.reporting.file_names import page_names
+from finrag_pipeline.reporting.site import page_names
 from finrag_pipeline_tests.reporting.builders import HOSTILE
 
 ANY = st.lists(st.text(max_size=200), max_size=12, unique=True)

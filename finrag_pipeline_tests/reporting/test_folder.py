@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from finrag_pipeline.errors import LakeError, UsageError
-from finrag_pipeline.reporting import folder as module
-from finrag_pipeline.reporting.folder import replace_folder
+from finrag_pipeline.reporting import site as module
+from finrag_pipeline.reporting.site import replace_folder
 
 FILES = 20
 

@@ -9,7 +9,8 @@ import pytest
 from finrag_pipeline.errors import UsageError
 from finrag_pipeline.evaluation.failure_modes import LABELS
 from finrag_pipeline.evaluation.retrieval_gap import LEVELS
-from finrag_pipeline.reporting.gap_levels import (
+from finrag_pipeline.reporting.plots import gap_levels_plot
+from finrag_pipeline.reporting.tables import (
     LABEL_NAMES,
     LEVEL_NAMES,
     GapIndex,
@@ -17,7 +18,6 @@ from finrag_pipeline.reporting.gap_levels import (
     labels_grid,
     levels_grid,
 )
-from finrag_pipeline.reporting.plots import gap_levels_plot
 from finrag_pipeline.schemas import GAP_COUNTS
 
 

@@ -3,8 +3,12 @@ from __future__ import annotations
 import pytest
 
 from finrag_pipeline.errors import UsageError
-from finrag_pipeline.evaluation.interval_coverage import SCORE_STUDIES, STUDIES, interval_coverage
-from finrag_pipeline.evaluation.ppi_simulation import sensitivity_to_agreement
+from finrag_pipeline.evaluation.simulations import (
+    SCORE_STUDIES,
+    STUDIES,
+    interval_coverage,
+    sensitivity_to_agreement,
+)
 from finrag_pipeline.reporting.plots import INTERVALS, coverage_plot, sensitivity_plot
 
 SENSITIVITY = sensitivity_to_agreement([0.8, 0.94], draws=50).to_pylist()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from finrag_pipeline.reporting.grid import grid_markdown
-from finrag_pipeline.reporting.judging_tables import (
+from finrag_pipeline.reporting.tables import (
     calibration_grid,
     comparison_grid,
     estimates_grid,

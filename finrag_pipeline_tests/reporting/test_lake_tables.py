@@ -7,14 +7,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from finrag_pipeline.reporting.lake_tables import (
+from finrag_pipeline.reporting.method_page import models_used
+from finrag_pipeline.reporting.report_data import (
     FACT_COLUMNS,
     PROFILE_COLUMNS,
     lake_fingerprints,
     lake_tables,
     table_counts,
 )
-from finrag_pipeline.reporting.models_used import models_used
 from finrag_pipeline.schemas import ANSWERS, PAGE_PROFILES, PAGE_SCORER, PAGE_TABLES, STATEMENT_FACTS
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake

@@ -5,10 +5,10 @@ from __future__ import annotations
 from finrag_pipeline.evaluation.answer_metrics import ANSWER_METRICS
 from finrag_pipeline.evaluation.numeric_match import NUMERIC_MATCHES
 from finrag_pipeline.evaluation.retrieval_metrics import SERIES
-from finrag_pipeline.reporting.hardware import describe_hardware
 from finrag_pipeline.reporting.method_page import (
     data_grid,
     definitions,
+    describe_hardware,
     folds_grid,
     method_context,
     models_grid,

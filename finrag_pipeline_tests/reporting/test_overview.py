@@ -6,14 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from finrag_pipeline.reporting.answer_grids import answer_slices_grid, answers_grid
-from finrag_pipeline.reporting.estimates import MetricIndex
-from finrag_pipeline.reporting.gap_levels import examples_grid
-from finrag_pipeline.reporting.judging_tables import comparison_choices, comparison_grid, family_sizes
+from finrag_pipeline.reporting.grid import MetricIndex
 from finrag_pipeline.reporting.overview import SECTIONS, detector_grid, overview_context, overview_plots
-from finrag_pipeline.reporting.parts import features_grid, pages_grid, training_grid
 from finrag_pipeline.reporting.report import write_report
 from finrag_pipeline.reporting.site import render_page
+from finrag_pipeline.reporting.tables import (
+    answer_slices_grid,
+    answers_grid,
+    comparison_choices,
+    comparison_grid,
+    examples_grid,
+    family_sizes,
+    features_grid,
+    pages_grid,
+    training_grid,
+)
 from finrag_pipeline_tests.reporting.builders import random_metrics, report_data
 from finrag_pipeline_tests.reporting.html_tree import Element, parse
 from finrag_pipeline_tests.reporting.lake_builders import answer_metrics, full_data, full_tables

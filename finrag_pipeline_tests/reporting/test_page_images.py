@@ -10,7 +10,7 @@ from PIL import Image
 
 from finrag_pipeline.filings import pdf
 from finrag_pipeline.filings.intake import accept, find_source, original_path
-from finrag_pipeline.reporting.page_images import FOLDER, PageImages, encode_picture
+from finrag_pipeline.reporting.page_pictures import FOLDER, PageImages, encode_picture
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.small_filings import annual_report, write_lines
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from PIL import Image
 
-from finrag_pipeline.reporting.page_picture import FACT, HEADER, TABLE, UNREADABLE, draw_page
+from finrag_pipeline.reporting.page_pictures import FACT, HEADER, TABLE, UNREADABLE, draw_page
 
 DPI = 72
 

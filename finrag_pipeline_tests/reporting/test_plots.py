@@ -14,8 +14,7 @@ import pyarrow as pa
 import pytest
 
 from finrag_pipeline.errors import UsageError
-from finrag_pipeline.reporting.plot_style import DARK, LIGHT
-from finrag_pipeline.reporting.plots import gap_plot, recall_curve
+from finrag_pipeline.reporting.plots import DARK, LIGHT, gap_plot, recall_curve
 from finrag_pipeline.schemas import SYSTEM_METRICS
 from finrag_pipeline_tests.reporting.builders import HOSTILE, metric_row, metrics_table, random_metrics
 

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from finrag_pipeline.reporting.statement_tables import Head, Line, format_value, statement_tables
+from finrag_pipeline.reporting.filing_pages import Head, Line, format_value, statement_tables
 from finrag_pipeline_tests.reporting.lake_builders import YEAR, balance_sheet, fact
 
 DURATION = {"period_start": YEAR[0], "period_end": YEAR[1], "period_kind": "duration"}

@@ -10,8 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from finrag_pipeline.errors import LakeError, UsageError
-from finrag_pipeline.reporting.estimates import MetricIndex
-from finrag_pipeline.reporting.grid import Cell, Column, Grid, Row, escape_markdown, grid_markdown
+from finrag_pipeline.reporting.grid import (
+    Cell,
+    Column,
+    Grid,
+    MetricIndex,
+    Row,
+    escape_markdown,
+    grid_markdown,
+)
 from finrag_pipeline.reporting.tables import (
     gap_grid,
     metrics_markdown,

@@ -59,7 +59,7 @@ def answer_scores(part: Part) -> Step:
 def recorded_answers(part: Part) -> Step:
     """Answers of other models that were recorded (FINRAG_ANSWERS__RECORDED), with their scores."""
     from finrag_pipeline.evaluation.answer_metrics import score_answers
-    from finrag_pipeline.evaluation.recorded_answers import load_recorded_answers, recorded_fingerprint
+    from finrag_pipeline.evaluation.published import load_recorded_answers, recorded_fingerprint
 
     store = part.store
     folders = [Path(folder).expanduser() for folder in part.values.answers.recorded]

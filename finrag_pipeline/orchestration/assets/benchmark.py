@@ -5,8 +5,7 @@ from pathlib import Path
 import dagster as dg
 import pyarrow as pa
 
-from finrag_pipeline.evaluation.benchmark_registry import get_benchmark
-from finrag_pipeline.evaluation.folds import assign_folds
+from finrag_pipeline.evaluation.benchmark import assign_folds, get_benchmark
 from finrag_pipeline.evaluation.questions import load_questions
 from finrag_pipeline.orchestration.fingerprints import versions
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT

@@ -3,15 +3,15 @@
 import dagster as dg
 import pyarrow as pa
 
-from finrag_pipeline.evaluation.interval_coverage import interval_coverage as simulate_intervals
 from finrag_pipeline.evaluation.paired_tests import ANSWERS, RETRIEVAL, compare_families
-from finrag_pipeline.evaluation.ppi_simulation import sensitivity_to_agreement
+from finrag_pipeline.evaluation.simulations import interval_coverage as simulate_intervals
+from finrag_pipeline.evaluation.simulations import sensitivity_to_agreement
 from finrag_pipeline.orchestration.corpora import measured_systems
 from finrag_pipeline.orchestration.metadata import picture
 from finrag_pipeline.orchestration.steps import Part, Step, check, table_asset
 from finrag_pipeline.reporting.grid import grid_markdown
-from finrag_pipeline.reporting.judging_tables import comparison_grid
 from finrag_pipeline.reporting.plots import coverage_plot, sensitivity_plot
+from finrag_pipeline.reporting.tables import comparison_grid
 from finrag_pipeline.schemas import SYSTEM_COMPARISONS
 
 AGREEMENTS = tuple(round(0.62 + 0.02 * step, 2) for step in range(15)) + tuple(

@@ -10,19 +10,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.judging.automatic_metrics import AUTOMATIC_VERSION, rates
-from finrag_pipeline.judging.automatic_metrics import automatic_scores as score_answers
-from finrag_pipeline.judging.calibration import calibrate
-from finrag_pipeline.judging.items import ITEMS_VERSION, Answer, sentence_rows
-from finrag_pipeline.judging.judges import JUDGES_VERSION, Judge, judge_answers
-from finrag_pipeline.judging.lake_answers import labelled_answers, read_answers, without_text
-from finrag_pipeline.judging.panel import load_judges
-from finrag_pipeline.judging.verdicts import REFUSAL, Criterion
+from finrag_pipeline.evaluation.baseline_judge import load_judges
+from finrag_pipeline.evaluation.judge_estimates import calibrate, labelled_answers
+from finrag_pipeline.evaluation.judged_answers import (
+    AUTOMATIC_VERSION,
+    ITEMS_VERSION,
+    Answer,
+    rates,
+    read_answers,
+    sentence_rows,
+    without_text,
+)
+from finrag_pipeline.evaluation.judged_answers import automatic_scores as score_answers
+from finrag_pipeline.evaluation.judges import JUDGES_VERSION, REFUSAL, Criterion, Judge, judge_answers
 from finrag_pipeline.orchestration.assets.answering import RECORDED
 from finrag_pipeline.orchestration.fingerprints import versions
 from finrag_pipeline.orchestration.steps import Part, Run, Step, check, table_asset
 from finrag_pipeline.reporting.grid import grid_markdown
-from finrag_pipeline.reporting.judging_tables import calibration_grid, rates_grid
+from finrag_pipeline.reporting.tables import calibration_grid, rates_grid
 from finrag_pipeline.schemas import JUDGE_CALIBRATION
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint

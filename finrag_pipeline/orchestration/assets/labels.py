@@ -5,10 +5,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.answering.systems import ANSWER_SYSTEMS, get_answer_system
-from finrag_pipeline.judging.estimates import judge_agreement as measure_agreement
-from finrag_pipeline.judging.estimates import judged_estimates as estimate
-from finrag_pipeline.judging.items import ITEMS_VERSION, Answer
-from finrag_pipeline.judging.label_sheets import (
+from finrag_pipeline.evaluation.judge_estimates import judge_agreement as measure_agreement
+from finrag_pipeline.evaluation.judge_estimates import judged_estimates as estimate
+from finrag_pipeline.evaluation.judged_answers import ITEMS_VERSION, Answer, read_answers
+from finrag_pipeline.evaluation.labels import (
     CRITERIA,
     FILLED,
     FOLDER,
@@ -19,11 +19,10 @@ from finrag_pipeline.judging.label_sheets import (
     sampled_items,
     write_sheets,
 )
-from finrag_pipeline.judging.lake_answers import read_answers
 from finrag_pipeline.orchestration.fingerprints import versions
 from finrag_pipeline.orchestration.steps import Part, Step, check, table_asset
 from finrag_pipeline.reporting.grid import grid_markdown
-from finrag_pipeline.reporting.judging_tables import estimates_grid
+from finrag_pipeline.reporting.tables import estimates_grid
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.schemas import LABEL_SAMPLE
 from finrag_pipeline.settings import JudgeSettings

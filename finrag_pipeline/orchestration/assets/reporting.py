@@ -8,7 +8,7 @@ from pathlib import Path
 import dagster as dg
 import pyarrow as pa
 
-from finrag_pipeline.evaluation.benchmark_registry import get_benchmark
+from finrag_pipeline.evaluation.benchmark import get_benchmark
 from finrag_pipeline.evaluation.summary import summarise
 from finrag_pipeline.orchestration.corpora import benchmark_filings, others, sliced_by, stale_results
 from finrag_pipeline.orchestration.fingerprints import versions
@@ -95,12 +95,10 @@ def warehouse(part: Part) -> Step:
 def report(part: Part) -> Step:
     """The static report: results with intervals, tests, answers, the gap, every filing, and the method."""
     from finrag_pipeline.reporting.explorer_data import EXPLORER_TABLES, collect_explorer
-    from finrag_pipeline.reporting.hardware import describe_hardware
-    from finrag_pipeline.reporting.lake_tables import lake_fingerprints, lake_tables
-    from finrag_pipeline.reporting.models_used import models_used
-    from finrag_pipeline.reporting.page_images import PageImages
+    from finrag_pipeline.reporting.method_page import describe_hardware, models_used
+    from finrag_pipeline.reporting.page_pictures import PageImages
     from finrag_pipeline.reporting.report import write_report
-    from finrag_pipeline.reporting.report_data import ReportData
+    from finrag_pipeline.reporting.report_data import ReportData, lake_fingerprints, lake_tables
 
     store, values = part.store, part.values
     benchmark = get_benchmark(store)

@@ -10,8 +10,8 @@ from finrag_pipeline.orchestration.corpora import measured_systems
 from finrag_pipeline.orchestration.gap_sources import READ, judged_outcomes, read_gap_sources
 from finrag_pipeline.orchestration.metadata import picture
 from finrag_pipeline.orchestration.steps import Part, Step, table_asset
-from finrag_pipeline.reporting.gap_levels import gap_markdown
 from finrag_pipeline.reporting.plots import gap_levels_plot
+from finrag_pipeline.reporting.tables import gap_markdown
 
 JUDGE = "the deterministic judge"
 

@@ -77,7 +77,7 @@ def statement_facts(part: Part) -> Step:
 
 def _balance_sheet(store: Lake, key: str, facts: pa.Table) -> dg.MetadataValue | None:
     """The page of the primary balance sheet with what was read from it, for people to look at."""
-    from finrag_pipeline.reporting.page_picture import page_picture
+    from finrag_pipeline.reporting.page_pictures import page_picture
     from finrag_pipeline.statements.lookup import find_facts
 
     found = find_facts(facts, statement="financial_position").to_pylist()

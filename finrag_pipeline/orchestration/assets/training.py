@@ -7,7 +7,7 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finrag_pipeline.evaluation.folds import assign_folds
+from finrag_pipeline.evaluation.benchmark import assign_folds
 from finrag_pipeline.orchestration.corpora import benchmark_filings
 from finrag_pipeline.orchestration.metadata import picture
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT, PRODUCTION, fold_number

@@ -1,0 +1,426 @@
+"""What a judge is worth in human labels, and how often each interval holds the truth, both by simulation.
+
+For labels and verdicts with correlation ρ, PPI++ with the best λ has the variance of a survey of
+
+    n_eff = n / (1 − ρ² / (1 + n/N))
+
+human labels (Angelopoulos et al., 2023b, section 6, with the optimal λ put in; Martinon et al., 10.5).
+
+A simulated study of intervals draws a success rate per question (beta distributed, so that answers to one
+question are correlated), answers, the judge's verdicts, and labels on some answers, and computes every
+interval with the functions of this package. A study of mean scores draws filings with their numbers of
+questions, a rate for each filing (beta distributed, so that its questions succeed and fail together), and the
+score of every question: a hit of 0 or 1, the share of one to three gold pages that are found, or an overlap
+anywhere in [0, 1]. The mean over the questions is a ratio of sums, because the number of questions is drawn
+as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from finrag_pipeline.evaluation.intervals import (
+    cluster_bootstrap,
+    cluster_means,
+    cluster_proportion,
+    normal_quantile,
+    stratum_weights,
+    wald,
+    wilson,
+)
+from finrag_pipeline.evaluation.ppi import power_tuning, ppi_mean, ppi_proportion
+from finrag_pipeline.schemas import INTERVAL_COVERAGE, JUDGE_SENSITIVITY
+
+SENSITIVITY_VERSION = "1"
+"""Changes with the simulation."""
+
+
+def correlation_from_agreement(observed: float, human: float, judge: float) -> float:
+    """Correlation of two binary series from the share of equal labels and the two means.
+
+    Observed agreement is chance agreement plus twice the covariance, so ρ = (a − c) / (2 σ σ').
+
+    Raises:
+        ValueError: a mean is not strictly between 0 and 1, or no two series agree so often.
+    """
+    if not (0 < human < 1 and 0 < judge < 1):
+        raise ValueError("both means must be strictly between 0 and 1")
+    chance = human * judge + (1 - human) * (1 - judge)
+    both = (observed - chance) / 2 + human * judge
+    slack = 1e-12
+    if not max(0.0, human + judge - 1) - slack <= both <= min(human, judge) + slack:
+        raise ValueError(f"series with means {human} and {judge} cannot agree on {observed}")
+    spread = math.sqrt(human * (1 - human) * judge * (1 - judge))
+    return (observed - chance) / 2 / spread
+
+
+def expected_effective_n(correlation: float, n: int, unlabelled: int) -> float:
+    """Human labels that ``n`` labels and ``unlabelled`` verdicts of a judge are worth with the best λ.
+
+    λ stays within [0, 1], so a judge that is anti-correlated adds nothing.
+    """
+    return n / (1 - max(0.0, correlation) ** 2 / (1 + n / unlabelled))
+
+
+def expected_half_width(
+    correlation: float, share: float, n: int, unlabelled: int, confidence: float = 0.95
+) -> float:
+    """Half width of the normal PPI++ interval of a proportion ``share``."""
+    size = expected_effective_n(correlation, n, unlabelled)
+    return normal_quantile(confidence) * math.sqrt(share * (1 - share) / size)
+
+
+def sensitivity_to_agreement(
+    agreements: Sequence[float],
+    *,
+    n: int = 140,
+    unlabelled: int = 3985,
+    share: float = 0.8,
+    confidence: float = 0.95,
+    draws: int = 2000,
+    seed: int = 17,
+) -> pa.Table:
+    """PPI++ with its normal interval, simulated for judges that agree more or less with people.
+
+    The defaults are those of the paper: veracity in finance, labels and verdicts of the same mean 0.8.
+    Disagreements fall evenly on both sides.
+
+    Args:
+        agreements: shares of equal labels, each between |2 share − 1| and 1.
+        n: human labels.
+        unlabelled: verdicts on other answers.
+        share: mean of labels and of verdicts.
+        confidence: coverage aimed at.
+        draws: simulated studies per agreement.
+        seed: of the simulation.
+
+    Returns:
+        Table as ``schemas.JUDGE_SENSITIVITY``, in the order of ``agreements``.
+
+    Raises:
+        ValueError: no judge of this mean agrees so often.
+    """
+    quantile = normal_quantile(confidence)
+    rows = []
+    for place, agreement in enumerate(agreements):
+        rho = correlation_from_agreement(agreement, share, share)
+        apart = (1 - agreement) / 2
+        cells = np.array([share - apart, apart, apart, 1 - share - apart])
+        rng = np.random.default_rng([seed, place])
+        counts = rng.multinomial(n, np.clip(cells, 0, 1), size=draws) / n
+        others = rng.binomial(unlabelled, share, size=draws) / unlabelled
+        theta, error, lam = _binary_ppi(counts, others, n, unlabelled)
+        half = quantile * error
+        low, high = np.quantile(half, [0.025, 0.975])
+        width = float(half.mean())
+        rows.append(
+            {
+                "agreement": agreement,
+                "half_width": width,
+                "half_width_low": float(low),
+                "half_width_high": float(high),
+                "effective_n": quantile**2 * share * (1 - share) / width**2,
+                "lam": float(lam.mean()),
+                "coverage": float(np.mean(np.abs(theta - share) <= half)),
+                "expected_half_width": expected_half_width(rho, share, n, unlabelled, confidence),
+                "expected_effective_n": expected_effective_n(rho, n, unlabelled),
+            }
+        )
+    return pa.Table.from_pylist(rows, schema=JUDGE_SENSITIVITY)
+
+
+def _binary_ppi(
+    cells: NDArray[np.float64], others: NDArray[np.float64], n: int, unlabelled: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """:func:`ppi.ppi_mean` of many binary samples at once.
+
+    Args:
+        cells: shares of (1, 1), (1, 0), (0, 1) and (0, 0) among labels and verdicts, shape (draws, 4).
+        others: mean of the other verdicts, shape (draws,).
+        n: labels.
+        unlabelled: other verdicts.
+
+    Returns:
+        Estimate, standard error and λ, each of shape (draws,).
+    """
+    human = cells[:, 0] + cells[:, 1]
+    judge = cells[:, 0] + cells[:, 2]
+    covariance = cells[:, 0] - human * judge
+    everywhere = (n * judge + unlabelled * others) / (n + unlabelled)
+    whole = n + unlabelled
+    spread = everywhere * (1 - everywhere) * whole / (whole - 1)
+    lam = power_tuning(covariance, spread, n / unlabelled)
+    rectifier = human * (1 - human) - 2 * lam * covariance + lam**2 * judge * (1 - judge)
+    error = np.sqrt(lam**2 * others * (1 - others) / unlabelled + rectifier / n)
+    return human + lam * (others - judge), error, lam
+
+
+COVERAGE_VERSION = "2"
+"""Changes with the studies and the intervals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What is simulated.
+
+    Attributes:
+        name: for people.
+        questions: number of questions.
+        answers: answers to each.
+        labels: answers with a human label, drawn at random.
+        share: true proportion of successes.
+        correlation: of two answers to one question, in [0, 1).
+        sensitivity: chance that the judge passes a success.
+        specificity: chance that the judge fails a failure.
+        strata: groups of answers of unequal size with three labels each, in place of ``labels``; 0 for none.
+    """
+
+    name: str
+    questions: int
+    answers: int
+    labels: int
+    share: float
+    correlation: float = 0.0
+    sensitivity: float = 0.9
+    specificity: float = 0.8
+    strata: int = 0
+
+
+STUDIES = (
+    Study("29 labels, 97 %", 791, 1, 29, 0.97),
+    Study("29 labels, 97 %, judge that misses nothing good", 791, 1, 29, 0.97, 0.0, 1.0, 0.6),
+    Study("140 labels, 80 %", 4125, 1, 140, 0.8),
+    Study("all of 40 × 20 answers labelled, 80 %", 40, 20, 800, 0.8, 0.5),
+    Study("all of 29 × 20 answers labelled, 97 %", 29, 20, 580, 0.97, 0.5),
+    Study("140 labels on 63 × 20 answers, 80 %", 63, 20, 140, 0.8, 0.5),
+    Study("29 labels on 47 × 20 answers, 97 %", 47, 20, 29, 0.97, 0.3),
+    Study("three labels in each of 30 groups", 1000, 1, 90, 0.8, 0.0, 0.9, 0.8, 30),
+)
+"""Studies like those of Martinon et al., and harder ones."""
+
+
+SIZES = (1,) * 52 + (2,) * 14 + (3,) * 12 + (4, 4, 5, 7, 7, 7)
+"""Questions per filing in a benchmark of 84 filings and 150 questions."""
+
+_DESIGNS = 20
+"""Draws of the filings' sizes among which the draws of a study are spread."""
+_RESAMPLES = 1000
+_GOLD_PAGES = ((1, 2, 3), (0.77, 0.21, 0.02))
+"""Numbers of gold pages of a question, and how frequent they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreStudy:
+    """What is simulated.
+
+    Attributes:
+        name: for people.
+        filings: number of filings.
+        mean: true mean over filings, if all are alike.
+        kind: ``hit``, ``page_recall`` or ``overlap``.
+        correlation: of the rates within a filing, in [0, 1).
+        sizes: questions of a filing, drawn with replacement.
+        concentration: of overlaps around the rate of their filing; a greater one varies less.
+        harder: how much lower the rate of filings with three or more questions is.
+    """
+
+    name: str
+    filings: int
+    mean: float
+    kind: Literal["hit", "page_recall", "overlap"]
+    correlation: float = 0.3
+    sizes: tuple[int, ...] = SIZES
+    concentration: float = 6.0
+    harder: float = 0.0
+
+    def truth(self) -> float:
+        """Mean over all questions: that of filings weighted by their number of questions."""
+        sizes = np.array(self.sizes, dtype=np.float64)
+        return float((sizes * (self.mean - self.harder * (sizes >= 3))).sum() / sizes.sum())
+
+
+SCORE_STUDIES = (
+    ScoreStudy("hit of 29 filings, 97 %", 29, 0.97, "hit", 0.0, (1,)),
+    ScoreStudy("hit in 84 filings, 97 %", 84, 0.97, "hit"),
+    ScoreStudy("hit in 84 filings, 50 %", 84, 0.5, "hit"),
+    ScoreStudy("hit in 84 filings, less in large ones", 84, 0.8, "hit", harder=0.3),
+    ScoreStudy("page recall of 29 filings, 97 %", 29, 0.97, "page_recall", 0.2, (1,)),
+    ScoreStudy("page recall in 84 filings, 97 %", 84, 0.97, "page_recall", 0.2),
+    ScoreStudy("page recall in 84 filings, 70 %", 84, 0.7, "page_recall", 0.4),
+    ScoreStudy("overlap in 29 filings, 40 %", 29, 0.4, "overlap", 0.1, (1,)),
+    ScoreStudy("overlap in 84 filings, 40 %", 84, 0.4, "overlap", 0.1),
+    ScoreStudy("overlap in 84 filings, 6 %", 84, 0.06, "overlap", 0.1, concentration=3.0),
+    ScoreStudy("overlap in 84 filings, 97 %", 84, 0.97, "overlap", 0.05, concentration=4.0),
+    ScoreStudy("overlap in 8 filings, 40 %", 8, 0.4, "overlap", 0.1, (1, 1, 2, 2, 2, 3)),
+)
+"""Studies like the tables of retrieval systems, and harder ones."""
+
+
+def interval_coverage(
+    studies: Sequence[Study] = STUDIES,
+    scores: Sequence[ScoreStudy] = SCORE_STUDIES,
+    *,
+    draws: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 17,
+) -> pa.Table:
+    """Coverage and mean half width of every interval in every study.
+
+    Intervals: ``wald``, ``wilson`` (labels as if independent), ``clustered`` (over questions, weighted where
+    there are strata), ``ppi_normal`` (as published) and ``ppi`` (:func:`ppi.ppi_proportion`, over questions
+    and weighted likewise). Those with a judge are left out where every answer is labelled. Of mean scores:
+    ``clustered`` and ``bootstrap`` (:func:`simulate_scores`).
+
+    Args:
+        studies: studies of labels and verdicts.
+        scores: studies of mean scores.
+        draws: simulated studies of each.
+        confidence: coverage aimed at.
+        seed: of the simulation; a study's figures do not depend on the others.
+
+    Returns:
+        Table as ``schemas.INTERVAL_COVERAGE``.
+    """
+    found: dict[str, dict[str, tuple[float, float]]] = {}
+    for study in studies:
+        rng = np.random.default_rng([seed, *study.name.encode()])
+        held: dict[str, list[tuple[bool, float]]] = {}
+        for _ in range(draws):
+            for name, (low, high) in _one_draw(study, rng, confidence).items():
+                held.setdefault(name, []).append((low <= study.share <= high, (high - low) / 2))
+        means = {name: np.array(outcomes, dtype=np.float64).mean(axis=0) for name, outcomes in held.items()}
+        found[study.name] = {name: (float(covered), float(width)) for name, (covered, width) in means.items()}
+    for one in scores:
+        rng = np.random.default_rng([seed, *one.name.encode()])
+        found[one.name] = simulate_scores(one, rng, draws, confidence)
+    rows = [
+        {"study": study, "interval": name, "coverage": covered, "half_width": width, "draws": draws}
+        for study, intervals in found.items()
+        for name, (covered, width) in intervals.items()
+    ]
+    return pa.Table.from_pylist(rows, schema=INTERVAL_COVERAGE)
+
+
+def _one_draw(study: Study, rng: np.random.Generator, confidence: float) -> dict[str, tuple[float, float]]:
+    """Ends of every interval in one simulated study."""
+    question = np.repeat(np.arange(study.questions), study.answers)
+    group = _groups(study, rng, len(question))
+    truth = (rng.random(len(question)) < _rates(study, rng, group)[question]).astype(np.float64)
+    passed = np.where(truth == 1, study.sensitivity, 1 - study.specificity)
+    verdicts = (rng.random(len(question)) < passed).astype(np.float64)
+    labelled = np.zeros(len(question), dtype=bool)
+    if study.strata:
+        for stratum in range(study.strata):
+            labelled[rng.choice(np.flatnonzero(group == stratum), 3, replace=False)] = True
+        weights = stratum_weights(group.tolist(), labelled)
+    else:
+        labelled[rng.choice(len(question), study.labels, replace=False)] = True
+        weights = np.ones(study.labels)
+    y, f, names = truth[labelled], verdicts[labelled], question[labelled].tolist()
+    total = float(y.sum())
+    plain, score = wald(total, len(y), confidence), wilson(total, len(y), confidence)
+    robust = cluster_proportion(y, names, weights, confidence)
+    ends = {
+        "wald": (plain.low, plain.high),
+        "wilson": (score.low, score.high),
+        "clustered": (robust.low, robust.high),
+    }
+    if not labelled.all():
+        others = verdicts[~labelled]
+        normal = ppi_mean(y, f, others, confidence)
+        # A stratified sample leaves others that are not like the whole: compare with all answers.
+        judged, whose = (verdicts, question) if study.strata else (others, question[~labelled])
+        small = ppi_proportion(
+            y,
+            f,
+            judged,
+            clusters=names if study.answers > 1 or study.strata else None,
+            judged_clusters=whose.tolist() if study.answers > 1 or study.strata else None,
+            weights=weights,
+            confidence=confidence,
+        )
+        ends |= {"ppi_normal": (normal.low, normal.high), "ppi": (small.low, small.high)}
+    return ends
+
+
+def _groups(study: Study, rng: np.random.Generator, count: int) -> NDArray[np.intp]:
+    """Stratum of each answer, sizes falling as 1, 1/2, 1/3, … and at least four; all 0 without strata."""
+    if not study.strata:
+        return np.zeros(count, dtype=np.intp)
+    sizes = 1 / np.arange(1, study.strata + 1)
+    fixed = np.repeat(np.arange(study.strata), 4)
+    drawn = rng.choice(study.strata, count - len(fixed), p=sizes / sizes.sum())
+    return np.concatenate([fixed, drawn])
+
+
+def _rates(study: Study, rng: np.random.Generator, group: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Chance of success of each question; their mean over answers is ``study.share`` in expectation."""
+    if study.strata:
+        # Small strata do worse, so that a sample that ignores its weights is biased.
+        worse = group / max(1, study.strata - 1)
+        return np.clip(study.share + 0.4 * (worse.mean() - worse), 0.0, 1.0)
+    if study.correlation == 0:
+        return np.full(study.questions, study.share)
+    strength = (1 - study.correlation) / study.correlation
+    return rng.beta(study.share * strength, (1 - study.share) * strength, study.questions)
+
+
+def simulate_scores(
+    study: ScoreStudy, rng: np.random.Generator, draws: int, confidence: float
+) -> dict[str, tuple[float, float]]:
+    """Coverage and mean half width of the intervals of a study.
+
+    Returns:
+        By interval: ``clustered`` (:func:`intervals.cluster_means`) and ``bootstrap``
+        (:func:`intervals.cluster_bootstrap`, 1,000 resamples).
+    """
+    truth = study.truth()
+    held: dict[str, list[NDArray[np.float64]]] = {"clustered": [], "bootstrap": []}
+    for values, filings in _scores(study, rng, draws):
+        found = {
+            "clustered": cluster_means(values, filings, confidence),
+            "bootstrap": cluster_bootstrap(values, filings, _RESAMPLES, confidence, 1),
+        }
+        for name, (_, low, high) in found.items():
+            # Means of equal values carry an error in their last digit.
+            covers = (low <= truth + 1e-12) & (high >= truth - 1e-12)
+            held[name].append(np.stack([covers, (high - low) / 2]))
+    return {
+        name: (float(both[0]), float(both[1]))
+        for name, parts in held.items()
+        for both in [np.concatenate(parts, axis=1).mean(axis=1)]
+    }
+
+
+def _scores(
+    study: ScoreStudy, rng: np.random.Generator, draws: int
+) -> Iterator[tuple[NDArray[np.float64], list[str]]]:
+    """Scores, shape (questions, draws), and the filing of each question, for several designs."""
+    for count in np.diff(np.linspace(0, draws, _DESIGNS + 1).round().astype(int)):
+        sizes = rng.choice(study.sizes, study.filings)
+        filing = np.repeat(np.arange(study.filings), sizes)
+        mean = np.broadcast_to(
+            (study.mean - study.harder * (sizes >= 3))[:, None], (study.filings, int(count))
+        )
+        rates = mean
+        if study.correlation:
+            strength = (1 - study.correlation) / study.correlation
+            rates = rng.beta(mean * strength, (1 - mean) * strength)
+        rate = rates[filing]
+        if study.kind == "hit":
+            values = (rng.random(rate.shape) < rate).astype(np.float64)
+        elif study.kind == "page_recall":
+            pages = rng.choice(_GOLD_PAGES[0], rate.shape, p=_GOLD_PAGES[1])
+            values = rng.binomial(pages, rate) / pages
+        else:
+            least = 1e-3  # of a parameter of the beta distribution
+            wanted = study.concentration * rate
+            values = rng.beta(np.maximum(wanted, least), np.maximum(study.concentration - wanted, least))
+        yield values, filing.astype(str).tolist()
