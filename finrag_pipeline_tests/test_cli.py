@@ -183,7 +183,7 @@ def test_ctrl_c_stops_the_whole_run(tmp_path: Path) -> None:
     done = finish(process)
     assert done.code == 130, (done.out, done.err)
     assert done.error()["error"] == "Stopped." and "same command again" in done.error()["remedy"]
-    assert not (root / "warehouse.duckdb").exists()
+    assert not (root / "report").exists()
 
     done = called(root, "run", "--source", tmp_path / "pdfs", "--json")
     assert done.code == 0 and len(done.json()["indexed"]) + len(done.json()["fresh"]) == 2

@@ -22,7 +22,7 @@ from finrag_pipeline.evaluation.summary import SLICES
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import ALIASES, ALL_SYSTEMS, SYSTEMS
 from finrag_pipeline.sample.generate import entries
-from finrag_pipeline.schemas.catalogue import COPIED, VIEWS
+from finrag_pipeline.schemas.catalogue import FOLDERS
 from finrag_pipeline.services.ask import Asker
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
@@ -169,7 +169,7 @@ def test_the_warehouse_holds_every_table(warehouse: duckdb.DuckDBPyConnection, r
     names = {
         name for (name,) in warehouse.execute("SELECT table_name FROM information_schema.tables").fetchall()
     }
-    assert names == {*COPIED, *VIEWS, "ledger"}
+    assert names == {*FOLDERS, "ledger"}
 
     def value(sql: str) -> Any:
         (row,) = warehouse.execute(sql).fetchall()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,8 +21,9 @@ from finrag_pipeline.answering.passages import read_page_source
 from finrag_pipeline.answering.quantities import quantities
 from finrag_pipeline.evaluation.numeric_match import NUMERIC_MATCHES, strict_match
 from finrag_pipeline.evaluation.retrieval_metrics import TextOverlap
-from finrag_pipeline.schemas import ANSWER_SCORES, RETRIEVAL_SCORES, conform
+from finrag_pipeline.schemas import ANSWER_SCORES, conform
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.warehouse import query_tables
 
 _CHUNK_SOURCE = re.compile(r"(?P<filing>.+)/p(?P<page>\d+)/[^/]+")
 _ROOM = 1.0  # points between a word and the edge of its cell
@@ -120,8 +120,6 @@ def _digits(text: str) -> str:
     """Digits with their point, without what marks currency, sign and thousands."""
     return re.sub(r"[^\d.]", "", text).strip(".")
 
-
-CORPUS = "corpus"
 
 BINS = (1, *range(10, 100, 10))
 """Lower ends of intervals of stated confidence, in per cent: cut-offs of ``confidence``. 1 stands for 0."""
@@ -329,6 +327,32 @@ def score_answers(answers: pa.Table, questions: pa.Table, lake: Lake | None = No
     return conform(pa.Table.from_pylist(rows, ANSWER_SCORES), "answer_scores")
 
 
+_SERIES = """
+    WITH named AS (
+        SELECT * REPLACE (
+            system || coalesce(' on ' || nullif(retrieval, ''), '') AS system,
+            coalesce(space, 'corpus') AS space
+        ), row_number() OVER () AS row FROM scores
+    ),
+    means AS (
+        SELECT system, space, question_id, metric, 0 AS k, avg(value) AS value, min(row) AS row
+        FROM named GROUP BY ALL
+    ),
+    stated AS (
+        SELECT system, space, question_id, list_max([low FOR low IN $bins IF 100 * value >= low]) AS low
+        FROM means SEMI JOIN (FROM means WHERE metric = 'brier') USING (system, space, question_id)
+        WHERE metric = 'confidence'
+    )
+    SELECT system, space, question_id, metric, k, value FROM (
+        FROM means UNION ALL BY NAME
+        SELECT * REPLACE (coalesce(low, $bins[1]) AS k)
+        FROM means JOIN stated USING (system, space, question_id)
+        WHERE metric IN ('confidence', 'confident_right')
+    )
+    ORDER BY min(row) OVER (PARTITION BY system, space, question_id), k > 0, row
+"""
+
+
 def as_series(scores: pa.Table) -> pa.Table:
     """Scores in the columns that :func:`finrag_pipeline.evaluation.summary.summarise` takes.
 
@@ -336,17 +360,4 @@ def as_series(scores: pa.Table) -> pa.Table:
     averaged, so that a question counts once. The cut-off is 0; ``confidence`` and ``confident_right`` stand
     also at the lower end of the interval of the confidence (:data:`BINS`).
     """
-    grouped: dict[tuple[str, str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for row in scores.to_pylist():
-        system = f"{row['system']} on {row['retrieval']}" if row["retrieval"] else row["system"]
-        grouped[system, row["space"] or CORPUS, row["question_id"]][row["metric"]].append(row["value"])
-    rows = []
-    for (system, space, question_id), found in grouped.items():
-        key = {"system": system, "space": space, "question_id": question_id}
-        means = {metric: sum(values) / len(values) for metric, values in found.items()}
-        rows += [{**key, "metric": metric, "k": 0, "value": value} for metric, value in means.items()]
-        if "brier" in means:
-            low = max((low for low in BINS if 100 * means["confidence"] >= low), default=BINS[0])
-            told = ("confidence", "confident_right")
-            rows += [{**key, "metric": metric, "k": low, "value": means[metric]} for metric in told]
-    return conform(pa.Table.from_pylist(rows, RETRIEVAL_SCORES), "retrieval_scores")
+    return conform(query_tables(_SERIES, {"bins": list(BINS)}, scores=scores), "retrieval_scores")

@@ -5,16 +5,15 @@ They are those of Table 3 of Kobeissi & Langlais' paper on page scoring, with th
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.evaluation.questions import normalise_form
 from finrag_pipeline.evaluation.summary import UNKNOWN
-from finrag_pipeline.schemas import CORPUS_STATISTICS, conform
+from finrag_pipeline.schemas import conform
+from finrag_pipeline.storage.warehouse import query_tables
 
 STATISTICS = {
     "documents": "Filings",
@@ -34,6 +33,31 @@ STATISTICS = {
 
 TOTALS = frozenset({"documents", "pages", "chunks", "questions"})
 """Statistics that are counts; the others are means with a population standard deviation."""
+
+
+_FORMS = pa.schema([("filing", pa.string()), ("form", pa.string())])
+_COUNTED = pa.schema([("statistic", pa.string()), ("form", pa.string()), ("value", pa.int64())])
+_SUMMARY = """
+    WITH page AS (FROM pages JOIN forms USING (filing)),
+    chunk AS (FROM chunks JOIN forms USING (filing) WHERE kind = 'text'),
+    observed AS (
+        SELECT 'documents' AS statistic, form, 1 AS value FROM forms
+        UNION ALL SELECT 'pages', form, 1 FROM page
+        UNION ALL SELECT 'pages_per_document', form, count(page) FROM forms LEFT JOIN pages USING (filing)
+            GROUP BY filing, form
+        UNION ALL SELECT 'chunks', form, 1 FROM chunk
+        UNION ALL SELECT 'chunks_per_page', page.form, count(chunk.filing) FROM page
+            LEFT JOIN chunk ON (page.filing, page.page) = (chunk.filing, chunk.page)
+            GROUP BY page.filing, page.page, page.form
+        UNION ALL SELECT 'characters_per_page', form, characters FROM page
+        UNION ALL SELECT 'tokens_per_chunk', form, tokens FROM chunk
+        UNION ALL FROM counted
+    )
+    SELECT doc_type, statistic, CASE WHEN statistic IN $totals THEN sum(value) ELSE avg(value) END AS mean,
+        CASE WHEN statistic NOT IN $totals THEN stddev_pop(value) END AS std, count(*) AS n
+    FROM (SELECT unnest([form, 'all']) AS doc_type, statistic, value FROM observed)
+    GROUP BY doc_type, statistic ORDER BY doc_type = 'all', doc_type, list_position($statistics, statistic)
+"""
 
 
 def corpus_statistics(
@@ -65,46 +89,27 @@ def corpus_statistics(
         row["filing"]: normalise_form(form := row["declared_form"] or row["form"]) or form or UNKNOWN
         for row in readable.select(["filing", "form", "declared_form"]).to_pylist()
     }
-    named = pa.array(form_of, pa.string())
-    places = pages.filter(pc.is_in(pages["filing"], named)).to_pylist()
-    texts = chunks.filter(pc.and_(pc.equal(chunks["kind"], "text"), pc.is_in(chunks["filing"], named)))
-    pieces = texts.to_pylist()
-    chunks_on = Counter((one["filing"], one["page"]) for one in pieces)
-    pages_of = Counter(one["filing"] for one in places)
     asked = [
         (form_of.get(row["filing"], row["doc_type"] or UNKNOWN), row)
         for row in questions.filter(pc.equal(questions["status"], "measured")).to_pylist()
     ]
-
-    def tokens(passages: Sequence[tuple[str, str]]) -> list[tuple[str, float]]:
-        counts = count_tokens([text for _, text in passages]) if passages else []
-        return [(form, count) for (form, _), count in zip(passages, counts, strict=True)]
-
-    observed: dict[str, list[tuple[str, float]]] = {
-        "documents": [(form, 1) for form in form_of.values()],
-        "pages": [(form_of[one["filing"]], 1) for one in places],
-        "pages_per_document": [(form, pages_of[filing]) for filing, form in form_of.items()],
-        "chunks": [(form_of[one["filing"]], 1) for one in pieces],
-        "chunks_per_page": [
-            (form_of[one["filing"]], chunks_on[one["filing"], one["page"]]) for one in places
-        ],
-        "characters_per_page": [(form_of[one["filing"]], one["characters"]) for one in places],
-        "tokens_per_chunk": [(form_of[one["filing"]], one["tokens"]) for one in pieces],
-        "questions": [(form, 1) for form, _ in asked],
-        "question_tokens": tokens([(form, row["question"]) for form, row in asked]),
-        "answer_tokens": tokens([(form, row["answer"]) for form, row in asked]),
-        "evidence_tokens": tokens([(form, one["text"]) for form, row in asked for one in row["evidence"]]),
-        "gold_pages_per_question": [(form, len(row["gold_pages"])) for form, row in asked],
+    counted = [("questions", form, 1) for form, _ in asked]
+    counted += [("gold_pages_per_question", form, len(row["gold_pages"])) for form, row in asked]
+    texts = {
+        "question_tokens": [(form, row["question"]) for form, row in asked],
+        "answer_tokens": [(form, row["answer"]) for form, row in asked],
+        "evidence_tokens": [(form, one["text"]) for form, row in asked for one in row["evidence"]],
     }
-    forms = sorted({form for found in observed.values() for form, _ in found} - {"all"})
-    records = []
-    for form in [*forms, "all"]:
-        for statistic in STATISTICS:
-            values = np.array([value for of, value in observed[statistic] if form in (of, "all")], np.float64)
-            if len(values):
-                total = statistic in TOTALS
-                mean, std = (values.sum(), None) if total else (values.mean(), values.std())
-                records.append(
-                    {"doc_type": form, "statistic": statistic, "mean": mean, "std": std, "n": len(values)}
-                )
-    return conform(pa.Table.from_pylist(records, schema=CORPUS_STATISTICS), "corpus_statistics")
+    for name, found in texts.items():
+        lengths = count_tokens([text for _, text in found]) if found else []
+        counted += [(name, form, length) for (form, _), length in zip(found, lengths, strict=True)]
+    tables = {
+        "forms": pa.table({"filing": list(form_of), "form": list(form_of.values())}, _FORMS),
+        "pages": pages,
+        "chunks": chunks,
+        "counted": pa.Table.from_pylist(
+            [dict(zip(_COUNTED.names, one, strict=True)) for one in counted], _COUNTED
+        ),
+    }
+    order = {"statistics": list(STATISTICS), "totals": list(TOTALS)}
+    return conform(query_tables(_SUMMARY, order, **tables), "corpus_statistics")

@@ -77,7 +77,7 @@ def wilson_from_effective(estimate: float, effective_n: float, quantile: float) 
 
 
 def wilson_ends(
-    estimate: NDArray[np.float64], effective_n: NDArray[np.float64], quantile: float
+    estimate: NDArray[np.float64], effective_n: NDArray[np.float64], quantile: float | NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Ends of Wilson's interval of estimates in [0, 1], elementwise; see :func:`wilson_from_effective`."""
     square = quantile * quantile
@@ -176,7 +176,7 @@ def cluster_proportion(
     if len(clusters) != len(y):
         raise ValueError(f"{len(y)} values do not fit {len(clusters)} clusters")
     (codes,), count = cluster_codes(clusters)
-    found = _interval(y[:, None], w, codes, count, confidence)
+    found = mean_intervals(_moments(y[:, None], w, codes, count), confidence)
     estimate, low, high, effect, effective = (float(part[0]) for part in found)
     influence = np.bincount(codes, w * (y - estimate) / w.sum(), count)
     error = float(np.sqrt((influence**2).sum() * count / (count - 1))) if count > 1 else float("nan")
@@ -214,47 +214,80 @@ def cluster_means(
     (codes,), count = cluster_codes(clusters)
     if count < 2:
         return values.mean(axis=0), unknown, unknown.copy()
-    estimate, low, high, *_ = _interval(values.clip(0.0, 1.0), np.ones(len(values)), codes, count, confidence)
+    sums = _moments(values.clip(0.0, 1.0), np.ones(len(values)), codes, count)
+    estimate, low, high, *_ = mean_intervals(sums, confidence)
     return estimate, low, high
 
 
-def _interval(
-    y: NDArray[np.float64], w: NDArray[np.float64], codes: NDArray[np.intp], count: int, confidence: float
-) -> tuple[NDArray[np.float64], ...]:
+@dataclass(frozen=True)
+class Moments:
+    """Sums of scores over clusters, of which means and intervals follow: of shape (series,), or one for all.
+
+    Attributes:
+        n: scores.
+        weight: sum of their weights; of scores without weights their number.
+        total: weighted sum of the scores.
+        square: weighted sum of their squares.
+        weight_square: sum over clusters of the square of their weight.
+        total_square: of the square of their weighted sum.
+        product: of both multiplied.
+    """
+
+    n: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    total: NDArray[np.float64]
+    square: NDArray[np.float64]
+    weight_square: NDArray[np.float64]
+    total_square: NDArray[np.float64]
+    product: NDArray[np.float64]
+
+
+def _moments(y: NDArray[np.float64], w: NDArray[np.float64], codes: NDArray[np.intp], count: int) -> Moments:
+    """Of scores of shape (n, series), the weight and the cluster of each row, and the number of clusters."""
+    totals = np.zeros((count, y.shape[1]))
+    np.add.at(totals, codes, w[:, None] * y)
+    sizes = np.bincount(codes, w, count)
+    return Moments(
+        np.array(float(len(y))), w.sum(), totals.sum(axis=0), w @ y**2, (sizes**2).sum(),
+        (totals**2).sum(axis=0), sizes @ totals,
+    )  # fmt: skip
+
+
+def mean_intervals(
+    of: Moments, confidence: float
+) -> tuple[
+    NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]
+]:
     """Estimate, ends, design effect and effective sample size of every series.
 
     Args:
-        y: shape (n, series), in [0, 1].
-        w: weight of each row.
-        codes: cluster of each row.
-        count: number of clusters.
+        of: sums over clusters of scores in [0, 1].
         confidence: coverage aimed at.
     """
-    n, total = len(y), w.sum()
-    weighted = w[:, None] * y
-    sums = np.zeros((count, y.shape[1]))
-    np.add.at(sums, codes, weighted)
-    estimate = (sums.sum(axis=0) / total).clip(0.0, 1.0)  # but for rounding it is
+    estimate = (of.total / of.weight).clip(0.0, 1.0)  # but for rounding it is
     # From here on with half a cluster of ones and half a cluster of zeros added.
-    sizes = np.bincount(codes, w, count)
-    even = effective_clusters(codes, w)
-    unit = total / even
-    grand = total + 2 * PSEUDO_CLUSTERS * unit
-    smooth = (sums.sum(axis=0) + PSEUDO_CLUSTERS * unit) / grand
+    even = of.weight**2 / of.weight_square  # clusters of equal weight that are as even (Kish)
+    unit = of.weight / even
+    grand = of.weight + 2 * PSEUDO_CLUSTERS * unit
+    smooth = (of.total + PSEUDO_CLUSTERS * unit) / grand
     most = smooth * (1 - smooth)  # the spread of zeros and ones of this mean
     ends = PSEUDO_CLUSTERS * unit * (smooth**2 + (1 - smooth) ** 2)
-    within = (w[:, None] * (y - smooth) ** 2).sum(axis=0)
+    within = of.square - 2 * smooth * of.total + smooth**2 * of.weight
     # What is added differs from the mean no more than the scores do: by all of it only for zeros and ones.
-    ends *= (within + ends) / grand / most
+    ends = ends * (within + ends) / grand / most
     spread = (within + ends) / grand
     units = even + 2 * PSEUDO_CLUSTERS
-    between = ((sums - smooth * sizes[:, None]) ** 2).sum(axis=0)
+    between = of.total_square - 2 * smooth * of.product + smooth**2 * of.weight_square
     variance = (between + unit * ends) / grand**2 * units / (units - 1)
-    independent = spread / (n * units / even)  # of independent values of equal weight
-    agreeing = n * (sizes**2).sum() / total**2  # the design effect where values of a cluster all agree
-    effect = np.clip(variance / independent, 1.0, max(1.0, float(agreeing)))
-    effective = n / effect * most / spread  # zeros and ones that are worth as much
-    low, high = wilson_ends(estimate, effective, student_quantile(confidence, even))
+    independent = spread / (of.n * units / even)  # of independent values of equal weight
+    agreeing = of.n * of.weight_square / of.weight**2  # the design effect where values of a cluster all agree
+    effect = np.clip(variance / independent, 1.0, np.maximum(1.0, agreeing))
+    effective = of.n / effect * most / spread  # zeros and ones that are worth as much
+    known, place = np.unique(even, return_inverse=True)
+    quantiles = np.array([student_quantile(confidence, float(one)) for one in known])[place].reshape(
+        even.shape
+    )
+    low, high = wilson_ends(estimate, effective, quantiles)
     return estimate, low, high, effect, effective
 
 

@@ -30,9 +30,9 @@ from finrag_pipeline.answering.final_answer import declines
 from finrag_pipeline.answering.passages import page_source
 from finrag_pipeline.chunking.registry import CHUNKINGS
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.evaluation.intervals import cluster_proportion
+from finrag_pipeline.evaluation.summary import grouped_means
 from finrag_pipeline.filings.sentences import sentences
-from finrag_pipeline.schemas import ANSWER_RATES, ANSWER_SENTENCES, AUTOMATIC_SCORES
+from finrag_pipeline.schemas import ANSWER_SENTENCES, AUTOMATIC_SCORES, conform
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 
@@ -348,34 +348,18 @@ def rates(scores: pa.Table, confidence: float = 0.95) -> pa.Table:
         Table as ``schemas.ANSWER_RATES``, by system and space, in the order of :data:`METRICS`, then of
         themes and difficulties.
     """
-    groups: dict[tuple[str, ...], tuple[list[int], list[str]]] = defaultdict(lambda: ([], []))
-    names = ("system", "space", "metric", "theme", "difficulty", "value", "question_id")
-    for system, space, metric, theme, difficulty, value, question in zip(
-        *(scores[name].to_pylist() for name in names), strict=True
-    ):
-        for slice_of in {(theme, difficulty), (theme, "all"), ("all", difficulty), ("all", "all")}:
-            values, questions = groups[system, space, metric, *slice_of]
-            values.append(value)
-            questions.append(question)
-    rows = []
-    for group in sorted(groups, key=_order):
-        values, questions = groups[group]
-        found = cluster_proportion(values, questions, confidence=confidence)
-        rows.append(
-            dict(zip(names[:5], group, strict=True))
-            | {
-                "rate": found.estimate,
-                "low": found.low,
-                "high": found.high,
-                "n": found.n,
-                "questions": found.clusters,
-                "effective_n": found.effective_n,
-            }
+    rows = """
+        SELECT system, space, metric, theme, difficulty, question_id AS cluster, value,
+            (system, space, list_position($metrics, metric), theme <> 'all', theme, difficulty <> 'all',
+                difficulty) AS place
+        FROM (
+            SELECT DISTINCT ON (row, theme, difficulty) * FROM (
+                SELECT * REPLACE (unnest([theme, theme, 'all', 'all']) AS theme,
+                    unnest([difficulty, 'all', difficulty, 'all']) AS difficulty)
+                FROM (SELECT *, row_number() OVER () AS row FROM scores)
+            )
         )
-    return pa.Table.from_pylist(rows, schema=ANSWER_RATES)
-
-
-def _order(group: tuple[str, ...]) -> tuple[object, ...]:
-    """All themes and difficulties come first."""
-    system, space, metric, theme, difficulty = group
-    return system, space, METRICS.index(metric), theme != "all", theme, difficulty != "all", difficulty
+    """
+    keys = ("system", "space", "metric", "theme", "difficulty")
+    found = grouped_means(rows, keys, confidence, {"metrics": list(METRICS)}, fewest=1, scores=scores)
+    return conform(found.rename_columns({"mean": "rate", "clusters": "questions"}), "answer_rates")

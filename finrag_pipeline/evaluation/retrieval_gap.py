@@ -41,8 +41,9 @@ from finrag_pipeline.evaluation.failure_modes import (
     retrieval_failures,
     texts_on,
 )
-from finrag_pipeline.evaluation.intervals import cluster_proportion
-from finrag_pipeline.schemas import GAP_COUNTS, RETRIEVAL_GAP, conform
+from finrag_pipeline.evaluation.summary import grouped_means
+from finrag_pipeline.schemas import RETRIEVAL_GAP, conform
+from finrag_pipeline.storage.warehouse import query_tables
 
 GAP_VERSION = "1"
 """Changes whenever a level, a label or a sentence may change."""
@@ -255,37 +256,29 @@ def gap_counts(gap: pa.Table, questions: pa.Table, confidence: float = 0.95) -> 
 
     Returns:
         Table as ``schemas.GAP_COUNTS``: of every system all levels and labels it can have, also those with a
-        count of 0. Intervals are :func:`~finrag_pipeline.evaluation.intervals.cluster_proportion`.
+        count of 0. Intervals are :func:`~finrag_pipeline.evaluation.summary.grouped_means`.
     """
-    filing = dict(zip(questions["question_id"].to_pylist(), questions["filing"].to_pylist(), strict=True))
-    groups: dict[tuple[str, str | None, str], list[dict[str, Any]]] = defaultdict(list)
-    for row in gap.to_pylist():
-        groups[row["retrieval"], row["answering"], row["space"]].append(row)
-    counts = []
-    for (retrieval, answering, space), rows in groups.items():
-        clusters = [filing[row["question_id"]] for row in rows]
-        levels = [level for level in LEVELS if answering is not None or level != "generation"]
-        labels = RETRIEVAL_LABELS if answering is None else LABELS
-        kinds = [("level", level, [row["level"] == level for row in rows]) for level in levels]
-        kinds += [("label", label, [label in row["labels"] for row in rows]) for label in labels]
-        for kind, value, has in kinds:
-            interval = cluster_proportion(has, clusters, confidence=confidence)
-            known = interval.clusters > 1
-            counts.append(
-                {
-                    "retrieval": retrieval,
-                    "answering": answering,
-                    "space": space,
-                    "kind": kind,
-                    "value": value,
-                    "count": sum(has),
-                    "share": interval.estimate,
-                    "low": interval.low if known else None,
-                    "high": interval.high if known else None,
-                    "n": len(rows),
-                }
-            )
-    return conform(pa.Table.from_pylist(counts, GAP_COUNTS), "gap_counts")
+    values = [("level", level, level == "generation") for level in LEVELS]
+    values += [("label", label, label not in RETRIEVAL_LABELS) for label in LABELS]
+    named = [dict(zip(("kind", "value", "of_answers"), one, strict=True)) for one in values]
+    rows = """
+        SELECT retrieval, answering, space, kind, named.value AS name, questions.filing AS cluster,
+            (named.value = level OR list_contains(labels, named.value))::DOUBLE AS value,
+            (first, number) AS place
+        FROM (SELECT *, min(row) OVER (PARTITION BY retrieval, answering, space) AS first
+            FROM (SELECT *, row_number() OVER () AS row FROM gap))
+        JOIN questions USING (question_id)
+        JOIN (SELECT *, row_number() OVER () AS number FROM named) AS named
+            ON answering IS NOT NULL OR NOT of_answers
+    """
+    keys = ("retrieval", "answering", "space", "kind", "name")
+    tables = {"gap": gap, "questions": questions, "named": pa.Table.from_pylist(named)}
+    means = grouped_means(rows, keys, confidence, **tables)
+    sql = """
+        SELECT * EXCLUDE (name, mean, clusters, effective_n), name AS value, mean AS share,
+            round(mean * n)::INTEGER AS count FROM means
+    """
+    return conform(query_tables(sql, means=means), "gap_counts")
 
 
 _Place = tuple[str, tuple[str, int]]  # chunk identifier; filing and page

@@ -1,21 +1,20 @@
-"""Means with intervals for every system, search space, slice of the questions, and metric."""
+"""Means with intervals of groups of scores: by system, search space, slice of the questions, and metric."""
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.evaluation.intervals import cluster_means
-from finrag_pipeline.schemas import SYSTEM_METRICS, conform
+from finrag_pipeline.evaluation.intervals import ROUNDING, Moments, mean_intervals
+from finrag_pipeline.schemas import conform
 from finrag_pipeline.settings import EvaluationSettings
+from finrag_pipeline.storage.warehouse import query_tables
 
 SUMMARY_VERSION = "3"
 """Changes whenever a mean or an interval may change."""
@@ -26,7 +25,69 @@ SLICED = ("question_id", "question", "question_type", "doc_type", "company")
 UNKNOWN = "unknown"
 """Slice value of questions whose form or source is not known."""
 
-_Series = tuple[str, str, str, int]  # system, space, metric, k
+_GROUPS = """
+    WITH scores AS ({rows}),
+    clusters AS (
+        SELECT {keys}, cluster, count(*)::DOUBLE AS n, sum(value) AS total, sum(value * value) AS square,
+            min(value) AS least, max(value) AS most, min(place) AS place
+        FROM scores GROUP BY {keys}, cluster
+    )
+    SELECT {keys}, sum(n) AS n, sum(total) AS total, sum(square) AS square, sum(n * n) AS weight_square,
+        sum(total * total) AS total_square, sum(n * total) AS product, count(*) AS clusters,
+        min(least) AS least, max(most) AS most
+    FROM clusters GROUP BY {keys} ORDER BY min(place)
+"""
+
+
+def grouped_means(
+    rows: str,
+    keys: Sequence[str],
+    confidence: float,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    fewest: int = 2,
+    **tables: pa.Table,
+) -> pa.Table:
+    """Means of groups of scores, with the intervals of :func:`intervals.cluster_proportion`.
+
+    A percentile bootstrap of documents is too narrow near 0 and 1 and with few documents
+    (:mod:`finrag_pipeline.evaluation.simulations`).
+
+    Args:
+        rows: query that gives the columns of ``keys``, ``cluster`` (the document or question that a score is
+            of), ``value`` in [0, 1], and ``place``, by which groups are ordered.
+        keys: columns that make a group.
+        confidence: coverage aimed at.
+        parameters: of the query, by name.
+        fewest: clusters below which there is no interval: they say nothing about how documents differ.
+        **tables: what the query reads.
+
+    Returns:
+        The columns of ``keys``, ``mean``, ``low``, ``high``, ``n``, ``clusters`` and ``effective_n``.
+
+    Raises:
+        ValueError: a score is outside [0, 1].
+    """
+    sql = _GROUPS.format(rows=rows, keys=", ".join(keys))
+    found = query_tables(sql, dict(parameters) if parameters else None, **tables)
+    sums = {name: found[name].to_numpy().astype(np.float64) for name in found.column_names[len(keys) :]}
+    if not ((sums["least"] >= -ROUNDING) & (sums["most"] <= 1 + ROUNDING)).all():
+        raise ValueError("values must be between 0 and 1")
+    of = (sums[name] for name in ("n", "n", "total", "square", "weight_square", "total_square", "product"))
+    mean, low, high, _, effective = mean_intervals(Moments(*of), confidence)
+    known = sums["clusters"] >= fewest
+    columns = {
+        "mean": mean,
+        "low": np.where(known, low, np.nan),
+        "high": np.where(known, high, np.nan),
+        "n": sums["n"].astype(np.int64),
+        "clusters": sums["clusters"].astype(np.int64),
+        "effective_n": effective,
+    }
+    table = found.select(list(keys))
+    for name, values in columns.items():
+        table = table.append_column(name, pa.array(values, from_pandas=True))  # NaN ends become null
+    return table
 
 
 def summarise(
@@ -35,11 +96,7 @@ def summarise(
     sources: Mapping[str, str],
     settings: EvaluationSettings,
 ) -> pa.Table:
-    """Mean and interval over documents of every series on every slice.
-
-    Intervals are those of :func:`finrag_pipeline.evaluation.intervals.cluster_means`. A percentile
-    bootstrap of documents is too narrow near 0 and 1 and with few documents
-    (:mod:`finrag_pipeline.evaluation.simulations`).
+    """Mean and interval over documents of every series on every slice (:func:`grouped_means`).
 
     Args:
         scores: table as ``schemas.RETRIEVAL_SCORES`` or of the same columns.
@@ -48,42 +105,50 @@ def summarise(
         settings: confidence.
 
     Returns:
-        Table as ``schemas.SYSTEM_METRICS``, ordered by slice and slice value, then as the series first appear
-        in ``scores``.
+        Table as ``schemas.SYSTEM_METRICS``, ordered by slice and slice value (kinds in their order, others by
+        the alphabet), then as the series first appear in ``scores``.
 
     Raises:
         LakeError: a question is scored twice in one series.
         ValueError: a score is outside [0, 1].
     """
+    from finrag_pipeline.evaluation.question_kinds import KINDS, question_kind  # reads grammars
+
     measured = questions.filter(pc.equal(questions["status"], "measured"))
-    ids = measured["question_id"].to_pylist()
-    filings = np.array(measured["filing"].to_pylist(), dtype=object)
-    series, values = _matrix(scores, ids)
-    columns: dict[str, list] = {name: [] for name in SYSTEM_METRICS.names}
-    for name, value, rows in _slices(measured, sources):
-        present = ~np.isnan(values[rows])
-        # Series over the same questions (normally all) are done in one go.
-        patterns, group_of = np.unique(present, axis=1, return_inverse=True)
-        results: dict[int, tuple[float, float, float, int, int]] = {}
-        for group in range(patterns.shape[1]):
-            kept = rows[patterns[:, group]]
-            if not len(kept):
-                continue
-            members = np.flatnonzero(group_of.reshape(-1) == group)
-            clusters = filings[kept].tolist()
-            ends = cluster_means(values[np.ix_(kept, members)], clusters, settings.confidence)
-            for member, mean, low, high in zip(members, *ends, strict=True):
-                results[int(member)] = (mean, low, high, len(kept), len(set(clusters)))
-        for position, result in sorted(results.items()):
-            system, space, metric, k = series[position]
-            row = (system, space, name, value, metric, k, *result)
-            for column, cell in zip(columns.values(), row, strict=True):
-                column.append(cell)
-    arrays = [
-        pa.array(column, field.type, from_pandas=True)  # NaN ends become null
-        for column, field in zip(columns.values(), SYSTEM_METRICS, strict=True)
-    ]
-    return conform(pa.table(arrays, schema=SYSTEM_METRICS), "system_metrics")
+    asked = measured.select(["question", "company", "filing"]).to_pylist()
+    labels = {name: pc.if_else(pc.equal(measured[name], ""), None, measured[name]) for name in SLICED[2:]}
+    labels |= {
+        "all": ["all"] * len(asked),
+        "kind": [question_kind(one["question"], [one["company"]] if one["company"] else []) for one in asked],
+        "source": [sources.get(one["filing"]) for one in asked],
+    }
+    named = {name: pc.fill_null(pa.array(labels[name], pa.string()), UNKNOWN) for name in SLICES}
+    tables = {
+        "scores": scores,
+        "asked": pa.table({"question_id": measured["question_id"], "filing": measured["filing"], **named}),
+    }
+    twice = "SELECT 1 FROM scores SEMI JOIN asked USING (question_id) GROUP BY {} HAVING count(*) > 1 LIMIT 1"
+    if query_tables(twice.format("system, space, metric, k, question_id"), **tables).num_rows:
+        raise LakeError(
+            "A question is scored twice on one metric of a system.",
+            "Two folds overlap: materialise folds and retrieval_scores again.",
+        )
+    listed = ", ".join(f'"{name}"' for name in SLICES)
+    rows = f"""
+        SELECT system, space, slice, slice_value, metric, k, filing AS cluster, value,
+            (list_position($slices, slice), coalesce(list_position($kinds, slice_value), 0), slice_value,
+                first) AS place
+        FROM (
+            SELECT *, min(row) OVER (PARTITION BY system, space, metric, k) AS first
+            FROM (SELECT *, row_number() OVER () AS row FROM scores) SEMI JOIN asked USING (question_id)
+        ) JOIN (UNPIVOT asked ON {listed} INTO NAME slice VALUE slice_value) USING (question_id)
+    """  # noqa: S608 - our own names
+    keys = ("system", "space", "slice", "slice_value", "metric", "k")
+    order = {"slices": list(SLICES), "kinds": list(KINDS)}
+    means = grouped_means(rows, keys, settings.confidence, order, **tables)
+    return conform(
+        means.drop_columns("effective_n").rename_columns({"clusters": "documents"}), "system_metrics"
+    )
 
 
 def metrics_records(table: pa.Table) -> list[dict[str, Any]]:
@@ -98,48 +163,3 @@ def metrics_records(table: pa.Table) -> list[dict[str, Any]]:
         {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in row.items()}
         for row in table.select(names).to_pylist()
     ]
-
-
-def _matrix(scores: pa.Table, ids: list[str]) -> tuple[list[_Series], NDArray[np.float64]]:
-    """Series in order of appearance and their values, shape (questions, series), NaN where not scored."""
-    known = scores.filter(pc.is_in(scores["question_id"], pa.array(ids, pa.string())))
-    row_of = {question_id: row for row, question_id in enumerate(ids)}
-    column_of: dict[_Series, int] = {}
-    keys = zip(*(known[name].to_pylist() for name in ("system", "space", "metric", "k")), strict=True)
-    columns = [column_of.setdefault(key, len(column_of)) for key in keys]
-    rows = [row_of[question_id] for question_id in known["question_id"].to_pylist()]
-    if len(set(zip(rows, columns, strict=True))) != len(rows):
-        raise LakeError(
-            "A question is scored twice on one metric of a system.",
-            "Two folds overlap: materialise folds and retrieval_scores again.",
-        )
-    values = np.full((len(ids), len(column_of)), np.nan)
-    values[rows, columns] = known["value"].to_numpy()
-    return list(column_of), values
-
-
-def _slices(measured: pa.Table, sources: Mapping[str, str]) -> list[tuple[str, str, NDArray[np.intp]]]:
-    """(slice, slice value, rows of its questions): kinds in their order, other values by the alphabet."""
-    from finrag_pipeline.evaluation.question_kinds import KINDS, question_kind  # reads grammars
-
-    asked = zip(measured["question"].to_pylist(), measured["company"].to_pylist(), strict=True)
-    labels: dict[str, list[str]] = {
-        "all": ["all"] * len(measured),
-        "source": [sources.get(filing, UNKNOWN) for filing in measured["filing"].to_pylist()],
-        "kind": [question_kind(question, [company] if company else []) for question, company in asked],
-    }
-    for name in ("question_type", "doc_type", "company"):
-        labels[name] = [value or UNKNOWN for value in measured[name].to_pylist()]
-
-    def order(item: tuple[str, list[int]]) -> tuple[int, str]:
-        return (KINDS.index(item[0]) if item[0] in KINDS else 0), item[0]
-
-    slices = []
-    for name in SLICES:
-        members: dict[str, list[int]] = defaultdict(list)
-        for row, value in enumerate(labels[name]):
-            members[value].append(row)
-        slices += [
-            (name, value, np.array(rows, dtype=np.intp)) for value, rows in sorted(members.items(), key=order)
-        ]
-    return slices

@@ -30,6 +30,7 @@ from finrag_pipeline.schemas.catalogue import CATALOGUE, Entry
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.warehouse import publish_tables
 
 _Found = TypeVar("_Found")
 
@@ -354,7 +355,9 @@ def table_asset(
             engine: EngineResource,
         ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
             run = Run(context, settings.get(), lake.open(), engine.open)
-            yield from _results(each_part(run, entry, make), [*(blocking_checks or {}), *(checks or {})])
+            steps = each_part(run, entry, make)
+            publish_tables(run.store)
+            yield from _results(steps, [*(blocking_checks or {}), *(checks or {})])
 
         return dg.asset(
             name=name,

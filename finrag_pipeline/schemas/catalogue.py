@@ -253,10 +253,8 @@ ENTRIES = (
     ),
 )  # fmt: skip
 
-VIEWS = tuple(one.folder for one in ENTRIES if one.folder and one.by == "filing" and one.name != "filings")
-"""Tables that the warehouse shows as they lie in the lake: of every filing many rows, too large to copy."""
-COPIED = tuple(dict.fromkeys(one.folder for one in ENTRIES if one.folder and one.folder not in VIEWS))
-"""Tables that the warehouse holds itself, with a comment on every column."""
+FOLDERS = {one.folder: one for one in reversed(ENTRIES) if one.folder}
+"""The first entry that writes to each folder of the lake: the tables of the warehouse."""
 
 _WAREHOUSE = Entry(
     "warehouse", "reporting", "publish", tuple(one.name for one in ENTRIES if one.folder),

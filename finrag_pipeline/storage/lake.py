@@ -326,9 +326,18 @@ class Lake:
 
     def remove(self, asset: str, partition: Mapping[str, str]) -> None:
         """Remove a part, if it is there."""
-        folder = self.part_path(asset, partition).rsplit("/", 1)[0]
+        path = self.part_path(asset, partition)
+        folder = path.rsplit("/", 1)[0] if partition else path  # other files may lie beside a single part
         if self.fs.exists(folder):
             self.fs.rm(folder, recursive=True)
+
+    def declare(self, asset: str, schema: pa.Schema, file: str) -> None:
+        """Write a file without rows beside the parts of ``asset``, unless one of these columns is there."""
+        sink = pa.BufferOutputStream()
+        pq.write_table(schema.empty_table(), sink)
+        path, data = self.path("parquet", asset, file), sink.getvalue().to_pybytes()
+        if self.read_bytes(path) != data:
+            self.write_bytes(path, data)
 
     def leftovers(self, older_than: float = 3600.0) -> list[str]:
         """Temporary files and folders that killed runs left behind, at least ``older_than`` seconds old."""

@@ -1,8 +1,8 @@
-"""The warehouse: one DuckDB file that people and programs query.
+"""The warehouse: one DuckDB file that people and programs query, with a view of every table of the lake.
 
-Built in a temporary file and published by rename, because DuckDB allows one writer and no reader beside
-it: a notebook that holds the file open keeps its snapshot and never blocks a run. Small tables are
-copied; pages and chunks are views over the lake's Parquet.
+Views read the lake's Parquet, and the ledger's files, when they are asked: what an asset has made is there as
+soon as its part is written. The file is built aside and published by rename, because DuckDB allows one writer
+and no reader beside it: a notebook that holds it open never blocks a run.
 """
 
 from __future__ import annotations
@@ -10,28 +10,32 @@ from __future__ import annotations
 import glob
 import shutil
 import uuid
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.schemas import TABLES, column_docs
-from finrag_pipeline.schemas.catalogue import CATALOGUE, COPIED, VIEWS
+from finrag_pipeline.schemas import LEDGER, TABLES, column_docs
+from finrag_pipeline.schemas.catalogue import FOLDERS
 from finrag_pipeline.storage.lake import Lake
 
 FILE = "warehouse.duckdb"
+DECLARED = "_declared.parquet"
+"""A file without rows beside the parts of a table, which gives its view columns before there is any part."""
 
 
 def build_warehouse(lake: Lake, path: Path | None = None) -> dict[str, int]:
-    """Build the warehouse from the lake and publish it.
+    """Build the warehouse over the lake and publish it.
 
     Args:
         lake: where the tables are.
         path: file to publish; ``warehouse.duckdb`` in the lake when None.
 
     Returns:
-        Rows of each table and view.
+        Rows of each table.
 
     Raises:
         LakeError: a part of the lake is damaged, or the file cannot be written. The published warehouse
@@ -42,14 +46,11 @@ def build_warehouse(lake: Lake, path: Path | None = None) -> dict[str, int]:
     target = path or lake.local_path(FILE)
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f"{target.name}.{uuid.uuid4().hex}.tmp")
-    rows: dict[str, int] = {}
     try:
         with duckdb.connect(str(temporary)) as connection:
-            for name in COPIED:
-                rows[name] = _copy(connection, name, lake.read_all(name, name=_columns(name)))
-            rows["ledger"] = _copy(connection, "ledger", lake.ledger())
-            for name in VIEWS:
-                rows[name] = _view(connection, name, lake)
+            connection.begin()
+            rows = {name: _view(connection, lake, name) for name in (*FOLDERS, "ledger")}
+            connection.commit()
             connection.execute("CHECKPOINT")
         temporary.replace(target)
     except (duckdb.Error, OSError) as error:
@@ -64,50 +65,68 @@ def build_warehouse(lake: Lake, path: Path | None = None) -> dict[str, int]:
     return rows
 
 
-def _columns(name: str) -> str:
-    """The declared table whose columns a table has."""
-    return CATALOGUE[name].schema if name in CATALOGUE else name
-
-
-def _copy(connection: Any, name: str, table: pa.Table) -> int:
-    connection.register("incoming", table)
-    connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM incoming LIMIT 0')  # noqa: S608 - our own names
-    connection.execute(f'INSERT INTO "{name}" BY NAME SELECT * FROM incoming')  # noqa: S608
-    connection.unregister("incoming")
-    for column, doc in column_docs(TABLES[_columns(name)]).items():
+def _view(connection: Any, lake: Lake, name: str) -> int:
+    """Make the view of a table, its columns described; the rows that it has."""
+    if name == "ledger":
+        schema, source = LEDGER, _ledger(lake)
+    else:
+        entry = FOLDERS[name]
+        schema, source = (
+            TABLES[entry.schema],
+            f"read_parquet({_files(lake, 'parquet', name, '**', '*.parquet')}",
+        )
+        lake.declare(name, schema, DECLARED)
+        # What is trained fold by fold has the fold in its path alone.
+        key = ", regexp_extract(filename, 'fold=([^/]*)', 1) AS fold" if entry.by == "model" else ""
+        named = ", ".join(f'"{column}"' for column in schema.names)
+        options = f"hive_partitioning=false, filename={bool(key)}"
+        source = f"SELECT {named}{key} FROM {source}, {options})"  # noqa: S608 - our own names
+    connection.execute(f'CREATE VIEW "{name}" AS {source}')
+    for column, doc in column_docs(schema).items():
         connection.execute(f'COMMENT ON COLUMN "{name}"."{column}" IS {_literal(doc)}')
-    return table.num_rows
-
-
-def _view(connection: Any, name: str, lake: Lake) -> int:
-    if not lake.partitions(name):
-        # DuckDB reads half precision from Parquet, not from Arrow.
-        half, single = pa.list_(pa.float16()), pa.list_(pa.float32())
-        fields = [one.with_type(single) if one.type == half else one for one in TABLES[_columns(name)]]
-        connection.register("incoming", pa.schema(fields).empty_table())
-        connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM incoming')  # noqa: S608
-        connection.unregister("incoming")
-        return 0
-    # The lake's own path may hold what DuckDB would take for a pattern.
-    pattern = _literal(f"{glob.escape(lake.uri('parquet', name))}/*/data.parquet")
-    connection.execute(
-        f'CREATE VIEW "{name}" AS SELECT * FROM read_parquet({pattern}, hive_partitioning=false)'  # noqa: S608
-    )
     # All rows are fetched: a result that is not read to its end blocks the connection.
     ((count,),) = connection.execute(f'SELECT count(*) FROM "{name}"').fetchall()  # noqa: S608
     return int(count)
+
+
+def _ledger(lake: Lake) -> str:
+    """Of the files of the ledger those that can be read; other notes may lie beside them."""
+    kinds = {"int64": "BIGINT", "double": "DOUBLE", "timestamp[us, tz=UTC]": "TIMESTAMPTZ"}
+    columns = ", ".join(f'"{one.name}": "{kinds.get(str(one.type), "VARCHAR")}"' for one in LEDGER)
+    lake.write_json(lake.path("ledger", DECLARED.replace("parquet", "json")), None)
+    return (
+        "SELECT unnest(entry) FROM (SELECT "  # noqa: S608
+        f"CASE WHEN json_valid(content) THEN from_json(content, '{{{columns}}}') END AS entry "
+        f"FROM read_text({_files(lake, 'ledger', '**', '*.json')})) "
+        "WHERE entry.asset IS NOT NULL AND entry.outcome IS NOT NULL"
+    )
+
+
+def _files(lake: Lake, folder: str, *pattern: str) -> str:
+    """Literal of a pattern of files; the lake's own path may hold what DuckDB would take for one."""
+    return _literal("/".join([glob.escape(lake.uri(folder)), *pattern]))
 
 
 def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def query_warehouse(lake: Lake, sql: str, parameters: list[Any] | None = None) -> pa.Table:
+def publish_tables(lake: Lake) -> None:
+    """Build the warehouse where a local lake has none yet, so that what was made can be queried.
+
+    A damaged part, which keeps it from being built, is told by the asset of the warehouse.
+    """
+    if lake.is_local and not lake.local_path(FILE).exists():
+        with suppress(LakeError):
+            build_warehouse(lake)
+
+
+def query_warehouse(lake: Lake, sql: str, parameters: Any = None) -> pa.Table:
     """Rows of a query, read-only.
 
     Args:
         lake: its warehouse is queried.
-        sql: the query, with ``?`` for parameters.
+        sql: the query, with ``?`` or ``$name`` for parameters.
         parameters: values of the parameters.
 
     Raises:
@@ -125,5 +144,24 @@ def query_warehouse(lake: Lake, sql: str, parameters: list[Any] | None = None) -
         raise  # the query's own fault
     except duckdb.Error as error:
         raise LakeError(
-            f"{path} cannot be read: {error}.", "Delete it and run 'finrag run': it is a cache."
+            f"{path} cannot be read: {error}.",
+            "Delete what is named as damaged, the file itself if nothing is, and run 'finrag run'.",
         ) from error
+
+
+def query_tables(sql: str, parameters: Any = None, **tables: pa.Table) -> pa.Table:
+    """Rows of a query over tables in memory, by the names that they are given here.
+
+    The same tables give the same rows in the same order: one thread adds up, in the order of the rows.
+    """
+    with _memory().cursor() as connection:
+        for name, table in tables.items():
+            connection.register(name, table)
+        return connection.sql(sql, params=parameters or []).to_arrow_table()
+
+
+@cache
+def _memory() -> Any:
+    import duckdb
+
+    return duckdb.connect(config={"threads": 1})

@@ -20,7 +20,7 @@ from finrag_pipeline.orchestration.sensors import note_dead_run
 from finrag_pipeline.orchestration.steps import dependencies
 from finrag_pipeline.retrieval.systems import ALL_SYSTEMS
 from finrag_pipeline.schemas import TABLES
-from finrag_pipeline.schemas.catalogue import CATALOGUE, COPIED, VIEWS
+from finrag_pipeline.schemas.catalogue import CATALOGUE, FOLDERS
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.orchestration.conftest import Pipeline
 
@@ -52,7 +52,7 @@ def test_entries_name_what_there_is() -> None:
 
 
 def test_the_warehouse_holds_every_table() -> None:
-    assert {*COPIED, *VIEWS} == {entry.folder for entry in CATALOGUE.values() if entry.folder}
+    assert set(FOLDERS) == {entry.folder for entry in CATALOGUE.values() if entry.folder}
     assert set(CATALOGUE["warehouse"].inputs) == {entry.name for entry in CATALOGUE.values() if entry.folder}
 
 

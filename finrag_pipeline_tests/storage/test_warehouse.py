@@ -8,10 +8,16 @@ import pytest
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.schemas import FILING_CHUNKS, FOLDS, SYSTEM_METRICS, TABLES, column_docs
-from finrag_pipeline.schemas.catalogue import COPIED, VIEWS
+from finrag_pipeline.schemas.catalogue import FOLDERS
 from finrag_pipeline.storage import warehouse
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline.storage.warehouse import FILE, build_warehouse, query_warehouse
+from finrag_pipeline.storage.warehouse import (
+    FILE,
+    build_warehouse,
+    publish_tables,
+    query_tables,
+    query_warehouse,
+)
 
 
 def _folds(*questions: str) -> pa.Table:
@@ -43,12 +49,13 @@ def _leftovers(lake: Lake) -> list[str]:
 
 
 def test_an_empty_lake_has_every_table(lake: Lake) -> None:
-    assert build_warehouse(lake) == dict.fromkeys([*COPIED, "ledger", *VIEWS], 0)
-    for name in (*COPIED, "ledger", *VIEWS):
-        assert (
-            query_warehouse(lake, f'SELECT * FROM "{name}"').column_names
-            == TABLES[warehouse._columns(name)].names
-        )
+    assert build_warehouse(lake) == dict.fromkeys([*FOLDERS, "ledger"], 0)
+    for name, entry in FOLDERS.items():
+        of_fold = ["fold"] if entry.by == "model" else []
+        columns = query_warehouse(lake, f'SELECT * FROM "{name}"').column_names
+        assert columns == [*TABLES[entry.schema].names, *of_fold]
+    assert query_warehouse(lake, "SELECT * FROM ledger").column_names == TABLES["ledger"].names
+    assert not lake.partitions("folds"), "what declares the columns is no part"
 
 
 def test_tables_and_views_hold_the_lake(lake: Lake) -> None:
@@ -71,11 +78,33 @@ def test_tables_and_views_hold_the_lake(lake: Lake) -> None:
     assert _leftovers(lake) == []
 
 
-def test_views_follow_the_lake_without_a_rebuild(lake: Lake) -> None:
+def test_the_warehouse_follows_the_lake_without_a_rebuild(lake: Lake) -> None:
     lake.write("filing_chunks", _chunks("a", 1), "f", {"filing": "a"})
-    build_warehouse(lake)
+    publish_tables(lake)
     lake.write("filing_chunks", _chunks("b", 2), "f", {"filing": "b"})
-    assert query_warehouse(lake, "SELECT count(*) AS n FROM filing_chunks").to_pylist() == [{"n": 3}]
+    lake.write("folds", _folds("q1"), "f1")
+    lake.record("folds", "", "failed", error="why")
+    lake.write_bytes(lake.path("ledger", "folds", "half.json"), b'{"asset": "fo')
+    lake.write_json(lake.path("ledger", "note.json"), {"told": "else"})
+    with duckdb.connect(str(lake.local_path(FILE)), read_only=True) as notebook:
+        counts = "SELECT (SELECT count(*) FROM filing_chunks), (SELECT count(*) FROM folds)"
+        assert notebook.execute(counts).fetchall() == [(3, 1)]
+        assert notebook.execute("SELECT outcome, error FROM ledger").fetchall() == [("failed", "why")]
+        lake.write("folds", _folds("q1", "q2"), "f2")
+        build_warehouse(lake)  # while the notebook holds the file of before
+        assert notebook.execute(counts).fetchall() == [(3, 2)]
+        lake.remove("folds", {})
+        assert notebook.execute(counts).fetchall() == [(3, 0)]
+
+
+def test_what_is_trained_fold_by_fold_names_its_fold(lake: Lake) -> None:
+    row = {"feature": "title", "gain": 0.5}
+    rows = pa.Table.from_pylist([row], TABLES["page_ranker"])
+    for fold in ("fold_0", "production"):
+        lake.write("page_ranker", rows, "f", {"fold": fold})
+    build_warehouse(lake)
+    found = query_warehouse(lake, "SELECT fold, gain FROM page_ranker ORDER BY fold")
+    assert found.to_pylist() == [{"fold": "fold_0", "gain": 0.5}, {"fold": "production", "gain": 0.5}]
 
 
 def test_a_lake_whose_path_looks_like_a_pattern(tmp_path: Path) -> None:
@@ -93,27 +122,6 @@ def test_columns_are_described(lake: Lake) -> None:
     assert {row["name"]: row["comment"] for row in found.to_pylist()} == column_docs(SYSTEM_METRICS)
 
 
-@pytest.mark.parametrize("order", [("question_id", "filing", "fold"), ("fold", "filing", "question_id")])
-def test_columns_go_by_their_names(tmp_path: Path, order: tuple[str, ...]) -> None:
-    """Two columns of one type in another order must not be swapped."""
-    with duckdb.connect(str(tmp_path / "w.duckdb")) as connection:
-        assert warehouse._copy(connection, "folds", _folds("q0", "q1").select(order)) == 2
-        found = connection.execute("SELECT question_id, filing, fold FROM folds ORDER BY fold").fetchall()
-    assert found == [("q0", "a", 0), ("q1", "a", 1)]
-
-
-def test_a_reader_keeps_its_snapshot_while_a_new_warehouse_is_published(lake: Lake) -> None:
-    lake.write("folds", _folds("q1"), "f1")
-    build_warehouse(lake)
-    with duckdb.connect(str(lake.local_path(FILE)), read_only=True) as notebook:
-        assert notebook.execute("SELECT count(*) FROM folds").fetchone() == (1,)
-        lake.write("folds", _folds("q1", "q2"), "f2")
-        build_warehouse(lake)
-        assert notebook.execute("SELECT count(*) FROM folds").fetchone() == (1,)
-        assert notebook.execute("SELECT question_id FROM folds").fetchall() == [("q1",)]
-    assert query_warehouse(lake, "SELECT count(*) AS n FROM folds").to_pylist() == [{"n": 2}]
-
-
 def test_a_failed_build_leaves_the_published_warehouse_and_no_files(lake: Lake) -> None:
     lake.write("folds", _folds("q1"), "f1")
     build_warehouse(lake)
@@ -124,15 +132,6 @@ def test_a_failed_build_leaves_the_published_warehouse_and_no_files(lake: Lake) 
     assert "filing=a" in caught.value.reason, "it names the damaged part"
     assert _leftovers(lake) == []
     assert query_warehouse(lake, "SELECT count(*) AS n FROM folds").to_pylist() == [{"n": 1}]
-
-
-def test_a_damaged_part_of_a_copied_table_is_named(lake: Lake) -> None:
-    lake.write("folds", _folds("q1"), "f1")
-    Path(lake.part_path("folds")).write_bytes(b"PAR1")
-    with pytest.raises(LakeError, match="folds is damaged"):
-        build_warehouse(lake)
-    assert _leftovers(lake) == []
-    assert not lake.local_path(FILE).exists()
 
 
 def test_an_interrupted_build_leaves_no_files(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +184,7 @@ class TestQuery:
         with pytest.raises(LakeError, match="cannot be read") as caught:
             query_warehouse(lake, "SELECT max(question_id) AS q FROM folds")
         assert str(path) in caught.value.reason
-        assert "it is a cache" in caught.value.remedy
+        assert "Delete" in caught.value.remedy
         build_warehouse(lake)
         assert query_warehouse(lake, "SELECT * FROM folds").num_rows == 5000
 
@@ -204,5 +203,14 @@ class TestQuery:
             query_warehouse(lake, "SELEC 1")
 
     def test_a_remote_lake_has_no_warehouse_file(self) -> None:
+        remote = Lake("memory://bucket/lake")
+        publish_tables(remote)
         with pytest.raises(LakeError, match="is not local"):
-            query_warehouse(Lake("memory://bucket/lake"), "SELECT 1")
+            query_warehouse(remote, "SELECT 1")
+
+    def test_tables_in_memory_keep_their_order_and_nothing_of_others(self) -> None:
+        sql = "SELECT question_id, row_number() OVER () AS row FROM folds WHERE fold >= $least"
+        rows = [{"question_id": "b", "row": 1}, {"question_id": "a", "row": 2}]
+        assert query_tables(sql, {"least": 1}, folds=_folds("c", "b", "a")).to_pylist() == rows
+        with pytest.raises(duckdb.CatalogException):
+            query_tables("SELECT * FROM folds")
