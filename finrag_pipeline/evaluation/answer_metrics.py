@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from finrag_pipeline.answering.final_answer import final_answer
 from finrag_pipeline.answering.passages import read_page_source
 from finrag_pipeline.answering.quantities import quantities
+from finrag_pipeline.evaluation.metrics import ORACLE, RIGOROUS, Metric
 from finrag_pipeline.evaluation.numeric_match import NUMERIC_MATCHES, strict_match
 from finrag_pipeline.evaluation.retrieval_metrics import TextOverlap
 from finrag_pipeline.schemas import ANSWER_SCORES, conform
@@ -131,8 +132,6 @@ of 88.4 % by ``strict_match``: FinanceBench rounds gold numbers and then pads th
 _YES_NO = re.compile(r"\W*(yes|no)\b")
 _OURS = ("calculator", "extractive")
 """Systems that cite what they were given and nothing else, by construction."""
-_ORACLE = "Kobeissi & Langlais, oracle evaluation"
-_RIGOROUS = "Martinon et al., rigorous evaluation of RAG systems"
 
 
 @dataclass(frozen=True)
@@ -178,27 +177,6 @@ class Answered:
         return found
 
 
-@dataclass(frozen=True)
-class AnswerMetric:
-    """A metric of answers.
-
-    Attributes:
-        name: in the tables of the lake.
-        term: for people.
-        text: what it means.
-        score: its value in [0, 1]; None where it does not apply.
-        source: where the definition comes from.
-        shown: it has a column in tables of answers.
-    """
-
-    name: str
-    term: str
-    text: str
-    score: Callable[[Answered], float | None]
-    source: str = ""
-    shown: bool = False
-
-
 def _form(name: str) -> Callable[[Answered], float]:
     return lambda one: float(NUMERIC_MATCHES[name](one.gold, one.row["answer"]))
 
@@ -227,39 +205,39 @@ def _brier(one: Answered) -> float | None:
 
 
 ANSWER_METRICS = (
-    AnswerMetric(
+    Metric(
         "numeric_match", "Numeric match",
         "1 if any number of the gold answer lies within 0.03 plus 3 % of any number of the answer. Unit and "
         "scale are not looked at, a text with many numbers meets it by chance, and a gold answer without a "
         "number scores 0.",
-        _form("numeric_match"), _ORACLE, True,
+        _form("numeric_match"), ORACLE, True,
     ),
-    AnswerMetric(
+    Metric(
         "strict_match", "Strict match",
         "Only where the gold answer is one number: the final answer alone has its unit and sign and lies "
         "within half a unit of its last printed digit. An abstention scores 0.",
         Answered.strict, "", True,
     ),
-    AnswerMetric(
+    Metric(
         "strict_match_wide", "Strict match, wide",
         "The same within 0.1 % too, with zeros at the end of an amount of money taken for its format.",
         lambda one: one.strict(wide=True), "", True,
     ),
-    AnswerMetric(
+    Metric(
         "rouge_l", "ROUGE-L", "F-measure with the Porter stemmer against the gold answer.",
-        lambda one: one.overlap.rouge_l(one.gold, one.row["answer"]), f"{_ORACLE}, generation", True,
+        lambda one: one.overlap.rouge_l(one.gold, one.row["answer"]), f"{ORACLE}, generation", True,
     ),
-    AnswerMetric(
+    Metric(
         "abstained", "Abstained", "1 if the answer says that it cannot be had. On these questions a miss.",
-        lambda one: float(one.row["abstained"]), "", True,
+        lambda one: float(one.row["abstained"]), "", True, lower_is_better=True,
     ),
-    AnswerMetric(
+    Metric(
         "citations_printed", "Citations printed",
         "Share of what is cited that the page prints: a number is all that the words inside its cell's box "
         "say, a quoted sentence stands on its page. Only of PDFs, and where a cell or a quote is cited.",
         lambda one: _share(printed_citations(one.row, one.pages)) if one.pages else None, "", True,
     ),
-    AnswerMetric(
+    Metric(
         "citation_validity", "Citations retrieved",
         "Share of the sources cited by a language model that were retrieved; others cite nothing else.",
         lambda one: (
@@ -267,35 +245,35 @@ ANSWER_METRICS = (
             if (cited := sum(len(sources) for sources, _ in one.citing))
             else None
         ),
-        _RIGOROUS, True,
+        RIGOROUS, True,
     ),
-    AnswerMetric(
+    Metric(
         "cited_sentences", "Sentences with a citation",
         "Share of a language model's sentences that cite a retrieved source.",
         lambda one: _share(known > 0 for _, known in one.citing),
     ),
-    AnswerMetric(
+    Metric(
         "confidence", "Confidence",
         "What answers from rows of any table state; at a cut-off k, of those that state k to k + 10 %.",
         lambda one: one.confidence,
     ),
-    AnswerMetric(
+    Metric(
         "confident_right", "Right where confident",
         "Of answers that state a confidence: 1 if it says yes or no as the gold answer, or is any of its "
         "numbers by the wide strict match; at a cut-off k, of those that state k to k + 10 %.",
         _right,
     ),
-    AnswerMetric(
+    Metric(
         "brier", "Brier score", "Squared difference of the stated confidence and whether it is right.",
-        _brier, "Brier, 1950",
+        _brier, "Brier, 1950", lower_is_better=True,
     ),
     *(
-        AnswerMetric(name, name.replace("_", " ").capitalize(), str(match.__doc__), _form(name))
+        Metric(name, name.replace("_", " ").capitalize(), str(match.__doc__), _form(name))
         for name, match in NUMERIC_MATCHES.items()
         if name != "numeric_match"
     ),
 )  # fmt: skip
-"""Every metric of answers; those that tables show first, in their order."""
+"""Every metric of answers, scored on an `Answered` (None: does not apply); those that are shown first."""
 
 SHOWN = tuple(one for one in ANSWER_METRICS if one.shown)
 

@@ -153,10 +153,7 @@ def cluster_codes(*clusters: Sequence[object]) -> tuple[list[NDArray[np.intp]], 
 
 
 def cluster_proportion(
-    values: ArrayLike,
-    clusters: Sequence[object],
-    weights: ArrayLike | None = None,
-    confidence: float = 0.95,
+    values: ArrayLike, clusters: Sequence[object], weights: ArrayLike | None = None, confidence: float = 0.95
 ) -> ClusterMean:
     """Weighted proportion with an interval that is robust to labels of one cluster agreeing.
 

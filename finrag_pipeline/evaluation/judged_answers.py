@@ -1,12 +1,7 @@
 """Answers as they are judged: sentences with what they cite, the sources that were given, their language.
 
 Read from rows of ``schemas.ANSWERS``, whose citations were checked when they were made. Metrics that need no
-judge (Martinon et al., 6.1) are scored here:
-
-* ``correct_language`` (answer): it is in the language of the question. Missing where the text is too short to
-  tell.
-* ``response`` (answer): it is no plain abstention and cites a source.
-* ``functional_citation`` (sentence): every identifier it cites was retrieved. Only sentences that cite count.
+judge are scored here (`AUTOMATIC_METRICS`).
 
 Languages are told apart by py3langid (Lui & Baldwin, 2012, "langid.py"), a naive Bayes classifier over byte
 n-grams that ships its model. On the 2,420 published answers of the due-diligence study it agrees with their
@@ -18,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -30,6 +25,7 @@ from finrag_pipeline.answering.final_answer import declines
 from finrag_pipeline.answering.passages import page_source
 from finrag_pipeline.chunking.registry import CHUNKINGS
 from finrag_pipeline.errors import LakeError
+from finrag_pipeline.evaluation.metrics import RIGOROUS, Metric
 from finrag_pipeline.evaluation.summary import grouped_means
 from finrag_pipeline.filings.sentences import sentences
 from finrag_pipeline.schemas import ANSWER_SENTENCES, AUTOMATIC_SCORES, conform
@@ -308,7 +304,42 @@ def question_slices(question: Mapping[str, Any]) -> dict[str, str]:
 AUTOMATIC_VERSION = "1"
 """Changes whenever a value may change."""
 
-METRICS = ("correct_language", "response", "functional_citation")
+
+def _language(answer: Answer) -> Iterator[tuple[None, int]]:
+    spoken = language_of(answer.text)
+    if spoken is not None:
+        yield None, int(spoken == answer.language)
+
+
+def _response(answer: Answer) -> Iterator[tuple[None, int]]:
+    yield None, int(any(one.cited for one in answer.sentences) and not answer.abstains)
+
+
+def _citations(answer: Answer) -> Iterator[tuple[int, int]]:
+    for place, sentence in enumerate(answer.sentences):
+        if sentence.cited:
+            yield place, int(all(name in answer.sources for name in sentence.cited))
+
+
+AUTOMATIC_METRICS = (
+    Metric(
+        "correct_language", "Right language",
+        "The answer is in the language of the question, by a detector; missing below three words.",
+        _language, RIGOROUS, True,
+    ),
+    Metric(
+        "response", "Response",
+        "The answer cites a source and is no plain abstention: fewer than half of its sentences say that it "
+        "cannot be had.",
+        _response, RIGOROUS, True,
+    ),
+    Metric(
+        "functional_citation", "Functional citations",
+        "Of a sentence that cites: every source it cites was retrieved.",
+        _citations, RIGOROUS, True,
+    ),
+)  # fmt: skip
+"""Metrics that need no judge, scored on an `Answer`: number of a sentence, or None, and the value."""
 
 
 def automatic_scores(answers: Iterable[Answer]) -> pa.Table:
@@ -317,23 +348,18 @@ def automatic_scores(answers: Iterable[Answer]) -> pa.Table:
     Returns:
         Table as ``schemas.AUTOMATIC_SCORES``.
     """
-    rows: list[dict[str, Any]] = []
-    for answer in answers:
-        key = answer.key() | {"difficulty": answer.difficulty}
-        spoken = language_of(answer.text)
-        if spoken is not None:
-            rows.append(
-                key
-                | {"sentence": None, "metric": "correct_language", "value": int(spoken == answer.language)}
-            )
-        cites = any(one.cited for one in answer.sentences)
-        rows.append(
-            key | {"sentence": None, "metric": "response", "value": int(cites and not answer.abstains)}
-        )
-        for place, sentence in enumerate(answer.sentences):
-            if sentence.cited:
-                works = all(name in answer.sources for name in sentence.cited)
-                rows.append(key | {"sentence": place, "metric": "functional_citation", "value": int(works)})
+    rows = [
+        {
+            **answer.key(),
+            "difficulty": answer.difficulty,
+            "sentence": sentence,
+            "metric": metric.name,
+            "value": value,
+        }
+        for answer in answers
+        for metric in AUTOMATIC_METRICS
+        for sentence, value in metric.score(answer)
+    ]
     return pa.Table.from_pylist(rows, schema=AUTOMATIC_SCORES)
 
 
@@ -345,8 +371,8 @@ def rates(scores: pa.Table, confidence: float = 0.95) -> pa.Table:
         confidence: coverage of the intervals, which resist answers to one question agreeing.
 
     Returns:
-        Table as ``schemas.ANSWER_RATES``, by system and space, in the order of :data:`METRICS`, then of
-        themes and difficulties.
+        Table as ``schemas.ANSWER_RATES``, by system and space, in the order of `AUTOMATIC_METRICS`, then
+        of themes and difficulties.
     """
     rows = """
         SELECT system, space, metric, theme, difficulty, question_id AS cluster, value,
@@ -361,5 +387,6 @@ def rates(scores: pa.Table, confidence: float = 0.95) -> pa.Table:
         )
     """
     keys = ("system", "space", "metric", "theme", "difficulty")
-    found = grouped_means(rows, keys, confidence, {"metrics": list(METRICS)}, fewest=1, scores=scores)
+    order = {"metrics": [metric.name for metric in AUTOMATIC_METRICS]}
+    found = grouped_means(rows, keys, confidence, order, fewest=1, scores=scores)
     return conform(found.rename_columns({"mean": "rate", "clusters": "questions"}), "answer_rates")

@@ -106,8 +106,7 @@ def compare_systems(
     for name in (baseline, *systems):
         if name not in values:
             raise UsageError(
-                f"System '{name}' is not scored on {where}.",
-                f"There are: {', '.join(values) or 'none'}.",
+                f"System '{name}' is not scored on {where}.", f"There are: {', '.join(values) or 'none'}."
             )
     (documents,), count = cluster_codes(measured["filing"].to_pylist())
     rng = np.random.default_rng(seed)

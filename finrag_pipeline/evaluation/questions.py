@@ -66,8 +66,7 @@ def read_objects(file: Path) -> tuple[list[tuple[int, dict[str, Any]]], list[str
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise BenchmarkError(
-            f"The benchmark file '{file}' cannot be read: {reason}.",
-            "Check the path and its permissions.",
+            f"The benchmark file '{file}' cannot be read: {reason}.", "Check the path and its permissions."
         ) from error
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise BenchmarkError(
@@ -327,10 +326,7 @@ class _Corpus:
 
 
 def load_questions(
-    questions_file: Path,
-    documents_file: Path | None,
-    page_counts: Mapping[str, int],
-    corpus: Collection[str],
+    questions_file: Path, documents_file: Path | None, page_counts: Mapping[str, int], corpus: Collection[str]
 ) -> LoadedQuestions:
     """Read the questions of a benchmark and decide which of them can be measured.
 

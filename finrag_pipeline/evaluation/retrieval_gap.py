@@ -312,12 +312,7 @@ def _given(
 
 
 def _row(
-    question_id: str,
-    retrieval: str,
-    answering: str | None,
-    space: str,
-    loss: Loss,
-    modes: Iterable[Finding],
+    question_id: str, retrieval: str, answering: str | None, space: str, loss: Loss, modes: Iterable[Finding]
 ) -> dict[str, Any]:
     findings = list(modes)
     shown = next(((one.filing, one.page) for one in findings if one.filing), (loss.filing, loss.page))

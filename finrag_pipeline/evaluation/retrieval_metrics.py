@@ -1,19 +1,8 @@
-r"""Per-question scores of ranked chunks: document, page and chunk level; every cut-off counts chunks.
+"""Per-question scores of ranked chunks: document, page and chunk level; every cut-off counts chunks.
 
-Definitions (Kobeissi & Langlais, "oracle evaluation"; G = gold filing, P = its gold pages, top-k = the first
-k chunks):
-
-* ``doc_rec@k``: 1 if a top-k chunk stands in G, else 0.
-* ``page_rec@k``: \|P ∩ pages of the top-k chunks that stand in G\| / \|P\|.
-* ``hit@k``: 1 if a top-k chunk stands on a gold page, else 0.
-* ``max_bleu@k``, ``max_rouge_l@k``: greatest overlap of a top-k chunk with the gold evidence texts, joined
-  with a newline.
-
-Standard measures, with every chunk of the index on a gold page relevant (gain 1):
-
-* ``ndcg@10``: Järvelin & Kekäläinen (2002), discount log2(rank + 1), ideal ranking over all relevant chunks.
-* ``mrr``: reciprocal rank of the first relevant chunk of the whole ranking, k = 0.
-* ``recall@k``: relevant chunks among the top-k / all relevant chunks.
+The first five are those of Kobeissi & Langlais ("oracle evaluation"), the others standard measures, with
+every chunk of the index on a gold page relevant (gain 1). The evidence texts of a question are joined with a
+newline.
 
 A ranking that is empty or missing scores 0 in all of them, and so does ``ndcg`` and ``recall`` where no chunk
 of the index stands on a gold page (a scanned page without text): such questions are failures, not gaps.
@@ -28,9 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import blake2b
-from itertools import accumulate
 from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,6 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.errors import LakeError
+from finrag_pipeline.evaluation.metrics import ORACLE, Metric
 from finrag_pipeline.schemas import RETRIEVAL_SCORES, conform
 from finrag_pipeline.storage.optional_imports import UNUSED, without
 
@@ -47,20 +36,6 @@ if TYPE_CHECKING:
 
 METRICS_VERSION = "1"
 """Changes whenever the value of any metric may change."""
-
-PAGE_CUTOFFS = (1, 3, 5, 10, 20)
-OVERLAP_CUTOFFS = (1, 3, 5, 10)
-RECALL_CUTOFFS = (5, 10, 20)
-NDCG_CUTOFF = 10
-
-SERIES: tuple[tuple[str, int], ...] = (
-    *((metric, k) for metric in ("doc_rec", "page_rec", "hit") for k in PAGE_CUTOFFS),
-    *((metric, k) for metric in ("max_bleu", "max_rouge_l") for k in OVERLAP_CUTOFFS),
-    ("ndcg", NDCG_CUTOFF),
-    ("mrr", 0),
-    *(("recall", k) for k in RECALL_CUTOFFS),
-)
-"""Every (metric, cut-off) that a question is scored on, in the order of reports."""
 
 
 class RankedChunk(NamedTuple):
@@ -86,40 +61,109 @@ class GoldStandard:
     chunks: frozenset[str]
 
 
-def score_question(
-    ranking: Sequence[RankedChunk], gold: GoldStandard, overlap: Mapping[str, tuple[float, float]]
-) -> list[tuple[str, int, float]]:
-    """Score one ranking on every metric.
+@dataclass(frozen=True)
+class Ranked:
+    """A ranking beside what it should hold, as metrics look at it.
 
-    Args:
+    Attributes:
         ranking: chunks, best first, no chunk twice.
         gold: what should be retrieved.
         overlap: ``(BLEU, ROUGE-L)`` with the gold evidence by chunk identifier, for at least the first
-            ``max(OVERLAP_CUTOFFS)`` chunks.
-
-    Returns:
-        ``(metric, k, value)`` in the order of :data:`SERIES`; values in [0, 1].
+            `OVERLAP_DEPTH` chunks.
     """
-    in_filing = [chunk.filing == gold.filing for chunk in ranking]
-    relevant = [inside and chunk.page in gold.pages for inside, chunk in zip(in_filing, ranking, strict=True)]
-    first_relevant = relevant.index(True) + 1 if True in relevant else 0
-    values: dict[tuple[str, int], float] = {}
-    for k in PAGE_CUTOFFS:
-        found = {chunk.page for chunk, hit in zip(ranking[:k], relevant, strict=False) if hit}
-        values["doc_rec", k] = float(any(in_filing[:k]))
-        values["page_rec", k] = len(found) / len(gold.pages)
-        values["hit", k] = float(bool(found))
-    best = [(0.0, 0.0)]
-    best += [overlap[chunk.chunk_id] for chunk in ranking[: max(OVERLAP_CUTOFFS)]]
-    best = list(accumulate(best, lambda a, b: (max(a[0], b[0]), max(a[1], b[1]))))
-    for k in OVERLAP_CUTOFFS:
-        values["max_bleu", k], values["max_rouge_l", k] = best[min(k, len(best) - 1)]
-    ideal = _discounted_gain([True] * min(len(gold.chunks), NDCG_CUTOFF))
-    values["ndcg", NDCG_CUTOFF] = _discounted_gain(relevant[:NDCG_CUTOFF]) / ideal if ideal else 0.0
-    values["mrr", 0] = 1.0 / first_relevant if first_relevant else 0.0
-    for k in RECALL_CUTOFFS:
-        values["recall", k] = sum(relevant[:k]) / len(gold.chunks) if gold.chunks else 0.0
-    return [(metric, k, values[metric, k]) for metric, k in SERIES]
+
+    ranking: Sequence[RankedChunk]
+    gold: GoldStandard
+    overlap: Mapping[str, tuple[float, float]]
+
+    @cached_property
+    def inside(self) -> list[bool]:
+        """Whether each chunk stands in the gold filing."""
+        return [chunk.filing == self.gold.filing for chunk in self.ranking]
+
+    @cached_property
+    def relevant(self) -> list[bool]:
+        """Whether each chunk stands on a gold page."""
+        pages = self.gold.pages
+        return [
+            inside and chunk.page in pages for inside, chunk in zip(self.inside, self.ranking, strict=True)
+        ]
+
+    def page_recall(self, k: int) -> float:
+        """Share of the gold pages that the first k chunks stand on."""
+        hits = zip(self.ranking[:k], self.relevant, strict=False)
+        return len({chunk.page for chunk, hit in hits if hit}) / len(self.gold.pages)
+
+    def best_overlap(self, k: int, measure: int) -> float:
+        """Greatest BLEU (0) or ROUGE-L (1) of the first k chunks."""
+        return max((self.overlap[chunk.chunk_id][measure] for chunk in self.ranking[:k]), default=0.0)
+
+    def discounted_gain(self, k: int) -> float:
+        """NDCG of the first k chunks."""
+        ideal = _discounted_gain([True] * min(len(self.gold.chunks), k))
+        return _discounted_gain(self.relevant[:k]) / ideal if ideal else 0.0
+
+
+_PAGES, _OVERLAP = (1, 3, 5, 10, 20), (1, 3, 5, 10)
+OVERLAP_DEPTH = max(_OVERLAP)
+"""Chunks of a ranking whose overlap with the evidence is looked at."""
+
+RETRIEVAL_METRICS = (
+    Metric(
+        "doc_rec", "DocRec", "1 if one of the first k chunks stands in the gold filing, else 0.",
+        lambda one, k: float(any(one.inside[:k])), ORACLE, True, _PAGES,
+    ),
+    Metric(
+        "page_rec", "PageRec",
+        "Share of the gold pages on which one of the first k chunks stands. Pages of other filings do not "
+        "count.",
+        Ranked.page_recall, ORACLE, True, _PAGES,
+    ),
+    Metric(
+        "hit", "Hit", "1 if one of the first k chunks stands on a gold page, else 0.",
+        lambda one, k: float(any(one.relevant[:k])), ORACLE, True, _PAGES,
+    ),
+    Metric(
+        "max_bleu", "Max BLEU",
+        "Greatest sentence BLEU, divided by 100, of one of the first k chunks against the gold evidence, "
+        "whose passages are joined by line breaks (sacrebleu, its default smoothing).",
+        lambda one, k: one.best_overlap(k, 0), ORACLE, True, _OVERLAP,
+    ),
+    Metric(
+        "max_rouge_l", "Max ROUGE-L",
+        "Greatest ROUGE-L F-measure, with the Porter stemmer, of one of the first k chunks against "
+        "the joined gold evidence. Even the gold pages stay below 1: a chunk is longer than its evidence.",
+        lambda one, k: one.best_overlap(k, 1), ORACLE, True, _OVERLAP,
+    ),
+    Metric(
+        "ndcg", "NDCG",
+        "Discounted gain of the first ten chunks over that of an ideal ranking; every chunk on a gold page "
+        "has gain 1, the discount is log2(rank + 1).",
+        Ranked.discounted_gain, "Järvelin & Kekäläinen, 2002", True, (10,),
+    ),
+    Metric(
+        "mrr", "MRR",
+        "Reciprocal rank of the first chunk on a gold page in the whole ranking; 0 without one.",
+        lambda one, _: 1.0 / (one.relevant.index(True) + 1) if any(one.relevant) else 0.0, "", True,
+    ),
+    Metric(
+        "recall", "Recall", "Share of all chunks on gold pages that are among the first k.",
+        lambda one, k: sum(one.relevant[:k]) / len(one.gold.chunks) if one.gold.chunks else 0.0,
+        cutoffs=(5, 10, 20),
+    ),
+)  # fmt: skip
+"""Every metric of rankings, scored on a `Ranked` and a cut-off in chunks, in the order of reports."""
+
+SERIES = tuple((metric.name, k) for metric in RETRIEVAL_METRICS for k in metric.cutoffs)
+"""Every (metric, cut-off) that a question is scored on."""
+
+
+def score_question(
+    ranking: Sequence[RankedChunk], gold: GoldStandard, overlap: Mapping[str, tuple[float, float]]
+) -> list[tuple[str, int, float]]:
+    """``(metric, k, value)`` of one ranking in the order of :data:`SERIES`, of what a `Ranked` is made of."""
+    one = Ranked(ranking, gold, overlap)
+    return [(metric.name, k, metric.score(one, k)) for metric in RETRIEVAL_METRICS for k in metric.cutoffs]
 
 
 def _discounted_gain(relevant: Sequence[bool]) -> float:
@@ -271,7 +315,7 @@ def score_runs(
     Args:
         runs: table as ``schemas.RETRIEVAL_RUNS``, rows in any order.
         questions: table as ``schemas.BENCHMARK_QUESTIONS``; only measured questions are scored.
-        chunk_texts: text by chunk identifier, at least of the chunks within ``max(OVERLAP_CUTOFFS)``.
+        chunk_texts: text by chunk identifier, at least of the chunks within `OVERLAP_DEPTH`.
         gold_chunks: chunks on the gold pages by question (:func:`find_gold_chunks`).
         expected: (system, space) pairs to score even if ``runs`` holds no row of theirs.
         overlap: scores (evidence, chunk) pairs; another one may spread them over processes. Every distinct
@@ -299,7 +343,7 @@ def score_runs(
     pairs: dict[tuple[str, str], tuple[float, float]] = {}
     for ranked in rankings.values():
         for question_id, ranking in ranked.items():
-            for chunk in ranking[: max(OVERLAP_CUTOFFS)]:
+            for chunk in ranking[:OVERLAP_DEPTH]:
                 pairs[evidence[question_id], _text(chunk_texts, chunk.chunk_id)] = (0.0, 0.0)
     pairs = dict(zip(pairs, overlap(list(pairs)), strict=True))
 
@@ -309,7 +353,7 @@ def score_runs(
             ranking = ranked.get(question_id, [])
             overlaps = {
                 chunk.chunk_id: pairs[evidence[question_id], chunk_texts[chunk.chunk_id]]
-                for chunk in ranking[: max(OVERLAP_CUTOFFS)]
+                for chunk in ranking[:OVERLAP_DEPTH]
             }
             for metric, k, value in score_question(ranking, gold, overlaps):
                 for name, cell in zip(columns, (system, space, question_id, metric, k, value), strict=True):

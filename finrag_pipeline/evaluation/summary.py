@@ -91,10 +91,7 @@ def grouped_means(
 
 
 def summarise(
-    scores: pa.Table,
-    questions: pa.Table,
-    sources: Mapping[str, str],
-    settings: EvaluationSettings,
+    scores: pa.Table, questions: pa.Table, sources: Mapping[str, str], settings: EvaluationSettings
 ) -> pa.Table:
     """Mean and interval over documents of every series on every slice (:func:`grouped_means`).
 

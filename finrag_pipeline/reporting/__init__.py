@@ -1,6 +1,6 @@
 """Reporting: tables, plots and the static report. Knows no Dagster."""
 
-REPORT_VERSION = "5"
+REPORT_VERSION = "6"
 """Changes whenever its pages may look different."""
 
 EXPLORER_VERSION = "4"

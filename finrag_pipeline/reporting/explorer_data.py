@@ -737,9 +737,7 @@ def _quoted(rankings: Mapping[tuple[str, str], Ranking]) -> set[str]:
 
 
 def _shown(
-    row: Mapping[str, Any],
-    rankings: Mapping[tuple[str, str], Ranking],
-    answers: Sequence[ExplorerAnswer],
+    row: Mapping[str, Any], rankings: Mapping[tuple[str, str], Ranking], answers: Sequence[ExplorerAnswer]
 ) -> tuple[ShownPage, ...]:
     """Gold pages, pages that the default answers cite, and the first of the best ranking."""
     roles: dict[Place, list[str]] = defaultdict(list)

@@ -203,10 +203,7 @@ def format_value(value: float, unit: str) -> str:
 FOLDER = "filings"
 """Folder of the pages of single filings, below the report."""
 
-SECTION_NAMES = {
-    "mdna": "Management's discussion",
-    "market_for_equity": "Market for equity",
-}
+SECTION_NAMES = {"mdna": "Management's discussion", "market_for_equity": "Market for equity"}
 _NO_SECTION = "other"
 _MOST_FACTS = 1500
 """Facts on one page; what is beyond it, from secondary tables, is only counted."""

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import pyarrow as pa
 
+from finrag_pipeline.evaluation.retrieval_metrics import RETRIEVAL_METRICS
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import ABLATIONS, ALL_SYSTEMS
 from finrag_pipeline.schemas import conform
 
-METRIC_NAMES = {
-    "doc_rec": "DocRec",
-    "page_rec": "PageRec",
-    "hit": "Hit",
-    "max_bleu": "Max BLEU",
-    "max_rouge_l": "Max ROUGE-L",
-    "ndcg": "NDCG",
-    "mrr": "MRR",
-    "recall": "Recall",
-}
+_TERMS = {one.name: one.term for one in RETRIEVAL_METRICS}
 SPACE_NAMES = {
     Space.CORPUS.value: "Whole corpus",
     Space.FILING.value: "Oracle filing",
@@ -37,14 +29,8 @@ SLICE_NAMES = {
     "company": "Company",
 }
 SOURCE_NAMES = {"pdf": "PDF", "page_text": "Text only"}
-HEADLINE = (
-    ("doc_rec", None),
-    ("page_rec", None),
-    ("hit", None),
-    ("max_bleu", None),
-    ("max_rouge_l", None),
-    ("ndcg", 10),
-    ("mrr", 0),
+HEADLINE = tuple(
+    (one.name, None if len(one.cutoffs) > 1 else one.cutoffs[0]) for one in RETRIEVAL_METRICS if one.shown
 )
 """Metrics of the headline table with their cut-off; None is the cut-off of the table."""
 
@@ -150,7 +136,7 @@ class MetricIndex:
 
 def metric_label(metric: str, k: int) -> str:
     """``PageRec@5``; ``MRR`` for metrics over the whole ranking."""
-    name = METRIC_NAMES.get(metric, metric)
+    name = _TERMS.get(metric, metric)
     return f"{name}@{k}" if k else name
 
 
@@ -216,6 +202,10 @@ class Cell:
     link: str = ""
 
 
+Of = str | Callable[[Mapping[str, Any]], Any]
+"""What is shown of a record: the value of that name, or what a function makes of it."""
+
+
 @dataclass(frozen=True)
 class Column:
     """Head of a column.
@@ -224,11 +214,13 @@ class Column:
         label: its name.
         kind: text wraps where it must, tag is short and does not, number aligns right, prose wants room.
         small: what stands muted beneath the label.
+        of: what a record shows in it: the value of that name, or what a function makes of the record.
     """
 
     label: str
     kind: Literal["text", "tag", "number", "prose"] = "text"
     small: str = ""
+    of: Of | None = None
 
 
 @dataclass(frozen=True)
@@ -267,28 +259,28 @@ class Grid:
     empty: str = "Nothing to show."
 
 
-Value = Cell | Estimate | str | int | None
+Value = Cell | Estimate | str | int | float | None
 """What `make_row` makes a cell of."""
 
 
-def text(label: str, small: str = "") -> Column:
+def text(label: str, small: str = "", of: Of | None = None) -> Column:
     """Head of a column of words."""
-    return Column(label, "text", small)
+    return Column(label, "text", small, of)
 
 
-def number(label: str, small: str = "") -> Column:
+def number(label: str, small: str = "", of: Of | None = None) -> Column:
     """Head of a column of numbers."""
-    return Column(label, "number", small)
+    return Column(label, "number", small, of)
 
 
-def tag(label: str) -> Column:
+def tag(label: str, of: Of | None = None) -> Column:
     """Head of a column of short words."""
-    return Column(label, "tag")
+    return Column(label, "tag", of=of)
 
 
-def prose(label: str, small: str = "") -> Column:
+def prose(label: str, small: str = "", of: Of | None = None) -> Column:
     """Head of a column of sentences."""
-    return Column(label, "prose", small)
+    return Column(label, "prose", small, of)
 
 
 def make_row(
@@ -315,6 +307,8 @@ def _cell(value: Value) -> Cell:
         return value
     if isinstance(value, str):
         return Cell(value)
+    if isinstance(value, float):
+        return decimal_cell(value)
     return number_cell(value) if isinstance(value, int) else estimate_cell(value)
 
 
@@ -382,6 +376,43 @@ def _cell_markdown(cell: Cell) -> str:
     return escape_markdown(f"{cell.text} {cell.small}") if cell.markdown is None else cell.markdown
 
 
-def text_cell(text: str) -> Cell:
-    """Cell of a text that is shown as it is in Markdown as well."""
-    return Cell(text, markdown=escape_markdown(text))
+def record_grid(
+    name: str,
+    caption: str,
+    columns: Iterable[Column],
+    records: Iterable[Mapping[str, Any]],
+    empty: str = "Nothing to show.",
+    *,
+    group: Of = "",
+    system: Of = "",
+    data: Mapping[str, Of] | None = None,
+) -> Grid:
+    """A grid of records, such as rows of a query: each column says what it shows of one.
+
+    Args:
+        name: identifier, unique in a report.
+        caption: what the table shows.
+        columns: heads, each with ``of``.
+        records: one per row.
+        empty: sentence to show instead of an empty table.
+        group: records of another group than the one above are set off by a line.
+        system: system that a record is about.
+        data: further names and values to filter by.
+    """
+    heads = tuple(columns)
+    rows = [
+        make_row(
+            *(_shown(one, column.of) for column in heads),
+            group=str(_shown(one, group)),
+            system=str(_shown(one, system)),
+            data=tuple((key, str(_shown(one, of))) for key, of in (data or {}).items()),
+        )
+        for one in records
+    ]
+    return Grid(name, caption, heads, tuple(rows), empty)
+
+
+def _shown(record: Mapping[str, Any], of: Of | None) -> Any:
+    if callable(of):
+        return of(record)
+    return record[of] if of else ""

@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import tomllib
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
@@ -21,12 +20,16 @@ import pyarrow as pa
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import FinragError
 from finrag_pipeline.evaluation.answer_metrics import ANSWER_METRICS
+from finrag_pipeline.evaluation.judged_answers import AUTOMATIC_METRICS
+from finrag_pipeline.evaluation.metrics import definitions as metric_definitions
+from finrag_pipeline.evaluation.retrieval_metrics import RETRIEVAL_METRICS
 from finrag_pipeline.reporting.filing_pages import filing_counts
-from finrag_pipeline.reporting.grid import Cell, Grid, Note, make_grid, number, prose, text
+from finrag_pipeline.reporting.grid import Cell, Grid, Note, make_grid, number, prose, record_grid, text
 from finrag_pipeline.reporting.report_data import ModelUsed, ReportData
 from finrag_pipeline.reporting.site import TEMPLATES
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.warehouse import query_tables
 
 _TRAINED = {"page_ranker": "Page ranker", "page_scorer": "Page scorer", "reranker": "Reranker"}
 
@@ -131,7 +134,12 @@ SECTIONS = {
 def definitions() -> dict[str, dict[str, tuple[str, ...]]]:
     """Term, text and source of what is defined, by group and name."""
     found = tomllib.loads((TEMPLATES / "definitions.toml").read_text("utf-8"))
-    return {**found, "answers": {one.name: (one.term, one.text, one.source) for one in ANSWER_METRICS}}
+    return {
+        **found,
+        "retrieval": metric_definitions(RETRIEVAL_METRICS),
+        "answers": metric_definitions(ANSWER_METRICS),
+        "judging": {**metric_definitions(AUTOMATIC_METRICS), **found["judging"]},
+    }
 
 
 def method_context(data: ReportData) -> dict[str, Any]:
@@ -189,21 +197,18 @@ def folds_grid(folds: pa.Table | None) -> Grid:
     Args:
         folds: as ``schemas.FOLDS``; None for none.
     """
-    rows = []
-    if folds is not None:
-        sums = [("question_id", "count_distinct"), ("filing", "count_distinct")]
-        counted = folds.group_by("fold").aggregate(sums).sort_by("fold").to_pylist()
-        rows = [
-            (
-                Cell(f"Fold {row['fold']}", sort=float(row["fold"])),
-                row["question_id_count_distinct"],
-                row["filing_count_distinct"],
-            )
-            for row in counted
-        ]
-    columns = (text("Fold"), number("Questions"), number("Filings"))
+    sql = """
+        SELECT fold, count(DISTINCT question_id) AS questions, count(DISTINCT filing) AS filings
+        FROM folds GROUP BY fold ORDER BY fold
+    """
+    found = query_tables(sql, folds=folds).to_pylist() if folds is not None else []
+    columns = (
+        text("Fold", of=lambda one: Cell(f"Fold {one['fold']}", sort=float(one["fold"]))),
+        number("Questions", of="questions"),
+        number("Filings", of="filings"),
+    )
     empty = "The questions were not dealt into folds; 'finrag run' does it."
-    return make_grid("folds", "Folds of the questions", columns, rows, empty)
+    return record_grid("folds", "Folds of the questions", columns, found, empty)
 
 
 def models_grid(data: ReportData) -> Grid:
@@ -253,28 +258,24 @@ def ledger_grid(ledger: pa.Table) -> Grid:
     Args:
         ledger: table as ``schemas.LEDGER``.
     """
-    outcomes: dict[str, Counter[str]] = defaultdict(Counter)
-    rows_of: Counter[str] = Counter()
-    seconds: dict[str, float] = defaultdict(float)
-    for entry in ledger.to_pylist():
-        outcomes[entry["asset"]][entry["outcome"]] += 1
-        rows_of[entry["asset"]] += entry["rows"] or 0
-        seconds[entry["asset"]] += entry["seconds"] or 0.0
-    unknown = sorted({outcome for counts in outcomes.values() for outcome in counts} - set(OUTCOMES))
-    kinds = [*OUTCOMES, *unknown]
-    rows = [
-        (
-            asset,
-            counts.total(),
-            *(counts[kind] for kind in kinds),
-            rows_of[asset],
-            Cell(f"{seconds[asset]:,.1f}", sort=seconds[asset]),
-        )
-        for asset, counts in outcomes.items()
+    sql = """
+        SELECT asset, count(*) AS n, histogram(outcome) AS outcomes, coalesce(sum(rows), 0)::BIGINT AS rows,
+            coalesce(sum(seconds), 0) AS seconds
+        FROM (SELECT *, row_number() OVER () AS row FROM ledger) GROUP BY asset ORDER BY min(row)
+    """
+    found = [
+        {**one, **dict.fromkeys(kinds, 0), **dict(one["outcomes"])}
+        for kinds in [_outcomes(ledger)]
+        for one in query_tables(sql, ledger=ledger).to_pylist()
     ]
-    names = (_OUTCOME_NAMES.get(kind, kind.capitalize()) for kind in kinds)
-    columns = (text("Asset"), *map(number, ("Partitions", *names, "Rows", "Seconds")))
-    return make_grid("ledger", "Latest outcome of every step", columns, rows, "The ledger is empty.")
+    columns = (
+        text("Asset", of="asset"),
+        number("Partitions", of="n"),
+        *(number(_OUTCOME_NAMES.get(kind, kind.capitalize()), of=kind) for kind in _outcomes(ledger)),
+        number("Rows", of="rows"),
+        number("Seconds", of=lambda one: Cell(f"{one['seconds']:,.1f}", sort=one["seconds"])),
+    )
+    return record_grid("ledger", "Latest outcome of every step", columns, found, "The ledger is empty.")
 
 
 def failures_grid(ledger: pa.Table) -> Grid:
@@ -283,15 +284,19 @@ def failures_grid(ledger: pa.Table) -> Grid:
     Args:
         ledger: table as ``schemas.LEDGER``.
     """
-    rows = [
-        (
-            one["asset"],
-            one["partition"] or "–",
-            f"{one['at']:%Y-%m-%d %H:%M}" if one["at"] else "–",
-            Cell(notes=(Note("failure", one["error"] or "No reason was given.", one["remedy"] or ""),)),
-        )
-        for one in ledger.to_pylist()
-        if one["outcome"] == "failed"
-    ]
-    columns = (text("Asset"), text("Partition"), text("When (UTC)"), prose("What went wrong"))
-    return make_grid("failures", "Steps that failed", columns, rows, "No step failed.")
+
+    def told(one: Mapping[str, Any]) -> Cell:
+        return Cell(notes=(Note("failure", one["error"] or "No reason was given.", one["remedy"] or ""),))
+
+    columns = (
+        text("Asset", of="asset"),
+        text("Partition", of=lambda one: one["partition"] or "–"),
+        text("When (UTC)", of=lambda one: f"{one['at']:%Y-%m-%d %H:%M}" if one["at"] else "–"),
+        prose("What went wrong", of=told),
+    )
+    failed = [one for one in ledger.to_pylist() if one["outcome"] == "failed"]
+    return record_grid("failures", "Steps that failed", columns, failed, "No step failed.")
+
+
+def _outcomes(ledger: pa.Table) -> list[str]:
+    return list(dict.fromkeys([*OUTCOMES, *sorted(set(ledger["outcome"].to_pylist()))]))

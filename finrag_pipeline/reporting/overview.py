@@ -17,9 +17,9 @@ from finrag_pipeline.reporting.grid import (
     Estimate,
     Grid,
     MetricIndex,
-    make_grid,
     metric_label,
     number,
+    record_grid,
     slice_value_label,
     space_label,
     system_title,
@@ -62,6 +62,7 @@ from finrag_pipeline.reporting.tables import (
 )
 from finrag_pipeline.retrieval.alpha import alpha_means, pick_alphas
 from finrag_pipeline.retrieval.spaces import Space
+from finrag_pipeline.storage.warehouse import query_tables
 
 _LEVELS = (
     ("doc_rec", "Right filing", "questions with a passage of the right filing"),
@@ -292,17 +293,21 @@ def detector_grid(counts: pa.Table | None) -> Grid:
     """What each table detector found on the filings that it read.
 
     Args:
-        counts: as `reporting.lake_tables.TABLE_COUNTS`; None for none.
+        counts: as `report_data.TABLE_COUNTS`; None for none.
     """
-    rows = []
-    if counts is not None:
-        sums = [("filing", "count")] + [(name, "sum") for name in ("pages", "tables", "numbers", "unread")]
-        found = counts.group_by("detector", use_threads=False).aggregate(sums)
-        rows = [tuple(row[name] for name in found.column_names) for row in found.to_pylist()]
+    sums = ", ".join(f"sum({name})::BIGINT AS {name}" for name in ("pages", "tables", "numbers", "unread"))
+    sql = f"""
+        SELECT detector, count(*) AS filings, {sums}
+        FROM (SELECT *, row_number() OVER () AS row FROM counts) GROUP BY detector ORDER BY min(row)
+    """  # noqa: S608 - our own names
+    found = query_tables(sql, counts=counts).to_pylist() if counts is not None else []
     columns = (
-        text("Detector"),
-        *map(number, ("Filings", "Pages with a table", "Tables", "Numbers read")),
-        number("Cells without a value", "dates, dashes, words"),
+        text("Detector", of="detector"),
+        number("Filings", of="filings"),
+        number("Pages with a table", of="pages"),
+        number("Tables", of="tables"),
+        number("Numbers read", of="numbers"),
+        number("Cells without a value", "dates, dashes, words", "unread"),
     )
     empty = "No page was searched for tables yet."
-    return make_grid("detectors", "Tables by detector", columns, rows, empty)
+    return record_grid("detectors", "Tables by detector", columns, found, empty)

@@ -20,13 +20,7 @@ import pyarrow as pa
 from finrag_pipeline.errors import UsageError
 from finrag_pipeline.evaluation.published import CUTOFF
 from finrag_pipeline.evaluation.retrieval_gap import LEVELS as LOST_LEVELS
-from finrag_pipeline.reporting.grid import (
-    Estimate,
-    MetricIndex,
-    metric_label,
-    space_label,
-    system_title,
-)
+from finrag_pipeline.reporting.grid import Estimate, MetricIndex, metric_label, space_label, system_title
 from finrag_pipeline.reporting.tables import LEVEL_NAMES, GapIndex, pair_title
 from finrag_pipeline.retrieval.spaces import Space
 

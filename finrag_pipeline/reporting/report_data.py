@@ -8,10 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from finrag_pipeline.errors import LakeError
-from finrag_pipeline.schemas import TABLES
 from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
@@ -94,23 +91,11 @@ class ReportData:
 
 
 WHOLE = (
-    "answer_metrics",
-    "false_answers",
-    "system_comparisons",
-    "folds",
-    "retrieval_gap",
-    "gap_counts",
-    "answer_rates",
-    "judge_calibration",
-    "judged_estimates",
-    "judge_sensitivity",
-    "interval_coverage",
-)
+    "answer_metrics", "false_answers", "system_comparisons", "folds", "retrieval_gap", "gap_counts",
+    "answer_rates", "judge_calibration", "judged_estimates", "judge_sensitivity", "interval_coverage",
+    "hybrid_alpha_sweep", "page_scorer", "page_ranker",
+)  # fmt: skip
 """Tables that are shown as they are."""
-
-ALPHA_SWEEP = "hybrid_alpha_sweep"
-BY_FOLD = ("page_scorer", "page_ranker")
-"""Tables with a part per fold, whose key becomes the column ``fold``."""
 
 BY_FILING = ("page_profiles", "page_tables", "statement_facts")
 """Tables with a part per filing."""
@@ -131,96 +116,52 @@ TABLE_COUNTS = pa.schema(
 """Per filing and detector: pages with a table, tables, cells with a number, and cells whose content has no
 value."""
 
+_TABLE_COUNTS = """
+    SELECT filing, detector, count(DISTINCT page) AS pages, count(DISTINCT (page, "table")) AS tables,
+        count(*) FILTER (kind = 'number') AS numbers,
+        count(*) FILTER (value IS NULL AND reason IS NOT NULL) AS unread
+    FROM page_tables WHERE filing IN $filings GROUP BY filing, detector ORDER BY filing, detector
+"""
+CLOSED_BOOK = """
+    SELECT system || coalesce(' on ' || nullif(retrieval, ''), '') AS system FROM answers
+    WHERE starts_with(system, 'recorded ') GROUP BY ALL HAVING bool_and(space IS NULL) ORDER BY system
+"""
+"""Query of recorded systems that were given nothing."""
+Query = Callable[..., pa.Table]
+"""Gives the rows of a query over the lake: `storage.warehouse.lake_views`."""
 
-def lake_tables(store: Lake, filings: Collection[str]) -> dict[str, pa.Table]:
+
+def lake_tables(query: Query, filings: Collection[str]) -> dict[str, pa.Table]:
     """Every optional table of a report that the lake holds.
 
     Args:
-        store: the lake.
+        query: over the lake.
         filings: filings of the benchmark's corpus; others are left out.
 
     Returns:
-        Table by name: those of `WHOLE`, `hybrid_alpha_sweep`, `page_scorer` and `page_ranker` with a column
-        ``fold``, ``statement_facts`` and ``page_profiles`` in the columns shown, ``table_counts``
-        (`TABLE_COUNTS`) and ``closed_book`` (one column ``system``: recorded systems that were given
-        nothing).
+        Table by name: those of `WHOLE`, ``statement_facts`` and ``page_profiles`` in the columns shown,
+        ``table_counts`` (`TABLE_COUNTS`) and ``closed_book`` (`CLOSED_BOOK`).
 
     Raises:
         LakeError: a part is damaged.
     """
-    found = {name: store.read_all(name) for name in WHOLE}
-    found[ALPHA_SWEEP] = store.read_all(ALPHA_SWEEP, name="retrieval_scores")
-    for name in BY_FOLD:
-        found[name] = _with_fold(store, name)
-    only = {"filing": filings}
-    found["statement_facts"] = store.read_all("statement_facts", FACT_COLUMNS, only)
-    found["page_profiles"] = store.read_all("page_profiles", PROFILE_COLUMNS, only)
-    found["table_counts"] = _table_counts(store, frozenset(filings))
-    found["closed_book"] = closed_book(store)
+    corpus = {"filings": list(filings)}
+    found = {name: query(f"FROM {name}") for name in WHOLE}
+    for name, columns in (("statement_facts", FACT_COLUMNS), ("page_profiles", PROFILE_COLUMNS)):
+        listed = ", ".join(f'"{column}"' for column in columns)
+        found[name] = query(f"SELECT {listed} FROM {name} WHERE filing IN $filings", corpus)  # noqa: S608
+    found["table_counts"] = query(_TABLE_COUNTS, corpus)
+    found["closed_book"] = query(CLOSED_BOOK)
     return {name: table for name, table in found.items() if table.num_rows}
 
 
 def lake_fingerprints(store: Lake, filings: Collection[str]) -> list[str]:
     """Fingerprints of all parts that `lake_tables` reads, so that a report is fresh only if all are."""
     found = []
-    for name in (*WHOLE, ALPHA_SWEEP, *BY_FOLD, "answers", *BY_FILING):
+    for name in (*WHOLE, "answers", *BY_FILING):
         for keys in store.partitions(name):
             if name in BY_FILING and keys.get("filing") not in filings:
                 continue
             info = store.info(name, keys)
             found.append(f"{name} {sorted(keys.items())} {info.fingerprint if info else None}")
     return found
-
-
-def _with_fold(store: Lake, name: str) -> pa.Table:
-    parts = []
-    for keys in store.partitions(name):
-        part = store.read(name, keys).replace_schema_metadata()
-        parts.append(
-            part.append_column("fold", pa.array([keys.get("fold", "")] * part.num_rows, pa.string()))
-        )
-    if parts:
-        return pa.concat_tables(parts)
-    return TABLES[name].append(pa.field("fold", pa.string())).empty_table()
-
-
-def _table_counts(store: Lake, filings: frozenset[str]) -> pa.Table:
-    columns = ["filing", "page", "table", "detector", "kind", "value", "reason"]
-    parts = (keys for keys in store.partitions("page_tables") if keys.get("filing") in filings)
-    counts = (table_counts(store.read("page_tables", keys, columns)) for keys in parts)
-    return pa.concat_tables([TABLE_COUNTS.empty_table(), *counts])
-
-
-def table_counts(cells: pa.Table) -> pa.Table:
-    """Table as `TABLE_COUNTS` for the cells of one filing.
-
-    Args:
-        cells: columns filing, page, table, detector, kind, value and reason of ``schemas.PAGE_TABLES``.
-    """
-    number = pc.equal(cells["kind"], "number")
-    unread = pc.and_(pc.is_null(cells["value"]), pc.is_valid(cells["reason"]))
-    counted = cells.select(["filing", "detector", "page", "table"])
-    counted = counted.append_column("numbers", pc.cast(number, pa.int64()))
-    counted = counted.append_column("unread", pc.cast(unread, pa.int64()))
-    sums = [("numbers", "sum"), ("unread", "sum")]
-    tables = counted.group_by(["filing", "detector", "page", "table"]).aggregate(sums)
-    whole = tables.group_by(["filing", "detector"]).aggregate(
-        [("page", "count_distinct"), ("table", "count"), ("numbers_sum", "sum"), ("unread_sum", "sum")]
-    )
-    return whole.rename_columns(TABLE_COUNTS.names).cast(TABLE_COUNTS)
-
-
-def closed_book(store: Lake) -> pa.Table:
-    """Recorded systems that were given nothing; their space says corpus, but they searched nothing."""
-    given: dict[str, bool] = {}
-    for keys in store.partitions("answers"):
-        if keys.get("system") != "recorded":
-            continue
-        try:
-            rows = store.read("answers", keys, ["system", "retrieval", "space"])
-        except LakeError:
-            continue
-        for row in rows.to_pylist():
-            name = f"{row['system']} on {row['retrieval']}" if row["retrieval"] else row["system"]
-            given[name] = given.get(name, False) or row["space"] is not None
-    return pa.table({"system": pa.array([name for name, any_ in given.items() if not any_], pa.string())})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,7 +23,7 @@ from finrag_pipeline.reporting.grid import (
 )
 from finrag_pipeline.reporting.method_page import models_used
 from finrag_pipeline.reporting.overview import headline
-from finrag_pipeline.reporting.report_data import closed_book
+from finrag_pipeline.reporting.report_data import CLOSED_BOOK, Query
 from finrag_pipeline.reporting.tables import (
     answer_slices_grid,
     answers_grid,
@@ -36,6 +38,7 @@ from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.sample import SAMPLE_NAME
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.warehouse import lake_views
 
 SLICES = ("question_type", "kind", "doc_type", "source")
 """Slices that are shown; companies are too many for a page, 'finrag metrics --by company' has them."""
@@ -59,13 +62,15 @@ def results_markdown(lake: Lake, settings: Settings) -> str:
     if not metrics.num_rows:
         raise LakeError("Nothing was measured yet.", "Run 'finrag run' with a source that has questions.")
     index, answers = MetricIndex(metrics), MetricIndex(lake.read_all("answer_metrics"))
-    without_passages = frozenset(closed_book(lake)["system"].to_pylist())
+    with lake_views(lake) as query:
+        strata = strata_grid(query, benchmark.filings)
+        without_passages = frozenset(query(CLOSED_BOOK)["system"].to_pylist())
     best = headline(index)
     source = "" if benchmark.name == SAMPLE_NAME else f" --source …/{benchmark.name}"
     parts = [
         "# Results",
         f"Written by `finrag metrics --markdown` from the lake after `finrag run{source}`, not by hand.",
-        grid_markdown(strata_grid(lake, benchmark.filings)),
+        grid_markdown(strata),
         "\n".join(_facts(lake, settings, benchmark.name, index)),
         "## Retrieval",
         "\n\n".join(filter(None, (f"Best: {best.system}. {best.strata}", *best.reading))) if best else "",
@@ -90,39 +95,34 @@ def results_markdown(lake: Lake, settings: Settings) -> str:
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
-def strata_grid(lake: Lake, filings: tuple[str, ...]) -> Grid:
+_STRATA = """
+    WITH corpus AS (SELECT filing, source, coalesce(pages, 0) AS pages FROM filings WHERE filing IN $filings),
+    counted AS (
+        SELECT *, (SELECT count(*) FROM filing_chunks AS one WHERE one.filing = corpus.filing) AS chunks,
+            (SELECT count(*) FROM benchmark_questions AS one
+                WHERE one.filing = corpus.filing AND status = 'measured') AS questions
+        FROM corpus
+    )
+    SELECT source, count(*), sum(pages), sum(chunks), sum(questions) FROM counted
+    GROUP BY GROUPING SETS ((), (source)) ORDER BY grouping(source) DESC, source <> 'pdf', source
+"""
+
+
+def strata_grid(query: Query, filings: Sequence[str]) -> Grid:
     """Filings, pages, chunks and measured questions: all of them, those with a PDF, those with text only.
 
     Args:
-        lake: holds the filings.
+        query: over the lake (`storage.warehouse.lake_views`).
         filings: the corpus of the benchmark.
     """
-    only = {"filing": filings}
-    records = lake.read_all("filings", ["filing", "source", "pages", "status"], only).to_pylist()
-    chunks = lake.read_all("filing_chunks", ["filing"], only)["filing"].value_counts().to_pylist()
-    chunks_of = {row["values"]: row["counts"] for row in chunks}
-    questions = [
-        row["filing"]
-        for row in lake.read("benchmark_questions", columns=["filing", "status"]).to_pylist()
-        if row["status"] == "measured"
+    found = query(_STRATA, {"filings": list(filings)}).to_pylist()
+    rows = [
+        ("All" if source is None else slice_value_label("source", source), *map(int, counts))
+        for source, *counts in (row.values() for row in found)
     ]
-    sources = [None, *dict.fromkeys(sorted((row["source"] for row in records), key=lambda s: s != "pdf"))]
-    rows = []
-    for source in sources:
-        chosen = {row["filing"]: row for row in records if source in (None, row["source"])}
-        rows.append(
-            (
-                "All" if source is None else slice_value_label("source", source),
-                len(chosen),
-                sum(row["pages"] or 0 for row in chosen.values()),
-                sum(chunks_of.get(name, 0) for name in chosen),
-                sum(name in chosen for name in questions),
-            )
-        )
     columns = (
         text("Filings that are here as"),
-        number("Filings"),
-        number("Pages"),
+        *map(number, ("Filings", "Pages")),
         number("Chunks", "fixed windows"),
         number("Questions measured"),
     )

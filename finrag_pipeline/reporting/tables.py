@@ -5,9 +5,8 @@ No mean stands alone: its interval or, where there is none, its number of questi
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -17,6 +16,7 @@ from finrag_pipeline.errors import UsageError
 from finrag_pipeline.evaluation.answer_metrics import ANSWER_METRICS, SHOWN
 from finrag_pipeline.evaluation.corpus_statistics import STATISTICS, TOTALS
 from finrag_pipeline.evaluation.failure_modes import LABELS
+from finrag_pipeline.evaluation.judged_answers import AUTOMATIC_METRICS
 from finrag_pipeline.evaluation.published import (
     COMPARED_WITH,
     CUTOFF,
@@ -52,6 +52,7 @@ from finrag_pipeline.reporting.grid import (
     most_questions,
     number,
     prose,
+    record_grid,
     signed,
     slice_value_label,
     space_label,
@@ -59,14 +60,14 @@ from finrag_pipeline.reporting.grid import (
     system_title,
     tag,
     text,
-    text_cell,
 )
 from finrag_pipeline.reporting.report_data import ReportData
 from finrag_pipeline.retrieval.page_stage import InsidePages
 from finrag_pipeline.retrieval.second_stages import BestOfPage
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import ABLATIONS, ALL_SYSTEMS, SYSTEMS, RetrievalSystem
-from finrag_pipeline.schemas import GAP_COUNTS, conform
+from finrag_pipeline.schemas import GAP_COUNTS, TABLES, conform
+from finrag_pipeline.storage.warehouse import query_tables
 
 _TABLE_3 = "french"
 """The publication whose Table 3 describes the corpus; others only add to it."""
@@ -293,12 +294,7 @@ def statistics_grid(statistics: pa.Table) -> Grid:
         return Cell(_mean_and_deviation(theirs.mean, theirs.std), label, sort=theirs.mean)
 
     rows = [
-        (
-            title,
-            ours("all", name),
-            paper(published.get(name)),
-            *(ours(form, name) for form in forms),
-        )
+        (title, ours("all", name), paper(published.get(name)), *(ours(form, name) for form in forms))
         for name, title in STATISTICS.items()
         if any((form, name) in found for form in ["all", *forms])
     ]
@@ -427,36 +423,34 @@ def training_grid(table: pa.Table | None, folds: pa.Table | None = None) -> Grid
         table: ``page_scorer`` with a column ``fold``; None for none.
         folds: as ``schemas.FOLDS``, for the number of questions in a fold; None for none.
     """
-    sizes = Counter(f"fold_{fold}" for fold in folds["fold"].to_pylist()) if folds is not None else Counter()
-    rows = []
-    for policy, trainings in training_curves(table).items():
-        for fold, epochs in trainings.items():
-            for kept in epochs:
-                if not kept["chosen"]:
-                    continue
-                # The table of folds is that of the policy by document.
-                size = sizes[fold] if policy == "document" and kept["tested_page_rec"] is not None else 0
-                cells = (
-                    fold,
-                    policy,
-                    kept["epoch"],
-                    max(epoch["epoch"] for epoch in epochs),
-                    decimal_cell(kept["page_rec"]),
-                    decimal_cell(kept["mrr"]),
-                    replace(decimal_cell(kept["tested_page_rec"]), small=f"n = {size}" if size else ""),
-                )
-                rows.append(make_row(*cells, group=policy))
+    # The table of folds is that of the policy by document.
+    sql = """
+        SELECT *, max(epoch) OVER (PARTITION BY policy, fold) AS last,
+            (SELECT count(*) FROM folds AS one
+                WHERE policy = 'document' AND 'fold_' || one.fold = scorer.fold) AS n
+        FROM scorer
+        QUALIFY chosen ORDER BY policy, fold, epoch
+    """
+    tables = {"scorer": table, "folds": folds if folds is not None else TABLES["folds"].empty_table()}
+    found = query_tables(sql, **tables).to_pylist() if table is not None else []
     columns = (
-        text("Training"),
-        tag("Folds by"),
-        number("Epoch kept"),
-        number("Epochs"),
-        number(metric_label("page_rec", CUTOFF), "validation"),
-        number("MRR", "validation"),
-        number(metric_label("page_rec", CUTOFF), "tested fold"),
+        text("Training", of="fold"),
+        tag("Folds by", of="policy"),
+        number("Epoch kept", of="epoch"),
+        number("Epochs", of="last"),
+        number(metric_label("page_rec", CUTOFF), "validation", lambda one: decimal_cell(one["page_rec"])),
+        number("MRR", "validation", lambda one: decimal_cell(one["mrr"])),
+        number(
+            metric_label("page_rec", CUTOFF),
+            "tested fold",
+            lambda one: replace(
+                decimal_cell(one["tested_page_rec"]),
+                small=f"n = {one['n']}" if one["n"] and one["tested_page_rec"] is not None else "",
+            ),
+        ),
     )
     empty = "No page scorer was trained; 'finrag train page_scorer' trains one per fold."
-    return make_grid("trainings", "Trainings of the page scorer", columns, rows, empty)
+    return record_grid("trainings", "Trainings of the page scorer", columns, found, empty, group="policy")
 
 
 def features_grid(table: pa.Table | None, top: int = _TOP_FEATURES) -> Grid:
@@ -466,21 +460,28 @@ def features_grid(table: pa.Table | None, top: int = _TOP_FEATURES) -> Grid:
         table: ``page_ranker`` with a column ``fold``; None for none.
         top: features shown.
     """
-    gains: dict[str, list[float]] = defaultdict(list)
-    for row in table.to_pylist() if table is not None else ():
-        gains[row["feature"]].append(row["gain"])
-    trainings = max(map(len, gains.values()), default=0)
     # A feature that a training did not use has no share there.
-    means = {feature: sum(found) / trainings for feature, found in gains.items()}
-    rows = []
-    for feature, mean in sorted(means.items(), key=lambda item: -item[1])[:top]:
-        found = gains[feature]
-        low = min(found) if len(found) == trainings else 0.0
-        share = Cell(f"{mean:.3f}", f"{low:.3f}–{max(found):.3f}", sort=mean)
-        rows.append((feature, share, len(found)))
-    columns = (text("Feature"), number("Share of gain", "mean, range over trainings"), number("Trainings"))
+    sql = """
+        WITH found AS (
+            SELECT feature, count(*) AS n, sum(gain) AS total, min(gain) AS least, max(gain) AS high,
+                min(row) AS row
+            FROM (SELECT *, row_number() OVER () AS row FROM gains) GROUP BY feature
+        )
+        SELECT feature, n, total / max(n) OVER () AS mean, if(n = max(n) OVER (), least, 0) AS low, high
+        FROM found ORDER BY mean DESC, row LIMIT $top
+    """
+    found = query_tables(sql, {"top": top}, gains=table).to_pylist() if table is not None else []
+    columns = (
+        text("Feature", of="feature"),
+        number(
+            "Share of gain",
+            "mean, range over trainings",
+            lambda one: Cell(f"{one['mean']:.3f}", f"{one['low']:.3f}–{one['high']:.3f}", sort=one["mean"]),
+        ),
+        number("Trainings", of="n"),
+    )
     empty = "No page ranker was trained; 'finrag run --systems finrag' trains one per fold."
-    return make_grid("features", "What the page ranker looks at", columns, rows, empty)
+    return record_grid("features", "What the page ranker looks at", columns, found, empty)
 
 
 RECORDED = "recorded "
@@ -697,7 +698,7 @@ def _grid(
     index = GapIndex(counts, space)
     rows = []
     for system in index.systems():
-        cells: list[Value] = [text_cell(pair_title(system))]
+        cells: list[Value] = [pair_title(system)]
         for value, _ in values:
             share, count = index.share(system, kind, value), index.count(system, kind, value)
             small = f"{share.interval}, {count} of {share.n}" if share else ""
@@ -758,11 +759,6 @@ def examples_grid(gap: pa.Table | None, questions: pa.Table, question_links: Map
 
 _REMEDY = "'finrag judge' judges the answers in the lake."
 _NO_TESTS = "No paired tests yet; 'finrag judge' tests every system that was measured against the baselines."
-_METRICS = {
-    "correct_language": "Right language",
-    "response": "Response",
-    "functional_citation": "Functional citations",
-}
 _METHODS = {
     "human": "People, over questions",
     "human_wald": "People, Wald",
@@ -772,83 +768,75 @@ _METHODS = {
 }
 
 
-def rates_grid(rows: Iterable[Mapping[str, Any]]) -> Grid:
+def rates_grid(table: pa.Table | None) -> Grid:
     """Systems × automatic metrics, over all questions.
 
     Args:
-        rows: as ``schemas.ANSWER_RATES``.
+        table: as ``schemas.ANSWER_RATES``; None for none.
     """
-    found: dict[tuple[str, str], dict[str, Estimate | None]] = {}
-    for one in rows:
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for one in _rows(table):
         if one["theme"] == one["difficulty"] == "all":
-            rates = found.setdefault((one["system"], one["space"]), {})
+            rates = found.setdefault((one["system"], one["space"]), dict(one))
             rates[one["metric"]] = _estimate(one, "rate", one["questions"])
-    lines = [
-        (text_cell(system), text_cell(space), *(rates.get(name) for name in _METRICS))
-        for (system, space), rates in found.items()
-    ]
-    columns = (text("System"), tag("Space"), *map(number, _METRICS.values()))
+    columns = (
+        text("System", of="system"),
+        tag("Space", of="space"),
+        *(
+            number(metric.term, of=lambda one, name=metric.name: one.get(name))
+            for metric in AUTOMATIC_METRICS
+        ),
+    )
     caption = "Automatic metrics, intervals over questions"
-    return make_grid("answer-rates", caption, columns, lines, "No answers yet.")
+    return record_grid("answer-rates", caption, columns, found.values(), "No answers yet.")
 
 
-def calibration_grid(rows: Iterable[Mapping[str, Any]]) -> Grid:
+def calibration_grid(table: pa.Table | None) -> Grid:
     """Agreement of judges with people on all labelled answers.
 
     Args:
-        rows: as ``schemas.JUDGE_CALIBRATION``.
+        table: as ``schemas.JUDGE_CALIBRATION``; None for none.
     """
-    lines = [
-        make_row(
-            *(text_cell(one[name]) for name in ("judge", "criterion", "labels")),
-            _estimate(one, "observed", one["n"], "observed_"),
-            Cell("–") if one["chance"] is None else decimal_cell(one["chance"]),
-            _estimate(one, "kappa", one["n"], "kappa_"),
-            one["n"],
-            one["missing"],
-            group=one["judge"],
-        )
-        for one in rows
-        if one["group"] == "all"
-    ]
-    names = ("Agreement", "By chance", "Cohen's κ", "Answers", "Missing")
-    columns = (text("Judge"), tag("Criterion"), tag("Labels"), *map(number, names))
+    columns = (
+        *(text(name.capitalize(), of=lambda one, name=name: one[name]) for name in ("judge",)),
+        *(tag(name.capitalize(), of=lambda one, name=name: one[name]) for name in ("criterion", "labels")),
+        number("Agreement", of=lambda one: _estimate(one, "observed", one["n"], "observed_")),
+        number("By chance", of=lambda one: decimal_cell(one["chance"])),
+        number("Cohen's κ", of=lambda one: _estimate(one, "kappa", one["n"], "kappa_")),
+        number("Answers", of="n"),
+        number("Missing", of="missing"),
+    )
+    whole = [one for one in _rows(table) if one["group"] == "all"]
     empty = "No judge was held against labels of people."
-    return make_grid("judge-calibration", "Judges against people", columns, lines, empty)
+    return record_grid("judge-calibration", "Judges against people", columns, whole, empty, group="judge")
 
 
-def estimates_grid(rows: Iterable[Mapping[str, Any]], theme: str = "all") -> Grid:
+def estimates_grid(table: pa.Table | None, theme: str = "all") -> Grid:
     """Shares of good answers by people, judges and both.
 
     Args:
-        rows: as ``schemas.JUDGED_ESTIMATES``.
+        table: as ``schemas.JUDGED_ESTIMATES``; None for none.
         theme: type of questions.
     """
-    lines = [
-        make_row(
-            text_cell(one["system"]),
-            text_cell(space_label(one["space"])),
-            text_cell(one["criterion"]),
-            text_cell("" if one["method"].startswith("human") else one["judge"]),
-            text_cell(_METHODS[one["method"]]),
-            _estimate(one, "estimate", one["questions"]),
-            decimal_cell(one["effective_n"], 1),
-            one["labels"],
-            one["verdicts"],
-            one["missing"],
-            group=f"{one['system']} {one['space']} {one['criterion']}",
-            data=(("criterion", one["criterion"]), ("method", one["method"])),
-        )
-        for one in rows
-        if one["theme"] == theme
-    ]
     columns = (
-        text("System"),
-        *map(tag, ("Space", "Criterion", "Judge", "Method")),
-        *map(number, ("Share", "Effective n", "Labels", "Verdicts", "Missing")),
+        text("System", of="system"),
+        tag("Space", of=lambda one: space_label(one["space"])),
+        tag("Criterion", of="criterion"),
+        tag("Judge", of=lambda one: "" if one["method"].startswith("human") else one["judge"]),
+        tag("Method", of=lambda one: _METHODS[one["method"]]),
+        number("Share", of=lambda one: _estimate(one, "estimate", one["questions"])),
+        number("Effective n", of=lambda one: decimal_cell(one["effective_n"], 1)),
+        *(number(name.capitalize(), of=name) for name in ("labels", "verdicts", "missing")),
     )
-    caption = "People, judges, and both together"
-    return make_grid("judged-estimates", caption, columns, lines, "No verdicts yet.")
+    return record_grid(
+        "judged-estimates",
+        "People, judges, and both together",
+        columns,
+        [one for one in _rows(table) if one["theme"] == theme],
+        "No verdicts yet.",
+        group=lambda one: f"{one['system']} {one['space']} {one['criterion']}",
+        data={"criterion": "criterion", "method": "method"},
+    )
 
 
 def comparison_grid(table: pa.Table | None) -> Grid:
@@ -857,45 +845,49 @@ def comparison_grid(table: pa.Table | None) -> Grid:
     Args:
         table: as ``schemas.SYSTEM_COMPARISONS``; None for none.
     """
-    lines = []
-    for one in _sorted(table):
+
+    def difference(one: Mapping[str, Any]) -> Cell:
         ends = "" if one["low"] is None else f"[{signed(one['low'])}, {signed(one['high'])}]"
-        shown, metric = signed(one["difference"]), _metric(one)
-        cells = (
-            system_cell(one["system"]),
-            text_cell(one["baseline"]),
-            Cell(space_label(one["space"])),
-            Cell(metric),
-            replace(decimal_cell(one["mean"]), small=f"n = {one['n']}"),
-            Cell(shown, ends, escape_markdown(f"{shown} {ends}".strip()), one["difference"]),
-            decimal_cell(one["p_holm"], 4, missing=2.0),
-            decimal_cell(one["detectable"]),
-            Cell(f"{one['better']} / {one['worse']} / {one['equal']}", sort=float(one["better"])),
-        )
-        group = f"{one['baseline']} {one['space']} {one['metric']}"
-        data = (("baseline", one["baseline"]), ("metric", metric), ("space", one["space"]))
-        lines.append(make_row(*cells, group=group, system=one["system"], data=data))
+        shown = signed(one["difference"])
+        return Cell(shown, ends, escape_markdown(f"{shown} {ends}".strip()), one["difference"])
+
+    counts = ("better", "worse", "equal")
     columns = (
-        text("System"),
-        *map(tag, ("Against", "Space", "Metric")),
-        number("Mean"),
-        number("Difference", "95 % interval"),
-        number("p", "Holm"),
-        number("Detectable", "4 times of 5"),
-        number("Better / worse / equal", "questions"),
+        text("System", of=lambda one: system_cell(one["system"])),
+        tag("Against", of="baseline"),
+        tag("Space", of=lambda one: space_label(one["space"])),
+        tag("Metric", of=_metric),
+        number("Mean", of=lambda one: replace(decimal_cell(one["mean"]), small=f"n = {one['n']}")),
+        number("Difference", "95 % interval", difference),
+        number("p", "Holm", lambda one: decimal_cell(one["p_holm"], 4, missing=2.0)),
+        number("Detectable", "4 times of 5", lambda one: decimal_cell(one["detectable"])),
+        number(
+            "Better / worse / equal",
+            "questions",
+            lambda one: Cell(" / ".join(str(one[name]) for name in counts), sort=float(one["better"])),
+        ),
     )
-    caption = "Paired differences, bootstrap of documents"
-    return make_grid("system-comparisons", caption, columns, lines, _NO_TESTS)
+    return record_grid(
+        "system-comparisons",
+        "Paired differences, bootstrap of documents",
+        columns,
+        _sorted(table),
+        _NO_TESTS,
+        group=lambda one: f"{one['baseline']} {one['space']} {one['metric']}",
+        system="system",
+        data={"baseline": "baseline", "metric": _metric, "space": "space"},
+    )
 
 
 def judging_context(data: ReportData) -> dict[str, Any]:
     """Grids of the section with their filters."""
-    shown = [row for row in _rows(data.table("judged_estimates")) if row["theme"] == "all"]
+    judged = data.table("judged_estimates")
     grids = {
-        "calibration": calibration_grid(_rows(data.table("judge_calibration"))),
-        "judged": estimates_grid(shown),
-        "rates": rates_grid(_rows(data.table("answer_rates"))),
+        "calibration": calibration_grid(data.table("judge_calibration")),
+        "judged": estimates_grid(judged),
+        "rates": rates_grid(data.table("answer_rates")),
     }
+    shown = [row for row in _rows(judged) if row["theme"] == "all"]
     criteria = dict.fromkeys((row["criterion"], row["criterion"]) for row in shown)
     methods = dict.fromkeys((row["method"], _METHODS[row["method"]]) for row in shown)
     return {
@@ -909,37 +901,35 @@ def judging_context(data: ReportData) -> dict[str, Any]:
 
 def comparison_choices(table: pa.Table | None) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
     """Filters of `comparison_grid`: baseline, metric and space."""
-    rows = _sorted(table)
-    baselines = dict.fromkeys(row["baseline"] for row in rows)
-    metrics = dict.fromkeys(map(_metric, rows))
-    spaces = dict.fromkeys(row["space"] for row in rows)
-    return [
-        ("Baseline", "baseline", "All", [(name, name) for name in baselines]),
-        ("Metric", "metric", "All", [(name, name) for name in metrics]),
-        ("Space", "space", "All", [(name, space_label(name)) for name in spaces]),
-    ]
+    found = {
+        "baseline": [(row["baseline"], row["baseline"]) for row in _sorted(table)],
+        "metric": [(_metric(row), _metric(row)) for row in _sorted(table)],
+        "space": [(row["space"], space_label(row["space"])) for row in _sorted(table)],
+    }
+    return [(name.capitalize(), name, "All", list(dict.fromkeys(rows))) for name, rows in found.items()]
 
 
 def family_sizes(table: pa.Table | None) -> list[int]:
     """Numbers of systems that were compared at once and corrected for, ascending."""
-    return sorted(set(Counter(map(_family, _sorted(table))).values()))
-
-
-def _family(row: dict[str, Any]) -> tuple[Any, ...]:
-    return (row["baseline"], row["metric"], row["k"], row["space"])
+    families = Counter((row["baseline"], row["metric"], row["k"], row["space"]) for row in _rows(table))
+    return sorted(set(families.values()))
 
 
 def _sorted(table: pa.Table | None) -> list[dict[str, Any]]:
     """Rows by family in the order of the table, then by difference, largest first; NaN is null."""
-    rows = [
-        {name: None if isinstance(v, float) and math.isnan(v) else v for name, v in row.items()}
-        for row in _rows(table)
+    if table is None:
+        return []
+    sql = """
+        SELECT * EXCLUDE row FROM (SELECT *, row_number() OVER () AS row FROM compared)
+        ORDER BY min(row) OVER (PARTITION BY baseline, metric, k, space), difference DESC, row
+    """
+    return [
+        {name: None if value != value else value for name, value in row.items()}
+        for row in query_tables(sql, compared=table).to_pylist()
     ]
-    order = {family: place for place, family in enumerate(dict.fromkeys(map(_family, rows)))}
-    return sorted(rows, key=lambda row: (order[_family(row)], -row["difference"]))
 
 
-def _metric(row: dict[str, Any]) -> str:
+def _metric(row: Mapping[str, Any]) -> str:
     answers = {one.name: one.term for one in ANSWER_METRICS}
     return answers.get(row["metric"]) or metric_label(row["metric"], row["k"])
 

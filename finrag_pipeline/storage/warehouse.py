@@ -10,7 +10,8 @@ from __future__ import annotations
 import glob
 import shutil
 import uuid
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,12 @@ def build_warehouse(lake: Lake, path: Path | None = None) -> dict[str, int]:
     try:
         with duckdb.connect(str(temporary)) as connection:
             connection.begin()
-            rows = {name: _view(connection, lake, name) for name in (*FOLDERS, "ledger")}
+            _make_views(connection, lake)
+            for name in _NAMES:
+                for column, doc in column_docs(_schema(name)).items():
+                    connection.execute(f'COMMENT ON COLUMN "{name}"."{column}" IS {_literal(doc)}')
+            counts = (f"(SELECT count(*) FROM {name})" for name in _NAMES)  # noqa: S608 - our own names
+            (found,) = connection.execute(f"SELECT {', '.join(counts)}").fetchall()
             connection.commit()
             connection.execute("CHECKPOINT")
         temporary.replace(target)
@@ -62,31 +68,31 @@ def build_warehouse(lake: Lake, path: Path | None = None) -> dict[str, int]:
         temporary.unlink(missing_ok=True)
         temporary.with_name(temporary.name + ".wal").unlink(missing_ok=True)
         shutil.rmtree(temporary.with_name(temporary.name + ".tmp"), ignore_errors=True)  # spilled data
-    return rows
+    return dict(zip(_NAMES, found, strict=True))
 
 
-def _view(connection: Any, lake: Lake, name: str) -> int:
-    """Make the view of a table, its columns described; the rows that it has."""
-    if name == "ledger":
-        schema, source = LEDGER, _ledger(lake)
-    else:
-        entry = FOLDERS[name]
-        schema, source = (
-            TABLES[entry.schema],
-            f"read_parquet({_files(lake, 'parquet', name, '**', '*.parquet')}",
-        )
+_NAMES = (*FOLDERS, "ledger")
+
+
+def _schema(name: str) -> pa.Schema:
+    return LEDGER if name == "ledger" else TABLES[FOLDERS[name].schema]
+
+
+def _make_views(connection: Any, lake: Lake) -> None:
+    """A view of every table of the lake."""
+    connection.execute(f"CREATE VIEW ledger AS {_ledger(lake)}")
+    for name, entry in FOLDERS.items():
+        schema = _schema(name)
         lake.declare(name, schema, DECLARED)
         # What is trained fold by fold has the fold in its path alone.
-        key = ", regexp_extract(filename, 'fold=([^/]*)', 1) AS fold" if entry.by == "model" else ""
-        named = ", ".join(f'"{column}"' for column in schema.names)
-        options = f"hive_partitioning=false, filename={bool(key)}"
-        source = f"SELECT {named}{key} FROM {source}, {options})"  # noqa: S608 - our own names
-    connection.execute(f'CREATE VIEW "{name}" AS {source}')
-    for column, doc in column_docs(schema).items():
-        connection.execute(f'COMMENT ON COLUMN "{name}"."{column}" IS {_literal(doc)}')
-    # All rows are fetched: a result that is not read to its end blocks the connection.
-    ((count,),) = connection.execute(f'SELECT count(*) FROM "{name}"').fetchall()  # noqa: S608
-    return int(count)
+        of_fold = entry.by == "model"
+        columns = [f'"{column}"' for column in schema.names]
+        columns += ["regexp_extract(filename, 'fold=([^/]*)', 1) AS fold"] if of_fold else []
+        options = f"hive_partitioning=false, filename={of_fold}"
+        files = _files(lake, "parquet", name, "**", "*.parquet")
+        connection.execute(
+            f"CREATE VIEW {name} AS SELECT {', '.join(columns)} FROM read_parquet({files}, {options})"  # noqa: S608
+        )
 
 
 def _ledger(lake: Lake) -> str:
@@ -147,6 +153,27 @@ def query_warehouse(lake: Lake, sql: str, parameters: Any = None) -> pa.Table:
             f"{path} cannot be read: {error}.",
             "Delete what is named as damaged, the file itself if nothing is, and run 'finrag run'.",
         ) from error
+
+
+@contextmanager
+def lake_views(lake: Lake) -> Iterator[Callable[..., pa.Table]]:
+    """What gives the rows of a query over the lake as it is, whatever its warehouse says; for many queries.
+
+    It takes the query and its parameters. It raises LakeError where a part is damaged.
+    """
+    import duckdb
+
+    with duckdb.connect() as connection:
+
+        def query(sql: str, parameters: Any = None) -> pa.Table:
+            return connection.sql(sql, params=parameters or []).to_arrow_table()
+
+        try:
+            _make_views(connection, lake)
+            yield query
+        except (duckdb.IOException, duckdb.InvalidInputException) as error:
+            remedy = "Delete the part that is named, and materialise it again."
+            raise LakeError(f"The lake cannot be read: {error}.", remedy) from error
 
 
 def query_tables(sql: str, parameters: Any = None, **tables: pa.Table) -> pa.Table:

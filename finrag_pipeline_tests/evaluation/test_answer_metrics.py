@@ -14,12 +14,7 @@ from finrag_pipeline.answering.generation import Asked, generate
 from finrag_pipeline.answering.passages import Passage
 from finrag_pipeline.answering.rows import derivation_row, extractive_row, generated_row
 from finrag_pipeline.errors import BenchmarkError
-from finrag_pipeline.evaluation.answer_metrics import (
-    ANSWER_METRICS,
-    SHOWN,
-    as_series,
-    score_answers,
-)
+from finrag_pipeline.evaluation.answer_metrics import ANSWER_METRICS, SHOWN, as_series, score_answers
 from finrag_pipeline.evaluation.published import load_recorded_answers
 from finrag_pipeline.evaluation.summary import summarise
 from finrag_pipeline.schemas import ANSWERS, BENCHMARK_QUESTIONS, conform

@@ -7,12 +7,7 @@ import pytest
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.baseline_judge import BaselineJudge
-from finrag_pipeline.evaluation.judge_estimates import (
-    HUMAN_LABELS,
-    calibrate,
-    published_rows,
-    supported,
-)
+from finrag_pipeline.evaluation.judge_estimates import HUMAN_LABELS, calibrate, published_rows, supported
 from finrag_pipeline.evaluation.judges import LanguageModelJudge, Verdict
 from finrag_pipeline.schemas import JUDGE_CALIBRATION
 from finrag_pipeline_tests.evaluation.judged_builders import answer, reply

@@ -8,11 +8,7 @@ import pytest
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.baseline_judge import BaselineJudge
-from finrag_pipeline.evaluation.judge_estimates import (
-    METHODS,
-    judge_agreement,
-    judged_estimates,
-)
+from finrag_pipeline.evaluation.judge_estimates import METHODS, judge_agreement, judged_estimates
 from finrag_pipeline.evaluation.judged_answers import automatic_scores, rates
 from finrag_pipeline.evaluation.judges import LanguageModelJudge, judge_answers
 from finrag_pipeline.evaluation.labels import items_of, read_labels, stratified_sample, write_csv

@@ -48,8 +48,7 @@ def test_the_interval_covers_the_truth_where_one_that_ignores_documents_does_not
 
 
 @given(
-    st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=4), min_size=2, max_size=8),
-    st.integers(0, 2**63),
+    st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=4), min_size=2, max_size=8), st.integers(0, 2**63)
 )
 def test_the_interval_holds_the_mean_and_stays_within_the_values(documents, seed):
     values = np.array([value for document in documents for value in document])[:, None]

@@ -8,11 +8,7 @@ import pytest
 from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.evaluation.baseline_judge import BaselineJudge
 from finrag_pipeline.evaluation.judge_estimates import calibrate, labelled_answers
-from finrag_pipeline.evaluation.judged_answers import (
-    read_answers,
-    source_texts,
-    without_text,
-)
+from finrag_pipeline.evaluation.judged_answers import read_answers, source_texts, without_text
 from finrag_pipeline.schemas import ANSWERS, TABLES
 from finrag_pipeline_tests.evaluation.builders import question_row, questions_table
 from finrag_pipeline_tests.recorded_data import DATA, needs_data, read_lines

@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 
 from finrag_pipeline.errors import LakeError, UsageError
-from finrag_pipeline.evaluation.paired_tests import (
-    compare_systems,
-    detectable_difference,
-    holm,
-)
+from finrag_pipeline.evaluation.paired_tests import compare_systems, detectable_difference, holm
 from finrag_pipeline.schemas import SYSTEM_COMPARISONS
 from finrag_pipeline_tests.evaluation.builders import question_row, questions_table, scores_table
 

@@ -5,12 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from finrag_pipeline.evaluation.intervals import (
-    normal_quantile,
-    wald,
-    wilson,
-    wilson_from_effective,
-)
+from finrag_pipeline.evaluation.intervals import normal_quantile, wald, wilson, wilson_from_effective
 
 
 def exact_coverage(interval, n: int, share: float) -> float:

@@ -63,8 +63,7 @@ def visit(browser: Any) -> Iterator[Any]:
         found = Visit(context.new_page())
         found.page.set_default_timeout(10_000)
         found.page.on(
-            "console",
-            lambda message: found.problems.append(message.text) if message.type != "info" else None,
+            "console", lambda message: found.problems.append(message.text) if message.type != "info" else None
         )
         found.page.on("pageerror", lambda error: found.problems.append(str(error)))
         found.page.on("request", lambda request: found.requests.append(request.url))

@@ -12,13 +12,7 @@ import pyarrow as pa
 from finrag_pipeline.evaluation.corpus_statistics import STATISTICS, TOTALS
 from finrag_pipeline.evaluation.retrieval_metrics import SERIES
 from finrag_pipeline.reporting.report_data import ReportData
-from finrag_pipeline.schemas import (
-    BENCHMARK_QUESTIONS,
-    CORPUS_STATISTICS,
-    FILINGS,
-    LEDGER,
-    SYSTEM_METRICS,
-)
+from finrag_pipeline.schemas import BENCHMARK_QUESTIONS, CORPUS_STATISTICS, FILINGS, LEDGER, SYSTEM_METRICS
 
 MADE = datetime(2026, 3, 14, 15, 9, tzinfo=UTC)
 HOSTILE = '<script>alert("x")</script>../../etc/passwd\'"&|`$x$'

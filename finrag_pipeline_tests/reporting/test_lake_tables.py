@@ -13,14 +13,19 @@ from finrag_pipeline.reporting.report_data import (
     PROFILE_COLUMNS,
     lake_fingerprints,
     lake_tables,
-    table_counts,
 )
 from finrag_pipeline.schemas import ANSWERS, PAGE_PROFILES, PAGE_SCORER, PAGE_TABLES, STATEMENT_FACTS
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.warehouse import lake_views
 from finrag_pipeline_tests.reporting.lake_builders import answer_metrics, balance_sheet, epoch, profile, sweep
 
 OURS = ("OURS",)
+
+
+def read(lake: Lake) -> dict[str, pa.Table]:
+    with lake_views(lake) as query:
+        return lake_tables(query, OURS)
 
 
 def cell(page: int, table: int, kind: str, value: float | None = None, reason: str | None = None) -> dict:
@@ -59,12 +64,12 @@ def lake(tmp_path: Path) -> Lake:
 
 
 def test_an_empty_lake_gives_nothing(tmp_path: Path) -> None:
-    assert lake_tables(Lake(tmp_path), OURS) == {}
+    assert read(Lake(tmp_path)) == {}
     assert lake_fingerprints(Lake(tmp_path), OURS) == []
 
 
 def test_only_filings_of_the_benchmark_are_read(lake: Lake) -> None:
-    found = lake_tables(lake, OURS)
+    found = read(lake)
     assert set(found) == {"statement_facts", "page_profiles", "table_counts"}
     assert found["statement_facts"].column_names == list(FACT_COLUMNS)
     assert found["page_profiles"].column_names == list(PROFILE_COLUMNS)
@@ -74,15 +79,14 @@ def test_only_filings_of_the_benchmark_are_read(lake: Lake) -> None:
 
 def test_tables_are_counted_by_filing_and_detector(lake: Lake) -> None:
     expected = {"filing": "OURS", "detector": "words", "pages": 2, "tables": 3, "numbers": 2, "unread": 1}
-    assert lake_tables(lake, OURS)["table_counts"].to_pylist() == [expected]
-    assert table_counts(lake.read("page_tables", {"filing": "OURS"})).to_pylist() == [expected]
+    assert read(lake)["table_counts"].to_pylist() == [expected]
 
 
 def test_folds_become_a_column(lake: Lake) -> None:
     row = {name: value for name, value in epoch("", 1).items() if name != "fold"}
     for fold in ("fold_0", "production"):
         lake.write("page_scorer", pa.Table.from_pylist([row], PAGE_SCORER), "a", {"fold": fold})
-    assert lake_tables(lake, OURS)["page_scorer"]["fold"].to_pylist() == ["fold_0", "production"]
+    assert read(lake)["page_scorer"]["fold"].to_pylist() == ["fold_0", "production"]
 
 
 def test_recorded_answers_without_passages_are_told(lake: Lake) -> None:
@@ -94,7 +98,7 @@ def test_recorded_answers_without_passages_are_told(lake: Lake) -> None:
     ]
     part = {"system": "recorded", "fold": "recorded"}
     lake.write("answers", pa.Table.from_pylist(rows, ANSWERS), "a", part)
-    assert lake_tables(lake, OURS)["closed_book"]["system"].to_pylist() == ["recorded closed"]
+    assert read(lake)["closed_book"]["system"].to_pylist() == ["recorded closed"]
 
 
 def test_whatever_is_shown_makes_a_report_stale(lake: Lake) -> None:

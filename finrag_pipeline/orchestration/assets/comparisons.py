@@ -27,7 +27,7 @@ _HOLD = {"clustered", "ppi"}
     blocking_checks={
         "corrected_p_values": "No corrected p-value is below its own, "
         "and every difference lies in its interval."
-    },
+    }
 )
 def system_comparisons(part: Part) -> Step:
     """Paired tests: retrieval against dense and the page scorer, answers against the calculator."""
@@ -82,9 +82,7 @@ def judge_sensitivity(part: Part) -> Step:
 
 
 @table_asset(
-    checks={
-        "intervals_hold": "Intervals over questions hold the truth as often as they say, in every study."
-    },
+    checks={"intervals_hold": "Intervals over questions hold the truth as often as they say, in every study."}
 )
 def interval_coverage(part: Part) -> Step:
     """How often each interval holds the truth in simulated studies, with its mean half width."""

@@ -166,8 +166,7 @@ def answer_rates(part: Part) -> Step:
     """Rates of the automatic metrics by system, type of question and kind of reasoning, over questions."""
     confidence = part.values.evaluation.confidence
     step = part.made(lambda: rates(part.store.read_all("automatic_scores"), confidence))
-    rows = part.read().to_pylist()
-    step.metadata = {"table": dg.MetadataValue.md(grid_markdown(rates_grid(rows)))}
+    step.metadata = {"table": dg.MetadataValue.md(grid_markdown(rates_grid(part.read())))}
     return step
 
 
@@ -224,6 +223,6 @@ def judge_calibration(part: Part) -> Step:
     weak = [judge.name for judge in judges if judge.name not in good]
     told = f"Not better than chance, or without verdicts: {', '.join(weak)}." if weak else None
     step.checks = [check("better_than_chance", not weak, warn=True, description=told)]
-    table = dg.MetadataValue.md(grid_markdown(calibration_grid(rows)))
+    table = dg.MetadataValue.md(grid_markdown(calibration_grid(part.read())))
     step.metadata = {"answers": len(found), "table": table}
     return step

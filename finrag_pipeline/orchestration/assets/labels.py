@@ -55,7 +55,7 @@ def _sampled_answers(store: Lake, parts: list[dict[str, str]]) -> dict[str, list
 @table_asset(
     blocking_checks={
         "within_budget": "No sheet asks for more labels than the budget, and every type of question is on it."
-    },
+    }
 )
 def label_sample(part: Part) -> Step:
     """Stratified samples of answers and sentences over the corpus, and the sheets to label them on."""
@@ -98,7 +98,7 @@ def label_sample(part: Part) -> Step:
     checks={
         "sheets_readable": "Every filled sheet can be read; a bad one is left out, and the others count.",
         "nothing_open": "No two annotators wait for a third to decide.",
-    },
+    }
 )
 def human_labels(part: Part) -> Step:
     """Labels of people from the sheets in ``labels/filled/`` of the lake."""
@@ -129,7 +129,7 @@ def human_labels(part: Part) -> Step:
     blocking_checks={
         "estimates_lie_in_their_intervals": "0 ≤ low ≤ estimate ≤ high ≤ 1, "
         "but for the intervals of the literature."
-    },
+    }
 )
 def judged_estimates(part: Part) -> Step:
     """Shares of relevant, true and correct answers by people, by each judge, and by both together (PPI)."""
@@ -144,7 +144,7 @@ def judged_estimates(part: Part) -> Step:
         and not -1e-9 <= row["low"] - 1e-9 <= row["estimate"] <= row["high"] + 1e-9 <= 1 + 2e-9
     ]
     step.checks = [check("estimates_lie_in_their_intervals", not broken, broken=len(broken))]
-    step.metadata = {"table": dg.MetadataValue.md(grid_markdown(estimates_grid(rows)))}
+    step.metadata = {"table": dg.MetadataValue.md(grid_markdown(estimates_grid(part.read())))}
     return step
 
 

@@ -19,7 +19,7 @@ from finrag_pipeline.reporting.tables import metrics_markdown, statistics_markdo
 from finrag_pipeline.sample import SAMPLE_NAME
 from finrag_pipeline.schemas import RETRIEVAL_SCORES
 from finrag_pipeline.storage.fingerprints import fingerprint
-from finrag_pipeline.storage.warehouse import build_warehouse
+from finrag_pipeline.storage.warehouse import build_warehouse, lake_views
 
 
 @table_asset()
@@ -122,6 +122,8 @@ def report(part: Part) -> Step:
         return 1 if entry and entry["fingerprint"] == wanted and index.is_file() else None
 
     def make() -> int:
+        with lake_views(store) as query:
+            tables = lake_tables(query, benchmark.filings)
         data = ReportData(
             benchmark=benchmark.name,
             metrics=metrics,
@@ -134,7 +136,7 @@ def report(part: Part) -> Step:
             command="finrag run"
             if benchmark.name == SAMPLE_NAME
             else f"finrag run --source {benchmark.name}",
-            tables=lake_tables(store, benchmark.filings),
+            tables=tables,
             models=models_used(store, values),
             hardware=describe_hardware(),
             explorer=collect_explorer(store, values, benchmark.filings),

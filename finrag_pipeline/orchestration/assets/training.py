@@ -111,6 +111,7 @@ def _trained(
     left_out = None if key == PRODUCTION else fold_number(key)
     recipes: dict[str, Recipe] = {}
     tested: dict[str, int] = {}
+    unseen: dict[str, _Questions] = {}
     for policy in policies:
         fold = _folds(store, part.values, questions, policy)
         learned = [row for row in rows if fold[row["question_id"]] != left_out]
@@ -120,6 +121,7 @@ def _trained(
             return part.skipped("There is no question outside the fold to learn from.")
         what = f"The {name} of {key} by {policy}"
         recipes[what], tested[policy] = make_recipe(learned, others, policy), len(others)
+        unseen[what] = others
     wanted = kind.part_fingerprint(list(recipes.values()))
     known = store.info(kind.kind, part.partition)
     if known and known.fingerprint == wanted and not all(recipe.kept() for recipe in recipes.values()):
@@ -134,8 +136,14 @@ def _trained(
     step = part.made(make, wanted=wanted)
     # Of what was found in the lake as well.
     cards = {what: recipe.trained(what) for what, recipe in recipes.items()}
+    leaks = [
+        what
+        for what, card in cards.items()
+        if {row["question_id"] for row in unseen[what]} & set(card["question_ids"])
+        or {row["filing"] for row in unseen[what]} & set(card["filings"])
+    ]
     counts = ", ".join(f"{count} by {policy}" for policy, count in tested.items())
-    step.checks = [check("no_leak", True, tested=counts)]
+    step.checks = [check("no_leak", not leaks, description=", ".join(leaks) or None, tested=counts)]
     step.metadata = {"questions": max(len(card["question_ids"]) for card in cards.values())}
     if any("curve" in card for card in cards.values()):
         step.metadata |= _figures(part.read().to_pylist(), key)
