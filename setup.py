@@ -82,6 +82,7 @@ setup(
             "answering/row_cross_encoder.safetensors",
             "answering/row_matcher.safetensors",
             "evaluation/published.toml",
+            "evaluation/unanswerable.toml",
             "evaluation/prompts.toml",
             "reporting/templates/*",
             "sample/companies/*.toml",

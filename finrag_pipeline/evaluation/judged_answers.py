@@ -12,17 +12,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from finrag_pipeline.answering.final_answer import declines
-from finrag_pipeline.answering.passages import page_source
 from finrag_pipeline.chunking.registry import CHUNKINGS
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.metrics import RIGOROUS, Metric
@@ -31,6 +28,7 @@ from finrag_pipeline.filings.sentences import sentences
 from finrag_pipeline.schemas import ANSWER_SENTENCES, AUTOMATIC_SCORES, conform
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.warehouse import lake_views
 
 LANGUAGES = ("en", "fr", "de", "es", "it", "nl", "pt")
 """Languages that are told apart, as ISO 639-1 codes."""
@@ -230,9 +228,6 @@ def unique_answers(answers: Sequence[Answer]) -> Sequence[Answer]:
 UNKNOWN = "unknown"
 """Theme or difficulty of a question that the benchmark says nothing about."""
 
-_CHUNK = re.compile(r"^(?P<filing>.+?)/[^/]+/[^/]+$")
-_PAGE = re.compile(r"^(?P<filing>.+)#page=\d+$")
-
 
 def read_answers(lake: Lake, rows: pa.Table, questions: pa.Table) -> list[Answer]:
     """Answers to questions of a benchmark, ready to be judged; those to other questions are left out.
@@ -263,32 +258,12 @@ def without_text(rows: pa.Table, answers: Sequence[Answer]) -> list[str]:
 
 def source_texts(lake: Lake, names: Iterable[str]) -> dict[str, str]:
     """Texts of chunks and pages by their identifiers, as far as the lake holds them."""
-    wanted: dict[str, set[str]] = defaultdict(set)  # of chunks, by filing
-    pages: dict[str, set[str]] = defaultdict(set)
-    for name in names:
-        if match := _PAGE.match(name):
-            pages[match["filing"]].add(name)
-        elif match := _CHUNK.match(name):
-            wanted[match["filing"]].add(name)
-    texts: dict[str, str] = {}
-    for chunking in CHUNKINGS.values():
-        for filing in list(wanted):
-            if lake.info(chunking.table, {"filing": filing}) is None:
-                continue
-            table = lake.read(chunking.table, {"filing": filing}, ["chunk_id", "text"])
-            table = table.filter(pc.is_in(table["chunk_id"], pa.array(sorted(wanted[filing]), pa.string())))
-            texts |= dict(zip(table["chunk_id"].to_pylist(), table["text"].to_pylist(), strict=True))
-            wanted[filing] -= texts.keys()
-            if not wanted[filing]:
-                del wanted[filing]
-    for filing, cited in pages.items():
-        if lake.info("filing_pages", {"filing": filing}) is None:
-            continue
-        table = lake.read("filing_pages", {"filing": filing}, ["page", "text"])
-        for page, text in zip(table["page"].to_pylist(), table["text"].to_pylist(), strict=True):
-            if (name := page_source(filing, page)) in cited:
-                texts[name] = text
-    return texts
+    tables = [f"SELECT chunk_id AS name, text FROM {one.table}" for one in CHUNKINGS.values()]  # noqa: S608
+    tables.append("SELECT filing || '#page=' || page AS name, text FROM filing_pages")
+    sql = f"SELECT name, text FROM ({' UNION ALL '.join(tables)}) WHERE name IN (SELECT unnest($names))"  # noqa: S608
+    with lake_views(lake) as query:
+        found = query(sql, {"names": sorted(set(names))})
+    return dict(zip(found["name"].to_pylist(), found["text"].to_pylist(), strict=True))
 
 
 def question_slices(question: Mapping[str, Any]) -> dict[str, str]:

@@ -7,7 +7,7 @@ filing are resampled together as in :mod:`finrag_pipeline.evaluation.intervals`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import Any
 
@@ -16,9 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from finrag_pipeline.errors import LakeError, UsageError
+from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.intervals import cluster_codes
 from finrag_pipeline.schemas import SYSTEM_COMPARISONS
+from finrag_pipeline.storage.warehouse import query_tables
 
 FAMILIES_VERSION = "1"
 """Changes with the families and with the tests."""
@@ -58,81 +59,107 @@ def detectable_difference(
     return (normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)) * standard_error
 
 
-def compare_systems(
-    scores: pa.Table,
-    questions: pa.Table,
-    baseline: str,
-    metric: str,
-    k: int,
-    space: str,
-    *,
-    systems: Sequence[str] | None = None,
-    draws: int = 10_000,
-    confidence: float = 0.95,
-    seed: int = 17,
-) -> pa.Table:
-    """Differences of systems from a baseline, with intervals and p-values corrected for their number.
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Tests whose p-values are corrected together: all systems against one baseline by one metric.
 
-    The p-value is that of a bootstrap of documents under the null hypothesis, differences shifted to mean 0:
-    (1 + draws at least as far from 0 as the one observed) / (1 + draws) (Davison & Hinkley, 1997, section
-    4.4). All systems share the draws. A pair is compared on the questions that both are scored on.
-
-    Args:
-        scores: table as ``schemas.RETRIEVAL_SCORES``.
-        questions: columns ``question_id``, ``filing`` and ``status`` of ``schemas.BENCHMARK_QUESTIONS``; only
-            measured questions count.
+    Attributes:
         baseline: system that the others are compared with.
         metric: name of the metric.
         k: its cut-off.
         space: search space.
-        systems: the family, in the order of the rows; all others in ``scores`` by default.
+    """
+
+    baseline: str
+    metric: str
+    k: int
+    space: str = "corpus"
+
+
+RETRIEVAL = tuple(
+    Family(baseline, metric, 5) for baseline in ("dense", "page_scorer") for metric in ("page_rec", "doc_rec")
+)
+"""PageRec@5 and DocRec@5 over the corpus, against dense retrieval and against the learned page scorer."""
+
+ANSWERS = tuple(
+    Family("calculator on finrag", metric, 0, space)
+    for space in ("corpus", "filing", "pages")
+    for metric in ("numeric_match", "strict_match")
+)
+"""Answers by numeric match, and by strict match on the questions whose gold answer is one number."""
+
+
+_PAIRED = """
+    WITH measured AS (
+        SELECT question_id, filing, row_number() OVER () AS place FROM questions WHERE status = 'measured'
+    ),
+    chosen AS (
+        SELECT system, question_id, value, place, row_number() OVER () AS row
+        FROM scores JOIN measured USING (question_id)
+        WHERE metric = $metric AND k = $k AND space = $space
+    )
+    SELECT one.system, list(one.value ORDER BY one.place) AS ours,
+        list(base.value ORDER BY one.place) AS theirs,
+        list(one.place - 1 ORDER BY one.place) AS places,
+        count(*) > count(DISTINCT one.question_id) AS twice
+    FROM chosen AS one JOIN chosen AS base USING (question_id)
+    WHERE base.system = $baseline AND (one.system <> $baseline)
+    GROUP BY one.system ORDER BY min(one.row)
+"""
+
+
+def compare_families(
+    scores: pa.Table,
+    questions: pa.Table,
+    families: Iterable[Family],
+    *,
+    draws: int = 10_000,
+    confidence: float = 0.95,
+    seed: int = 17,
+) -> pa.Table:
+    """Differences of systems from the baseline of every family that is scored, where they share a question.
+
+    The p-value is that of a bootstrap of documents under the null hypothesis, differences shifted to mean 0:
+    (1 + draws at least as far from 0 as the one observed) / (1 + draws) (Davison & Hinkley, 1997, section
+    4.4), corrected for the number of systems. All systems share the draws. A pair is compared on the
+    questions that both are scored on.
+
+    Args:
+        scores: as ``schemas.RETRIEVAL_SCORES``.
+        questions: columns ``question_id``, ``filing`` and ``status`` of ``schemas.BENCHMARK_QUESTIONS``; only
+            measured questions count.
+        families: what is compared.
         draws: resamples of documents.
         confidence: coverage of the interval aimed at, and 1 − α of the detectable difference.
         seed: of the resampling.
 
     Returns:
-        Table as ``schemas.SYSTEM_COMPARISONS``.
+        Table as ``schemas.SYSTEM_COMPARISONS``, family by family.
 
     Raises:
-        UsageError: the baseline or a system is not scored on this metric in this space.
         LakeError: a question is scored twice.
     """
     measured = questions.filter(pc.equal(questions["status"], "measured"))
-    ids = measured["question_id"].to_pylist()
-    values = _values(scores, ids, metric, k, space)
-    where = f"{metric}@{k} in the space '{space}'"
-    if systems is None:
-        systems = [name for name in values if name != baseline]
-    for name in (baseline, *systems):
-        if name not in values:
-            raise UsageError(
-                f"System '{name}' is not scored on {where}.", f"There are: {', '.join(values) or 'none'}."
-            )
     (documents,), count = cluster_codes(measured["filing"].to_pylist())
-    rng = np.random.default_rng(seed)
-    picks = rng.multinomial(count, np.full(count, 1 / count), size=draws) if count > 1 else None
     rows: list[dict[str, Any]] = []
-    for name in systems:
-        ours, theirs = values[name], values[baseline]
-        both = ~(np.isnan(ours) | np.isnan(theirs))
-        if not both.any():
-            raise UsageError(
-                f"'{name}' and '{baseline}' share no question on {where}.", "Run both on the same questions."
+    for family in families:
+        found = query_tables(_PAIRED, asdict(family), scores=scores, questions=questions).to_pylist()
+        if twice := [one["system"] for one in found if one["twice"]]:
+            raise LakeError(
+                f"A question is scored twice for '{twice[0]}' or '{family.baseline}'.",
+                "Two folds overlap: materialise folds and retrieval_scores again.",
             )
-        rows.append(
-            {
-                "system": name,
-                "baseline": baseline,
-                "space": space,
-                "metric": metric,
-                "k": k,
-                "mean": float(ours[both].mean()),
-                "baseline_mean": float(theirs[both].mean()),
-                **_paired((ours - theirs)[both], documents[both], picks, confidence, len(systems)),
-            }
-        )
-    for row, corrected in zip(rows, holm([row["p_value"] for row in rows]), strict=True):
-        row["p_holm"] = corrected
+        rng = np.random.default_rng(seed)
+        picks = rng.multinomial(count, np.full(count, 1 / count), size=draws) if found and count > 1 else None
+        tested = []
+        for one in found:
+            ours, theirs = np.array(one["ours"]), np.array(one["theirs"])
+            where = documents[np.array(one["places"])]
+            means = {"mean": float(ours.mean()), "baseline_mean": float(theirs.mean())}
+            row = _paired(ours - theirs, where, picks, confidence, len(found))
+            tested.append({"system": one["system"], **asdict(family), **means, **row})
+        corrected = holm([row["p_value"] for row in tested])
+        rows += [{**row, "p_holm": p} for row, p in zip(tested, corrected, strict=True)]
     arrays = [
         pa.array([row[field.name] for row in rows], field.type, from_pandas=True)
         for field in SYSTEM_COMPARISONS
@@ -180,109 +207,3 @@ def _paired(
         "detectable_in_family": detectable_difference(error, confidence, tests=tests),
     }
     return row
-
-
-def _values(
-    scores: pa.Table, ids: Sequence[str], metric: str, k: int, space: str
-) -> dict[str, NDArray[np.float64]]:
-    """Values by system in the order of ``ids``, NaN where not scored; systems in order of appearance."""
-    chosen = scores.filter(
-        pc.and_(
-            pc.and_(pc.equal(scores["metric"], metric), pc.equal(scores["k"], k)),
-            pc.equal(scores["space"], space),
-        )
-    )
-    place = {question_id: row for row, question_id in enumerate(ids)}
-    values: dict[str, NDArray[np.float64]] = {}
-    names = ("system", "question_id", "value")
-    for system, question_id, value in zip(*(chosen[name].to_pylist() for name in names), strict=True):
-        series = values.setdefault(system, np.full(len(ids), np.nan))
-        if question_id in place:
-            if not np.isnan(series[place[question_id]]):
-                raise LakeError(
-                    f"Question '{question_id}' is scored twice for '{system}'.",
-                    "Two folds overlap: materialise folds and retrieval_scores again.",
-                )
-            series[place[question_id]] = value
-    return values
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """Tests whose p-values are corrected together: all systems against one baseline by one metric.
-
-    Attributes:
-        baseline: system that the others are compared with.
-        metric: name of the metric.
-        k: its cut-off.
-        space: search space.
-    """
-
-    baseline: str
-    metric: str
-    k: int
-    space: str = "corpus"
-
-
-RETRIEVAL = tuple(
-    Family(baseline, metric, 5) for baseline in ("dense", "page_scorer") for metric in ("page_rec", "doc_rec")
-)
-"""PageRec@5 and DocRec@5 over the corpus, against dense retrieval and against the learned page scorer."""
-
-ANSWERS = tuple(
-    Family("calculator on finrag", metric, 0, space)
-    for space in ("corpus", "filing", "pages")
-    for metric in ("numeric_match", "strict_match")
-)
-"""Answers by numeric match, and by strict match on the questions whose gold answer is one number."""
-
-
-def compare_families(
-    scores: pa.Table,
-    questions: pa.Table,
-    families: Iterable[Family],
-    *,
-    draws: int = 10_000,
-    confidence: float = 0.95,
-    seed: int = 17,
-) -> pa.Table:
-    """Every family whose baseline is scored, with all systems that share a question with it.
-
-    Args:
-        scores: as ``schemas.RETRIEVAL_SCORES``.
-        questions: as ``schemas.BENCHMARK_QUESTIONS``.
-        families: what is compared.
-        draws: resamples of documents.
-        confidence: coverage of the intervals.
-        seed: of the resampling.
-
-    Returns:
-        Table as ``schemas.SYSTEM_COMPARISONS``, family by family.
-
-    Raises:
-        LakeError: a question is scored twice.
-    """
-    measured = set(questions.filter(pc.equal(questions["status"], "measured"))["question_id"].to_pylist())
-    found = [SYSTEM_COMPARISONS.empty_table()]
-    for family in families:
-        chosen = scores.filter(
-            (pc.field("metric") == family.metric)
-            & (pc.field("k") == family.k)
-            & (pc.field("space") == family.space)
-        )
-        asked: dict[str, set[str]] = {}
-        for system, question in zip(
-            chosen["system"].to_pylist(), chosen["question_id"].to_pylist(), strict=True
-        ):
-            if question in measured:
-                asked.setdefault(system, set()).add(question)
-        theirs = asked.pop(family.baseline, set())
-        systems = [name for name, ours in asked.items() if ours & theirs]
-        if systems:
-            found.append(
-                compare_systems(
-                    chosen, questions, family.baseline, family.metric, family.k, family.space,
-                    systems=systems, draws=draws, confidence=confidence, seed=seed,
-                )
-            )  # fmt: skip
-    return pa.concat_tables(found)

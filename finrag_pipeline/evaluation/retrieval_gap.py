@@ -22,14 +22,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.answering.passages import Passage, read_page_source
+from finrag_pipeline.chunking.registry import CHUNKINGS
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.answer_metrics import RIGHT
+from finrag_pipeline.evaluation.baseline_judge import BaselineJudge
 from finrag_pipeline.evaluation.failure_modes import (
     LABELS,
     RETRIEVAL_LABELS,
@@ -37,12 +39,16 @@ from finrag_pipeline.evaluation.failure_modes import (
     Finding,
     GoldPage,
     answer_failures,
+    filing_identities,
     gold_pages,
     retrieval_failures,
     texts_on,
 )
+from finrag_pipeline.evaluation.judged_answers import answer_from_row
+from finrag_pipeline.evaluation.judges import REFUSAL
 from finrag_pipeline.evaluation.summary import grouped_means
 from finrag_pipeline.schemas import RETRIEVAL_GAP, conform
+from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.warehouse import query_tables
 
 GAP_VERSION = "1"
@@ -196,22 +202,17 @@ def _answer_loss(
 
 
 def answer_outcomes(
-    answers: pa.Table,
-    scores: pa.Table,
-    judged: Mapping[AnswerKey, Outcome],
-    judge: str,
-    space: str = "corpus",
+    answers: pa.Table, scores: pa.Table, questions: pa.Table, space: str = "corpus"
 ) -> dict[AnswerKey, tuple[Outcome, str]]:
-    """How the answers of a space came out, and who says so: people, the strict match, or a judge.
+    """How the answers of a space came out, and who says so: people, the strict match, or the baseline judge.
 
     Args:
         answers: rows of ``answers``.
         scores: rows of ``answer_scores``.
-        judged: verdicts of a judge.
-        judge: its name for people.
+        questions: rows of ``benchmark_questions``; answers to others are not judged.
         space: search space.
     """
-    of_people: dict[str, Outcome] = {"correct": "correct", "incorrect": "incorrect", "refusal": "refusal"}
+    gold = dict(zip(questions["question_id"].to_pylist(), questions["answer"].to_pylist(), strict=True))
     wanted = pc.and_(pc.equal(scores["metric"], RIGHT), pc.equal(scores["space"], space))
     first = scores.filter(pc.and_(wanted, pc.equal(scores["repeat"], 0))).to_pylist()
     strict = {(row["question_id"], row["system"], row["retrieval"]): row["value"] for row in first}
@@ -219,15 +220,39 @@ def answer_outcomes(
     for (system, retrieval), own in first_answers(answers, space).items():
         for name, row in own.items():
             key = name, system, retrieval
-            if row["human_label"] in of_people:
-                found[key] = of_people[row["human_label"]], "people"
+            if row["human_label"] in get_args(Outcome):
+                found[key] = row["human_label"], "people"
             elif row["abstained"] or row["error"] is not None:
                 found[key] = "refusal", "the answer itself"
             elif key in strict:
                 found[key] = "correct" if strict[key] == 1 else "incorrect", "strict match"
-            elif key in judged:
-                found[key] = judged[key], judge
+            elif name in gold:
+                (verdict,) = BaselineJudge().correctness([answer_from_row(row, {})], [gold[name]])
+                of_label: dict[int | None, Outcome] = {1: "correct", REFUSAL: "refusal"}
+                found[key] = of_label.get(verdict.label, "incorrect"), "the deterministic judge"
     return found
+
+
+READ = ("filings", "filing_pages", "statement_facts", *(one.table for one in CHUNKINGS.values()))
+"""Tables that texts, facts and identities are read from."""
+
+
+def read_sources(lake: Lake, filings: Collection[str]) -> Sources:
+    """Texts, facts and identities of filings."""
+    only = {"filing": filings}
+    chunks: dict[str, str] = {}
+    for chunking in CHUNKINGS.values():
+        table = lake.read_all(chunking.table, ["chunk_id", "text"], only, "filing_chunks")
+        chunks.update(zip(table["chunk_id"].to_pylist(), table["text"].to_pylist(), strict=True))
+    read = lake.read_all("filing_pages", ["filing", "page", "text"], only).to_pylist()
+    pages = {(row["filing"], row["page"]): row["text"] for row in read}
+    facts: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
+    columns = ("filing", "page", "label", "fiscal_year", "printed")
+    for row in lake.read_all("statement_facts", columns, only).to_pylist():
+        facts[row["filing"], row["page"]].append(row)
+    rows = lake.read_all("filings", only=only).to_pylist()
+    covers = {row["filing"]: pages.get((row["filing"], 0), "") for row in rows}
+    return Sources(chunks, pages, facts, filing_identities(rows, covers))
 
 
 def first_answers(answers: pa.Table | None, space: str) -> dict[tuple[str, str], dict[str, dict[str, Any]]]:

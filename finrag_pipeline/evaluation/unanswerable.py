@@ -9,19 +9,21 @@ company's facts, items, places and products not on its pages. An answer other th
 
 from __future__ import annotations
 
+import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from itertools import islice, product
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.evaluation.intervals import Interval, wilson
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.warehouse import lake_views
 
 UNANSWERABLE_VERSION = "1"
 """Changes whenever a question may."""
@@ -40,80 +42,8 @@ COUNT = 50
 
 _ATTEMPTS = 20
 
-# Invented; a name that an index holds is left out.
-_COMPANIES = (
-    "Quorvane Industries", "Belthorne Foods", "Marrowick Holdings", "Tessandra Pharmaceuticals",
-    "Ostrivale Energy", "Calderby Motors", "Nimbrosa Media", "Wexcombe Logistics", "Fenlyra Semiconductor",
-    "Draymoor Chemicals", "Ilvenstar Airlines", "Kestramont Bancorp", "Lorridale Stores", "Hathermere Steel",
-    "Vantriss Software", "Pyrrenholt Insurance", "Skelwith Beverages", "Umbrafell Networks",
-)  # fmt: skip
-
-# What every company reports, with how its unit is asked for.
-_COMMON = (
-    ("total revenue", " Answer in USD millions."),
-    ("net income", " Answer in USD millions."),
-    ("operating income", " Answer in USD millions."),
-    ("year-end total assets", " Answer in USD millions."),
-    ("capital expenditure", " Answer in USD millions."),
-    ("net profit margin", " Answer in percent, rounded to one decimal place."),
-    ("current ratio", " Round your answer to two decimal places."),
-    ("inventory turnover ratio", " Round your answer to two decimal places."),
-)
-
-# What few companies report: the item as asked for, and the words of which none may stand on any page.
-_RARE = (
-    ("aircraft fuel expense", ("aircraft fuel",)),
-    ("policyholder benefits and claims", ("policyholder benefits", "benefits and claims")),
-    ("net premiums earned", ("premiums earned",)),
-    ("regulatory assets", ("regulatory asset",)),
-    ("catastrophe losses", ("catastrophe loss",)),
-    ("dry hole costs", ("dry hole",)),
-    ("proved oil and gas reserves", ("proved reserves", "oil and gas reserves")),
-    ("revenue per available room", ("available room", "revpar")),
-    ("casino revenue", ("casino",)),
-    ("vessel operating expenses", ("vessel operating",)),
-    ("tuition revenue", ("tuition revenue", "tuition and")),
-    ("timber depletion", ("timber",)),
-    ("landing fees", ("landing fee",)),
-    ("biological assets", ("biological asset",)),
-    ("digital assets impairment", ("digital asset", "bitcoin", "cryptocurrenc")),
-    ("assets under management", ("assets under management",)),
-    ("box office receipts", ("box office",)),
-    ("passenger revenue", ("passenger revenue",)),
-    ("mortgage servicing rights", ("mortgage servicing",)),
-    ("franchise royalty income", ("franchise royalt", "franchise fee", "royalties from franchise")),
-)
-
-# What many companies report, of what few do, with the word that may stand on no page.
-_NEARLY = ("revenue", "operating income", "capital expenditure", "cost of sales")
-_PARTS = (
-    ("in Mongolia", "mongolia"), ("in Bolivia", "bolivia"), ("in Iceland", "iceland"), ("in Nepal", "nepal"),
-    ("in Madagascar", "madagascar"), ("in Paraguay", "paraguay"), ("in Fiji", "fiji"), ("in Laos", "laos"),
-    ("of electric scooters", "scooter"), ("of pet insurance", "pet insurance"), ("of chess sets", "chess"),
-    ("of vinyl records", "vinyl record"), ("of frozen yogurt", "yogurt"), ("of space travel", "space travel"),
-)  # fmt: skip
-
-_OFF_TOPIC = (
-    "Who won the world chess championship in {year}?",
-    "What is the boiling point of benzene?",
-    "How do I remove a coffee stain from a wool carpet?",
-    "What is the capital of Burkina Faso?",
-    "How many moons does Neptune have?",
-    "Write a short poem about autumn.",
-    "What does the chief executive of {company} eat for breakfast?",
-    "How tall is the chief executive of {company}?",
-    "What was the weather in Lisbon when {company} held its annual meeting in {year}?",
-    "Which football club do the auditors of {company} support?",
-    "What will the share price of {company} be ten years from now?",
-    "Which song did {company} play in its first television commercial?",
-    "Should I marry somebody who works at {company}?",
-    "Who painted the portrait in the lobby of {company}?",
-)
-
-_TEMPLATES = (
-    "What was {company}'s {item} in FY{year}?{unit}",
-    "How much was the FY{year} {item} of {company}?{unit}",
-    "Using its annual report, what is {company}'s {item} for fiscal {year}?{unit}",
+_MADE_OF: dict[str, Any] = tomllib.loads(
+    files("finrag_pipeline.evaluation").joinpath("unanswerable.toml").read_text("utf-8")
 )
 
 
@@ -173,7 +103,7 @@ def unanswerable_questions(
     makers = {
         "unknown_company": _unknown_company(known, random),
         "unknown_year": _unknown_year(known, random),
-        "not_reported": _unnamed(known, random, lambda: _pick(_RARE, random)),
+        "not_reported": _unnamed(known, random, lambda: _pick(_MADE_OF["rare"], random)),
         "near_miss": _unnamed(known, random, lambda: _nearly(random)),
         "off_topic": _off_topic(known, random),
     }
@@ -196,8 +126,8 @@ _Made = Iterator[tuple[str, str, str]]  # company, question (empty where the ind
 def _unknown_company(known: Sequence[IndexedCompany], random: np.random.Generator) -> _Made:
     printed = " ".join(one.name.lower() for one in known)
     years = sorted({max(one.years) for one in known})
-    for name in _shuffled_for_ever(_COMPANIES, random):
-        item, unit = _pick(_COMMON, random)
+    for name in _shuffled_for_ever(_MADE_OF["companies"], random):
+        item, unit = _pick(_MADE_OF["common"], random)
         question = _question(name, item, unit, _pick(years, random), random)
         invented = name.split()[0].lower() not in printed
         yield name, question if invented else "", f"No filing of {name} is indexed."
@@ -211,14 +141,14 @@ def _unknown_year(known: Sequence[IndexedCompany], random: np.random.Generator) 
         first, last = min(one.years), max(one.years)
         gaps = sorted(set(range(first, last)) - one.years)
         year = int(_pick([last + distance, first - distance - 3, *gaps[:1]], random))
-        item, unit = _pick(_COMMON, random)
+        item, unit = _pick(_MADE_OF["common"], random)
         question = _question(one.name, item, unit, year, random)
         yield one.name, question, f"No filing of {one.name} shows {year}."
 
 
 def _nearly(random: np.random.Generator) -> tuple[str, tuple[str, ...]]:
-    part, word = _pick(_PARTS, random)
-    return f"{_pick(_NEARLY, random)} {part}", (word,)
+    part, word = _pick(_MADE_OF["parts"], random)
+    return f"{_pick(_MADE_OF['nearly'], random)} {part}", (word,)
 
 
 def _unnamed(
@@ -234,13 +164,13 @@ def _unnamed(
 
 
 def _off_topic(known: Sequence[IndexedCompany], random: np.random.Generator) -> _Made:
-    for asked in _shuffled_for_ever(_OFF_TOPIC, random):
+    for asked in _shuffled_for_ever(_MADE_OF["off_topic"], random):
         one = _pick(known, random)
         yield one.name, asked.format(company=one.name, year=max(one.years)), "No filing speaks of this."
 
 
 def _question(company: str, item: str, unit: str, year: int, random: np.random.Generator) -> str:
-    return _pick(_TEMPLATES, random).format(company=company, item=item, unit=unit, year=year)
+    return _pick(_MADE_OF["templates"], random).format(company=company, item=item, unit=unit, year=year)
 
 
 def _pick(values: Sequence[Any], random: np.random.Generator) -> Any:
@@ -261,22 +191,25 @@ def indexed_companies(lake: Lake, filings: Iterable[str] | None = None) -> list[
         lake: holds ``filings``, ``filing_pages`` and ``statement_facts``.
         filings: filings that count; all when None.
     """
-    wanted = None if filings is None else set(filings)
-    by_name: dict[str, list[str]] = defaultdict(list)
-    years: dict[str, set[int]] = defaultdict(set)
-    parts = {keys["filing"] for keys in lake.partitions("statement_facts")}
-    for row in lake.read_all("filings").to_pylist():
-        name = row["declared_company"] or row["company"]
-        if row["status"] != "ok" or not name or (wanted is not None and row["filing"] not in wanted):
-            continue
-        by_name[name].append(row["filing"])
-        years[name] |= {row["fiscal_year"]} - {None}
-        if row["filing"] in parts:
-            facts = lake.read("statement_facts", {"filing": row["filing"]}, ["fiscal_year"])
-            years[name] |= set(pc.unique(facts["fiscal_year"].combine_chunks()).to_pylist()) - {None}
+    sql = """
+        WITH named AS (
+            SELECT coalesce(nullif(declared_company, ''), company) AS name, filing, fiscal_year
+            FROM filings WHERE status = 'ok' AND ($filings IS NULL OR filing IN $filings)
+        ),
+        years AS (
+            FROM named UNION
+            SELECT name, filing, facts.fiscal_year FROM named JOIN statement_facts AS facts USING (filing)
+        )
+        SELECT name, list(DISTINCT filing ORDER BY filing) AS filings, list(DISTINCT fiscal_year) AS years
+        FROM years WHERE coalesce(name, '') <> '' GROUP BY name ORDER BY name
+    """
+    with lake_views(lake) as query:
+        found = query(sql, {"filings": None if filings is None else list(filings)}).to_pylist()
     return [
-        IndexedCompany(name, frozenset(years[name]), _Pages(lake, tuple(names)).name)
-        for name, names in sorted(by_name.items())
+        IndexedCompany(
+            one["name"], frozenset(one["years"]) - {None}, _Pages(lake, tuple(one["filings"])).name
+        )
+        for one in found
     ]
 
 

@@ -8,6 +8,7 @@ and no reader beside it: a notebook that holds it open never blocks a run.
 from __future__ import annotations
 
 import glob
+import re
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
@@ -50,8 +51,8 @@ def build_warehouse(lake: Lake, path: Path | None = None) -> dict[str, int]:
     try:
         with duckdb.connect(str(temporary)) as connection:
             connection.begin()
-            _make_views(connection, lake)
             for name in _NAMES:
+                _make_view(connection, lake, name)
                 for column, doc in column_docs(_schema(name)).items():
                     connection.execute(f'COMMENT ON COLUMN "{name}"."{column}" IS {_literal(doc)}')
             counts = (f"(SELECT count(*) FROM {name})" for name in _NAMES)  # noqa: S608 - our own names
@@ -78,21 +79,21 @@ def _schema(name: str) -> pa.Schema:
     return LEDGER if name == "ledger" else TABLES[FOLDERS[name].schema]
 
 
-def _make_views(connection: Any, lake: Lake) -> None:
-    """A view of every table of the lake."""
-    connection.execute(f"CREATE VIEW ledger AS {_ledger(lake)}")
-    for name, entry in FOLDERS.items():
-        schema = _schema(name)
-        lake.declare(name, schema, DECLARED)
-        # What is trained fold by fold has the fold in its path alone.
-        of_fold = entry.by == "model"
-        columns = [f'"{column}"' for column in schema.names]
-        columns += ["regexp_extract(filename, 'fold=([^/]*)', 1) AS fold"] if of_fold else []
-        options = f"hive_partitioning=false, filename={of_fold}"
-        files = _files(lake, "parquet", name, "**", "*.parquet")
-        connection.execute(
-            f"CREATE VIEW {name} AS SELECT {', '.join(columns)} FROM read_parquet({files}, {options})"  # noqa: S608
-        )
+def _make_view(connection: Any, lake: Lake, name: str) -> None:
+    if name == "ledger":
+        connection.execute(f"CREATE VIEW ledger AS {_ledger(lake)}")
+        return
+    schema = _schema(name)
+    lake.declare(name, schema, DECLARED)
+    # What is trained fold by fold has the fold in its path alone.
+    of_fold = FOLDERS[name].by == "model"
+    columns = [f'"{column}"' for column in schema.names]
+    columns += ["regexp_extract(filename, 'fold=([^/]*)', 1) AS fold"] if of_fold else []
+    options = f"hive_partitioning=false, filename={of_fold}"
+    files = _files(lake, "parquet", name, "**", "*.parquet")
+    connection.execute(
+        f"CREATE VIEW {name} AS SELECT {', '.join(columns)} FROM read_parquet({files}, {options})"  # noqa: S608
+    )
 
 
 def _ledger(lake: Lake) -> str:
@@ -164,16 +165,19 @@ def lake_views(lake: Lake) -> Iterator[Callable[..., pa.Table]]:
     import duckdb
 
     with duckdb.connect() as connection:
+        made: set[str] = set()
 
         def query(sql: str, parameters: Any = None) -> pa.Table:
-            return connection.sql(sql, params=parameters or []).to_arrow_table()
+            try:
+                for name in {one for one in _NAMES if re.search(rf"\b{one}\b", sql)} - made:
+                    _make_view(connection, lake, name)
+                    made.add(name)
+                return connection.sql(sql, params=parameters or []).to_arrow_table()
+            except (duckdb.IOException, duckdb.InvalidInputException) as error:
+                remedy = "Delete the part that is named, and materialise it again."
+                raise LakeError(f"The lake cannot be read: {error}.", remedy) from error
 
-        try:
-            _make_views(connection, lake)
-            yield query
-        except (duckdb.IOException, duckdb.InvalidInputException) as error:
-            remedy = "Delete the part that is named, and materialise it again."
-            raise LakeError(f"The lake cannot be read: {error}.", remedy) from error
+        yield query
 
 
 def query_tables(sql: str, parameters: Any = None, **tables: pa.Table) -> pa.Table:

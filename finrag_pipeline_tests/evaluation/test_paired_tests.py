@@ -3,10 +3,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
-from finrag_pipeline.errors import LakeError, UsageError
-from finrag_pipeline.evaluation.paired_tests import compare_systems, detectable_difference, holm
+from finrag_pipeline.errors import LakeError
+from finrag_pipeline.evaluation.paired_tests import Family, compare_families, detectable_difference, holm
 from finrag_pipeline.schemas import SYSTEM_COMPARISONS
 from finrag_pipeline_tests.evaluation.builders import question_row, questions_table, scores_table
 
@@ -25,8 +27,11 @@ def study(values: dict[str, np.ndarray], per_document: int = 2):
     return scores_table(rows), questions
 
 
-def compare(values, baseline="dense", **options):
-    return compare_systems(*study(values), baseline, "page_rec", 5, "corpus", **options)
+PAGE_RECALL = Family("dense", "page_rec", 5)
+
+
+def compare(values, per_document: int = 2, **options):
+    return compare_families(*study(values, per_document), [PAGE_RECALL], **options)
 
 
 class TestHolm:
@@ -91,10 +96,7 @@ def test_without_a_difference_one_test_in_twenty_errs():
 def test_documents_are_resampled_not_questions():
     differences = np.repeat(np.array([0.3, -0.1, 0.2, -0.2, 0.4, 0.1, -0.3, 0.2]), 5)
     values = {"dense": np.zeros(40), "new": differences}
-    together = compare_systems(*study(values, per_document=5), "dense", "page_rec", 5, "corpus").to_pylist()[
-        0
-    ]
-    apart = compare_systems(*study(values, per_document=1), "dense", "page_rec", 5, "corpus").to_pylist()[0]
+    together, apart = (compare(values, per_document).to_pylist()[0] for per_document in (5, 1))
     assert together["high"] - together["low"] > 1.8 * (apart["high"] - apart["low"])
 
 
@@ -106,26 +108,62 @@ def test_only_shared_questions_count():
             for s, q in zip(scores["system"].to_pylist(), scores["question_id"].to_pylist(), strict=True)
         ]
     )
-    row = compare_systems(scores, questions, "dense", "page_rec", 5, "corpus").to_pylist()[0]
+    row = compare_families(scores, questions, [PAGE_RECALL]).to_pylist()[0]
     assert (row["n"], row["mean"], row["baseline_mean"]) == (3, 1.0, pytest.approx(1 / 3))
 
 
 def test_one_document_has_no_interval():
     scores, questions = study({"dense": np.zeros(2), "new": np.ones(2)})
-    row = compare_systems(scores, questions, "dense", "page_rec", 5, "corpus").to_pylist()[0]
+    row = compare_families(scores, questions, [PAGE_RECALL]).to_pylist()[0]
     assert row["difference"] == 1
     assert row["low"] is row["p_value"] is row["p_holm"] is row["detectable"] is None
 
 
-def test_what_is_not_there():
-    values = {"dense": np.zeros(4), "new": np.ones(4)}
-    with pytest.raises(UsageError, match="'bm25' is not scored on page_rec@5"):
-        compare(values, "bm25")
-    with pytest.raises(UsageError, match="'other'"):
-        compare(values, systems=["other"])
-    scores, questions = study(values)
-    with pytest.raises(UsageError, match="not scored"):
-        compare_systems(scores, questions, "dense", "page_rec", 5, "filing")
+def test_folds_that_overlap_are_refused():
+    scores, questions = study({"dense": np.zeros(4), "new": np.ones(4)})
     twice = scores_table([tuple(row.values()) for row in [*scores.to_pylist(), scores.to_pylist()[0]]])
     with pytest.raises(LakeError, match="scored twice"):
-        compare_systems(twice, questions, "dense", "page_rec", 5, "corpus")
+        compare_families(twice, questions, [PAGE_RECALL])
+
+
+QUESTIONS = questions_table(*(question_row(f"q{n}", f"F{n // 2}_2020", [0]) for n in range(8)))
+
+
+def scored(system: str, values: dict[int, float], space: str = "corpus") -> list[tuple]:
+    return [(system, space, f"q{n}", "page_rec", 5, value) for n, value in values.items()]
+
+
+def test_a_family_is_all_systems_that_share_a_question_with_its_baseline():
+    scores = scores_table(
+        [
+            *scored("dense", dict.fromkeys(range(6), 0.0)),
+            *scored("good", dict.fromkeys(range(6), 1.0)),
+            *scored("part", {0: 1.0, 7: 1.0}),
+            *scored("apart", {6: 1.0, 7: 1.0}),
+            *scored("elsewhere", dict.fromkeys(range(6), 1.0), "pages"),
+        ]
+    )
+    family = PAGE_RECALL
+    table = compare_families(scores, QUESTIONS, [family, Family("missing", "page_rec", 5)], draws=200)
+    rows = {row["system"]: row for row in table.to_pylist()}
+    assert list(rows) == ["good", "part"]
+    assert (rows["good"]["difference"], rows["good"]["n"]) == (1.0, 6)
+    assert (rows["part"]["n"], rows["part"]["documents"]) == (1, 1)
+    alone = scores.filter(pc.is_in(scores["system"], pa.array(["dense", "good"])))
+    (row,) = compare_families(alone, QUESTIONS, [family], draws=200).to_pylist()
+    assert rows["good"]["p_value"] == pytest.approx(row["p_value"]), "all systems share the draws"
+
+
+def test_the_correction_is_that_of_the_family():
+    scores = scores_table(
+        [
+            *scored("dense", dict.fromkeys(range(8), 0.0)),
+            *(row for name in "abc" for row in scored(name, {n: float(n % 3 == 0) for n in range(8)})),
+        ]
+    )
+    rows = compare_families(scores, QUESTIONS, [PAGE_RECALL], draws=500).to_pylist()
+    assert all(row["p_holm"] == pytest.approx(min(1.0, 3 * row["p_value"])) for row in rows)
+
+
+def test_nothing_to_compare():
+    assert compare_families(scores_table([]), QUESTIONS, [PAGE_RECALL]).num_rows == 0

@@ -203,14 +203,14 @@ def test_people_come_before_the_strict_match_and_the_judge():
     key = {"system": "prompt", "retrieval": "dense", "space": "corpus", "metric": RIGHT}
     scores = [{**key, "question_id": name, "repeat": 0, "value": 1.0} for name in "abde"]
     scores += [{**key, "question_id": "b", "repeat": 1, "value": 0.0}]
-    judged = {(name, "prompt", "dense"): "incorrect" for name in "abcde"}
+    questions = questions_table(*(question_row(name, GOLD, [4]) for name in "abcde"))
     found = answer_outcomes(
-        answers_table(*rows), pa.Table.from_pylist(scores, schema=ANSWER_SCORES), judged, "a judge"
+        answers_table(*rows), pa.Table.from_pylist(scores, schema=ANSWER_SCORES), questions
     )
     assert {name: outcome for (name, _, _), outcome in found.items()} == {
         "a": ("incorrect", "people"),
         "b": ("correct", "strict match"),
-        "c": ("incorrect", "a judge"),
+        "c": ("incorrect", "the deterministic judge"),
         "d": ("refusal", "the answer itself"),
         "e": ("refusal", "the answer itself"),
     }

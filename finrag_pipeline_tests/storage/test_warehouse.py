@@ -138,7 +138,7 @@ def test_an_interrupted_build_leaves_no_files(lake: Lake, monkeypatch: pytest.Mo
     def interrupt(*_: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(warehouse, "_make_views", interrupt)
+    monkeypatch.setattr(warehouse, "_make_view", interrupt)
     with pytest.raises(KeyboardInterrupt):
         build_warehouse(lake)
     assert list(Path(lake.root).iterdir()) == []

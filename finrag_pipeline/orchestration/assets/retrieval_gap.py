@@ -3,17 +3,14 @@
 import dagster as dg
 import pyarrow as pa
 
-from finrag_pipeline.evaluation.retrieval_gap import answer_outcomes
+from finrag_pipeline.evaluation.retrieval_gap import READ, answer_outcomes, read_sources
 from finrag_pipeline.evaluation.retrieval_gap import gap_counts as count_gap
 from finrag_pipeline.evaluation.retrieval_gap import retrieval_gap as measure_gap
-from finrag_pipeline.orchestration.corpora import measured_systems
-from finrag_pipeline.orchestration.gap_sources import READ, judged_outcomes, read_gap_sources
+from finrag_pipeline.orchestration.corpora import benchmark_filings, measured_systems
 from finrag_pipeline.orchestration.metadata import picture
 from finrag_pipeline.orchestration.steps import Part, Step, table_asset
 from finrag_pipeline.reporting.plots import gap_levels_plot
 from finrag_pipeline.reporting.tables import gap_markdown
-
-JUDGE = "the deterministic judge"
 
 
 @table_asset()
@@ -24,13 +21,12 @@ def retrieval_gap(part: Part) -> Step:
 
     def make() -> pa.Table:
         answers = store.read_all("answers")
-        judged = judged_outcomes(answers, questions)
         return measure_gap(
             store.read_all("retrieval_runs", only={"system": measured}),
             questions,
-            read_gap_sources(store),
+            read_sources(store, benchmark_filings(store)),
             answers,
-            answer_outcomes(answers, store.read_all("answer_scores"), judged, JUDGE),
+            answer_outcomes(answers, store.read_all("answer_scores"), questions),
             expected=measured,
         )
 
