@@ -34,19 +34,19 @@ from finrag_pipeline.reporting.explorer_pages import (
     read_pages,
 )
 from finrag_pipeline.reporting.grid import SPACE_NAMES, space_label
+from finrag_pipeline.reporting.report_data import Query
 from finrag_pipeline.resolver.load import load_resolver
 from finrag_pipeline.retrieval.snippet import snippet
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import ABLATIONS, ALL_SYSTEMS
-from finrag_pipeline.schemas import RETRIEVAL_RUNS
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.warehouse import lake_views
 
 DEPTH = 10
 """Chunks of a ranking whose pages are shown."""
 
 _SECTIONS = {"mdna": "MD&A"}
-_GOLD = ("question_id", "filing", "page")
 _MOST_REASONS = 3  # of those that speak for a filing
 _PROFILE = ("filing", "page", "sections", "note", "statements", "concepts", "labels")
 
@@ -91,71 +91,56 @@ Rankings = dict[str, dict[tuple[str, str], Ranking]]
 """By question, then by search space and system."""
 
 
-def read_rankings(lake: Lake, questions: Sequence[Mapping[str, Any]]) -> Rankings:
-    """Rankings of the lake for these questions, with their scores.
-
-    Args:
-        lake: holds ``retrieval_runs`` and ``retrieval_scores``; either may be absent.
-        questions: rows of ``benchmark_questions``.
-    """
-    gold = pa.Table.from_pylist(
-        [
-            {"question_id": row["question_id"], "filing": row["filing"], "page": page}
-            for row in questions
-            for page in row["gold_pages"] or ()
-        ],
-        pa.schema([RETRIEVAL_RUNS.field(name) for name in _GOLD]),
+_RANKINGS = """
+    WITH runs AS (FROM retrieval_runs SEMI JOIN benchmark_questions USING (question_id)),
+    gold AS (SELECT question_id, filing, unnest(gold_pages) AS page FROM benchmark_questions),
+    pages AS (
+        SELECT question_id, space, system, filing, page, list(rank ORDER BY rank) AS ranks,
+            arg_min(score, rank) AS score, arg_min(chunk_id, rank) AS chunk_id, min(rank) AS first
+        FROM runs WHERE rank <= $depth GROUP BY ALL
+    ),
+    heads AS (
+        SELECT question_id, space, system,
+            list((filing, page, ranks, score, chunk_id) ORDER BY first) AS pages
+        FROM pages GROUP BY ALL
+    ),
+    found AS (
+        SELECT question_id, space, system, list((filing, page, rank) ORDER BY rank) AS gold
+        FROM (SELECT * REPLACE (min(rank) AS rank) FROM (
+            SELECT question_id, space, system, filing, page, rank FROM runs
+            SEMI JOIN gold USING (question_id, filing, page)) GROUP BY ALL)
+        GROUP BY ALL
+    ),
+    depths AS (SELECT question_id, space, system, max(rank) AS depth FROM runs GROUP BY ALL),
+    recall AS (
+        SELECT question_id, space, system, any_value(value) FILTER (metric = 'doc_rec') AS doc_rec,
+            any_value(value) FILTER (metric = 'page_rec') AS page_rec
+        FROM retrieval_scores SEMI JOIN benchmark_questions USING (question_id)
+        WHERE k = $k AND metric IN ('doc_rec', 'page_rec') GROUP BY ALL
     )
-    wanted = pa.array(sorted({row["question_id"] for row in questions}), pa.string())
-    heads: dict[tuple[str, str, str], list[dict[str, Any]]] = defaultdict(list)
-    first: dict[tuple[str, str, str], dict[Place, int]] = defaultdict(dict)
-    depths: dict[tuple[str, str, str], int] = {}
-    for keys in lake.partitions("retrieval_runs"):
-        runs = lake.read("retrieval_runs", keys)
-        runs = runs.filter(pc.is_in(runs["question_id"], wanted))
-        head = pc.less_equal(runs["rank"], DEPTH)
-        for row in runs.filter(head).sort_by("rank").to_pylist():
-            heads[row["question_id"], row["space"], row["system"]].append(row)
-        for row in runs.join(gold, list(_GOLD), join_type="inner").sort_by("rank").to_pylist():
-            found = first[row["question_id"], row["space"], row["system"]]
-            found.setdefault((row["filing"], row["page"]), row["rank"])
-        ends = runs.group_by(["question_id", "space", "system"]).aggregate([("rank", "max")]).to_pylist()
-        depths |= {(end["question_id"], end["space"], end["system"]): end["rank_max"] for end in ends}
-    recall = _recall(lake, wanted)
+    FROM depths LEFT JOIN heads USING (question_id, space, system)
+    LEFT JOIN found USING (question_id, space, system) FULL JOIN recall USING (question_id, space, system)
+    SELECT question_id, space, system, pages, doc_rec, page_rec, gold, depth
+    ORDER BY question_id, system, space
+"""
+
+
+def _read_rankings(query: Query) -> Rankings:
+    """Rankings of the benchmark's questions with their scores, as far as the lake holds them."""
     rankings: Rankings = defaultdict(dict)
-    for key in dict.fromkeys([*heads, *recall]):
-        question_id, space, system = key
-        scores = recall.get(key, {})
-        rankings[question_id][space, system] = Ranking(
-            _pages(heads.get(key, ())),
-            scores.get("doc_rec"),
-            scores.get("page_rec"),
-            first.get(key, {}),
-            depths.get(key, 0),
+    for row in query(_RANKINGS, {"depth": DEPTH, "k": CUTOFF}).to_pylist():
+        pages = [tuple(one.values()) for one in row["pages"] or ()]
+        rankings[row["question_id"]][row["space"], row["system"]] = Ranking(
+            tuple(
+                RankedPage((filing, page), tuple(ranks), score, chunk)
+                for filing, page, ranks, score, chunk in pages
+            ),
+            row["doc_rec"],
+            row["page_rec"],
+            {(filing, page): rank for filing, page, rank in (one.values() for one in row["gold"] or ())},
+            row["depth"] or 0,
         )
     return rankings
-
-
-def _pages(rows: Sequence[Mapping[str, Any]]) -> tuple[RankedPage, ...]:
-    places: dict[Place, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        places.setdefault((row["filing"], row["page"]), []).append(row)
-    return tuple(
-        RankedPage(place, tuple(row["rank"] for row in found), found[0]["score"], found[0]["chunk_id"])
-        for place, found in places.items()
-    )
-
-
-def _recall(lake: Lake, wanted: pa.Array) -> dict[tuple[str, str, str], dict[str, float]]:
-    scores = lake.read_all("retrieval_scores")
-    chosen = pc.and_(
-        pc.and_(pc.is_in(scores["metric"], pa.array(["doc_rec", "page_rec"])), pc.equal(scores["k"], CUTOFF)),
-        pc.is_in(scores["question_id"], wanted),
-    )
-    found: dict[tuple[str, str, str], dict[str, float]] = defaultdict(dict)
-    for row in scores.filter(chosen).to_pylist():
-        found[row["question_id"], row["space"], row["system"]][row["metric"]] = row["value"]
-    return found
 
 
 class PageKinds:
@@ -676,7 +661,8 @@ def collect_explorer(lake: Lake, settings: Settings, filings: Collection[str]) -
     rows = lake.read("benchmark_questions").to_pylist()
     filing_rows = lake.read_all("filings", only={"filing": filings}).to_pylist()
     sources = {row["filing"]: row["source"] for row in filing_rows}
-    rankings = read_rankings(lake, rows)
+    with lake_views(lake) as query:
+        rankings = _read_rankings(query)
     answers = read_answers(lake, [row["question_id"] for row in rows])
     losses = _read_losses(lake)
     chunks = {chunk for found in rankings.values() for chunk in _quoted(found)}
