@@ -15,7 +15,7 @@ from finrag_pipeline.evaluation.labels import items_of, read_labels, stratified_
 from finrag_pipeline.evaluation.ppi import ppi_mean
 from finrag_pipeline.schemas import HUMAN_LABELS, JUDGE_AGREEMENT, JUDGED_ESTIMATES, VERDICTS
 from finrag_pipeline_tests.evaluation.judged_builders import answer, reply
-from finrag_pipeline_tests.evaluation.test_annotation import filled
+from finrag_pipeline_tests.evaluation.test_labels import filled
 from finrag_pipeline_tests.language_models.server import ScriptedModel
 
 

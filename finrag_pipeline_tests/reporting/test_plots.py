@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -14,7 +15,23 @@ import pyarrow as pa
 import pytest
 
 from finrag_pipeline.errors import UsageError
-from finrag_pipeline.reporting.plots import DARK, LIGHT, gap_plot, recall_curve
+from finrag_pipeline.evaluation.simulations import (
+    SCORE_STUDIES,
+    STUDIES,
+    interval_coverage,
+    sensitivity_to_agreement,
+)
+from finrag_pipeline.reporting.plots import (
+    DARK,
+    INTERVALS,
+    LIGHT,
+    alpha_plot,
+    coverage_plot,
+    gap_plot,
+    recall_curve,
+    sensitivity_plot,
+    training_plot,
+)
 from finrag_pipeline.schemas import SYSTEM_METRICS
 from finrag_pipeline_tests.reporting.builders import HOSTILE, metric_row, metrics_table, random_metrics
 
@@ -126,3 +143,79 @@ def test_pyplot_stays_out_and_import_is_light() -> None:
         "assert 'matplotlib.pyplot' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+MEANS = {
+    "corpus": {0.0: 0.1, 0.5: 0.13, 0.8: 0.23, 1.0: 0.21},
+    "filing": {0.0: 0.2, 0.5: 0.3, 0.8: 0.44, 1.0: 0.52},
+    "pages": {0.0: 1.0, 0.5: 1.0, 0.8: 1.0, 1.0: 1.0},
+}
+CHOSEN = {"corpus": [0.8, 0.8, 0.5], "filing": [1.0], "pages": [0.5]}
+
+
+def test_every_space_has_its_curve() -> None:
+    plot = alpha_plot(MEANS, CHOSEN, fmt="svg")
+    assert plot.startswith(b"<?xml") and plot == alpha_plot(MEANS, CHOSEN, fmt="svg"), (
+        "the same bytes every time"
+    )
+    assert plot != alpha_plot(MEANS, {}, fmt="svg"), "chosen weights are marked"
+    assert plot != alpha_plot({**MEANS, "filing": {0.0: 0.0, 1.0: 0.0}}, CHOSEN, fmt="svg")
+    assert alpha_plot(MEANS, CHOSEN, fmt="png", dark=True).startswith(b"\x89PNG")
+
+
+def test_nothing_was_measured() -> None:
+    assert alpha_plot({}, {}, fmt="png") and alpha_plot({"corpus": {}}, {}, fmt="png")
+
+
+def test_another_format_is_refused() -> None:
+    with pytest.raises(UsageError, match="gif"):
+        alpha_plot(MEANS, CHOSEN, fmt="gif")
+
+
+def epochs(*recalls: float | None, best: int = 1) -> list[dict[str, Any]]:
+    return [
+        {"epoch": n, "loss": 2.0 / n if n else None, "page_rec": recall, "chosen": n == best}
+        for n, recall in enumerate(recalls)
+    ]
+
+
+def test_every_training_has_its_curves() -> None:
+    curves = {"fold_0": epochs(0.1, 0.3, 0.2), "fold_1": epochs(0.2, 0.2, best=0)}
+    plot = training_plot(curves)
+    assert plot.startswith(b"<?xml") and plot == training_plot(curves), "the same bytes every time"
+    assert plot != training_plot({**curves, "fold_0": epochs(0.1, 0.3, 0.2, best=2)}), (
+        "the kept one is ringed"
+    )
+    assert training_plot(curves, fmt="png", dark=True).startswith(b"\x89PNG")
+
+
+def test_trainings_without_validation_show_their_loss() -> None:
+    without = training_plot({"pre-training": epochs(None, None)})
+    assert without.startswith(b"<?xml") and without != training_plot({})
+
+
+def test_another_format_of_trainings_is_refused() -> None:
+    with pytest.raises(UsageError, match="gif"):
+        training_plot({"fold_0": epochs(0.1)}, fmt="gif")
+
+
+SENSITIVITY = sensitivity_to_agreement([0.8, 0.94], draws=50).to_pylist()
+COVERAGE = interval_coverage(STUDIES[:2], SCORE_STUDIES[:1], draws=5).to_pylist()
+
+
+def test_every_interval_has_a_name() -> None:
+    assert {row["interval"] for row in COVERAGE} == set(INTERVALS)
+
+
+def test_the_same_figures_give_the_same_bytes_and_others_do_not() -> None:
+    for plot, rows, name in (
+        (sensitivity_plot, SENSITIVITY, "half_width"),
+        (coverage_plot, COVERAGE, "coverage"),
+    ):
+        drawn = plot(rows)
+        assert drawn.startswith(b"<?xml") and drawn == plot(rows)
+        assert drawn != plot([{**rows[0], name: rows[0][name] / 2}, *rows[1:]])
+        assert plot(rows, fmt="png", dark=True).startswith(b"\x89PNG")
+        assert plot([], fmt="png").startswith(b"\x89PNG")
+        with pytest.raises(UsageError, match="gif"):
+            plot(rows, fmt="gif")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import xml.etree.ElementTree as ElementTree
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -10,6 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from finrag_pipeline.errors import LakeError, UsageError
+from finrag_pipeline.evaluation.corpus_statistics import STATISTICS, TOTALS
+from finrag_pipeline.evaluation.failure_modes import LABELS
+from finrag_pipeline.evaluation.published import (
+    COMPARED_WITH,
+    METRICS,
+    PUBLICATIONS,
+    PUBLISHED,
+    PUBLISHED_STATISTICS,
+    is_comparable,
+    published_figure,
+)
+from finrag_pipeline.evaluation.retrieval_gap import LEVELS
 from finrag_pipeline.reporting.grid import (
     Cell,
     Column,
@@ -19,15 +33,38 @@ from finrag_pipeline.reporting.grid import (
     escape_markdown,
     grid_markdown,
 )
+from finrag_pipeline.reporting.plots import gap_levels_plot
 from finrag_pipeline.reporting.tables import (
+    LABEL_NAMES,
+    LEVEL_NAMES,
+    GapIndex,
+    ablation_grid,
+    calibration_grid,
+    comparison_grid,
+    estimates_grid,
     gap_grid,
+    gap_markdown,
+    headline_grid,
+    labels_grid,
+    levels_grid,
     metrics_markdown,
     published_markdown,
     published_notes,
+    rates_grid,
     slice_grid,
     statistics_markdown,
 )
-from finrag_pipeline.schemas import CORPUS_STATISTICS, SYSTEM_METRICS
+from finrag_pipeline.retrieval.spaces import Space
+from finrag_pipeline.retrieval.systems import SYSTEMS
+from finrag_pipeline.schemas import (
+    ANSWER_RATES,
+    CORPUS_STATISTICS,
+    GAP_COUNTS,
+    JUDGE_CALIBRATION,
+    JUDGED_ESTIMATES,
+    SYSTEM_COMPARISONS,
+    SYSTEM_METRICS,
+)
 from finrag_pipeline_tests.reporting.builders import (
     HOSTILE,
     metric_row,
@@ -239,3 +276,282 @@ def test_any_text_makes_one_cell_on_one_line(text: str) -> None:
 def test_escaping_leaves_plain_text_alone() -> None:
     assert escape_markdown("Procter & Gamble 10-K (2022)") == "Procter & Gamble 10-K (2022)"
     assert escape_markdown("a|b<c>&amp;\nd") == r"a\|b\<c\>\&amp; d"
+
+
+def _metrics(*systems: str) -> pa.Table:
+    rows = [
+        {
+            "system": system, "space": space, "slice": "all", "slice_value": "all", "metric": metric, "k": 5,
+            "mean": 0.1 * number + (0.5 if space == "filing" else 0.0), "low": 0.0, "high": 1.0, "n": 150,
+            "documents": 84,
+        }
+        for number, system in enumerate(systems)
+        for space in ("corpus", "filing")
+        for metric in ("doc_rec", "page_rec")
+    ]  # fmt: skip
+    return pa.Table.from_pylist(rows, schema=SYSTEM_METRICS)
+
+
+def test_each_variant_stands_under_its_system() -> None:
+    grid = ablation_grid(
+        MetricIndex(_metrics("bm25", "dense", "dense_contextual", "bm25_contextual_text_rows_pages"))
+    )
+    shown = [[cell.text for cell in row.cells] for row in grid.rows]
+    assert [row[:4] for row in shown] == [
+        ["BM25 (Okapi)", "fixed", "text", "chunk"],
+        ["BM25 (Okapi)", "contextual", "text, table row", "page"],
+        ["Dense", "fixed", "text", "chunk"],
+        ["Dense", "contextual", "text, table rows and tables", "chunk"],
+    ]
+    assert [row[4] for row in shown] == ["0.000", "0.300", "0.100", "0.200"]
+    assert [row[6] for row in shown] == ["0.500", "0.800", "0.600", "0.700"]
+    assert {row[7] for row in shown} == {"150"}
+
+
+def test_only_systems_whose_chunks_were_varied_have_rows() -> None:
+    index = MetricIndex(
+        _metrics("dense", "hyde", "finrag", "dense_pages", "multi_hyde_fused", "page_scorer_p5")
+    )
+    assert [row.system for row in ablation_grid(index).rows] == ["dense", "dense_pages"]
+
+
+def test_ablations_do_not_stand_among_the_systems() -> None:
+    index = MetricIndex(_metrics("bm25", "dense_contextual"))
+    assert index.systems == ["bm25"]
+    assert index.ablations == ["dense_contextual"]
+    assert {row.system for row in headline_grid(index).rows} == {"bm25"}
+
+
+def test_without_ablations_the_table_says_how_to_make_them() -> None:
+    grid = ablation_grid(MetricIndex(_metrics("bm25", "dense")))
+    assert not grid.rows and "finrag run --ablations" in grid.empty
+    assert not ablation_grid(MetricIndex(SYSTEM_METRICS.empty_table())).rows
+
+
+def count(retrieval: str, answering: str | None, value: str, number: int, **more: Any) -> dict[str, Any]:
+    share = number / 10
+    ends = {"low": max(0.0, share - 0.2), "high": min(1.0, share + 0.2)}
+    row = {"retrieval": retrieval, "answering": answering, "space": "corpus", "kind": "level", "value": value}
+    return {**row, "count": number, "share": share, **ends, "n": 10, **more}
+
+
+ROWS = [
+    count("dense", None, "filing", 3),
+    count("dense", None, "page", 5),
+    count("dense", None, "chunk", 0),
+    count("dense", None, "none", 2),
+    count("dense", None, "wrong_year", 4, kind="label"),
+    count("finrag", None, "filing", 1),
+    count("finrag", None, "page", 1, low=None, high=None),
+    count("finrag", None, "none", 8),
+    count("bm25_contextual_pages", None, "none", 10),
+    count("finrag", "prompt", "generation", 6),
+    count("finrag", "prompt", "none", 4),
+    count("finrag", "prompt", "scale_error", 1, kind="label"),
+    count("finrag", None, "none", 9, space="filing"),
+]
+COUNTS = pa.Table.from_pylist(ROWS, schema=GAP_COUNTS)
+NOTHING = GAP_COUNTS.empty_table()
+
+
+def cells(grid: Any) -> dict[str, list[tuple[str, str]]]:
+    return {row.cells[0].text: [(cell.text, cell.small) for cell in row.cells[1:]] for row in grid.rows}
+
+
+def test_every_level_and_label_has_a_name_for_people():
+    assert tuple(LEVEL_NAMES) == LEVELS
+    assert tuple(LABEL_NAMES) == LABELS
+
+
+def test_systems_come_best_first_then_answers_and_no_ablations():
+    assert GapIndex(COUNTS).systems() == [("finrag", None), ("dense", None), ("finrag", "prompt")]
+    assert GapIndex(COUNTS, "filing").systems() == [("finrag", None)]
+
+
+def test_shares_stand_with_their_intervals_and_counts():
+    found = cells(levels_grid(COUNTS))
+    assert list(found) == ["finrag: resolver and page ranker", "Dense", "prompt on finrag"]
+    assert found["Dense"][1] == ("0.500", "0.300–0.700, 5 of 10")
+    assert found["Dense"][3] == ("–", ""), "a retrieval by itself answers nothing"
+    assert found["finrag: resolver and page ranker"][1] == ("0.100", "n = 10, 1 of 10")
+    labels = cells(labels_grid(COUNTS))
+    assert labels["Dense"][LABELS.index("wrong_year")] == ("0.400", "0.200–0.600, 4 of 10")
+    assert labels["prompt on finrag"][LABELS.index("scale_error")][0] == "0.100"
+
+
+def test_markdown():
+    text = gap_markdown(COUNTS)
+    assert "| Dense | 0.300 [0.100, 0.500] 3 |" in text
+    assert "Wrong year" in text and "bm25_contextual_pages" not in text
+    assert gap_markdown(NOTHING).count("No system has been measured yet.") == 2
+
+
+def test_a_name_that_looks_like_markup_shows_as_itself():
+    row = count("<b>|x", None, "none", 1)
+    text = gap_markdown(pa.Table.from_pylist([row], schema=GAP_COUNTS))
+    assert "\\<b\\>\\|x" in text
+    svg = gap_levels_plot(pa.Table.from_pylist([row], schema=GAP_COUNTS))
+    ElementTree.fromstring(svg)
+
+
+class TestPlot:
+    def test_the_same_counts_give_the_same_bytes_in_every_form(self):
+        assert gap_levels_plot(COUNTS) == gap_levels_plot(COUNTS)
+        assert gap_levels_plot(COUNTS) != gap_levels_plot(COUNTS, dark=True)
+        assert gap_levels_plot(COUNTS, fmt="png").startswith(b"\x89PNG")
+        assert gap_levels_plot(COUNTS) != gap_levels_plot(COUNTS, space="filing")
+        ElementTree.fromstring(gap_levels_plot(COUNTS))
+
+    def test_nothing_was_measured(self):
+        assert b"<svg" in gap_levels_plot(NOTHING)
+
+    def test_another_format_is_refused(self):
+        with pytest.raises(UsageError, match="gif"):
+            gap_levels_plot(COUNTS, fmt="gif")
+
+
+RATE = {
+    "system": "prompt on <b>|dense", "space": "corpus", "metric": "response", "theme": "all", "difficulty": "all",
+    "rate": 0.9, "low": 0.8, "high": 0.95, "n": 20, "questions": 5, "effective_n": 8.0,
+}  # fmt: skip
+CALIBRATION = {
+    "judge": "baseline", "criterion": "correctness", "labels": "two", "group": "all", "n": 9, "missing": 1,
+    "observed": 0.8, "observed_low": 0.7, "observed_high": 0.9, "chance": 0.5, "kappa": None, "kappa_low": None,
+    "kappa_high": None, "human_rate": 0.5, "judge_rate": 0.4, "failed": 0,
+}  # fmt: skip
+ESTIMATE = {
+    "system": "prompt", "space": "corpus", "criterion": "veracity", "judge": "j", "theme": "all", "method": "ppi",
+    "estimate": 0.7, "low": 0.5, "high": 0.8, "effective_n": 21.25, "lam": 0.4, "labels": 9, "verdicts": 40,
+    "missing": 2, "questions": 5,
+}  # fmt: skip
+COMPARISON = {
+    "system": "finrag", "baseline": "dense", "space": "corpus", "metric": "page_rec", "k": 5, "mean": 0.8,
+    "baseline_mean": 0.2, "difference": -0.25, "low": -0.3, "high": -0.2, "p_value": 0.001, "p_holm": 0.026,
+    "detectable": 0.12, "detectable_in_family": 0.2, "better": 3, "worse": 9, "equal": 1, "n": 13, "documents": 8,
+}  # fmt: skip
+
+
+def table(schema: pa.Schema, rows: list[dict]) -> pa.Table:
+    return pa.Table.from_pylist(rows, schema)
+
+
+def texts(grid) -> list[list[str]]:
+    return [[f"{cell.text} {cell.small}".strip() for cell in row.cells] for row in grid.rows]
+
+
+def test_rates_of_all_questions_with_their_intervals() -> None:
+    grid = rates_grid(table(ANSWER_RATES, [RATE, {**RATE, "theme": "x", "rate": 0.1}]))
+    assert texts(grid) == [["prompt on <b>|dense", "corpus", "–", "0.900 0.800–0.950", "–"]]
+    assert r"prompt on \<b\>\|dense" in grid_markdown(rates_grid(table(ANSWER_RATES, [RATE]))), (
+        "no text is taken for markup"
+    )
+
+
+def test_calibration_without_a_kappa() -> None:
+    (row,) = texts(
+        calibration_grid(table(JUDGE_CALIBRATION, [CALIBRATION, {**CALIBRATION, "group": "some system"}]))
+    )
+    assert row == ["baseline", "correctness", "two", "0.800 0.700–0.900", "0.500", "–", "9", "1"]
+
+
+def test_estimates_of_people_name_no_judge() -> None:
+    human = {**ESTIMATE, "method": "human", "effective_n": None}
+    first, second = texts(
+        estimates_grid(table(JUDGED_ESTIMATES, [ESTIMATE, human, {**ESTIMATE, "theme": "x"}]))
+    )
+    assert first == [
+        "prompt",
+        "Whole corpus",
+        "veracity",
+        "j",
+        "PPI, over questions",
+        "0.700 0.500–0.800",
+        "21.2",
+        "9",
+        "40",
+        "2",
+    ]
+    assert second[3:5] == ["", "People, over questions"] and second[6] == "–"
+
+
+def test_comparisons_show_difference_interval_and_corrected_p() -> None:
+    single = {**COMPARISON, "low": None, "high": None, "p_holm": None, "detectable": None}
+    first, second = texts(comparison_grid(table(SYSTEM_COMPARISONS, [COMPARISON, single])))
+    assert first[3:] == [
+        "PageRec@5",
+        "0.800 n = 13",
+        "−0.250 [−0.300, −0.200]",
+        "0.0260",
+        "0.120",
+        "3 / 9 / 1",
+    ]
+    assert second[5:8] == ["−0.250", "–", "–"]
+
+
+def test_empty_tables_of_judges_say_so() -> None:
+    for grid in (rates_grid, calibration_grid, estimates_grid, comparison_grid):
+        assert grid_markdown(grid(None)).startswith("_")
+
+
+def value(paper: str, system: str, space: str, metric: str) -> float:
+    figure = published_figure(paper, system, space, metric, 5)
+    assert figure is not None
+    return figure.value
+
+
+# Rows that the English paper's table does not have.
+NOT_IN = {"english": {("query_expansion", "corpus"), ("hyde", "corpus")}}
+
+
+def rows_of(paper: str) -> set[tuple[str, str]]:
+    return {(figure.system, figure.space) for figure in PUBLISHED if figure.paper == paper}
+
+
+def test_every_row_is_complete_in_every_publication() -> None:
+    rows = {(figure.system, figure.space) for figure in PUBLISHED}
+    assert {("bm25", "corpus"), ("splade", "corpus"), ("page_scorer", "corpus")} <= rows
+    assert {("dense", "corpus"), ("dense", "filing"), ("dense", "pages")} <= rows
+    for paper in PUBLICATIONS:
+        assert rows_of(paper) == rows - NOT_IN.get(paper, set()), paper
+    assert len(PUBLISHED) == sum(len(rows_of(paper)) for paper in PUBLICATIONS) * len(METRICS)
+    assert all(figure.system in SYSTEMS and Space(figure.space) and figure.note for figure in PUBLISHED)
+    assert COMPARED_WITH in PUBLICATIONS
+
+
+@pytest.mark.parametrize("paper", PUBLICATIONS)
+def test_figures_obey_the_definitions_of_their_metrics(paper: str) -> None:
+    for system, space in rows_of(paper):
+        document, page, bleu, rouge = (value(paper, system, space, metric) for metric in METRICS)
+        assert 0 < bleu < rouge < 1
+        assert page <= document, "a gold page stands in the gold filing"
+        if space != "corpus":
+            assert document == 1.0
+    assert value(paper, "dense", "pages", "page_rec") == 1.0
+    pages = [value(paper, "dense", space, "page_rec") for space in ("corpus", "filing", "pages")]
+    assert pages == sorted(pages), "a smaller oracle space finds more gold pages"
+
+
+def test_the_thesis_corrects_the_baselines_of_the_papers() -> None:
+    for system in ("bm25", "dense", "hybrid_rrf"):
+        for metric in METRICS:
+            assert value("french", system, "corpus", metric) == value("english", system, "corpus", metric)
+        assert value("thesis", system, "corpus", "doc_rec") > value("french", system, "corpus", "doc_rec")
+
+
+def test_unknown_figures_are_none() -> None:
+    assert published_figure("thesis", "bm25", "filing", "page_rec", 5) is None
+    assert published_figure("thesis", "bm25", "corpus", "page_rec", 10) is None
+
+
+def test_statistics_are_those_of_our_table() -> None:
+    for statistic in PUBLISHED_STATISTICS:
+        assert statistic.statistic in STATISTICS
+        assert (statistic.std is None) == (statistic.statistic in TOTALS)
+    mean = {statistic.statistic: statistic.mean for statistic in PUBLISHED_STATISTICS}
+    assert mean["pages"] / mean["documents"] == pytest.approx(mean["pages_per_document"], abs=0.05)
+
+
+def test_only_the_full_benchmark_is_comparable() -> None:
+    assert is_comparable(150, 84)
+    assert not is_comparable(149, 84)
+    assert not is_comparable(150, 83)

@@ -1,3 +1,5 @@
+"""None"""
+
 from __future__ import annotations
 
 import pytest
