@@ -30,7 +30,7 @@ from finrag_pipeline.schemas.catalogue import CATALOGUE, Entry
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline.storage.warehouse import publish_tables
+from finrag_pipeline.storage.warehouse import publish_table
 
 _Found = TypeVar("_Found")
 
@@ -356,7 +356,7 @@ def table_asset(
         ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
             run = Run(context, settings.get(), lake.open(), engine.open)
             steps = each_part(run, entry, make)
-            publish_tables(run.store)
+            publish_table(run.store, entry.folder)
             yield from _results(steps, [*(blocking_checks or {}), *(checks or {})])
 
         return dg.asset(

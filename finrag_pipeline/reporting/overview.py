@@ -39,7 +39,6 @@ from finrag_pipeline.reporting.plots import (
 from finrag_pipeline.reporting.report_data import Plot, ReportData
 from finrag_pipeline.reporting.tables import (
     ablation_grid,
-    answer_slices_grid,
     answers_grid,
     comparison_choices,
     comparison_grid,
@@ -238,7 +237,7 @@ def _answers(data: ReportData) -> dict[str, Any]:
     index = MetricIndex(table) if table is not None else MetricIndex(data.metrics.slice(0, 0))
     closed_book = frozenset(closed["system"].to_pylist()) if closed is not None else frozenset()
     slices = ("question_type", "kind")
-    grids = [(SLICE_NAMES[name], name, answer_slices_grid(index, closed_book, name)) for name in slices]
+    grids = [(SLICE_NAMES[name], name, answers_grid(index, closed_book, name)) for name in slices]
     return {
         "answers": answers_grid(index, closed_book),
         "answer_slices": [one for one in grids if one[2].rows],

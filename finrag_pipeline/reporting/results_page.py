@@ -25,7 +25,6 @@ from finrag_pipeline.reporting.method_page import models_used
 from finrag_pipeline.reporting.overview import headline
 from finrag_pipeline.reporting.report_data import CLOSED_BOOK, Query
 from finrag_pipeline.reporting.tables import (
-    answer_slices_grid,
     answers_grid,
     comparison_grid,
     false_answers_grid,
@@ -84,7 +83,7 @@ def results_markdown(lake: Lake, settings: Settings) -> str:
         grid_markdown(comparison_grid(_page_recall(lake.read_all("system_comparisons"), index))),
         "## Answers",
         grid_markdown(answers_grid(answers, without_passages)),
-        *(grid_markdown(answer_slices_grid(answers, without_passages, name)) for name in SLICES[:2]),
+        *(grid_markdown(answers_grid(answers, without_passages, name)) for name in SLICES[:2]),
         "## Questions that have no answer",
         grid_markdown(false_answers_grid(lake.read_all("false_answers"), settings.evaluation.confidence)),
         "## Beside the papers",

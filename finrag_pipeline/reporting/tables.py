@@ -488,48 +488,40 @@ RECORDED = "recorded "
 """How names of recorded answers of other models begin."""
 
 NOTHING = "Nothing (closed book)"
-_SLICED = SHOWN[:5]
 _EXAMPLE = 160  # characters of a false answer
-_SIZES = (number("n"), number("n", "strict"))
 EMPTY = "No answers were scored; 'finrag answers' answers and scores every question of the benchmark."
 
 
-def answers_grid(index: MetricIndex, closed_book: Collection[str] = ()) -> Grid:
+def answers_grid(index: MetricIndex, closed_book: Collection[str] = (), slice: str = "all") -> Grid:
     """Answering system × what it was given: metrics with intervals; this pipeline first, best first.
 
     Args:
         index: means as ``answer_metrics`` has them.
         closed_book: recorded systems that were given nothing.
+        slice: one of ``SLICES``; others than all, such as ``kind``, add a column of its values.
     """
-    rows = []
-    for system, space in _ranked(index, closed_book):
-        estimates = [index.find(system, space, metric.name, 0) for metric in SHOWN]
-        cells = (_system_cell(system), _given(system, space, closed_book), *estimates, *_sizes(estimates))
-        rows.append(make_row(*cells, group=_whose(system), data=_data(system, space, closed_book)))
-    columns = (text("System"), text("Given"), *(number(metric.term) for metric in SHOWN), *_SIZES)
-    return make_grid("answers", "Answers of every system", columns, rows, EMPTY)
-
-
-def answer_slices_grid(
-    index: MetricIndex, closed_book: Collection[str] = (), slice: str = "question_type"
-) -> Grid:
-    """The same by type of question as the benchmark has it, or by ``kind`` as it is read."""
+    sliced, metrics = slice != "all", SHOWN if slice == "all" else SHOWN[:5]
     rows = []
     for value in index.values(slice):
         for system, space in _ranked(index, closed_book, slice, value):
-            found = [index.find(system, space, metric.name, 0, slice, value) for metric in _SLICED]
-            name, given = _system_cell(system), _given(system, space, closed_book)
-            cells = (slice_value_label(slice, value), name, given, *found, *_sizes(found))
-            data = ((slice, value), *_data(system, space, closed_book))
-            rows.append(make_row(*cells, group=f"{value}/{_whose(system)}", data=data))
+            found = [index.find(system, space, metric.name, 0, slice, value) for metric in metrics]
+            given, whose = _given(system, space, closed_book), _whose(system)
+            named = [slice_value_label(slice, value)] if sliced else []
+            # The second metric, the strict match, has questions of its own.
+            sizes = (most_questions(found), found[1].n if found[1] else 0)
+            data = (*([(slice, value)] if sliced else []), ("whose", whose), ("given", given))
+            cells = (*named, _system_cell(system), given, *found, *sizes)
+            rows.append(make_row(*cells, group=f"{value}/{whose}", data=data))
     columns = (
-        text(SLICE_NAMES[slice]),
+        *([text(SLICE_NAMES[slice])] if sliced else []),
         text("System"),
         text("Given"),
-        *(number(metric.term) for metric in _SLICED),
-        *_SIZES,
+        *(number(metric.term) for metric in metrics),
+        number("n"),
+        number("n", "strict"),
     )
-    return make_grid(f"answers-{slice}", f"Answers by {SLICE_NAMES[slice].lower()}", columns, rows, EMPTY)
+    caption = f"Answers by {SLICE_NAMES[slice].lower()}" if sliced else "Answers of every system"
+    return make_grid(f"answers-{slice}" if sliced else "answers", caption, columns, rows, EMPTY)
 
 
 def false_answers_grid(table: pa.Table | None, confidence: float = 0.95) -> Grid:
@@ -556,12 +548,6 @@ def false_answers_grid(table: pa.Table | None, confidence: float = 0.95) -> Grid
     )
     empty = "No questions without an answer were asked; 'finrag run' asks them with the metrics."
     return make_grid("false-answers", "Answers to questions that have none", columns, rows, empty)
-
-
-def _sizes(estimates: Sequence[Estimate | None]) -> tuple[int, int]:
-    """Questions, and those of the strict match, which is the second metric."""
-    strict = estimates[1]
-    return most_questions(estimates), strict.n if strict else 0
 
 
 def given_options(index: MetricIndex, closed_book: Collection[str]) -> list[tuple[str, str]]:
@@ -598,10 +584,6 @@ def _whose(system: str) -> str:
 
 def _given(system: str, space: str, closed_book: Collection[str]) -> str:
     return NOTHING if system in closed_book else space_label(space)
-
-
-def _data(system: str, space: str, closed_book: Collection[str]) -> tuple[tuple[str, str], ...]:
-    return (("whose", _whose(system)), ("given", _given(system, space, closed_book)))
 
 
 def _system_cell(system: str) -> Cell:

@@ -118,12 +118,24 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def publish_tables(lake: Lake) -> None:
-    """Build the warehouse where a local lake has none yet, so that what was made can be queried.
+def publish_table(lake: Lake, name: str) -> None:
+    """Build the warehouse of a local lake where it has no view of a table in the columns that it has now.
 
     A damaged part, which keeps it from being built, is told by the asset of the warehouse.
+
+    Args:
+        lake: where the table is.
+        name: its folder; empty for what is no table.
     """
-    if lake.is_local and not lake.local_path(FILE).exists():
+    if not lake.is_local:
+        return
+    file = lake.local_path(FILE)
+    stale = not file.exists()
+    if name and not stale:
+        lake.declare(name, _schema(name), DECLARED)
+        declared = lake.local_path("parquet", name, DECLARED)
+        stale = file.stat().st_mtime_ns < declared.stat().st_mtime_ns
+    if stale:
         with suppress(LakeError):
             build_warehouse(lake)
 

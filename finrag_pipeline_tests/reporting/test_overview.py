@@ -11,7 +11,6 @@ from finrag_pipeline.reporting.overview import SECTIONS, detector_grid, overview
 from finrag_pipeline.reporting.report import write_report
 from finrag_pipeline.reporting.site import render_page
 from finrag_pipeline.reporting.tables import (
-    answer_slices_grid,
     answers_grid,
     comparison_choices,
     comparison_grid,
@@ -72,7 +71,7 @@ def test_recorded_answers_are_marked_and_come_after_this_pipelines() -> None:
     first = grid.rows[0].cells
     assert (first[2].text, first[2].small) == ("0.650", "0.600–0.700")
     assert (first[-2].text, first[-1].text) == ("150", "52")
-    sliced = answer_slices_grid(MetricIndex(answer_metrics()), CLOSED)
+    sliced = answers_grid(MetricIndex(answer_metrics()), CLOSED, "question_type")
     assert [row.cells[0].text for row in sliced.rows] == ["metrics"] * 4
 
 

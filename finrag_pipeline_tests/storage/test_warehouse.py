@@ -14,7 +14,7 @@ from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.warehouse import (
     FILE,
     build_warehouse,
-    publish_tables,
+    publish_table,
     query_tables,
     query_warehouse,
 )
@@ -80,7 +80,7 @@ def test_tables_and_views_hold_the_lake(lake: Lake) -> None:
 
 def test_the_warehouse_follows_the_lake_without_a_rebuild(lake: Lake) -> None:
     lake.write("filing_chunks", _chunks("a", 1), "f", {"filing": "a"})
-    publish_tables(lake)
+    publish_table(lake, "filing_chunks")
     lake.write("filing_chunks", _chunks("b", 2), "f", {"filing": "b"})
     lake.write("folds", _folds("q1"), "f1")
     lake.record("folds", "", "failed", error="why")
@@ -95,6 +95,19 @@ def test_the_warehouse_follows_the_lake_without_a_rebuild(lake: Lake) -> None:
         assert notebook.execute(counts).fetchall() == [(3, 2)]
         lake.remove("folds", {})
         assert notebook.execute(counts).fetchall() == [(3, 0)]
+
+
+def test_a_warehouse_of_before_is_built_anew_when_a_table_has_other_columns(lake: Lake) -> None:
+    Path(lake.root).mkdir()
+    with duckdb.connect(str(lake.local_path(FILE))) as connection:
+        connection.execute("CREATE TABLE folds (a INTEGER)")
+    lake.write("folds", _folds("q1"), "f1")
+    publish_table(lake, "folds")
+    assert query_warehouse(lake, "SELECT question_id FROM folds").to_pylist() == [{"question_id": "q1"}]
+    built = lake.local_path(FILE).stat().st_mtime_ns
+    publish_table(lake, "folds")
+    publish_table(lake, "")
+    assert lake.local_path(FILE).stat().st_mtime_ns == built, "nothing is new"
 
 
 def test_what_is_trained_fold_by_fold_names_its_fold(lake: Lake) -> None:
@@ -204,7 +217,7 @@ class TestQuery:
 
     def test_a_remote_lake_has_no_warehouse_file(self) -> None:
         remote = Lake("memory://bucket/lake")
-        publish_tables(remote)
+        publish_table(remote, "folds")
         with pytest.raises(LakeError, match="is not local"):
             query_warehouse(remote, "SELECT 1")
 
