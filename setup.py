@@ -92,6 +92,7 @@ setup(
             "statements/concept_model.safetensors",
             "statements/concepts.toml",
             "statements/page_words.toml",
+            "rankers/page_ranker/general.json.xz",
             "rankers/page_ranker/needs.toml",
             "serving/templates/*",
         ]

@@ -156,9 +156,11 @@ def read_questions(
     return questions
 
 
-def first_pages(model: RankingModel, candidates: Candidates, rule: bool = True) -> list[tuple[str, int]]:
+def first_pages(
+    model: RankingModel, candidates: Candidates, rule: bool = True, general: RankingModel | None = None
+) -> list[tuple[str, int]]:
     """The first pages of a ranking as (filing, zero-based page)."""
-    order = np.argsort(-model.scores(candidates), kind="stable")
+    order = np.argsort(-model.scores(candidates, general), kind="stable")
     if rule:
         likely = [found.filing for found in candidates.resolution.filings if found.score >= LIKELY]
         order = show_every_filing(order, candidates.filings, likely)

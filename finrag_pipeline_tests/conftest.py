@@ -14,6 +14,7 @@ import pytest
 from finrag_pipeline.settings import ChunkSettings, EncoderSettings, Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.indexed_lake import IndexedLake, write_indexed_lake
+from finrag_pipeline_tests.profiled_lake import add_profiles
 from finrag_pipeline_tests.tiny_encoder import write_tiny_encoder
 
 FIRST = ("test_end_to_end.py", "test_bad_source.py")
@@ -58,11 +59,13 @@ def settings(tmp_path: Path, tiny_encoder_settings: EncoderSettings) -> Settings
 
 @pytest.fixture(scope="session")
 def indexed(tmp_path_factory: pytest.TempPathFactory, tiny_encoder_settings: EncoderSettings) -> IndexedLake:
-    """A lake of a few filings, chunked and indexed with the tiny encoder; tests may add to it, and change nothing."""
+    """A lake of a few filings, indexed with the tiny encoder, no ranker; tests may add to it, and change nothing."""
     settings = Settings(
         lake=str(tmp_path_factory.mktemp("indexed") / "lake"),
         encoder=tiny_encoder_settings,
         chunks=ChunkSettings(tokens=64, overlap=16),
         workers=1,
     )
-    return write_indexed_lake(settings)
+    found = write_indexed_lake(settings)
+    add_profiles(found)
+    return found

@@ -32,42 +32,31 @@ GOODWILL_PAGE = 1
 def add_profiles(found: IndexedLake) -> None:
     """Write identities of the filings and profiles of their pages."""
     for place, filing in enumerate(found.filings):
-        partition = {"filing": filing}
-        source = find_source(found.lake, filing)
-        assert source is not None
-        (row,) = describe_filing(Path(original_path(found.lake, source)), source).to_pylist()
-        row |= {"company": COMPANIES[place], "form": "10-K", "fiscal_year": 2020 + place}
-        found.lake.write(
-            "filings", pa.Table.from_pylist([row], schema=FILINGS_SCHEMA), f"row {place}", partition
-        )
-        facts = pa.table(
-            {
-                "page": [GOODWILL_PAGE] * 2,
-                "statement": ["financial_position"] * 2,
-                "scope": ["primary"] * 2,
-                "line": ["Goodwill", None],
-                "fiscal_year": [2020 + place] * 2,
-            }
-        )
-        pages = found.lake.read("filing_pages", partition)
-        tables = figures(filing, place + 1)
-        found.lake.write("page_tables", tables, f"tables {place}", partition)
-        profiles = page_profiles(row, pages, tables, facts)
-        found.lake.write("page_profiles", profiles, f"profiles {place}", partition)
-        found.lake.write(
-            "page_sentences", page_sentences(pages, found.encoder.embed), f"sentences {place}", partition
-        )
+        add_profile(found.lake, found.encoder, filing, place)
 
 
-_shared: list[IndexedLake] = []
-
-
-def shared_profiled_lake(indexed: IndexedLake, factory: pytest.TempPathFactory) -> IndexedLake:
-    """The profiled lake of this test session, without any ranker; for reading only."""
-    if not _shared:
-        _shared.append(copied(indexed, factory.mktemp("profiled")))
-        add_profiles(_shared[0])
-    return _shared[0]
+def add_profile(lake: Lake, encoder: Encoder, filing: str, place: int) -> None:
+    """Write the identity of the filing at ``place`` of `COMPANIES` and the profiles of its pages."""
+    partition = {"filing": filing}
+    source = find_source(lake, filing)
+    assert source is not None
+    (row,) = describe_filing(Path(original_path(lake, source)), source).to_pylist()
+    row |= {"company": COMPANIES[place], "form": "10-K", "fiscal_year": 2020 + place}
+    lake.write("filings", pa.Table.from_pylist([row], schema=FILINGS_SCHEMA), f"row {place}", partition)
+    facts = pa.table(
+        {
+            "page": [GOODWILL_PAGE] * 2,
+            "statement": ["financial_position"] * 2,
+            "scope": ["primary"] * 2,
+            "line": ["Goodwill", None],
+            "fiscal_year": [2020 + place] * 2,
+        }
+    )
+    pages = lake.read("filing_pages", partition)
+    tables = figures(filing, place + 1)
+    lake.write("page_tables", tables, f"tables {place}", partition)
+    lake.write("page_profiles", page_profiles(row, pages, tables, facts), f"profiles {place}", partition)
+    lake.write("page_sentences", page_sentences(pages, encoder.embed), f"sentences {place}", partition)
 
 
 def copied(found: IndexedLake, folder: Path) -> IndexedLake:

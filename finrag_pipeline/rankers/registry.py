@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.rankers.card import Folder, check_no_leak, kept_folder, load_card
 from finrag_pipeline.rankers.page_ranker.library import PageLibrary
-from finrag_pipeline.rankers.page_ranker.model import load_model
+from finrag_pipeline.rankers.page_ranker.model import general_model, load_model
 from finrag_pipeline.rankers.page_ranker.ranker import LearnedPageRanker
 from finrag_pipeline.rankers.page_scorer import PageScorerRanker
 from finrag_pipeline.rankers.reranker import RerankedPages, TrainedReranker
@@ -159,7 +159,9 @@ def _fine_tuned(lake: Lake, kind: str, fold: int | None) -> tuple[Folder, dict[s
 def load_page_ranker(
     lake: Lake, settings: Settings, fold: int | None, library: PageLibrary | None = None
 ) -> PageRanker | None:
-    """The page ranker of ``finrag`` trained without ``fold``; None when the lake holds none.
+    """The page ranker of ``finrag`` trained without ``fold``, and the general one; None when there is none.
+
+    For searching, where ``fold`` is None, the general one ranks alone then.
 
     Raises:
         BenchmarkError: it was trained on questions or filings that ``fold`` tests.
@@ -167,9 +169,10 @@ def load_page_ranker(
     info = lake.info(PAGE_RANKER, _part(fold))
     model = load_model(lake, kept_folder(PAGE_RANKER, info.fingerprint)) if info else None
     if model is None:
-        return None
-    _refuse_leak(lake, PAGE_RANKER, fold, model.card)
-    return LearnedPageRanker(model, library or PageLibrary(lake))
+        return LearnedPageRanker(general_model(), library or PageLibrary(lake)) if fold is None else None
+    for seen in (model, general_model()):
+        _refuse_leak(lake, PAGE_RANKER, fold, seen.card)
+    return LearnedPageRanker(model, library or PageLibrary(lake), general_model())
 
 
 def _part(fold: int | None) -> dict[str, str]:

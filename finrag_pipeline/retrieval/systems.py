@@ -148,8 +148,8 @@ SYSTEMS: dict[str, RetrievalSystem] = {
     )
 }
 
-DEFAULT_SYSTEM = "filtered_sentences"
-"""What searches where no page ranker was trained: it reads nothing that is made on demand."""
+DEFAULT_SYSTEM = "finrag"
+"""What searches where no system is named."""
 
 
 @dataclass(frozen=True)

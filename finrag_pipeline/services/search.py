@@ -140,10 +140,6 @@ class Searcher:
         self._learned = learned or trained_models(self._lake, settings, None)
         self._corpora = Corpora(self._lake, settings)
 
-    def default_system(self) -> str:
-        """Finrag where a page ranker was trained, else the one that nothing is trained for."""
-        return "finrag" if "page_ranker" in self._learned.models else DEFAULT_SYSTEM
-
     @property
     def resolver(self) -> Resolver:
         """Reads company, period and form out of a question."""
@@ -154,7 +150,7 @@ class Searcher:
 
         Args:
             question: the question.
-            system: name of the retrieval system; `default_system` when None.
+            system: name of the retrieval system; `DEFAULT_SYSTEM` when None.
             k: how many chunks, at least 1.
             filings: restrict the search to these; all when empty.
 
@@ -190,7 +186,7 @@ class Searcher:
         question = check_question(question, "search")
         if k < 1:
             raise UsageError(f"k is {k}.", "Ask for at least one result.")
-        chosen = get_system(system or self.default_system())
+        chosen = get_system(system or DEFAULT_SYSTEM)
         if not self._learned.models.keys() >= set(chosen.models):
             problem = chosen.problem(Inputs(self._corpora.with_parts(chosen), self._learned))
             raise ModelError(str(problem), "Train it first, or choose another system: finrag systems.")
@@ -210,13 +206,7 @@ class Searcher:
             # The order of its pages does not depend on how many are shown; that of fused rankings does.
             depth=k if isinstance(chosen.pages, PageOrder) else max(k, self._settings.retrieval.depth),
         )
-        warnings = list(known.warnings)
-        if system is None and chosen.name == DEFAULT_SYSTEM:
-            warnings.append(
-                f"No page ranker was trained: searched with '{chosen.name}', which finds less. "
-                "'finrag run' trains one on a benchmark."
-            )
-        return Found(question, chosen, corpus, hits[:k], warnings)
+        return Found(question, chosen, corpus, hits[:k], list(known.warnings))
 
 
 def list_systems(settings: Settings) -> list[dict[str, str]]:

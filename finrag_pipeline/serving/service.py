@@ -43,10 +43,6 @@ _SHARE_OF_TIME = 0.05
 class Search(Protocol):
     """What answers questions; `Searcher` is one."""
 
-    def default_system(self) -> str:
-        """The system that answers when none is named."""
-        ...
-
     def search(self, question: str, system: str | None, k: int, filings: Sequence[str] = ()) -> SearchAnswer:
         """The best ``k`` chunks."""
         ...
@@ -193,7 +189,7 @@ class SearchService:
                 first = searcher.search(_WARM_UP, None, 1)
                 filings = frozenset(searchable_filings(self.lake))
                 now = datetime.now(UTC)
-                loaded = Loaded(searcher, state, filings, searcher.default_system(), now, first.warnings)
+                loaded = Loaded(searcher, state, filings, first.system, now, first.warnings)
             except FinragError as error:
                 self._cannot_load(error)
                 return False

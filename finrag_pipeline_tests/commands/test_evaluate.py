@@ -16,7 +16,7 @@ from finrag_pipeline.settings import Settings
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.console import Done, called
 from finrag_pipeline_tests.indexed_lake import IndexedLake
-from finrag_pipeline_tests.profiled_lake import COMPANIES, copied, shared_profiled_lake, train
+from finrag_pipeline_tests.profiled_lake import COMPANIES, copied, train
 from finrag_pipeline_tests.shared_run import sample_lake
 
 KEYS = [
@@ -35,9 +35,8 @@ METRIC_KEYS = ["system", "slice", "slice_value", "metric", "k", "mean", "low", "
 
 @pytest.fixture(scope="module")
 def lake(indexed: IndexedLake, tmp_path_factory: pytest.TempPathFactory) -> IndexedLake:
-    """A profiled lake with a production ranker."""
-    profiled = shared_profiled_lake(indexed, tmp_path_factory)
-    found = copied(profiled, tmp_path_factory.mktemp("evaluated"))
+    """A lake with a production ranker."""
+    found = copied(indexed, tmp_path_factory.mktemp("evaluated"))
     train(found, found.questions, "production")
     return found
 
@@ -178,12 +177,11 @@ class TestWhereNothingWasTrained:
     def test_only_what_needs_no_training_is_scored(
         self, indexed: IndexedLake, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
     ) -> None:
-        profiled = shared_profiled_lake(indexed, tmp_path_factory)
-        path = small_filings.write_lines(tmp_path / "asked.jsonl", [asked(profiled, 0)])
-        done = evaluate(profiled.settings, path, ["finrag", "bm25"])
-        assert "page ranker" in done.not_run["finrag"]
+        path = small_filings.write_lines(tmp_path / "asked.jsonl", [asked(indexed, 0)])
+        done = evaluate(indexed.settings, path, ["page_scorer", "bm25"])
+        assert "page scorer" in done.not_run["page_scorer"]
         assert {row["system"] for row in done.per_question} == {"bm25"}
-        assert evaluate(profiled.settings, path, ["finrag"]).metrics == []
+        assert evaluate(indexed.settings, path, ["page_scorer"]).metrics == []
 
 
 class TestCommandLine:

@@ -26,7 +26,7 @@ from finrag_pipeline.settings import EncoderSettings, Settings
 from finrag_pipeline.storage.vectors import VectorIndex
 from finrag_pipeline_tests.console import Done, called
 from finrag_pipeline_tests.indexed_lake import FILINGS, IndexedLake
-from finrag_pipeline_tests.profiled_lake import copied, shared_profiled_lake, train
+from finrag_pipeline_tests.profiled_lake import copied, train
 from finrag_pipeline_tests.retrieval.stand_ins import FixedPages
 from finrag_pipeline_tests.small_filings import question, write_lines
 
@@ -195,7 +195,7 @@ class TestSearcher:
 @pytest.fixture(scope="module")
 def half(indexed: IndexedLake, tmp_path_factory: pytest.TempPathFactory) -> IndexedLake:
     """A profiled lake with a production ranker whose first filing has lost its vectors and sentences."""
-    found = copied(shared_profiled_lake(indexed, tmp_path_factory), tmp_path_factory.mktemp("half"))
+    found = copied(indexed, tmp_path_factory.mktemp("half"))
     train(found, found.questions, "production")
     for chunking in (FIXED, CONTEXTUAL, PARENT_CHILD):
         open_chunk_index(found.lake, found.encoder, found.settings, chunking).remove([found.filings[0]])
@@ -224,7 +224,7 @@ class TestHalfIngested:
     def test_the_page_ranker_needs_its_parts(
         self, indexed: IndexedLake, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, part: str
     ) -> None:
-        lake = copied(shared_profiled_lake(indexed, tmp_path_factory), tmp_path)
+        lake = copied(indexed, tmp_path)
         train(lake, lake.questions, "production")
         lake.lake.remove(part, {"filing": lake.filings[2]})
         searcher = Searcher(lake.settings)
@@ -369,7 +369,7 @@ class TestSystems:
             "page_scorer": "No page scorer was trained",
             "hybrid_alpha": "hybrid_alpha_sweep",
             "document_selection": "language model",
-            "finrag": "No page ranker was trained",
+            "finrag_rerank": "No reranker was trained",
         }
         for name, told in missing.items():
             assert rows[name]["status"] == "not run" and told in rows[name]["why"], rows[name]
@@ -404,15 +404,14 @@ class TestTrained:
     def test_a_search_uses_what_was_trained(
         self, indexed: IndexedLake, tmp_path_factory: pytest.TempPathFactory
     ) -> None:
-        profiled = shared_profiled_lake(indexed, tmp_path_factory)
-        filing = profiled.filings[1]
+        filing = indexed.filings[1]
         ranker = FixedPages([(filing, 3), (filing, 0)])
-        answer = Searcher(profiled.settings, Learned({"page_ranker": ranker})).search("revenue", "finrag", 5)
+        answer = Searcher(indexed.settings, Learned({"page_ranker": ranker})).search("revenue", "finrag", 5)
         assert [(row["filing"], row["page"]) for row in answer.results] == [(filing, 3), (filing, 0)]
         assert [row["why"] for row in answer.results] == ["page rank 1", "page rank 2"]
 
     @pytest.mark.parametrize(
-        "system", ["finrag", "page_scorer", "hybrid_alpha", "hyde", "document_selection"]
+        "system", ["finrag_rerank", "page_scorer", "hybrid_alpha", "hyde", "document_selection"]
     )
     def test_what_is_missing_is_an_error_with_a_remedy(self, searcher: Searcher, system: str) -> None:
         with pytest.raises(ModelError) as caught:

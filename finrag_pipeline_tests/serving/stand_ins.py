@@ -16,10 +16,6 @@ class ScriptedSearcher:
     does: Callable[[str], object]
     asked: list[str] = field(default_factory=list)
 
-    def default_system(self) -> str:
-        """A name."""
-        return "dense"
-
     def search(self, question: str, system: str | None, k: int, filings: Sequence[str] = ()) -> SearchAnswer:
         """No results."""
         self.asked.append(question)

@@ -72,7 +72,7 @@ def test_from_start_to_stop(
     assert done.code == 0
     assert done.err == ""
     if stopped_by == signal.SIGTERM:
-        ready = f"Ready: {len(indexed.filings)} filings, searched with filtered_sentences. No page ranker"
+        ready = f"Ready: {len(indexed.filings)} filings, searched with finrag."
         assert done.out.startswith(ready)
 
 

@@ -18,6 +18,7 @@ from finrag_pipeline.serving.service import Limits, SearchService
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.indexed_lake import IndexedLake, write_filing
+from finrag_pipeline_tests.profiled_lake import add_profile
 from finrag_pipeline_tests.serving.stand_ins import Held, ScriptedSearcher
 
 AT_ONCE = Limits(seconds=300, look_every=0.02, retry_every=0.0)
@@ -25,7 +26,10 @@ AT_ONCE = Limits(seconds=300, look_every=0.02, retry_every=0.0)
 
 def add_filing(settings: Settings, name: str, seed: int, folder: Path) -> str:
     lake = Lake(settings.lake)
-    return write_filing(settings, lake, Encoder(settings.encoder, lake), name, seed, folder)
+    encoder = Encoder(settings.encoder, lake)
+    filing = write_filing(settings, lake, encoder, name, seed, folder)
+    add_profile(lake, encoder, filing, seed - 1)
+    return filing
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -59,7 +63,7 @@ class TestLake:
             results = client.post("/search", json={"question": "revenue"}).json()["results"]
             assert {row["filing"] for row in results} == {filing}
         assert told[0].startswith("Not ready: The lake holds nothing to search.")
-        assert told[-1].startswith("Ready: 1 filings, searched with filtered_sentences. No page ranker")
+        assert told[-1].startswith("Ready: 1 filings, searched with finrag.")
 
     def test_a_new_filing_is_found_without_a_restart(self, settings: Settings, tmp_path: Path) -> None:
         first = add_filing(settings, "ALDER_2021_10K", 1, tmp_path)
@@ -68,10 +72,8 @@ class TestLake:
             refused = client.post("/search", json={"question": "x", "filings": ["CEDAR_2023_10K"]})
             assert refused.status_code == 404
             second = add_filing(settings, "CEDAR_2023_10K", 3, tmp_path)
-            # Its sentences come last: until then a second warning names it.
-            wait_for(
-                lambda: (state := client.get("/ready").json())["filings"] == 2 and len(state["warnings"]) == 1
-            )
+            # Its sentences come last: until then a warning names it.
+            wait_for(lambda: (state := client.get("/ready").json())["filings"] == 2 and not state["warnings"])
             answer = client.post("/search", json={"question": "revenue", "k": 100})
             assert {row["filing"] for row in answer.json()["results"]} == {first, second}
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import lzma
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,6 +48,12 @@ COMMON: dict[str, Any] = {
 }
 ROUNDS = 200
 SEEDS = (0, 1, 2)
+GENERAL_FILE = "general.json.xz"
+"""The shipped model, made by ``python -m benchmarks.page_ranker``."""
+
+OWN_WEIGHT = 2.0
+"""Weight of a model of the lake's own questions beside the general one."""
+
 MOST_PAGES = 5_000
 """Pages of a question that are learned from: LightGBM refuses lists of more than 10,000."""
 
@@ -97,24 +106,36 @@ class RankingModel:
         """What decides its scores."""
         return fingerprint("page_ranker", RANKER_VERSION, self.card)
 
-    def scores(self, candidates: Candidates) -> np.ndarray:
+    def scores(self, candidates: Candidates, general: RankingModel | None = None) -> np.ndarray:
         """Score of each candidate page, shape (candidates,): −Σ over objectives of ln(1 + rank).
+
+        Args:
+            candidates: pages with their features.
+            general: a model of other questions, whose predictions are added to this one's.
 
         Raises:
             ModelError: the features are not those it was trained on.
         """
-        if candidates.names != self.names:
-            raise ModelError(
-                "The page ranker was trained on other features.", "Materialise page_ranker again."
-            )
         total = np.zeros(len(candidates.pages))
-        for models in self.boosters.values():
-            predicted = np.sum([model.predict(candidates.features) for model in models], axis=0)
+        for objective in self.boosters:
+            predicted = self._predict(objective, candidates)
+            if general is not None:
+                predicted = OWN_WEIGHT * predicted + general._predict(objective, candidates)
             order = np.argsort(-predicted, kind="stable")
             ranks = np.empty(len(order))
             ranks[order] = np.arange(len(order))
             total -= np.log1p(ranks)
         return total
+
+    def _predict(self, objective: str, candidates: Candidates) -> np.ndarray:
+        """Sum over seeds of what the models of an objective predict, shape (candidates,)."""
+        if candidates.names != self.names:
+            raise ModelError(
+                "The page ranker was trained on other features.", "Materialise page_ranker again."
+            )
+        return np.asarray(
+            np.sum([model.predict(candidates.features) for model in self.boosters[objective]], axis=0)
+        )
 
     def importance(self) -> dict[str, float]:
         """Share of the total gain that each feature brings, largest first."""
@@ -134,6 +155,18 @@ class RankingModel:
                 hashes.setdefault(objective, []).append(text_hash(text))
         card = {**self.card, "features": list(self.names), "models": hashes}
         write_card(lake, folder, card)
+
+
+@cache
+def general_model() -> RankingModel:
+    """The shipped model: what searches where a lake has no questions to learn from, and adds to what has.
+
+    Its card names the questions and filings that it was trained on.
+    """
+    raw = json.loads(
+        lzma.decompress((files("finrag_pipeline.rankers.page_ranker") / GENERAL_FILE).read_bytes())
+    )
+    return RankingModel(raw["features"], raw["models"], raw["card"])
 
 
 def load_model(lake: Lake, folder: Folder) -> RankingModel | None:

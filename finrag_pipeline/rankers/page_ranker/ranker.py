@@ -14,6 +14,7 @@ from finrag_pipeline.rankers.page_ranker.model import RankingModel
 from finrag_pipeline.rankers.page_ranker.needs import QuestionNeeds
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.page_stage import PageHit
+from finrag_pipeline.storage.fingerprints import fingerprint
 
 STATEMENT_NAMES = {
     "income_statement": "income statement",
@@ -39,21 +40,26 @@ class LearnedPageRanker:
     Args:
         model: scores pages.
         library: profiles and vectors of pages.
+        general: a model of other questions, which has a say too.
     """
 
-    def __init__(self, model: RankingModel, library: PageLibrary) -> None:
+    def __init__(
+        self, model: RankingModel, library: PageLibrary, general: RankingModel | None = None
+    ) -> None:
         self._model = model
         self._library = library
+        self._general = general
 
     @property
     def fingerprint(self) -> str:
         """What decides its rankings besides the corpus."""
-        return self._model.fingerprint
+        return fingerprint(self._model.fingerprint, self._general.fingerprint if self._general else None)
 
     @property
     def question_ids(self) -> Sequence[str]:
-        """Questions of the benchmark that it learned from."""
-        return list(self._model.card["question_ids"])
+        """Questions that it learned from."""
+        models = [self._model, *([self._general] if self._general else [])]
+        return [question for model in models for question in model.card["question_ids"]]
 
     def rank_pages(
         self,
@@ -79,7 +85,7 @@ class LearnedPageRanker:
         )
         if not len(candidates.pages):
             return []
-        scores = self._model.scores(candidates)
+        scores = self._model.scores(candidates, self._general)
         if pages is not None:
             scores = np.where(np.isin(candidates.pages, list(pages)), scores, -np.inf)
         order = np.argsort(-scores, kind="stable")

@@ -62,6 +62,18 @@ class TestLearning:
         assert other.fingerprint != model.fingerprint
         assert other.boosters["binary"][0].model_to_string() != model.boosters["binary"][0].model_to_string()
 
+    def test_another_model_has_a_say(self, model: RankingModel) -> None:
+        found = planted(1, seed=5)[0].candidates
+        other = train_model(planted(5, seed=8), 14, {})
+        alone, both = model.scores(found), model.scores(found, other)
+        assert np.array_equal(model.scores(found, model), alone), "it agrees with itself"
+        assert not np.array_equal(both, alone) and not np.array_equal(both, other.scores(found))
+
+    def test_another_model_must_read_the_same_features(self, model: RankingModel) -> None:
+        narrow = train_model(planted(5, width=2), 14, {})
+        with pytest.raises(ModelError):
+            model.scores(planted(1)[0].candidates, narrow)
+
 
 class TestWhatIsLearnedFrom:
     @pytest.fixture(autouse=True)

@@ -12,6 +12,7 @@ from finrag_pipeline.errors import BenchmarkError, LakeError, ModelError
 from finrag_pipeline.rankers.card import kept_folder
 from finrag_pipeline.rankers.page_ranker.labels import page_labels
 from finrag_pipeline.rankers.page_ranker.library import PageLibrary
+from finrag_pipeline.rankers.page_ranker.model import general_model
 from finrag_pipeline.rankers.page_ranker.needs import read_needs
 from finrag_pipeline.rankers.page_ranker.ranker import LearnedPageRanker, page_reasons
 from finrag_pipeline.rankers.page_ranker.terms import terms
@@ -58,8 +59,8 @@ class TestReasons:
 
 
 @pytest.fixture(scope="module")
-def trained(profiled: IndexedLake, tmp_path_factory: pytest.TempPathFactory) -> IndexedLake:
-    found = copied(profiled, tmp_path_factory.mktemp("trained"))
+def trained(indexed: IndexedLake, tmp_path_factory: pytest.TempPathFactory) -> IndexedLake:
+    found = copied(indexed, tmp_path_factory.mktemp("trained"))
     train(found, found.questions, "production")
     return found
 
@@ -167,9 +168,24 @@ def folded(two_folds: IndexedLake, tmp_path: Path) -> IndexedLake:
 class TestLoading:
     """`load_page_ranker`: production for searches, and the model of a fold for measuring."""
 
-    def test_none_where_none_was_trained(self, profiled: IndexedLake) -> None:
-        for fold in (None, 0):
-            assert load_page_ranker(profiled.lake, profiled.settings, fold) is None
+    def test_where_none_was_trained_the_general_one_searches_and_nothing_is_measured(
+        self, indexed: IndexedLake
+    ) -> None:
+        assert load_page_ranker(indexed.lake, indexed.settings, 0) is None
+        found = load_page_ranker(indexed.lake, indexed.settings, None)
+        assert found is not None and found.question_ids == general_model().card["question_ids"]
+        corpus = corpus_of(indexed)
+        (best, *_) = found.rank_pages(ASKED, corpus, None, None, 3)
+        assert (best.filing, best.page) == (indexed.filings[0], GOODWILL_PAGE)
+
+    def test_a_filing_that_the_general_one_was_trained_on_is_not_measured(self, folded: IndexedLake) -> None:
+        (seen, *_) = general_model().card["filings"]
+        rows = folded.lake.read("folds").to_pylist()
+        rows.append({"question_id": "another", "filing": seen, "fold": 0})
+        folded.lake.write("folds", pa.Table.from_pylist(rows, schema=FOLDS), "one more")
+        with pytest.raises(BenchmarkError, match=seen):
+            load_page_ranker(folded.lake, folded.settings, 0)
+        assert load_page_ranker(folded.lake, folded.settings, 1) is not None
 
     def test_each_fold_has_its_own(self, folded: IndexedLake) -> None:
         found = [load_page_ranker(folded.lake, folded.settings, fold) for fold in (None, 0, 1)]

@@ -95,10 +95,10 @@ class TestFingerprint:
         monkeypatch.setattr(training, name, "next")
         assert self.of(QUESTIONS) != before
 
-    def test_pages_of_a_library(self, profiled: IndexedLake) -> None:
-        library = PageLibrary(profiled.lake)
+    def test_pages_of_a_library(self, indexed: IndexedLake) -> None:
+        library = PageLibrary(indexed.lake)
         one, two, turned = (
-            library.fingerprint(profiled.filings[cut]) for cut in (slice(1), slice(2), slice(1, None, -1))
+            library.fingerprint(indexed.filings[cut]) for cut in (slice(1), slice(2), slice(1, None, -1))
         )
         assert one != two == turned
 
@@ -138,27 +138,27 @@ class TestModels:
 
 
 @pytest.fixture
-def library(profiled: IndexedLake) -> PageLibrary:
-    return PageLibrary(profiled.lake)
+def library(indexed: IndexedLake) -> PageLibrary:
+    return PageLibrary(indexed.lake)
 
 
 class TestExamples:
     def test_labels_are_the_gold_pages_of_the_gold_filing(
-        self, profiled: IndexedLake, library: PageLibrary
+        self, indexed: IndexedLake, library: PageLibrary
     ) -> None:
-        resolver = load_resolver(profiled.lake, profiled.filings)
+        resolver = load_resolver(indexed.lake, indexed.filings)
         steps: list[tuple[int, int]] = []
         examples = page_examples(
-            profiled.questions,
-            profiled.encoder.embed_short,
+            indexed.questions,
+            indexed.encoder.embed_short,
             library,
             resolver,
-            profiled.filings,
+            indexed.filings,
             lambda done, of: steps.append((done, of)),
         )
-        assert steps == [(n + 1, len(examples)) for n in range(len(profiled.questions))]
+        assert steps == [(n + 1, len(examples)) for n in range(len(indexed.questions))]
         assert len({example.candidates.names for example in examples}) == 1
-        for question, example in zip(profiled.questions, examples, strict=True):
+        for question, example in zip(indexed.questions, examples, strict=True):
             found = example.candidates
             places = {
                 (found.filings[place], int(found.pages[place])) for place in np.flatnonzero(example.relevant)
@@ -168,33 +168,33 @@ class TestExamples:
             assert found.features.dtype == np.float32 and np.isfinite(found.features).all()
 
     def test_the_gold_filing_is_learned_from_where_the_resolver_misses_it(
-        self, profiled: IndexedLake, library: PageLibrary
+        self, indexed: IndexedLake, library: PageLibrary
     ) -> None:
-        other, gold = profiled.filings[:2]
+        other, gold = indexed.filings[:2]
         resolver: Any = SimpleNamespace(
             resolve=lambda text: Resolution(text, ("alder",), (), None, (RankedFiling(other, 0.9, ()),))
         )
         question = {"question": "What was goodwill?", "filing": gold, "gold_pages": [1]}
         (example,) = page_examples(
-            [question], profiled.encoder.embed_short, library, resolver, profiled.filings
+            [question], indexed.encoder.embed_short, library, resolver, indexed.filings
         )
         assert set(example.candidates.filings) == {other, gold}
         assert example.relevant.sum() == 1
         searched = read_candidates(
-            question["question"], profiled.encoder.embed_short, library, resolver, profiled.filings
+            question["question"], indexed.encoder.embed_short, library, resolver, indexed.filings
         )
         assert set(searched.filings) == {other}, "a search must do without"
 
     def test_features_of_the_filing_tell_how_sure_the_resolver_is(
-        self, profiled: IndexedLake, library: PageLibrary
+        self, indexed: IndexedLake, library: PageLibrary
     ) -> None:
         ranked = tuple(
             RankedFiling(filing, score, ())
-            for filing, score in zip(profiled.filings, (0.9, 0.6), strict=False)
+            for filing, score in zip(indexed.filings, (0.9, 0.6), strict=False)
         )
         resolver: Any = SimpleNamespace(resolve=lambda text: Resolution(text, ("alder",), (), None, ranked))
         found = read_candidates(
-            "What was goodwill?", profiled.encoder.embed_short, library, resolver, profiled.filings
+            "What was goodwill?", indexed.encoder.embed_short, library, resolver, indexed.filings
         )
         values = {
             name: found.features[:, found.names.index(name)].reshape(2, -1)[:, 0].tolist()
@@ -205,24 +205,24 @@ class TestExamples:
         assert values["filing_rank"] == [0, 1] and values["filings"] == [2, 2]
 
     def test_similarities_are_those_of_the_vectors_of_the_page(
-        self, profiled: IndexedLake, library: PageLibrary
+        self, indexed: IndexedLake, library: PageLibrary
     ) -> None:
-        vector = profiled.encoder.embed_query("goodwill and inventory")
-        found = library.similarities(profiled.filings[0], vector)
-        rows = profiled.lake.read("page_sentences", {"filing": profiled.filings[0]})
+        vector = indexed.encoder.embed_query("goodwill and inventory")
+        found = library.similarities(indexed.filings[0], vector)
+        rows = indexed.lake.read("page_sentences", {"filing": indexed.filings[0]})
         best = np.full(5, -0.2)
         for page, sentence in zip(rows["page"].to_pylist(), rows["vector"].to_pylist(), strict=True):
             best[page] = max(best[page], np.dot(sentence, vector))
         assert found["sentence"] == pytest.approx(best, abs=1e-3)
         assert (found["sentences"] <= found["sentence"] + 1e-6).all()
 
-    def test_a_filing_without_profiles(self, profiled: IndexedLake, library: PageLibrary) -> None:
+    def test_a_filing_without_profiles(self, indexed: IndexedLake, library: PageLibrary) -> None:
         with pytest.raises(LakeError, match="'NOPE' has no page profiles") as caught:
             library.pages("NOPE")
         assert caught.value.remedy
 
-    def test_a_filing_without_sentences(self, profiled: IndexedLake, tmp_path: Path) -> None:
-        changed = copied(profiled, tmp_path)
+    def test_a_filing_without_sentences(self, indexed: IndexedLake, tmp_path: Path) -> None:
+        changed = copied(indexed, tmp_path)
         filing = changed.filings[0]
         changed.lake.remove("page_sentences", {"filing": filing})
         library = PageLibrary(changed.lake)
