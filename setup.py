@@ -93,6 +93,8 @@ setup(
             "statements/concepts.toml",
             "statements/page_words.toml",
             "rankers/page_ranker/needs.toml",
+            "resolver/words.toml",
+            "retrieval/lexicon.toml",
             "serving/templates/*",
         ]
     },

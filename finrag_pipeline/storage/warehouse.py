@@ -25,6 +25,7 @@ from finrag_pipeline.schemas.catalogue import FOLDERS
 from finrag_pipeline.storage.lake import Lake
 
 FILE = "warehouse.duckdb"
+WAREHOUSE_VERSION = "1"
 DECLARED = "_declared.parquet"
 """A file without rows beside the parts of a table, which gives its view columns before there is any part."""
 
@@ -76,7 +77,7 @@ _NAMES = (*FOLDERS, "ledger")
 
 
 def _schema(name: str) -> pa.Schema:
-    return LEDGER if name == "ledger" else TABLES[FOLDERS[name].schema]
+    return LEDGER if name == "ledger" else TABLES[name]
 
 
 def _make_view(connection: Any, lake: Lake, name: str) -> None:
