@@ -79,6 +79,11 @@ def toy(word: str) -> None:
     """Say a word twice."""
     out.print(f"{word} {word}")
 '''
+METRIC = """    Metric(
+        "depth", "Depth", "Hundredths of the chunks that are ranked.",
+        lambda one, _: len(one.ranking) / 100, "toys", True, lower_is_better=True,
+    ),
+"""
 FORM = """    Form("11-K", ANNUAL, r"11[- ]?ks?"),
 """
 
@@ -87,15 +92,20 @@ import json, sys
 from pathlib import Path
 
 import dagster as dg
+import pyarrow as pa
 
+from finrag_pipeline.evaluation.retrieval_metrics import GoldStandard, RankedChunk, score_question
+from finrag_pipeline.evaluation.summary import summarise
 from finrag_pipeline.filings.identity import read_identity
 from finrag_pipeline.filings.intake import accept
 from finrag_pipeline.filings.names import declared_from_name
 from finrag_pipeline.orchestration.build import build_definitions
 from finrag_pipeline.orchestration.instance import open_materialiser
 from finrag_pipeline.orchestration.partitions import FILINGS, system_partitions
+from finrag_pipeline.reporting.method_page import definitions
+from finrag_pipeline.reporting.tables import metrics_markdown
 from finrag_pipeline.resolver.resolver import Resolver
-from finrag_pipeline.schemas import PER_FILING
+from finrag_pipeline.schemas import BENCHMARK_QUESTIONS, PER_FILING, RETRIEVAL_SCORES
 from finrag_pipeline.services.search import Searcher, list_systems
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
@@ -119,6 +129,14 @@ Commission file number 1-12345
 ALDER CORP
 (Exact name of registrant as specified in its charter)'''
 read = read_identity([cover])
+gold = GoldStandard(name, frozenset([0]), frozenset(["a"]))
+scored = score_question([RankedChunk("a", name, 0)], gold, {"a": (0.0, 0.0)})
+common = {"question_id": "q", "system": "bm25", "space": "corpus", "filing": name}
+rows = [{**common, "metric": metric, "k": k, "value": value} for metric, k, value in scored]
+scores = pa.Table.from_pylist(rows, RETRIEVAL_SCORES)
+asked = {"question_id": "q", "question": "?", "company": "Alder", "filing": name, "status": "measured"}
+questions = pa.Table.from_pylist([asked], BENCHMARK_QUESTIONS)
+means = summarise(scores, questions, {name: "pdf"}, settings.evaluation)
 row = {"filing": name, "status": "ok", "company": "Alder Corp", "form": "11-K", "fiscal_year": 2022}
 print(json.dumps({
     "table": {
@@ -134,6 +152,11 @@ print(json.dumps({
         "listed": [row["space"] for row in list_systems(settings) if row["name"] == "longest"],
         "partition": "longest" in system_partitions.get_partition_keys(),
         "found": len(Searcher(settings).search("revenue", "longest", 2).results),
+    },
+    "metric": {
+        "mean": [r["mean"] for r in means.to_pylist() if (r["metric"], r["slice"]) == ("depth", "all")],
+        "column": "Depth" in metrics_markdown(means),
+        "defined": definitions()["retrieval"]["depth"],
     },
     "form": {
         "by name": declared_from_name("ALDER_2022_11K").form,
@@ -168,6 +191,8 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "RERANKER =",
         "from finrag_pipeline.retrieval.toys import Longest\n\n",
     )
+    # A metric: its declaration.
+    insert(copy / "evaluation" / "retrieval_metrics.py", ")  # fmt: skip", METRIC)
     # A command: a module.
     (copy / "commands" / "toys.py").write_text(COMMAND.lstrip())
     # A form of filing: an entry.
@@ -209,6 +234,11 @@ def test_a_table_is_in_graph_lake_and_warehouse(found: dict[str, Any]) -> None:
 
 def test_a_retriever_is_listed_measured_and_searched_with(found: dict[str, Any]) -> None:
     assert found["retriever"] == {"listed": ["corpus", "filing", "pages"], "partition": True, "found": 2}
+
+
+def test_a_metric_is_scored_averaged_shown_and_defined(found: dict[str, Any]) -> None:
+    said = ["Depth", "Hundredths of the chunks that are ranked. Lower is better.", "toys"]
+    assert found["metric"] == {"mean": [0.01], "column": True, "defined": said}
 
 
 def test_a_command_is_on_the_command_line(package: Path) -> None:
