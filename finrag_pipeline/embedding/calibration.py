@@ -10,7 +10,7 @@ CALIBRATION_TEXTS = 128
 
 def calibration_texts() -> list[str]:
     """Paragraph-sized texts from the generated sample filings."""
-    from finrag_pipeline.filings.intake import filing_files
+    from finrag_pipeline.filings.originals import filing_files
     from finrag_pipeline.filings.pdf import inspect_pdf, read_texts
     from finrag_pipeline.sample.generate import write_sample
 

@@ -17,7 +17,7 @@ from typing import Any
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.settings import EncoderSettings
 from finrag_pipeline.storage.fingerprints import file_sha256, fingerprint
-from finrag_pipeline.storage.model_hub import cached_model, fetched_model
+from finrag_pipeline.storage.model_folders import cached_model, fetched_model
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"

@@ -6,13 +6,104 @@ Only safetensors weights count; a model whose weights are pickles is as good as 
 from __future__ import annotations
 
 import json
+import os
 import re
+import socket
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.storage.fingerprints import file_sha256, fingerprint
-from finrag_pipeline.storage.model_hub import cached_model, fetched_model, offline_problem, unreachable
+from finrag_pipeline.storage.torch_models import first_line
+
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
+_PROXIES = {"ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY"}
+_PORTS = {"http": 80}
+
+
+def cached_model(name: str, revision: str | None, files: Sequence[str], variable: str) -> Path | None:
+    """Folder of a model in the hub's cache; None where it is not there with its weights.
+
+    Args:
+        name: on the hub.
+        revision: None takes the newest one in the cache.
+        files: patterns of the files that belong to it.
+        variable: of the environment, with which another model is chosen.
+
+    Raises:
+        ModelError: the name cannot be one of the hub.
+    """
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    # Its client takes half a second to import: not for a name whose folder is not in the cache.
+    if _NAME.fullmatch(name) and not (Path(HF_HUB_CACHE) / f"models--{name.replace('/', '--')}").is_dir():
+        return None
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+    try:
+        cached = Path(
+            snapshot_download(name, revision=revision, allow_patterns=list(files), local_files_only=True)
+        )
+    except (LocalEntryNotFoundError, FileNotFoundError):
+        return None
+    except HFValidationError as error:
+        raise ModelError(
+            f"'{name}' is neither a folder nor the name of a model on the hub.", f"Set {variable}."
+        ) from error
+    return cached if any(cached.rglob("*.safetensors")) else None  # else only part of it was ever fetched
+
+
+def offline_problem(name: str) -> str | None:
+    """Why a model that is not on this machine must not be fetched; None when the hub may be asked."""
+    if os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}:
+        return f"Model {name} is not on this machine and HF_HUB_OFFLINE is set."
+    return None
+
+
+def unreachable(wait: float) -> str | None:
+    """Why the hub's address takes no connection; None when it does, or when a proxy stands between.
+
+    Asked before the hub's client is, which takes a fifth of a second to import.
+
+    Args:
+        wait: seconds to wait for a connection.
+    """
+    from huggingface_hub.constants import ENDPOINT
+
+    url = urlsplit(ENDPOINT)
+    if url.hostname is None or any(name.upper() in _PROXIES for name in os.environ):
+        return None
+    try:
+        socket.create_connection((url.hostname, url.port or _PORTS.get(url.scheme, 443)), wait).close()
+    except OSError as error:
+        return str(error)
+    return None
+
+
+def fetched_model(name: str, revision: str | None, files: Sequence[str], remedy: str) -> Path:
+    """Folder of a model after it was fetched from the hub.
+
+    Args:
+        name: on the hub.
+        revision: None takes the newest one.
+        files: patterns of the files that belong to it.
+        remedy: what people can do where the hub is out of reach.
+
+    Raises:
+        ModelError: the hub cannot be asked or does not have it.
+    """
+    from huggingface_hub import snapshot_download
+
+    if problem := offline_problem(name):
+        raise ModelError(problem, remedy)
+    try:
+        return Path(snapshot_download(name, revision=revision, allow_patterns=list(files), etag_timeout=10))
+    except Exception as error:
+        raise ModelError(f"Model {name} cannot be had: {first_line(error)}.", remedy) from error
+
 
 FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.safetensors")
 """Patterns of the files that belong to a model; a star also stands for folders."""
@@ -70,8 +161,7 @@ def model_problem(name: str, revision: str | None, variable: str, wait: float = 
             for file in HfApi().model_info(name, revision=revision, timeout=wait).siblings or ()
         ]
     except Exception as error:  # every kind of network and hub trouble
-        reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
-        return f"{lost}: {reason}."
+        return f"{lost}: {first_line(error)}."
     if not any(file.endswith(".safetensors") for file in files):
         return f"Model {name} has no safetensors weights on the hub."
     return None
@@ -143,5 +233,5 @@ def _content(path: Path) -> str:
 
 @lru_cache(maxsize=256)
 def _sha256(path: Path, size: int, modified: int) -> str:
-    # Size and time are part of the key: a model may be trained anew into the same folder.
+    # Size and time are part of the key: a model may be trained again into the same folder.
     return file_sha256(path)

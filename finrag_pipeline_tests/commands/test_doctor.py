@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from finrag_pipeline.commands.doctor import examine
+from finrag_pipeline.commands.upkeep import examine
 from finrag_pipeline.settings import EncoderSettings, Settings
 from finrag_pipeline.storage.lake import Lake
 
