@@ -248,7 +248,7 @@ def filing_views(data: ReportData) -> Iterator[FilingView]:
     facts, profiles = _by_filing(data.table("statement_facts")), _by_filing(data.table("page_profiles"))
     tables: dict[str, int] = defaultdict(int)
     counts = data.table("table_counts")
-    for row in counts.to_pylist() if counts is not None else ():
+    for row in counts.to_pylist():
         tables[row["filing"]] += row["tables"]
     questions: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in data.questions.to_pylist():
@@ -492,10 +492,8 @@ def _question(row: Mapping[str, Any], links: Mapping[str, str]) -> dict[str, Any
     return {**row, "link": links.get(row["question_id"])}
 
 
-def _by_filing(table: pa.Table | None) -> dict[str, pa.Table]:
+def _by_filing(table: pa.Table) -> dict[str, pa.Table]:
     """Rows of each filing, in their order."""
-    if table is None:
-        return {}
     places: dict[str, list[int]] = defaultdict(list)
     for place, filing in enumerate(table["filing"].to_pylist()):
         places[filing].append(place)

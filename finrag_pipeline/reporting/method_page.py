@@ -175,8 +175,8 @@ def data_grid(data: ReportData) -> Grid:
         ("Filings that could not be read", counts["failed"], ""),
         ("Filings that came as text only", sum(row["source"] == "page_text" for row in filings), ""),
         ("Pages", sum(row["pages"] or 0 for row in filings), ""),
-        ("Tables", sum(tables["tables"].to_pylist()) if tables is not None else 0, ""),
-        ("Facts", facts.num_rows if facts is not None else 0, ""),
+        ("Tables", sum(tables["tables"].to_pylist()), ""),
+        ("Facts", facts.num_rows, ""),
         (
             "Questions measured",
             status.count("measured"),
@@ -191,17 +191,17 @@ def _digest(value: object) -> str:
     return hashlib.sha256(repr(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def folds_grid(folds: pa.Table | None) -> Grid:
+def folds_grid(folds: pa.Table) -> Grid:
     """Questions and filings of each fold.
 
     Args:
-        folds: as ``schemas.FOLDS``; None for none.
+        folds: as ``schemas.FOLDS``.
     """
     sql = """
         SELECT fold, count(DISTINCT question_id) AS questions, count(DISTINCT filing) AS filings
         FROM folds GROUP BY fold ORDER BY fold
     """
-    found = query_tables(sql, folds=folds).to_pylist() if folds is not None else []
+    found = query_tables(sql, folds=folds).to_pylist()
     columns = (
         text("Fold", of=lambda one: Cell(f"Fold {one['fold']}", sort=float(one["fold"]))),
         number("Questions", of="questions"),

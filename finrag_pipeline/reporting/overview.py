@@ -234,8 +234,7 @@ def _comparisons(data: ReportData) -> dict[str, Any]:
 
 def _answers(data: ReportData) -> dict[str, Any]:
     table, closed = data.table("answer_metrics"), data.table("closed_book")
-    index = MetricIndex(table) if table is not None else MetricIndex(data.metrics.slice(0, 0))
-    closed_book = frozenset(closed["system"].to_pylist()) if closed is not None else frozenset()
+    index, closed_book = MetricIndex(table), frozenset(closed["system"].to_pylist())
     slices = ("question_type", "kind")
     grids = [(SLICE_NAMES[name], name, answers_grid(index, closed_book, name)) for name in slices]
     return {
@@ -258,29 +257,26 @@ def overview_plots(data: ReportData) -> dict[str, Plot]:
     if MetricIndex(data.metrics).systems:
         plots["gap"] = partial(gap_plot, data.metrics)
         plots["page-recall"] = partial(recall_curve, data.metrics)
-    sweep = data.table("hybrid_alpha_sweep")
-    if sweep is not None:
+    if (sweep := data.table("hybrid_alpha_sweep")).num_rows:
         plots["alpha"] = partial(alpha_plot, alpha_means(sweep), _chosen_alphas(sweep, data.table("folds")))
     for policy, curves in training_curves(data.table("page_scorer")).items():
         if policy in ("document", "company"):
             plots[f"training-{policy}"] = partial(training_plot, curves)
     answers = data.table("answer_metrics")
-    if answers is not None and any(MetricIndex(answers).cutoffs("confidence")):
+    if any(MetricIndex(answers).cutoffs("confidence")):
         plots["reliability"] = partial(reliability_plot, answers)
-    if (counts := data.table("gap_counts")) is not None:
+    if (counts := data.table("gap_counts")).num_rows:
         plots["gap-levels"] = partial(gap_levels_plot, counts)
-    if (sensitivity := data.table("judge_sensitivity")) is not None:
+    if (sensitivity := data.table("judge_sensitivity")).num_rows:
         plots["judge-sensitivity"] = partial(sensitivity_plot, sensitivity.to_pylist())
-    if (coverage := data.table("interval_coverage")) is not None:
+    if (coverage := data.table("interval_coverage")).num_rows:
         plots["interval-coverage"] = partial(coverage_plot, coverage.to_pylist(), data.confidence)
     return plots
 
 
-def _chosen_alphas(sweep: pa.Table, folds: pa.Table | None) -> dict[str, list[float]]:
+def _chosen_alphas(sweep: pa.Table, folds: pa.Table) -> dict[str, list[float]]:
     """Weights by search space, one per fold, each chosen without the questions of its fold."""
     chosen: dict[str, list[float]] = {}
-    if folds is None:
-        return chosen
     for fold in sorted(set(folds["fold"].to_pylist())):
         others = folds.filter(pc.not_equal(folds["fold"], fold))["question_id"].to_pylist()
         for space, alpha in pick_alphas(sweep, others).items():
@@ -288,18 +284,18 @@ def _chosen_alphas(sweep: pa.Table, folds: pa.Table | None) -> dict[str, list[fl
     return chosen
 
 
-def detector_grid(counts: pa.Table | None) -> Grid:
+def detector_grid(counts: pa.Table) -> Grid:
     """What each table detector found on the filings that it read.
 
     Args:
-        counts: as `report_data.TABLE_COUNTS`; None for none.
+        counts: as `report_data.TABLE_COUNTS`.
     """
     sums = ", ".join(f"sum({name})::BIGINT AS {name}" for name in ("pages", "tables", "numbers", "unread"))
     sql = f"""
         SELECT detector, count(*) AS filings, {sums}
         FROM (SELECT *, row_number() OVER () AS row FROM counts) GROUP BY detector ORDER BY min(row)
     """  # noqa: S608 - our own names
-    found = query_tables(sql, counts=counts).to_pylist() if counts is not None else []
+    found = query_tables(sql, counts=counts).to_pylist()
     columns = (
         text("Detector", of="detector"),
         number("Filings", of="filings"),

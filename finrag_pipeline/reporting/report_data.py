@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from finrag_pipeline.schemas import TABLES
+from finrag_pipeline.schemas.catalogue import FOLDERS
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.warehouse import Query
 
@@ -75,10 +77,10 @@ class ReportData:
     explorer: ExplorerData | None = None
     images: PageImages | None = None
 
-    def table(self, name: str) -> pa.Table | None:
-        """The optional table ``name``; None when it is absent or has no rows."""
+    def table(self, name: str) -> pa.Table:
+        """The optional table ``name``; without rows where it is absent."""
         found = self.tables.get(name)
-        return found if found is not None and found.num_rows else None
+        return found if found is not None else _schema(name).empty_table()
 
     @property
     def confidence(self) -> float:
@@ -128,6 +130,18 @@ CLOSED_BOOK = """
     WHERE starts_with(system, 'recorded ') GROUP BY ALL HAVING bool_and(space IS NULL) ORDER BY system
 """
 """Query of recorded systems that were given nothing."""
+
+
+def _schema(name: str) -> pa.Schema:
+    """Columns of an optional table."""
+    columns = {"statement_facts": FACT_COLUMNS, "page_profiles": PROFILE_COLUMNS}
+    if name in columns:
+        return pa.schema([TABLES[name].field(column) for column in columns[name]])
+    if name not in FOLDERS:
+        return TABLE_COUNTS if name == "table_counts" else pa.schema([("system", pa.string())])
+    entry = FOLDERS[name]
+    of_fold = [pa.field("fold", pa.string())] if entry.by == "model" else []
+    return pa.schema([*TABLES[entry.schema], *of_fold])
 
 
 def lake_tables(query: Query, filings: Collection[str]) -> dict[str, pa.Table]:

@@ -66,7 +66,7 @@ from finrag_pipeline.retrieval.page_stage import InsidePages
 from finrag_pipeline.retrieval.second_stages import BestOfPage
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import ABLATIONS, ALL_SYSTEMS, SYSTEMS, RetrievalSystem
-from finrag_pipeline.schemas import GAP_COUNTS, TABLES, conform
+from finrag_pipeline.schemas import conform
 from finrag_pipeline.storage.warehouse import query_tables
 
 _TABLE_3 = "french"
@@ -403,25 +403,24 @@ def pages_grid(index: MetricIndex, k: int = CUTOFF) -> Grid:
     return make_grid("pages-ablation", "Page scorer by number of pages", columns, rows, empty)
 
 
-def training_curves(table: pa.Table | None) -> dict[str, dict[str, list[Mapping[str, Any]]]]:
+def training_curves(table: pa.Table) -> dict[str, dict[str, list[Mapping[str, Any]]]]:
     """Epochs by policy of folds and training, for `plots.training_plot`.
 
     Args:
-        table: ``page_scorer`` with a column ``fold``; None for none.
+        table: ``page_scorer`` with a column ``fold``.
     """
     curves: dict[str, dict[str, list[Mapping[str, Any]]]] = defaultdict(lambda: defaultdict(list))
-    rows: Sequence[Mapping[str, Any]] = table.to_pylist() if table is not None else []
-    for row in sorted(rows, key=lambda row: (row["policy"], row["fold"], row["epoch"])):
+    for row in sorted(table.to_pylist(), key=lambda row: (row["policy"], row["fold"], row["epoch"])):
         curves[row["policy"]][row["fold"]].append(row)
     return {policy: dict(found) for policy, found in curves.items()}
 
 
-def training_grid(table: pa.Table | None, folds: pa.Table | None = None) -> Grid:
+def training_grid(table: pa.Table, folds: pa.Table) -> Grid:
     """The chosen epoch of each training with its recall on validation and tested questions.
 
     Args:
-        table: ``page_scorer`` with a column ``fold``; None for none.
-        folds: as ``schemas.FOLDS``, for the number of questions in a fold; None for none.
+        table: ``page_scorer`` with a column ``fold``.
+        folds: as ``schemas.FOLDS``, for the number of questions in a fold.
     """
     # The table of folds is that of the policy by document.
     sql = """
@@ -431,8 +430,7 @@ def training_grid(table: pa.Table | None, folds: pa.Table | None = None) -> Grid
         FROM scorer
         QUALIFY chosen ORDER BY policy, fold, epoch
     """
-    tables = {"scorer": table, "folds": folds if folds is not None else TABLES["folds"].empty_table()}
-    found = query_tables(sql, **tables).to_pylist() if table is not None else []
+    found = query_tables(sql, scorer=table, folds=folds).to_pylist()
     columns = (
         text("Training", of="fold"),
         tag("Folds by", of="policy"),
@@ -453,11 +451,11 @@ def training_grid(table: pa.Table | None, folds: pa.Table | None = None) -> Grid
     return record_grid("trainings", "Trainings of the page scorer", columns, found, empty, group="policy")
 
 
-def features_grid(table: pa.Table | None, top: int = _TOP_FEATURES) -> Grid:
+def features_grid(table: pa.Table, top: int = _TOP_FEATURES) -> Grid:
     """Features of the page ranker by their share of the gain, mean and range over the trainings.
 
     Args:
-        table: ``page_ranker`` with a column ``fold``; None for none.
+        table: ``page_ranker`` with a column ``fold``.
         top: features shown.
     """
     # A feature that a training did not use has no share there.
@@ -470,7 +468,7 @@ def features_grid(table: pa.Table | None, top: int = _TOP_FEATURES) -> Grid:
         SELECT feature, n, total / max(n) OVER () AS mean, if(n = max(n) OVER (), least, 0) AS low, high
         FROM found ORDER BY mean DESC, row LIMIT $top
     """
-    found = query_tables(sql, {"top": top}, gains=table).to_pylist() if table is not None else []
+    found = query_tables(sql, {"top": top}, gains=table).to_pylist()
     columns = (
         text("Feature", of="feature"),
         number(
@@ -524,16 +522,16 @@ def answers_grid(index: MetricIndex, closed_book: Collection[str] = (), slice: s
     return make_grid(f"answers-{slice}" if sliced else "answers", caption, columns, rows, EMPTY)
 
 
-def false_answers_grid(table: pa.Table | None, confidence: float = 0.95) -> Grid:
+def false_answers_grid(table: pa.Table, confidence: float = 0.95) -> Grid:
     """Share of answers to questions without one, by kind, with an example of each.
 
     Args:
-        table: as ``schemas.FALSE_ANSWERS``; None for none.
+        table: as ``schemas.FALSE_ANSWERS``.
         confidence: coverage of the intervals.
     """
-    asked = table.to_pylist() if table is not None else []
+    asked = table.to_pylist()
     rows = []
-    for kind, found in (false_answers(table, confidence) if table is not None else {}).items():
+    for kind, found in false_answers(table, confidence).items():
         own = [row for row in asked if kind in ("all", row["kind"])]
         wrong = [row for row in own if not row["abstained"]]
         example = Cell(wrong[0]["question"], wrong[0]["answer"][:_EXAMPLE]) if wrong and kind != "all" else ""
@@ -697,8 +695,7 @@ def gap_context(data: ReportData, question_links: Mapping[str, str]) -> dict[str
         data: what to show.
         question_links: path of the page of a question, by identifier; others are named without a link.
     """
-    counts = data.table("gap_counts")
-    found = counts if counts is not None else GAP_COUNTS.empty_table()
+    found = data.table("gap_counts")
     return {
         "gap_levels": levels_grid(found),
         "gap_labels": labels_grid(found),
@@ -706,17 +703,17 @@ def gap_context(data: ReportData, question_links: Mapping[str, str]) -> dict[str
     }
 
 
-def examples_grid(gap: pa.Table | None, questions: pa.Table, question_links: Mapping[str, str]) -> Grid:
+def examples_grid(gap: pa.Table, questions: pa.Table, question_links: Mapping[str, str]) -> Grid:
     """A few questions for every failure mode, of different systems where there are some.
 
     Args:
-        gap: as ``schemas.RETRIEVAL_GAP``; None for none.
+        gap: as ``schemas.RETRIEVAL_GAP``.
         questions: as ``schemas.BENCHMARK_QUESTIONS``.
         question_links: path of the page of a question, by identifier.
     """
     texts = dict(zip(questions["question_id"].to_pylist(), questions["question"].to_pylist(), strict=True))
     by_label: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for one in gap.to_pylist() if gap is not None else ():
+    for one in gap.to_pylist():
         # The sentence of a row is about its first label.
         if one["space"] == "corpus" and one["labels"] and one["retrieval"] not in ABLATIONS:
             by_label[one["labels"][0]].append(one)
@@ -750,14 +747,14 @@ _METHODS = {
 }
 
 
-def rates_grid(table: pa.Table | None) -> Grid:
+def rates_grid(table: pa.Table) -> Grid:
     """Systems × automatic metrics, over all questions.
 
     Args:
-        table: as ``schemas.ANSWER_RATES``; None for none.
+        table: as ``schemas.ANSWER_RATES``.
     """
     found: dict[tuple[str, str], dict[str, Any]] = {}
-    for one in _rows(table):
+    for one in table.to_pylist():
         if one["theme"] == one["difficulty"] == "all":
             rates = found.setdefault((one["system"], one["space"]), dict(one))
             rates[one["metric"]] = _estimate(one, "rate", one["questions"])
@@ -773,11 +770,11 @@ def rates_grid(table: pa.Table | None) -> Grid:
     return record_grid("answer-rates", caption, columns, found.values(), "No answers yet.")
 
 
-def calibration_grid(table: pa.Table | None) -> Grid:
+def calibration_grid(table: pa.Table) -> Grid:
     """Agreement of judges with people on all labelled answers.
 
     Args:
-        table: as ``schemas.JUDGE_CALIBRATION``; None for none.
+        table: as ``schemas.JUDGE_CALIBRATION``.
     """
     columns = (
         *(text(name.capitalize(), of=lambda one, name=name: one[name]) for name in ("judge",)),
@@ -788,16 +785,16 @@ def calibration_grid(table: pa.Table | None) -> Grid:
         number("Answers", of="n"),
         number("Missing", of="missing"),
     )
-    whole = [one for one in _rows(table) if one["group"] == "all"]
+    whole = [one for one in table.to_pylist() if one["group"] == "all"]
     empty = "No judge was held against labels of people."
     return record_grid("judge-calibration", "Judges against people", columns, whole, empty, group="judge")
 
 
-def estimates_grid(table: pa.Table | None, theme: str = "all") -> Grid:
+def estimates_grid(table: pa.Table, theme: str = "all") -> Grid:
     """Shares of good answers by people, judges and both.
 
     Args:
-        table: as ``schemas.JUDGED_ESTIMATES``; None for none.
+        table: as ``schemas.JUDGED_ESTIMATES``.
         theme: type of questions.
     """
     columns = (
@@ -814,18 +811,18 @@ def estimates_grid(table: pa.Table | None, theme: str = "all") -> Grid:
         "judged-estimates",
         "People, judges, and both together",
         columns,
-        [one for one in _rows(table) if one["theme"] == theme],
+        [one for one in table.to_pylist() if one["theme"] == theme],
         "No verdicts yet.",
         group=lambda one: f"{one['system']} {one['space']} {one['criterion']}",
         data={"criterion": "criterion", "method": "method"},
     )
 
 
-def comparison_grid(table: pa.Table | None) -> Grid:
+def comparison_grid(table: pa.Table) -> Grid:
     """System beside baseline: difference with interval, corrected p-value, detectable difference, questions.
 
     Args:
-        table: as ``schemas.SYSTEM_COMPARISONS``; None for none.
+        table: as ``schemas.SYSTEM_COMPARISONS``.
     """
 
     def difference(one: Mapping[str, Any]) -> Cell:
@@ -869,7 +866,7 @@ def judging_context(data: ReportData) -> dict[str, Any]:
         "judged": estimates_grid(judged),
         "rates": rates_grid(data.table("answer_rates")),
     }
-    shown = [row for row in _rows(judged) if row["theme"] == "all"]
+    shown = [row for row in judged.to_pylist() if row["theme"] == "all"]
     criteria = dict.fromkeys((row["criterion"], row["criterion"]) for row in shown)
     methods = dict.fromkeys((row["method"], _METHODS[row["method"]]) for row in shown)
     return {
@@ -881,7 +878,7 @@ def judging_context(data: ReportData) -> dict[str, Any]:
     }
 
 
-def comparison_choices(table: pa.Table | None) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
+def comparison_choices(table: pa.Table) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
     """Filters of `comparison_grid`: baseline, metric and space."""
     found = {
         "baseline": [(row["baseline"], row["baseline"]) for row in _sorted(table)],
@@ -891,16 +888,14 @@ def comparison_choices(table: pa.Table | None) -> list[tuple[str, str, str, list
     return [(name.capitalize(), name, "All", list(dict.fromkeys(rows))) for name, rows in found.items()]
 
 
-def family_sizes(table: pa.Table | None) -> list[int]:
+def family_sizes(table: pa.Table) -> list[int]:
     """Numbers of systems that were compared at once and corrected for, ascending."""
-    families = Counter((row["baseline"], row["metric"], row["k"], row["space"]) for row in _rows(table))
+    families = Counter((row["baseline"], row["metric"], row["k"], row["space"]) for row in table.to_pylist())
     return sorted(set(families.values()))
 
 
-def _sorted(table: pa.Table | None) -> list[dict[str, Any]]:
+def _sorted(table: pa.Table) -> list[dict[str, Any]]:
     """Rows by family in the order of the table, then by difference, largest first; NaN is null."""
-    if table is None:
-        return []
     sql = """
         SELECT * EXCLUDE row FROM (SELECT *, row_number() OVER () AS row FROM compared)
         ORDER BY min(row) OVER (PARTITION BY baseline, metric, k, space), difference DESC, row
@@ -914,10 +909,6 @@ def _sorted(table: pa.Table | None) -> list[dict[str, Any]]:
 def _metric(row: Mapping[str, Any]) -> str:
     answers = {one.name: one.term for one in ANSWER_METRICS}
     return answers.get(row["metric"]) or metric_label(row["metric"], row["k"])
-
-
-def _rows(table: pa.Table | None) -> list[dict[str, Any]]:
-    return table.to_pylist() if table is not None else []
 
 
 def _estimate(row: Mapping[str, Any], name: str, n: int, ends: str = "") -> Estimate | None:

@@ -16,7 +16,7 @@ from finrag_pipeline.evaluation.trec import export_qrels, export_run
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import get_system
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline.storage.warehouse import query_warehouse
+from finrag_pipeline.storage.warehouse import lake_views
 
 
 def metrics_table(lake: Lake, by: str | None) -> pa.Table:
@@ -29,9 +29,12 @@ def metrics_table(lake: Lake, by: str | None) -> pa.Table:
     if by is not None and by not in SLICES:
         raise UsageError(f"There is no slice '{by}'.", f"Choose one of: {', '.join(SLICES[1:])}.")
     wanted = [by, "all"] if by else list(SLICES)
-    table = query_warehouse(lake, "SELECT * FROM system_metrics WHERE slice IN (SELECT unnest(?))", [wanted])
+    with lake_views(lake) as query:
+        table = query("SELECT * FROM system_metrics WHERE slice IN (SELECT unnest(?))", [wanted])
     if not table.num_rows:
-        raise LakeError("Nothing was measured yet.", "Run 'finrag run' with a source that has questions.")
+        raise LakeError(
+            f"Nothing was measured yet in {lake.root}.", "Run 'finrag run' with a source that has questions."
+        )
     return table
 
 

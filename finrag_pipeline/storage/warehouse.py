@@ -7,6 +7,7 @@ and no reader beside it: a notebook that holds it open never blocks a run.
 
 from __future__ import annotations
 
+import atexit
 import glob
 import re
 import shutil
@@ -54,7 +55,10 @@ def build_warehouse(lake: Lake, path: Path | None = None) -> dict[str, int]:
     try:
         with duckdb.connect(str(temporary)) as connection:
             connection.begin()
+            lake.write_json(_place(lake), {"root": lake.root})
             for name in _NAMES:
+                if name in FOLDERS:
+                    lake.declare(name, _schema(name), DECLARED)
                 _make_view(connection, lake, name)
                 for column, doc in column_docs(_schema(name)).items():
                     connection.execute(f'COMMENT ON COLUMN "{name}"."{column}" IS {_literal(doc)}')
@@ -83,14 +87,13 @@ def _schema(name: str) -> pa.Schema:
 
 
 def _make_view(connection: Any, lake: Lake, name: str) -> None:
+    """The view of a table; nothing is written to the lake."""
     if name == "ledger":
         connection.execute(f"CREATE VIEW ledger AS {_ledger(lake)}")
         return
-    schema = _schema(name)
-    lake.declare(name, schema, DECLARED)
     # What is trained fold by fold has the fold in its path alone.
     of_fold = FOLDERS[name].by == "model"
-    columns = [f'"{column}"' for column in schema.names]
+    columns = [f'"{column}"' for column in _schema(name).names]
     columns += ["regexp_extract(filename, 'fold=([^/]*)', 1) AS fold"] if of_fold else []
     options = f"hive_partitioning=false, filename={of_fold}"
     files = _files(lake, "parquet", name, "**", "*.parquet")
@@ -99,11 +102,21 @@ def _make_view(connection: Any, lake: Lake, name: str) -> None:
     )
 
 
+def _make_empty(connection: Any, name: str) -> None:
+    """A table without rows in the columns of its view."""
+    schema = _schema(name)
+    if name != "ledger" and FOLDERS[name].by == "model":
+        schema = schema.append(pa.field("fold", pa.string()))
+    # DuckDB reads half precision from Parquet, not from Arrow.
+    half, single = pa.list_(pa.float16()), pa.list_(pa.float32())
+    fields = [one.with_type(single) if one.type == half else one for one in schema]
+    connection.register(name, pa.schema(fields).empty_table())
+
+
 def _ledger(lake: Lake) -> str:
     """Of the files of the ledger those that can be read; other notes may lie beside them."""
     kinds = {"int64": "BIGINT", "double": "DOUBLE", "timestamp[us, tz=UTC]": "TIMESTAMPTZ"}
     columns = ", ".join(f'"{one.name}": "{kinds.get(str(one.type), "VARCHAR")}"' for one in LEDGER)
-    lake.write_json(lake.path("ledger", DECLARED.replace("parquet", "json")), None)
     return (
         "SELECT unnest(entry) FROM (SELECT "  # noqa: S608
         f"CASE WHEN json_valid(content) THEN from_json(content, '{{{columns}}}') END AS entry "
@@ -121,6 +134,11 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def _place(lake: Lake) -> str:
+    """File beside the ledger that says where the lake was when its warehouse was built."""
+    return lake.path("ledger", "_warehouse.json")
+
+
 def publish_table(lake: Lake, name: str) -> None:
     """Build the warehouse of a local lake where it has no view of a table in the columns that it has now.
 
@@ -133,7 +151,8 @@ def publish_table(lake: Lake, name: str) -> None:
     if not lake.is_local:
         return
     file = lake.local_path(FILE)
-    stale = not file.exists()
+    # Views of a lake that was copied or moved read it where it was.
+    stale = not file.exists() or lake.read_json(_place(lake)) != {"root": lake.root}
     if name and not stale:
         lake.declare(name, _schema(name), DECLARED)
         declared = lake.local_path("parquet", name, DECLARED)
@@ -143,49 +162,27 @@ def publish_table(lake: Lake, name: str) -> None:
             build_warehouse(lake)
 
 
-def query_warehouse(lake: Lake, sql: str, parameters: Any = None) -> pa.Table:
-    """Rows of a query, read-only.
-
-    Args:
-        lake: its warehouse is queried.
-        sql: the query, with ``?`` or ``$name`` for parameters.
-        parameters: values of the parameters.
-
-    Raises:
-        LakeError: there is no warehouse yet, it is damaged, or another version wrote it.
-    """
-    import duckdb
-
-    path = lake.local_path(FILE)
-    if not path.is_file():
-        raise LakeError(f"There is no warehouse at {path}.", "Run 'finrag run' first.")
-    try:
-        with duckdb.connect(str(path), read_only=True) as connection:
-            return connection.sql(sql, params=parameters or []).to_arrow_table()
-    except (duckdb.BinderException, duckdb.ParserException):
-        raise  # the query's own fault
-    except duckdb.Error as error:
-        raise LakeError(
-            f"{path} cannot be read: {error}.",
-            "Delete what is named as damaged, the file itself if nothing is, and run 'finrag run'.",
-        ) from error
-
-
 @contextmanager
 def lake_views(lake: Lake) -> Iterator[Query]:
-    """What gives the rows of a query over the lake as it is, whatever its warehouse says; for many queries.
+    """What gives the rows of a query over the lake, in the columns of its warehouse, without that file.
 
-    It takes the query and its parameters. It raises LakeError where a part is damaged.
+    It takes the query, with ``?`` or ``$name`` for parameters, and their values. It raises LakeError where a
+    part is damaged. Nothing is written to the lake, which need not be local.
     """
     import duckdb
 
     with duckdb.connect() as connection:
+        if not lake.is_local:
+            connection.register_filesystem(lake.fs)
         made: set[str] = set()
 
         def query(sql: str, parameters: Any = None) -> pa.Table:
             try:
                 for name in {one for one in _NAMES if re.search(rf"\b{one}\b", sql)} - made:
-                    _make_view(connection, lake, name)
+                    if lake.ledger_entries() if name == "ledger" else lake.partitions(name):
+                        _make_view(connection, lake, name)
+                    else:
+                        _make_empty(connection, name)
                     made.add(name)
                 return connection.sql(sql, params=parameters or []).to_arrow_table()
             except (duckdb.IOException, duckdb.InvalidInputException) as error:
@@ -210,4 +207,5 @@ def query_tables(sql: str, parameters: Any = None, **tables: pa.Table) -> pa.Tab
 def _memory() -> Any:
     import duckdb
 
+    atexit.register(_memory.cache_clear)  # DuckDB tells of connections that outlive the interpreter
     return duckdb.connect(config={"threads": 1})

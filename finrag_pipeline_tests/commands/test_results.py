@@ -63,7 +63,7 @@ class TestMetrics:
         assert "company" in caught.value.remedy
 
     def test_before_any_run(self, lake: Lake) -> None:
-        with pytest.raises(LakeError, match="There is no warehouse") as caught:
+        with pytest.raises(LakeError, match="Nothing was measured yet") as caught:
             metrics_table(lake, None)
         assert "finrag run" in caught.value.remedy
 

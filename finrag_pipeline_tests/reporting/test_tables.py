@@ -489,8 +489,10 @@ def test_comparisons_show_difference_interval_and_corrected_p() -> None:
 
 
 def test_empty_tables_of_judges_say_so() -> None:
-    for grid in (rates_grid, calibration_grid, estimates_grid, comparison_grid):
-        assert grid_markdown(grid(None)).startswith("_")
+    grids = (rates_grid, calibration_grid, estimates_grid, comparison_grid)
+    schemas = (ANSWER_RATES, JUDGE_CALIBRATION, JUDGED_ESTIMATES, SYSTEM_COMPARISONS)
+    for grid, table in zip(grids, (schema.empty_table() for schema in schemas), strict=True):
+        assert grid_markdown(grid(table)).startswith("_")
 
 
 def value(paper: str, system: str, space: str, metric: str) -> float:

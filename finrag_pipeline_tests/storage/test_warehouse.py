@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -14,9 +15,9 @@ from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.warehouse import (
     FILE,
     build_warehouse,
+    lake_views,
     publish_table,
     query_tables,
-    query_warehouse,
 )
 
 
@@ -40,6 +41,11 @@ def _chunks(filing: str, count: int) -> pa.Table:
         for n in range(count)
     ]
     return pa.Table.from_pylist(rows, FILING_CHUNKS)
+
+
+def query_warehouse(lake: Lake, sql: str, parameters: list[str] | None = None) -> pa.Table:
+    with duckdb.connect(str(lake.local_path(FILE)), read_only=True) as connection:
+        return connection.sql(sql, params=parameters or []).to_arrow_table()
 
 
 def _leftovers(lake: Lake) -> list[str]:
@@ -110,6 +116,15 @@ def test_a_warehouse_of_before_is_built_anew_when_a_table_has_other_columns(lake
     assert lake.local_path(FILE).stat().st_mtime_ns == built, "nothing is new"
 
 
+def test_the_warehouse_of_a_copied_lake_reads_the_copy(lake: Lake, tmp_path: Path) -> None:
+    lake.write("folds", _folds("q1"), "f1")
+    publish_table(lake, "folds")
+    copy = Lake(shutil.copytree(lake.root, tmp_path / "copy"))
+    copy.write("folds", _folds("q1", "q2"), "f2")
+    publish_table(copy, "folds")
+    assert query_warehouse(copy, "FROM folds").num_rows == 2
+
+
 def test_what_is_trained_fold_by_fold_names_its_fold(lake: Lake) -> None:
     row = {"feature": "title", "gain": 0.5}
     rows = pa.Table.from_pylist([row], TABLES["page_ranker"])
@@ -154,7 +169,7 @@ def test_an_interrupted_build_leaves_no_files(lake: Lake, monkeypatch: pytest.Mo
     monkeypatch.setattr(warehouse, "_make_view", interrupt)
     with pytest.raises(KeyboardInterrupt):
         build_warehouse(lake)
-    assert list(Path(lake.root).iterdir()) == []
+    assert _leftovers(lake) == [] and not lake.local_path(FILE).exists()
 
 
 def test_another_place(lake: Lake, tmp_path: Path) -> None:
@@ -164,66 +179,54 @@ def test_another_place(lake: Lake, tmp_path: Path) -> None:
         assert connection.execute("SELECT count(*) FROM folds").fetchone() == (1,)
 
 
-class TestQuery:
+class TestLakeViews:
     def test_parameters_are_values_not_sql(self, lake: Lake) -> None:
         nasty = "x'; DROP TABLE folds; --"
         lake.write("folds", _folds("q1", nasty), "f")
-        build_warehouse(lake)
         sql = "SELECT fold FROM folds WHERE question_id = ?"
-        assert query_warehouse(lake, sql, [nasty]).to_pylist() == [{"fold": 1}]
-        assert query_warehouse(lake, sql, ["x"]).num_rows == 0
-        lists = "SELECT question_id FROM folds WHERE question_id IN (SELECT unnest(?)) ORDER BY fold"
-        assert query_warehouse(lake, lists, [["q1", nasty]]).num_rows == 2
+        with lake_views(lake) as query:
+            assert query(sql, [nasty]).to_pylist() == [{"fold": 1}]
+            assert query(sql, ["x"]).num_rows == 0
+            lists = "SELECT question_id FROM folds WHERE question_id IN (SELECT unnest($names)) ORDER BY fold"
+            assert query(lists, {"names": ["q1", nasty]}).num_rows == 2
 
-    def test_it_is_read_only(self, lake: Lake) -> None:
-        lake.write("folds", _folds("q1"), "f")
-        build_warehouse(lake)
-        with pytest.raises((duckdb.Error, LakeError)):
-            query_warehouse(lake, "DELETE FROM folds")
-        assert query_warehouse(lake, "SELECT * FROM folds").num_rows == 1
+    def test_tables_without_a_part_have_their_columns_and_nothing_is_written(self, lake: Lake) -> None:
+        with lake_views(lake) as query:
+            for name, entry in FOLDERS.items():
+                of_fold = ["fold"] if entry.by == "model" else []
+                assert query(f"FROM {name}").column_names == [*TABLES[entry.schema].names, *of_fold]
+            assert query("FROM ledger").num_rows == 0
+        assert not Path(lake.root).exists()
 
-    def test_no_warehouse_yet(self, lake: Lake) -> None:
-        with pytest.raises(LakeError, match="There is no warehouse") as caught:
-            query_warehouse(lake, "SELECT 1")
-        assert "finrag run" in caught.value.remedy
+    @pytest.mark.parametrize("root", ["memory://bucket/lake", ""])
+    def test_a_lake_may_be_anywhere(self, lake: Lake, root: str) -> None:
+        there = Lake(root) if root else lake
+        there.write("folds", _folds("q1"), "f")
+        there.record("folds", "", "materialised", rows=1)
+        with lake_views(there) as query:
+            sql = "SELECT question_id, outcome FROM folds, ledger"
+            assert query(sql).to_pylist() == [{"question_id": "q1", "outcome": "materialised"}]
+        if root:
+            publish_table(there, "folds")  # of which there is none, and no error
 
-    @pytest.mark.parametrize("contents", [b"", b"no database" * 999, "half"])
-    def test_a_damaged_warehouse(self, lake: Lake, contents: bytes | str) -> None:
-        lake.write("folds", _folds(*(f"q{n}" for n in range(5000))), "f")
-        build_warehouse(lake)
-        path = lake.local_path(FILE)
-        whole = path.read_bytes()
-        path.write_bytes(whole[: len(whole) // 2] if isinstance(contents, str) else contents)
-        with pytest.raises(LakeError, match="cannot be read") as caught:
-            query_warehouse(lake, "SELECT max(question_id) AS q FROM folds")
-        assert str(path) in caught.value.reason
+    def test_a_damaged_part_is_named(self, lake: Lake) -> None:
+        lake.write("filing_chunks", _chunks("a", 2), "f", {"filing": "a"})
+        Path(lake.part_path("filing_chunks", {"filing": "a"})).write_bytes(b"PAR1 no parquet")
+        with lake_views(lake) as query, pytest.raises(LakeError, match="filing=a") as caught:
+            query("FROM filing_chunks")
         assert "Delete" in caught.value.remedy
-        build_warehouse(lake)
-        assert query_warehouse(lake, "SELECT * FROM folds").num_rows == 5000
 
-    def test_a_warehouse_of_another_version_lacks_a_table(self, lake: Lake) -> None:
-        Path(lake.root).mkdir()
-        with duckdb.connect(str(lake.local_path(FILE))) as connection:
-            connection.execute("CREATE TABLE folds (a INTEGER)")
-        with pytest.raises(LakeError, match="system_metrics"):
-            query_warehouse(lake, "SELECT * FROM system_metrics")
+    def test_a_wrong_query_is_not_taken_for_a_damaged_part(self, lake: Lake) -> None:
+        with lake_views(lake) as query:
+            with pytest.raises(duckdb.BinderException):
+                query("SELECT no_such_column FROM folds")
+            with pytest.raises(duckdb.ParserException):
+                query("SELEC 1")
 
-    def test_a_wrong_query_is_not_taken_for_a_damaged_file(self, lake: Lake) -> None:
-        build_warehouse(lake)
-        with pytest.raises(duckdb.BinderException):
-            query_warehouse(lake, "SELECT no_such_column FROM folds")
-        with pytest.raises(duckdb.ParserException):
-            query_warehouse(lake, "SELEC 1")
 
-    def test_a_remote_lake_has_no_warehouse_file(self) -> None:
-        remote = Lake("memory://bucket/lake")
-        publish_table(remote, "folds")
-        with pytest.raises(LakeError, match="is not local"):
-            query_warehouse(remote, "SELECT 1")
-
-    def test_tables_in_memory_keep_their_order_and_nothing_of_others(self) -> None:
-        sql = "SELECT question_id, row_number() OVER () AS row FROM folds WHERE fold >= $least"
-        rows = [{"question_id": "b", "row": 1}, {"question_id": "a", "row": 2}]
-        assert query_tables(sql, {"least": 1}, folds=_folds("c", "b", "a")).to_pylist() == rows
-        with pytest.raises(duckdb.CatalogException):
-            query_tables("SELECT * FROM folds")
+def test_tables_in_memory_keep_their_order_and_nothing_of_others() -> None:
+    sql = "SELECT question_id, row_number() OVER () AS row FROM folds WHERE fold >= $least"
+    rows = [{"question_id": "b", "row": 1}, {"question_id": "a", "row": 2}]
+    assert query_tables(sql, {"least": 1}, folds=_folds("c", "b", "a")).to_pylist() == rows
+    with pytest.raises(duckdb.CatalogException):
+        query_tables("SELECT * FROM folds")
