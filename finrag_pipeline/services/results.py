@@ -30,7 +30,7 @@ def metrics_table(lake: Lake, by: str | None) -> pa.Table:
         raise UsageError(f"There is no slice '{by}'.", f"Choose one of: {', '.join(SLICES[1:])}.")
     wanted = [by, "all"] if by else list(SLICES)
     with lake_views(lake) as query:
-        table = query("SELECT * FROM system_metrics WHERE slice IN (SELECT unnest(?))", [wanted])
+        table = query("FROM system_metrics WHERE list_contains($slices, slice)", {"slices": wanted})
     if not table.num_rows:
         raise LakeError(
             f"Nothing was measured yet in {lake.root}.", "Run 'finrag run' with a source that has questions."

@@ -1,5 +1,3 @@
-"""None"""
-
 from __future__ import annotations
 
 import multiprocessing
@@ -15,7 +13,10 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from finrag_pipeline.errors import LakeError
+from finrag_pipeline.evaluation import retrieval_metrics
+from finrag_pipeline.evaluation.metrics import Metric, definitions
 from finrag_pipeline.evaluation.retrieval_metrics import (
+    RETRIEVAL_METRICS,
     SERIES,
     GoldStandard,
     RankedChunk,
@@ -25,7 +26,9 @@ from finrag_pipeline.evaluation.retrieval_metrics import (
     score_question,
     score_runs,
 )
+from finrag_pipeline.evaluation.summary import summarise
 from finrag_pipeline.schemas import FILING_CHUNKS
+from finrag_pipeline.settings import EvaluationSettings
 from finrag_pipeline_tests.evaluation.builders import question_row, questions_table, run_rows, runs_table
 
 GOLD = GoldStandard("A_10K", frozenset({0, 7}), frozenset({"A0.0", "A0.1", "A7.0"}))
@@ -215,6 +218,20 @@ def test_each_distinct_pair_is_scored_once_for_all_systems_and_only_as_deep_as_n
     texts = {name: f"text {name}" for name in names}
     score_runs(runs_table(rows), QUESTIONS, texts, {}, overlap=spy)
     assert sorted(text for _, text in seen) == sorted(texts[name] for name in names[:10])
+
+
+def test_a_metric_is_added_by_its_declaration(monkeypatch):
+    toy = Metric("depth", "Depth", "1 if the ranking is as deep as k.", lambda one, k: float(len(one.ranking) >= k),
+                 cutoffs=(1, 9), lower_is_better=True)  # fmt: skip
+    monkeypatch.setattr(retrieval_metrics, "RETRIEVAL_METRICS", (*RETRIEVAL_METRICS, toy))
+    runs = runs_table(run_rows("bm25", "corpus", "q1", ranked("A1.0", "A2.0")))
+    scores = score_runs(runs, QUESTIONS, {name: name for name in ("A1.0", "A2.0")}, {})
+    means = summarise(scores, QUESTIONS, {}, EvaluationSettings()).to_pylist()
+    whole = {(row["metric"], row["k"]): row["mean"] for row in means if row["slice"] == "all"}
+    measured = QUESTIONS["status"].to_pylist().count("measured")
+    assert (whole["depth", 1], whole["depth", 9]) == (pytest.approx(1 / measured), 0.0)
+    told = definitions(retrieval_metrics.RETRIEVAL_METRICS)["depth"]
+    assert told == ("Depth@k", "1 if the ranking is as deep as k. Lower is better.", "")
 
 
 def test_no_rows_and_no_expectation_give_no_scores():
