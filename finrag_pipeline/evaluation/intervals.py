@@ -183,37 +183,19 @@ def cluster_proportion(
 def cluster_means(
     values: NDArray[np.float64], clusters: Sequence[object], confidence: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Means of many series of scores in [0, 1] with the intervals of :func:`cluster_proportion`.
-
-    The mean of a series is the ratio of the sum of its values to their number; questions of one document,
-    which share its retrieval difficulty, are a cluster.
+    """Means of many series of scores with the intervals of :func:`cluster_proportion`, in one go.
 
     Args:
         values: shape (questions, series), in [0, 1].
-        clusters: document of each question.
+        clusters: document of each question, at least two.
         confidence: coverage aimed at, for example 0.95.
 
     Returns:
-        Mean, lower end and upper end, each of shape (series,). The ends are NaN with fewer than two clusters,
-        which say nothing about how documents differ; the mean is NaN without questions.
-
-    Raises:
-        ValueError: shapes disagree, or a value is outside [0, 1].
+        Mean, lower end and upper end, each of shape (series,).
     """
-    values = np.asarray(values, dtype=np.float64)
-    if values.ndim != 2 or len(values) != len(clusters):
-        raise ValueError(f"values of shape {values.shape} do not fit {len(clusters)} clusters")
-    if not ((values >= -ROUNDING) & (values <= 1 + ROUNDING)).all():
-        raise ValueError("values must be between 0 and 1")
-    unknown = np.full(values.shape[1], np.nan)
-    if not len(values):
-        return unknown, unknown.copy(), unknown.copy()
     (codes,), count = cluster_codes(clusters)
-    if count < 2:
-        return values.mean(axis=0), unknown, unknown.copy()
-    sums = _moments(values.clip(0.0, 1.0), np.ones(len(values)), codes, count)
-    estimate, low, high, *_ = mean_intervals(sums, confidence)
-    return estimate, low, high
+    found = mean_intervals(_moments(values, np.ones(len(values)), codes, count), confidence)
+    return found[0], found[1], found[2]
 
 
 @dataclass(frozen=True)

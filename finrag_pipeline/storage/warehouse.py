@@ -151,14 +151,14 @@ def publish_table(lake: Lake, name: str) -> None:
     if not lake.is_local:
         return
     file = lake.local_path(FILE)
-    # Views of a lake that was copied or moved read it where it was.
-    stale = not file.exists() or lake.read_json(_place(lake)) != {"root": lake.root}
-    if name and not stale:
-        lake.declare(name, _schema(name), DECLARED)
-        declared = lake.local_path("parquet", name, DECLARED)
-        stale = file.stat().st_mtime_ns < declared.stat().st_mtime_ns
-    if stale:
-        with suppress(LakeError):
+    with suppress(LakeError, OSError):
+        # Views of a lake that was copied or moved read it where it was.
+        stale = not file.exists() or lake.read_json(_place(lake)) != {"root": lake.root}
+        if name and not stale:
+            lake.declare(name, _schema(name), DECLARED)
+            declared = lake.local_path("parquet", name, DECLARED)
+            stale = file.stat().st_mtime_ns < declared.stat().st_mtime_ns
+        if stale:
             build_warehouse(lake)
 
 

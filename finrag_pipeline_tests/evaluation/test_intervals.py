@@ -185,27 +185,12 @@ class TestMeansOfScores:
         assert mean[0] == high[0] == 1.0
         assert 0.93 < low[0] < 0.97
 
-    def test_one_filing_has_no_interval_and_none_no_mean(self):
-        mean, low, high = cluster_means(np.array([[0.2], [0.4]]), ["a", "a"], 0.95)
-        assert mean[0] == pytest.approx(0.3)
-        assert np.isnan([low[0], high[0]]).all()
-        assert all(np.isnan(part).all() for part in cluster_means(np.empty((0, 2)), [], 0.95))
-        assert all(len(part) == 0 for part in cluster_means(np.empty((2, 0)), ["a", "b"], 0.95))
-
     @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 5)), min_size=2, max_size=30))
     def test_always_an_interval_around_the_mean(self, rows):
         values, filings = np.array([row[0] for row in rows])[:, None], [row[1] for row in rows]
         mean, low, high = (float(part[0]) for part in cluster_means(values, filings, 0.95))
         assert mean == pytest.approx(values.mean())
-        assert len(set(filings)) == 1 or 0 <= low <= mean <= high <= 1
-
-    def test_rounding_is_forgiven_and_nothing_else(self):
-        assert cluster_means(np.array([[1 + 1e-12], [0.0]]), ["a", "b"], 0.95)[2][0] <= 1
-        for wrong in (1.1, -0.1, np.nan):
-            with pytest.raises(ValueError, match="between 0 and 1"):
-                cluster_means(np.array([[wrong], [0.0]]), ["a", "b"], 0.95)
-        with pytest.raises(ValueError, match="do not fit"):
-            cluster_means(np.ones((3, 1)), ["a", "b"], 0.95)
+        assert 0 <= low <= mean <= high <= 1
 
 
 def test_one_question_per_document_agrees_with_scipy():

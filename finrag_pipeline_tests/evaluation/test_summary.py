@@ -104,6 +104,16 @@ def test_overlapping_folds_are_refused():
         summarise(scores_table(scores() + scores()), QUESTIONS, SOURCES, SETTINGS)
 
 
+def test_rounding_is_forgiven_and_nothing_else():
+    rounded = summarise(
+        scores_table(scores(values={**VALUES, "q1": 1 + 1e-12})), QUESTIONS, SOURCES, SETTINGS
+    )
+    assert max(row["high"] or 0.0 for row in rounded.to_pylist()) <= 1
+    for wrong in (1.1, -0.1, float("nan")):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            summarise(scores_table(scores(values={**VALUES, "q1": wrong})), QUESTIONS, SOURCES, SETTINGS)
+
+
 def test_records_have_the_keys_of_the_contract_and_survive_strict_json():
     table = summarise(scores_table(scores()), QUESTIONS, SOURCES, SETTINGS)
     records = json.loads(json.dumps(metrics_records(table), allow_nan=False))
