@@ -10,7 +10,6 @@ company's facts, items, places and products not on its pages. An answer other th
 from __future__ import annotations
 
 import tomllib
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -23,7 +22,7 @@ import pyarrow as pa
 from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.evaluation.intervals import Interval, wilson
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline.storage.warehouse import lake_views
+from finrag_pipeline.storage.warehouse import lake_views, query_tables
 
 UNANSWERABLE_VERSION = "1"
 """Changes whenever a question may."""
@@ -236,11 +235,9 @@ def false_answers(table: pa.Table, confidence: float = 0.95) -> dict[str, Interv
         table: as ``schemas.FALSE_ANSWERS``.
         confidence: coverage of the intervals, Wilson's.
     """
-    answered: dict[str, list[bool]] = defaultdict(list)
-    for row in table.to_pylist():
-        for kind in ("all", row["kind"]):
-            answered[kind].append(not row["abstained"])
-    order = ["all", *KINDS]
-    return {
-        kind: wilson(sum(answered[kind]), len(answered[kind]), confidence) for kind in order if answered[kind]
-    }
+    sql = """
+        SELECT coalesce(kind, 'all') AS kind, count(*) FILTER (NOT abstained) AS answered, count(*) AS n
+        FROM asked GROUP BY GROUPING SETS ((), (kind)) ORDER BY list_position($kinds, coalesce(kind, 'all'))
+    """
+    found = query_tables(sql, {"kinds": ["all", *KINDS]}, asked=table).to_pylist()
+    return {row["kind"]: wilson(row["answered"], row["n"], confidence) for row in found if row["n"]}

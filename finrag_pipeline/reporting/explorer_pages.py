@@ -21,13 +21,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.errors import LakeError
+from finrag_pipeline.reporting.page_pictures import Box, box_of, cell_layer, table_outlines
 from finrag_pipeline.storage.lake import Lake
 
 Place = tuple[str, int]
 """Filing and zero-based page."""
-
-Box = tuple[float, float, float, float]
-"""Left, upper, right and lower edge in points from the upper left corner of the page as shown."""
 
 RUN = 3
 """Words in a row that must be the same; all of them for a passage that is shorter."""
@@ -279,6 +277,10 @@ def _filing_pages(
             problem = f"{filing} has {table.num_rows:,} pages; there is no page {page + 1}."
             found[place] = PageContent(place, source=source, problem=problem)
             continue
+        layers: dict[str, list[Box]] = defaultdict(list)
+        for cell in cells[page]:
+            if (box := box_of(cell)) and (layer := cell_layer(cell)):
+                layers[layer].append(box)
         found[place] = PageContent(
             place,
             source,
@@ -286,18 +288,14 @@ def _filing_pages(
             row["height"],
             row["text"],
             tuple(row["words"] or ()),
-            _tables(cells[page]),
-            _boxes(cell for cell in cells[page] if cell["header"]),
-            _boxes(
-                cell
-                for cell in cells[page]
-                if not cell["header"] and cell["kind"] in ("number", "missing") and not _unreadable(cell)
-            ),
-            _boxes(cell for cell in cells[page] if not cell["header"] and _unreadable(cell)),
+            tuple(table_outlines(cells[page]).values()),
+            tuple(layers["headers"]),
+            tuple(layers["numbers"]),
+            tuple(layers["unreadable"]),
             tuple(
                 (box, fact["concept"] or fact["label"], fact["printed"])
                 for fact in facts[page]
-                if (box := _box(fact))
+                if (box := box_of(fact))
             ),
         )
     return found
@@ -315,35 +313,6 @@ def _by_page(
         for row in _on(lake.read(name, {"filing": filing}, columns), numbers):
             found[row["page"]].append(row)
     return found
-
-
-def _unreadable(cell: Mapping[str, Any]) -> bool:
-    return cell["kind"] in ("number", "missing") and cell["value"] is None and bool(cell["reason"])
-
-
-def _box(row: Mapping[str, Any]) -> Box | None:
-    x0, y0, x1, y1 = (row[edge] for edge in _EDGES)
-    return None if None in (x0, y0, x1, y1) else (x0, y0, x1, y1)
-
-
-def _boxes(rows: Iterable[Mapping[str, Any]]) -> tuple[Box, ...]:
-    return tuple(box for row in rows if (box := _box(row)))
-
-
-def _tables(cells: Sequence[Mapping[str, Any]]) -> tuple[Box, ...]:
-    boxes: dict[int, list[Box]] = defaultdict(list)
-    for cell in cells:
-        if box := _box(cell):
-            boxes[cell["table"]].append(box)
-    return tuple(
-        (
-            min(box[0] for box in found),
-            min(box[1] for box in found),
-            max(box[2] for box in found),
-            max(box[3] for box in found),
-        )
-        for _, found in sorted(boxes.items())
-    )
 
 
 def sheet_view(shown: ShownPage, content: PageContent, picture: str | None, anchor: str) -> dict[str, Any]:

@@ -263,15 +263,18 @@ def ledger_grid(ledger: pa.Table) -> Grid:
             coalesce(sum(seconds), 0) AS seconds
         FROM (SELECT *, row_number() OVER () AS row FROM ledger) GROUP BY asset ORDER BY min(row)
     """
-    found = [
-        {**one, **dict.fromkeys(kinds, 0), **dict(one["outcomes"])}
-        for kinds in [_outcomes(ledger)]
-        for one in query_tables(sql, ledger=ledger).to_pylist()
-    ]
+    found = query_tables(sql, ledger=ledger).to_pylist()
+    kinds = dict.fromkeys([*OUTCOMES, *sorted({kind for one in found for kind, _ in one["outcomes"]})])
     columns = (
         text("Asset", of="asset"),
         number("Partitions", of="n"),
-        *(number(_OUTCOME_NAMES.get(kind, kind.capitalize()), of=kind) for kind in _outcomes(ledger)),
+        *(
+            number(
+                _OUTCOME_NAMES.get(kind, kind.capitalize()),
+                of=lambda one, kind=kind: dict(one["outcomes"]).get(kind, 0),
+            )
+            for kind in kinds
+        ),
         number("Rows", of="rows"),
         number("Seconds", of=lambda one: Cell(f"{one['seconds']:,.1f}", sort=one["seconds"])),
     )
@@ -296,7 +299,3 @@ def failures_grid(ledger: pa.Table) -> Grid:
     )
     failed = [one for one in ledger.to_pylist() if one["outcome"] == "failed"]
     return record_grid("failures", "Steps that failed", columns, failed, "No step failed.")
-
-
-def _outcomes(ledger: pa.Table) -> list[str]:
-    return list(dict.fromkeys([*OUTCOMES, *sorted(set(ledger["outcome"].to_pylist()))]))

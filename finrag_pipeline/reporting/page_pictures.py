@@ -16,6 +16,9 @@ from finrag_pipeline.filings.originals import get_source
 from finrag_pipeline.reporting import PICTURES_VERSION
 from finrag_pipeline.storage.lake import Lake
 
+Box = tuple[float, float, float, float]
+"""Left, upper, right and lower edge in points from the upper left corner of the page as shown."""
+
 DPI = 110
 FOLDER = "page_pictures"
 
@@ -166,25 +169,20 @@ def draw_page(
     layer = Image.new("RGBA", picture.size, (0, 0, 0, 0))
     draw = ImageDraw.Draw(layer)
     font = ImageFont.load_default(size=max(7, dpi / 14))
-    tables: dict[int, list[tuple[float, float, float, float]]] = defaultdict(list)
+    colours = {"headers": HEADER, "numbers": NUMBER, "unreadable": UNREADABLE}
     for cell in cells:
-        box = _pixels(cell, dpi)
-        if box is None:
-            continue
-        tables[cell["table"]].append(box)
-        if cell["header"]:
-            draw.rectangle(box, outline=(*HEADER, 255), fill=(*HEADER, _FILL))
-        elif cell["kind"] in ("number", "missing"):
-            colour = UNREADABLE if cell["value"] is None and cell["reason"] else NUMBER
-            draw.rectangle(box, outline=(*colour, 255))
-    for number, boxes in sorted(tables.items()):
-        x0, y0, x1, y1 = zip(*boxes, strict=True)
-        around = (min(x0) - 3, min(y0) - 3, max(x1) + 3, max(y1) + 3)
+        box, kind = _pixels(box_of(cell), dpi), cell_layer(cell)
+        if box and kind:
+            fill = (*HEADER, _FILL) if kind == "headers" else None
+            draw.rectangle(box, outline=(*colours[kind], 255), fill=fill)
+    for number, outline in table_outlines(cells).items():
+        x0, y0, x1, y1 = _pixels(outline, dpi) or outline
+        around = (x0 - 3, y0 - 3, x1 + 3, y1 + 3)
         draw.rectangle(around, outline=(*TABLE, 255), width=2)
         draw.text((around[0], around[1] - dpi / 8), f"table {number}", fill=(*TABLE, 255), font=font)
     named: set[tuple[int, int, str]] = set()
     for fact in sorted(facts, key=lambda fact: fact["column"]):
-        box = _pixels(fact, dpi)
+        box = _pixels(box_of(fact), dpi)
         if box is None:
             continue
         draw.rectangle(box, outline=(*FACT, 255), width=2)
@@ -200,9 +198,36 @@ def draw_page(
     return target.getvalue()
 
 
-def _pixels(row: Mapping[str, Any], dpi: int) -> tuple[float, float, float, float] | None:
-    edges = [row[name] for name in ("x0", "y0", "x1", "y1")]
-    if any(edge is None for edge in edges):
+def _pixels(box: Box | None, dpi: int) -> Box | None:
+    if box is None:
         return None
-    x0, y0, x1, y1 = (edge * dpi / POINTS_PER_INCH for edge in edges)
+    x0, y0, x1, y1 = (edge * dpi / POINTS_PER_INCH for edge in box)
     return x0, y0, x1, y1
+
+
+def box_of(row: Mapping[str, Any]) -> Box | None:
+    """Box of a cell or fact; None where it has none."""
+    x0, y0, x1, y1 = (row[edge] for edge in ("x0", "y0", "x1", "y1"))
+    return None if None in (x0, y0, x1, y1) else (x0, y0, x1, y1)
+
+
+def cell_layer(cell: Mapping[str, Any]) -> str | None:
+    """``headers``, ``numbers`` or ``unreadable`` (a number without a value); None for any other cell."""
+    if cell["header"]:
+        return "headers"
+    if cell["kind"] not in ("number", "missing"):
+        return None
+    return "unreadable" if cell["value"] is None and cell["reason"] else "numbers"
+
+
+def table_outlines(cells: Iterable[Mapping[str, Any]]) -> dict[int, Box]:
+    """Box around all cells of each table, by its number on the page."""
+    found: dict[int, list[Box]] = defaultdict(list)
+    for cell in cells:
+        if box := box_of(cell):
+            found[cell["table"]].append(box)
+    outlines = {}
+    for number, boxes in sorted(found.items()):
+        x0, y0, x1, y1 = zip(*boxes, strict=True)
+        outlines[number] = (min(x0), min(y0), max(x1), max(y1))
+    return outlines

@@ -12,7 +12,7 @@ import pyarrow as pa
 from finrag_pipeline.schemas import TABLES
 from finrag_pipeline.schemas.catalogue import FOLDERS
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline.storage.warehouse import Query
+from finrag_pipeline.storage.warehouse import Query, view_schema
 
 if TYPE_CHECKING:
     from finrag_pipeline.reporting.explorer_data import ExplorerData
@@ -139,9 +139,7 @@ def _schema(name: str) -> pa.Schema:
         return pa.schema([TABLES[name].field(column) for column in columns[name]])
     if name not in FOLDERS:
         return TABLE_COUNTS if name == "table_counts" else pa.schema([("system", pa.string())])
-    entry = FOLDERS[name]
-    of_fold = [pa.field("fold", pa.string())] if entry.by == "model" else []
-    return pa.schema([*TABLES[name], *of_fold])
+    return view_schema(name)
 
 
 def lake_tables(query: Query, filings: Collection[str]) -> dict[str, pa.Table]:

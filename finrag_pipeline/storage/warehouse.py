@@ -86,6 +86,12 @@ def _schema(name: str) -> pa.Schema:
     return LEDGER if name == "ledger" else TABLES[name]
 
 
+def view_schema(name: str) -> pa.Schema:
+    """Columns of the view of a table: its own, and ``fold`` where parts are trained fold by fold."""
+    of_fold = name in FOLDERS and FOLDERS[name].by == "model"
+    return _schema(name).append(pa.field("fold", pa.string())) if of_fold else _schema(name)
+
+
 def _make_view(connection: Any, lake: Lake, name: str) -> None:
     """The view of a table; nothing is written to the lake."""
     if name == "ledger":
@@ -104,12 +110,9 @@ def _make_view(connection: Any, lake: Lake, name: str) -> None:
 
 def _make_empty(connection: Any, name: str) -> None:
     """A table without rows in the columns of its view."""
-    schema = _schema(name)
-    if name != "ledger" and FOLDERS[name].by == "model":
-        schema = schema.append(pa.field("fold", pa.string()))
     # DuckDB reads half precision from Parquet, not from Arrow.
     half, single = pa.list_(pa.float16()), pa.list_(pa.float32())
-    fields = [one.with_type(single) if one.type == half else one for one in schema]
+    fields = [one.with_type(single) if one.type == half else one for one in view_schema(name)]
     connection.register(name, pa.schema(fields).empty_table())
 
 

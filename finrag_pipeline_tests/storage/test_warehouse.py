@@ -194,7 +194,7 @@ class TestLakeViews:
         with lake_views(lake) as query:
             for name, entry in FOLDERS.items():
                 of_fold = ["fold"] if entry.by == "model" else []
-                assert query(f"FROM {name}").column_names == [*TABLES[entry.schema].names, *of_fold]
+                assert query(f"FROM {name}").column_names == [*TABLES[name].names, *of_fold]
             assert query("FROM ledger").num_rows == 0
         assert not Path(lake.root).exists()
 
