@@ -139,14 +139,8 @@ def filled(lake):
         ("contextual_chunks", "p0/r1"),
         ("parent_child_chunks", "p0/parent0"),
     ):
-        row = blank(
-            table if table in TABLES else "filing_chunks",
-            chunk_id=f"A#b 2020/{chunk}",
-            text=f"text of {chunk}",
-            **keys,
-        )
-        name = "filing_chunks"
-        lake.write(table, pa.Table.from_pylist([row], TABLES[name]), "f", keys, name=name)
+        row = blank(table, chunk_id=f"A#b 2020/{chunk}", text=f"text of {chunk}", **keys)
+        lake.write(table, pa.Table.from_pylist([row], TABLES[table]), "f", keys)
     pages = [blank("filing_pages", page=page, text=f"page {page}", **keys) for page in (0, 1)]
     lake.write("filing_pages", pa.Table.from_pylist(pages, TABLES["filing_pages"]), "f", keys)
     return lake

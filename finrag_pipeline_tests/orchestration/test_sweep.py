@@ -61,6 +61,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def measured(pipeline: Pipeline, prepared: Path) -> Pipeline:
     """A lake of one's own like the prepared one."""
     for folder in prepared.iterdir():
+        # The warehouse has views of the lake that it was made for.
         if folder.is_dir() and folder.name not in ("dagster_home", "inbox", "models"):
             shutil.copytree(folder, Path(pipeline.lake.root) / folder.name)
     pipeline.instance.add_dynamic_partitions(FILINGS, list(small_filings.COMPANIES))

@@ -4,8 +4,8 @@ import datetime as dt
 from typing import Any
 
 import pytest
-from benchmarks.page_ranker_development import proving_pages
 
+from benchmarks.page_ranker import proving_pages
 from finrag_pipeline.statements.filing_rows import FilingRow, RowValue
 
 FACT = {
