@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 KEYS = {
     "question", "answer", "value", "unit", "formula", "steps", "inputs", "citations", "alternatives",
     "abstained", "kind", "why", "looked_for", "mode", "quotes", "warnings", "fallback", "model", "system",
-    "seconds", "evidence", "confidence", "from_rows", "series",
+    "seconds", "evidence", "confidence", "from_rows", "series", "plot",
 }  # fmt: skip
 
 

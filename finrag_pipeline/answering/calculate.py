@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal, DecimalException, localcontext
 from typing import Any
@@ -28,6 +28,12 @@ DEEPEST = 40
 """Definitions within definitions; deeper ones go round in circles."""
 
 _PRECISION = 50
+
+_APART = 20_000
+"""Times that amounts of one thing in two periods can be apart; millions against full dollars are more."""
+
+NOT_SHOWN = (AbstentionKind.NOT_REPORTED, AbstentionKind.UNKNOWN_PERIOD, AbstentionKind.NO_LINE)
+"""What a filing does not show, where another may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,7 @@ class Calculation:
         lexicon: lines and formulas.
         definitions: what the question defines; wins over the lexicon.
         shift: years by which the fiscal years of the facts are behind those of the question's names.
+        discrete: a quarter is never answered by the year to date.
 
     Attributes:
         trace: steps, inputs and contradictions, in order.
@@ -88,9 +95,16 @@ class Calculation:
     """
 
     def __init__(
-        self, book: FactBook, lexicon: Lexicon, definitions: Mapping[str, Formula], shift: int = 0
+        self,
+        book: FactBook,
+        lexicon: Lexicon,
+        definitions: Mapping[str, Formula],
+        shift: int = 0,
+        discrete: bool = False,
     ) -> None:
         self._book = book
+        self._discrete = discrete
+        self._within = False
         self._lexicon = lexicon
         self._definitions = definitions
         self._shift = shift
@@ -288,6 +302,12 @@ class Calculation:
 
     def _line(self, line: Line, period: FiscalPeriod) -> Quantity:
         found = self._book.find_line(line, period.shift(self._shift), by_label=line.components is None)
+        if _summed(period) or (found and found.note and self._discrete):
+            found = None
+        if found is None or found.note:
+            apart = self._apart(line.label, period, lambda span: self._line(line, span))
+            if apart is not None:
+                return apart
         if found is None:
             parts = self._book.find_components(line, period.shift(self._shift))
             if not parts:
@@ -307,6 +327,49 @@ class Calculation:
                 self.trace.steps.append(f"{line.label} {self._label(period)} = {total.text} = {text}")
                 return Quantity(total.value, total.unit, text)
         return quantity
+
+    def _apart(
+        self, label: str, period: FiscalPeriod, read: Callable[[FiscalPeriod], Quantity]
+    ) -> Quantity | None:
+        """The amount of a quarter that no filing prints, out of spans that are printed; None without them.
+
+        Only amounts of money that add up over time can be told so, and none that a later filing restated.
+        """
+        if self._within:
+            return None
+        for way in _ways(period):
+            mark, looked_for = self._mark(), len(self.looked_for)
+            self._within = True
+            try:
+                parts = [(sign, span, read(span)) for sign, span in way]
+            except Abstention as missing:
+                if missing.kind not in NOT_SHOWN:
+                    raise
+                parts = []
+            finally:
+                self._within = False
+                del self.looked_for[looked_for:]
+            steps, inputs, others = mark[0]
+            flows = all(
+                one.fact.period_kind == "duration" and one.fact.unit == "currency"
+                for one in self.trace.inputs[inputs:]
+            )
+            restated = any("filing" in other for other in self.trace.alternatives[others:])
+            if (
+                not parts
+                or not flows
+                or restated
+                or len(self.trace.steps) > steps
+                or mixes_scales(part for _, _, part in parts)
+            ):
+                self._back(mark)
+                continue
+            value = sum((sign * part.value for sign, _, part in parts), Decimal(0))
+            text = "".join(f" {'+' if sign > 0 else '-'} {part.text}" for sign, _, part in parts)[3:]
+            told = _told_way(period, [(sign, span) for sign, span, _ in parts])
+            self.trace.steps.append(f"{label} {period.label} = {text} = {short_money(value)}: {told}")
+            return Quantity(value, Unit(1, 0), short_money(value))
+        return None
 
     def _printed_as_deduction(self, between: tuple[str, str], fact: Fact, period: FiscalPeriod) -> bool:
         """Whether a fact is what lies between two lines only with the other sign than printed."""
@@ -342,7 +405,9 @@ class Calculation:
         return Quantity(total.value, total.unit, text)
 
     def _printed(self, name: str, period: FiscalPeriod) -> Quantity:
-        found = self._book.find_label(name, period.shift(self._shift))
+        found = None if _summed(period) else self._book.find_label(name, period.shift(self._shift))
+        if found is None and (apart := self._apart(name, period, lambda span: self._printed(name, span))):
+            return apart
         if found is None:
             self.looked_for.append(f"'{name}' as a printed line, {self._label(period)}")
             why = f"'{name}' is neither defined in the question, nor a known quantity, nor a printed line"
@@ -374,6 +439,47 @@ class Calculation:
         unit = _UNITS.get(fact.unit, NONE)
         text = short_money(value) if unit == Unit(1, 0) else plain_number(value)
         return Quantity(value, unit, text)
+
+
+def mixes_scales(values: Iterable[Quantity]) -> bool:
+    """Whether amounts of one thing are so far apart that the scale of one of them must have been misread."""
+    sizes = [abs(one.value) for one in values if one.unit.money and one.value]
+    return len(sizes) > 1 and min(sizes) * _APART < max(sizes)
+
+
+def _summed(period: FiscalPeriod) -> bool:
+    """Whether a period is the twelve months up to a quarter that is not the last of its year."""
+    return period.months == 12 and period.quarter not in (None, 4)
+
+
+def _ways(period: FiscalPeriod) -> Iterator[list[tuple[int, FiscalPeriod]]]:
+    """Sums and differences of printed spans that give a quarter, or twelve months; the shortest first."""
+    year, quarter = period.year, period.quarter
+    if year is None or quarter is None or period.end is not None or period.months not in (None, 12):
+        return
+
+    def first(quarters: int, of: int) -> FiscalPeriod:
+        """The year up to a quarter."""
+        return FiscalPeriod(of, *((quarters, 3 * quarters if quarters > 1 else None) if quarters < 4 else ()))
+
+    if period.months == 12:
+        yield [(1, FiscalPeriod(year - 1)), (1, first(quarter, year)), (-1, first(quarter, year - 1))]
+        return
+    ways = []
+    for last in range(max(quarter, 2), 5):
+        for before in (place for place in (0, 2, 3) if place < quarter):
+            others = [place for place in range(before + 1, last + 1) if place != quarter]
+            less = [first(before, year)] if before else []
+            less += [FiscalPeriod(year, place) for place in others]
+            ways.append([(1, first(last, year)), *((-1, span) for span in less)])
+    yield from sorted(ways, key=len)
+
+
+def _told_way(period: FiscalPeriod, way: Sequence[tuple[int, FiscalPeriod]]) -> str:
+    if period.quarter == 4 and len(way) == 2:
+        return "the year less its first nine months"
+    more, less = ([span.label for sign, span in way if sign == wanted] for wanted in (1, -1))
+    return f"{' plus '.join(more)} less {' and '.join(less)}"
 
 
 def _contradiction(label: str, period: str, fact: Fact, other: Fact) -> dict[str, Any]:

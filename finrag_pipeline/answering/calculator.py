@@ -26,6 +26,7 @@ from finrag_pipeline.questions.abstention import CANNOT_BE_DETERMINED, Abstentio
 from finrag_pipeline.questions.expression import At, Expression, FiscalPeriod, Name, print_expression
 from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon, formula_lexicon
 from finrag_pipeline.questions.parser import ParsedQuestion, parse_question
+from finrag_pipeline.questions.series import SeriesAsked, read_series
 from finrag_pipeline.resolver.lexicon import LEGAL
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
 from finrag_pipeline.resolver.tokens import fold, plain
@@ -36,7 +37,7 @@ from finrag_pipeline.storage.lake import Lake
 if TYPE_CHECKING:
     from finrag_pipeline.answering.open_calculator import OpenCalculator
 
-CALCULATOR_VERSION = "11"
+CALCULATOR_VERSION = "12"
 """Changes whenever a question may be answered differently."""
 
 PageHits = Sequence[tuple[str, int]]
@@ -140,10 +141,14 @@ class Calculator:
         question = check_question(question, "ask")
         resolution = self._resolver.resolve(question)
         names = self._company_words(question, resolution)
+        asked = None if only_pages else read_series(question)
         try:
-            found = self._answer(question, resolution, names, tuple(pages or ()), filings, only_pages)
+            found = self._series(question, resolution, filings, asked) or self._answer(
+                question, resolution, names, tuple(pages or ()), filings, only_pages
+            )
         except Abstention as abstention:
-            found = self._from_rows(question, resolution, filings, abstention) or Derivation(
+            rows = self._from_rows(question, resolution, filings, abstention) if asked is None else None
+            found = rows or Derivation(
                 question,
                 abstention.sentence(),
                 abstained=True,
@@ -161,24 +166,46 @@ class Calculator:
         """The answer that any printed row gives where lines of statements give none."""
         if self.rows is None or abstention.kind not in _ROWS_MAY_ANSWER:
             return None
+        try:
+            return self._opened().answer(question, resolution, filings)
+        except (Abstention, LakeError):  # a damaged table leaves the abstention as it is
+            return None
+
+    def _series(
+        self,
+        question: str,
+        resolution: Resolution,
+        filings: Sequence[str] | None,
+        asked: SeriesAsked | None,
+    ) -> Derivation | None:
+        """The values over time that are asked for; None where formulas and plans may tell them too.
+
+        Raises:
+            Abstention: the quarters asked for cannot be told; no other period stands for them.
+        """
+        if asked is None:
+            return None
+        try:
+            return self._opened().answer(question, resolution, filings, asked)
+        except (Abstention, LakeError) as missing:
+            if asked.each != "year" and isinstance(missing, Abstention):
+                raise
+            return None
+
+    def _opened(self) -> OpenCalculator:
         if self._open is None:
             # Imported here: most questions are answered without.
             from finrag_pipeline.answering.open_calculator import OpenCalculator
             from finrag_pipeline.answering.row_matcher import row_matcher
 
-            infos = {filing: info for filing, info in self._infos.items() if filing in self.rows.filings}
-            self._open = OpenCalculator(
-                infos,
-                self._facts_of,
-                self.rows.of,
-                self._resolver,
-                self._lexicon,
-                row_matcher().probabilities,
-            )
-        try:
-            return self._open.answer(question, resolution, filings)
-        except (Abstention, LakeError):  # a damaged table leaves the abstention as it is
-            return None
+            printed = self.rows
+            infos = self._infos
+            if printed is not None:
+                infos = {filing: info for filing, info in infos.items() if filing in printed.filings}
+            rows = printed.of if printed is not None else lambda filing: ()
+            match = row_matcher().probabilities
+            self._open = OpenCalculator(infos, self._facts_of, rows, self._resolver, self._lexicon, match)
+        return self._open
 
     def _company_words(self, question: str, resolution: Resolution) -> frozenset[str]:
         """Words of the question that name companies; 'Works' in 'Acme Works' is none where it means Acme."""

@@ -52,14 +52,18 @@ class SeriesValue:
     """One of several values that answer a question: of a period, a part of the company, a company.
 
     Attributes:
-        label: what it is of.
+        label: the period, part or company.
         answer: for people.
         value: in full units.
+        of: what the values of one of several series have in common; '' where there is one series.
+        change: on the year before, in words; of a part its share of the whole; '' where neither is known.
     """
 
     label: str
     answer: str
     value: float
+    of: str = ""
+    change: str = ""
 
 
 _BAR = 30
@@ -67,16 +71,21 @@ _BAR = 30
 
 
 def bars(series: Sequence[SeriesValue]) -> list[str]:
-    """Values below each other with a bar each, light where it is negative."""
+    """Values below each other, with bars, light where negative; several series under their names."""
     most = max((abs(one.value) for one in series), default=0.0) or 1.0
-    labels, answers = (
-        max(map(len, texts)) for texts in zip(*((o.label, o.answer) for o in series), strict=True)
+    labels, answers, changes = (
+        max((len(getattr(one, name)) for one in series), default=0) for name in ("label", "answer", "change")
     )
-    return [
-        f"{one.label:{labels}}  {one.answer:>{answers}}  "
-        f"{('█' if one.value >= 0 else '░') * round(_BAR * abs(one.value) / most)}".rstrip()
-        for one in series
-    ]
+    lines: list[str] = []
+    of = ""
+    for one in series:
+        if one.of != of:
+            of = one.of
+            lines.append(of)
+        change = f"  {one.change:>{changes}}" if changes else ""
+        bar = ("█" if one.value >= 0 else "░") * round(_BAR * abs(one.value) / most)
+        lines.append(f"{one.label:{labels}}  {one.answer:>{answers}}{change}  {bar}".rstrip())
+    return lines
 
 
 @dataclass(frozen=True)
@@ -159,6 +168,7 @@ class Derivation:
             "confidence": self.confidence,
             "from_rows": self.from_rows,
             "series": [asdict(one) for one in self.series],
+            "plot": bars(self.series),
             "seconds": self.seconds,
         }
 

@@ -169,6 +169,7 @@ class FactBook:
         statements: kinds of statement that the question names.
         pages: (filing, zero-based page) that retrieval found, best first; they win ties.
         only_pages: take nothing from other pages.
+        newest: of several filings that show a period the newest wins, and so what it restates.
     """
 
     def __init__(
@@ -178,6 +179,7 @@ class FactBook:
         statements: Sequence[str] = (),
         pages: Sequence[tuple[str, int]] = (),
         only_pages: bool = False,
+        newest: bool = False,
     ) -> None:
         self._filings = [info for info, _ in filings]
         self._infos = {info.filing: info for info, _ in filings}
@@ -195,6 +197,7 @@ class FactBook:
         self._words: set[str] | None = None
         self._lexicon = lexicon
         self._statements = tuple(statements)
+        self._newest = newest
         self._pages = {page: place for place, page in enumerate(pages)}
 
     def names(self, word: str) -> bool:
@@ -317,9 +320,11 @@ class FactBook:
 
     def _filing_order(self, filing: str, period: FiscalPeriod) -> int:
         """The filing asked for, then that of the year, then the next ones (restated), then earlier ones."""
+        info = self._infos[filing]
+        if self._newest:
+            return -info.period_end.toordinal() if info.period_end else 0
         if self._filings and filing == self._filings[0].filing:
             return 0
-        info = self._infos[filing]
         year = period.year if period.year is not None else period.end.year if period.end else 0
         behind = (info.fiscal_year or 0) - year
         return 1 + (2 * behind if behind >= 0 else 40) + (0 if info.annual else 1)

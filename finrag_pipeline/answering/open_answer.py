@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import zip_longest
 
-from finrag_pipeline.answering.calculate import Calculation, Quantity, Unit
+from finrag_pipeline.answering.calculate import NOT_SHOWN, Calculation, Quantity, Unit, mixes_scales
 from finrag_pipeline.answering.derivation import Derivation, Input, SeriesValue
 from finrag_pipeline.answering.inputs import FoundFact
 from finrag_pipeline.answering.row_book import OpenBook
+from finrag_pipeline.answering.series import adds_up, listed, tell_course, tell_parts
 from finrag_pipeline.answering.wording import Worded, word_money, word_per_share, word_ratio, word_shares
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
 from finrag_pipeline.questions.directives import Directives
@@ -31,6 +32,7 @@ from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon
 from finrag_pipeline.questions.plan import Operation, QuestionPlan, Verdict
 from finrag_pipeline.questions.token_runs import says_nothing
 from finrag_pipeline.questions.tokens import tokenise_question
+from finrag_pipeline.rankers.page_ranker.terms import terms
 
 LEAST_CHANCE = 0.1
 """Least probability of the row of every measure; an answer that is less sure is none. It was chosen on the
@@ -43,10 +45,12 @@ _CALIBRATION = 0.6
 _KNOWN = 0.97
 """Confidence in a line or formula of the lexicon that the words name exactly."""
 
+_PARTS_CHANCE = 0.5
+"""Least probability of parts that are all asked for, where they do not add up to a known whole."""
+
 _YEARS_SHOWN = 5
 """Years back from the last that a choice among years looks at where it names none."""
 
-_NOT_SHOWN = (AbstentionKind.NOT_REPORTED, AbstentionKind.UNKNOWN_PERIOD, AbstentionKind.NO_LINE)
 _ONE = Number(Decimal(1))
 _MARGIN = re.compile(r"\bmargins?\b", re.IGNORECASE)
 _JOIN = re.compile(r"(\s+(?:and|plus|\+|&|minus|less)\s+)", re.IGNORECASE)
@@ -54,13 +58,25 @@ _JOIN = re.compile(r"(\s+(?:and|plus|\+|&|minus|less)\s+)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class OpenAnswer:
-    """Values of a plan for one company."""
+    """Values of a plan for one company.
+
+    Attributes:
+        values: label, value, and the value in words.
+        formula, steps, inputs: as in `Derivation`.
+        confidence: probability that they are what is asked for.
+        missing: periods that no filing shows.
+        restated: what an older filing showed, by period.
+        whole: the value of the whole company, where parts of it are told.
+    """
 
     values: tuple[tuple[str, Quantity, Worded], ...]
     formula: str
     steps: tuple[str, ...]
     inputs: tuple[Input, ...]
     confidence: float
+    missing: tuple[str, ...] = ()
+    restated: Mapping[str, str] = field(default_factory=dict)
+    whole: Quantity | None = None
 
 
 class PlanReader:
@@ -70,15 +86,13 @@ class PlanReader:
         book: facts and rows.
         lexicon: lines and formulas.
         default: the period that is meant where none is named.
-        shift: years by which the fiscal years of the facts are behind those of the question's names.
     """
 
-    def __init__(self, book: OpenBook, lexicon: Lexicon, default: FiscalPeriod, shift: int = 0) -> None:
+    def __init__(self, book: OpenBook, lexicon: Lexicon, default: FiscalPeriod) -> None:
         self._book = book
         self._lexicon = lexicon
         self._default = default
-        self._shift = shift
-        self._calculation = Calculation(book, lexicon, {}, shift)
+        self._calculation = Calculation(book, lexicon, {}, discrete=True)
         self._confidence: list[float] = []
 
     def answer(self, plan: QuestionPlan) -> OpenAnswer:
@@ -105,17 +119,34 @@ class PlanReader:
         if plan.margin:
             names = [self._name(_MARGIN.sub(" ", plan.measures[0])), self._revenue(plan)]
         wanted = self._wanted(plan, names)
+        trace = self._calculation.trace
         values = []
+        missing: list[str] = []
+        restated: dict[str, str] = {}
         for label, expression, period in wanted:
-            quantity = self._compute(expression, period)
+            mark = self._calculation.trace.mark()
+            try:
+                quantity = self._calculation.compute(expression, period)
+            except Abstention as unknown:
+                if not plan.partial or unknown.kind not in NOT_SHOWN:
+                    raise
+                self._calculation.trace.back(mark)
+                missing.append(label)
+                continue
             told = word_quantity(quantity, plan, self._calculation.currency, self._unit(plan, names))
             values.append((label, quantity, told))
+            if len(trace.inputs) == mark[1] + 1:
+                for other in (one for one in trace.alternatives[mark[2] :] if "filing" in one):
+                    before = replace(quantity, value=Decimal(repr(other["value"])))
+                    was = word_quantity(before, plan, self._calculation.currency, None)
+                    restated.setdefault(label, f"{other['filing']} showed {was.answer}")
+        if plan.partial:
+            self._check_series(names, values, missing)
         if plan.among_periods:
             if len(values) < 2:
                 raise Abstention(AbstentionKind.NOT_REPORTED, "no two periods are shown")
             values.sort(key=lambda item: item[1].value, reverse=plan.verdict is Verdict.SMALLEST)
         confidence = min([*self._confidence, *self._book.chances.values()], default=1.0)
-        trace = self._calculation.trace
         formula = "; ".join(dict.fromkeys(print_expression(expression) for _, expression, _ in wanted[:1]))
         return OpenAnswer(
             tuple(values),
@@ -123,7 +154,33 @@ class PlanReader:
             tuple(dict.fromkeys(trace.steps)),
             tuple(dict.fromkeys(trace.inputs)),
             confidence,
+            tuple(missing),
+            restated,
         )
+
+    def _check_series(
+        self,
+        names: Sequence[Expression],
+        values: Sequence[tuple[str, Quantity, Worded]],
+        missing: Sequence[str],
+    ) -> None:
+        """Nothing, where values make a series of one thing.
+
+        Raises:
+            Abstention: no filing shows them, or rows of several names do.
+        """
+        if not values or (len(values) == 1 and missing):
+            shown = f"only {values[0][0]}" if values else "none of them"
+            why = f"the filings show {shown} of the periods asked for, not {listed(missing)}"
+            raise Abstention(AbstentionKind.NOT_REPORTED, why)
+        if mixes_scales(quantity for _, quantity, _ in values):
+            raise Abstention(AbstentionKind.UNITS_DISAGREE, "the filings show it in different scales")
+        looked_up = sum(isinstance(name, Name) and name.name not in self._lexicon.entries for name in names)
+        inputs = self._calculation.trace.inputs
+        labels = {frozenset(terms(one.line)): one.line for one in inputs if "/" in one.fact.fact_id}
+        if len(labels) > looked_up:
+            why = f"the filings name it differently: {listed(sorted(labels.values()))}"
+            raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
 
     def _choice(self, plan: QuestionPlan) -> OpenAnswer:
         """The part of the company with the largest or smallest number."""
@@ -151,9 +208,17 @@ class PlanReader:
             quantity = Quantity(value, quantities[-1].unit)
             told = word_quantity(quantity, plan, self._calculation.currency, None)
             values.append((part.name, quantity, told))
-        values.sort(key=lambda item: item[1].value, reverse=plan.verdict is Verdict.SMALLEST)
+        values.sort(key=lambda item: item[1].value, reverse=plan.verdict is not Verdict.LARGEST)
         formula = f"{plan.verdict} of {plan.measures[0]} by {plan.one_of}"
-        return OpenAnswer(tuple(values), formula, (), tuple(dict.fromkeys(trace.inputs)), chance)
+        all_of = None if whole is None else Quantity(Decimal(repr(whole)), values[0][1].unit)
+        whole_shown = all_of is not None and adds_up([value for _, value, _ in values], all_of)
+        if plan.verdict is None and chance < _PARTS_CHANCE and not whole_shown:
+            raise Abstention(AbstentionKind.NOT_UNDERSTOOD, f"no table surely shows all of '{one_of}'")
+        if plan.verdict is None:
+            formula = f"{plan.measures[0]} by {plan.one_of}, {periods[-1].label}"
+        return OpenAnswer(
+            tuple(values), formula, (), tuple(dict.fromkeys(trace.inputs)), chance, whole=all_of
+        )
 
     def _whole_of(self, measure: str, period: FiscalPeriod) -> float | None:
         """The number of the whole company, where words name a line or formula of it."""
@@ -164,18 +229,6 @@ class PlanReader:
             return float(Calculation(self._book, self._lexicon, {}).compute(Name(name), period).value)
         except Abstention:
             return None
-
-    def _compute(self, expression: Expression, period: FiscalPeriod) -> Quantity:
-        try:
-            return self._calculation.compute(expression, period)
-        except Abstention:
-            if period.quarter != 4 or period.months is not None or period.end is not None:
-                raise
-        # No filing shows a fourth quarter: it is the year less its first nine months.
-        year, nine = FiscalPeriod(period.year), FiscalPeriod(period.year, 3, 9)
-        found = self._calculation.compute(Binary("-", At(expression, year), At(expression, nine)), year)
-        self._calculation.trace.steps.append(f"{period.label}: the year less its first nine months")
-        return found
 
     def _wanted(
         self, plan: QuestionPlan, names: Sequence[Expression]
@@ -193,6 +246,9 @@ class PlanReader:
                 return [(period.label, first, period) for period in each]
             case Operation.CHANGE | Operation.GROWTH:
                 before = periods[-2] if len(periods) > 1 else last.shift(-1)
+                if not before.end and not last.end and before.length != last.length:
+                    why = f"{before.label} and {last.label} are not of one length"
+                    raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
                 if len(names) > 1:
                     first = Binary("/", first, names[1])
                 now, then = At(first, last), At(first, before)
@@ -232,9 +288,9 @@ class PlanReader:
 
         def is_shown(period: FiscalPeriod) -> bool:
             try:
-                self._compute(expression, period)
+                self._calculation.compute(expression, period)
             except Abstention as missing:
-                if missing.kind not in _NOT_SHOWN:
+                if missing.kind not in NOT_SHOWN:
                     raise
                 return False
             return True
@@ -244,7 +300,7 @@ class PlanReader:
 
     def _is_balance(self, expression: Expression, period: FiscalPeriod) -> bool:
         """Whether only balances, of a day, make up a number."""
-        alone = Calculation(self._book, self._lexicon, {}, self._shift)
+        alone = Calculation(self._book, self._lexicon, {})
         try:
             alone.compute(expression, period)
         except Abstention:
@@ -399,8 +455,19 @@ def word_quantity(quantity: Quantity, plan: QuestionPlan, currency: str | None, 
     return word_ratio(quantity.value, asked or unit or usual, directives.decimals)
 
 
-def derive(question: str, plan: QuestionPlan, found: Mapping[str, OpenAnswer]) -> Derivation:
+def derive(
+    question: str,
+    plan: QuestionPlan,
+    found: Mapping[str, OpenAnswer],
+    latest: Mapping[str, str] | None = None,
+) -> Derivation:
     """The answer of a plan from the values of each company.
+
+    Args:
+        question: as asked.
+        plan: of the question.
+        found: the values by company; those of a series by what they are of.
+        latest: the newest filing by the same, where the latest periods are asked for.
 
     Raises:
         Abstention: the values do not tell, or it is not sure enough what is meant.
@@ -414,7 +481,12 @@ def derive(question: str, plan: QuestionPlan, found: Mapping[str, OpenAnswer]) -
     label, quantity, worded = first.values[-1]
     answer, exact = worded.answer, float(quantity.value)
     several = first.values
-    if len(found) > 1:
+    series: tuple[SeriesValue, ...] | None = None
+    if plan.partial:
+        answer, series = tell_course(found, plan.measures[0], latest or {})
+    elif plan.one_of is not None and plan.verdict is None:
+        answer, series = tell_parts(first, first.formula)
+    elif len(found) > 1:
         answer, exact, worded = _compared(plan, found)
         several = tuple((company, *one.values[-1][1:]) for company, one in found.items())
     elif plan.one_of is not None or plan.among_periods:
@@ -440,7 +512,9 @@ def derive(question: str, plan: QuestionPlan, found: Mapping[str, OpenAnswer]) -
             SeriesValue(name, told.answer, float(one.value))
             for name, one, told in several
             if len(several) > 1
-        ),
+        )
+        if series is None
+        else series,
     )
 
 

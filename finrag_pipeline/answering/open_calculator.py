@@ -13,12 +13,18 @@ from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
 from finrag_pipeline.questions.answer_kind import asks_for_number
 from finrag_pipeline.questions.expression import FiscalPeriod
 from finrag_pipeline.questions.formula_lexicon import Lexicon
-from finrag_pipeline.questions.plan import QuestionPlan, read_plan
+from finrag_pipeline.questions.plan import Operation, QuestionPlan, read_plan, share_words
+from finrag_pipeline.questions.series import SeriesAsked
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
 from finrag_pipeline.statements.filing_rows import FilingRow
 
 MOST_FILINGS = 4
 """Filings of a company whose rows are read, the likeliest first."""
+
+MOST_STITCHED = 16
+"""Filings of a company that a series is made of, the newest first."""
+
+_OVER_TIME = (Operation.VALUE, Operation.RATIO, Operation.DIFFERENCE, Operation.SUM)
 
 LEAST_NUMBER = 0.25
 """Least probability that a question asks for a number. Of the questions of TAT-QA's development part it lets
@@ -54,7 +60,11 @@ class OpenCalculator:
         self._match = match
 
     def answer(
-        self, question: str, resolution: Resolution, filings: Sequence[str] | None = None
+        self,
+        question: str,
+        resolution: Resolution,
+        filings: Sequence[str] | None = None,
+        asked: SeriesAsked | None = None,
     ) -> Derivation:
         """The answer to a question.
 
@@ -62,15 +72,16 @@ class OpenCalculator:
             question: as asked.
             resolution: as the resolver read it.
             filings: the only filings to use; those that the question means when None.
+            asked: the series that it asks for.
 
         Raises:
             Abstention: it has no plan, or what is asked for is not surely found.
         """
-        plan = read_plan(
-            question, resolution.printed_names, lambda words: known_name(words, self._lexicon) is not None
-        )
+        plan = read_plan(asked.rest if asked else question, resolution.printed_names, self._knows)
         if plan is None:
             raise Abstention(AbstentionKind.NOT_A_CALCULATION, "the question names no quantity")
+        if asked is not None:
+            return self._series(question, plan, asked, resolution, filings)
         if plan.verdict is None and asks_for_number(plan.asked) < LEAST_NUMBER:
             raise Abstention(
                 AbstentionKind.NOT_A_CALCULATION, "the question asks for words, not for a number"
@@ -82,6 +93,46 @@ class OpenCalculator:
         if not found:
             raise Abstention(AbstentionKind.UNKNOWN_COMPANY, "the question names no company of the index")
         return derive(question, plan, found)
+
+    def _knows(self, words: str) -> bool:
+        return known_name(words, self._lexicon) is not None
+
+    def _series(
+        self,
+        question: str,
+        plan: QuestionPlan,
+        asked: SeriesAsked,
+        resolution: Resolution,
+        filings: Sequence[str] | None,
+    ) -> Derivation:
+        """Values over time of each company and measure, out of all its filings."""
+        if plan.yes_no or plan.one_of or plan.periods or plan.operation not in _OVER_TIME:
+            raise Abstention(AbstentionKind.NOT_UNDERSTOOD, "this is not told over several periods")
+        plan = replace(plan, verdict=None, each=True, partial=True)
+        found: dict[str, OpenAnswer] = {}
+        latest: dict[str, str] = {}
+        if not resolution.companies:
+            resolution = self._resolver.resolve(asked.rest)  # 'Acme TTM' is no name
+        companies = self._companies(resolution, filings)
+        for company, chosen in companies.items():
+            infos = sorted((self._infos[filing] for filing in chosen), key=_age)
+            newest = next((info for info in infos if info.annual or info.fiscal_quarter), None)
+            if newest is None or newest.fiscal_year is None:
+                raise Abstention(AbstentionKind.NOT_REPORTED, "no report of the company is in the index")
+            end = FiscalPeriod(newest.fiscal_year, None if newest.annual else newest.fiscal_quarter)
+            own = replace(plan, periods=asked.periods(end))
+            first = (own.periods[0].year or 0) - (asked.each == "twelve")
+            infos = [info for info in infos if (info.fiscal_year or first) >= first][:MOST_STITCHED]
+            for measure in _measures(plan, self._knows):
+                of = " ".join(part for part in (company if len(companies) > 1 else "", measure) if part)
+                one = replace(own, measures=(measure,), spoken=()) if measure else own
+                book = self._book(one, infos, newest=True)
+                found[of] = PlanReader(book, self._lexicon, end).answer(one)
+                if asked.last is None:
+                    latest[of] = newest.filing
+        if not found:
+            raise Abstention(AbstentionKind.UNKNOWN_COMPANY, "the question names no company of the index")
+        return derive(question, plan, found, latest)
 
     def _companies(self, resolution: Resolution, filings: Sequence[str] | None) -> dict[str, list[str]]:
         """Filings by company as the question calls it, the likeliest first."""
@@ -105,9 +156,32 @@ class OpenCalculator:
         if best.fiscal_year is None:
             raise Abstention(AbstentionKind.UNKNOWN_PERIOD, "the question names no period")
         default = FiscalPeriod(best.fiscal_year, None if best.annual else best.fiscal_quarter)
-        book = OpenBook(
-            [(info, self._facts(info.filing)) for info in infos], self._lexicon, plan.directives.statements
-        )
-        rows = [(info, self._rows(info.filing)) for info in infos]
-        book.open_rows(RowBook(rows, self._match, plan.names, plan.periods, plan.unit, plan.asked))
-        return PlanReader(book, self._lexicon, default).answer(plan)
+        return PlanReader(self._book(plan, infos), self._lexicon, default).answer(plan)
+
+    def _book(self, plan: QuestionPlan, infos: Sequence[FilingInfo], newest: bool = False) -> OpenBook:
+        """Facts and rows of filings; their rows are read when first needed."""
+        facts = [(info, self._facts(info.filing)) for info in infos]
+        book = OpenBook(facts, self._lexicon, plan.directives.statements, newest=newest)
+
+        def rows() -> RowBook:
+            read = [(info, self._rows(info.filing)) for info in infos]
+            together = () if newest else plan.periods
+            return RowBook(read, self._match, plan.names, together, plan.unit, plan.asked)
+
+        book.open_rows(rows, lines_too=not newest)
+        return book
+
+
+def _age(info: FilingInfo) -> int:
+    """Something to order filings by, the newest first."""
+    return -info.period_end.toordinal() if info.period_end else 0
+
+
+def _measures(plan: QuestionPlan, known: Callable[[str], bool]) -> tuple[str, ...]:
+    """The measures of which each has its own series; one '' where the plan is of one."""
+    measure = plan.measures[0]
+    parts = measure.split(" and ")
+    if plan.operation is not Operation.VALUE or len(parts) < 2 or known(measure):
+        return ("",)
+    shared = share_words(parts)
+    return shared if shared != tuple(parts) or all(map(known, parts)) else ("",)

@@ -16,6 +16,7 @@ from finrag_pipeline.questions.expression import FiscalPeriod
 from finrag_pipeline.questions.formula_lexicon import Line
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.resolver.lexicon import PLACES
+from finrag_pipeline.statements.concepts import normal_label
 from finrag_pipeline.statements.filing_rows import FilingRow, RowValue
 
 Match = Callable[[str, Sequence[FilingRow], str], np.ndarray]
@@ -40,6 +41,10 @@ _PART_OF = 0.1
 _TOTAL = re.compile(r"\W*(?:total|worldwide|consolidated)\b", re.IGNORECASE)
 _UNNAMED = 0.05
 """What is left of the probability of a row that does not say a name that is asked for."""
+
+_SIGN = re.compile(r"\s*\((?:loss(?:es)?|income|expenses?|benefit)\)")
+
+_FOOTNOTE = re.compile(r"\s*(?:\(\w\)\s*)+$")
 
 _OUTFLOW = re.compile(
     r"^(?:\W*)(?:payments?|purchases?|repurchases?|acquisitions?|additions?|expenditures?|capital|dividends?|"
@@ -104,7 +109,7 @@ class RowBook:
         question: str = "",
     ) -> None:
         self._question = question
-        self._names = names
+        self.names = names
         self._together = together
         self._unit = unit
         self._infos = {info.filing: info for info, _ in filings}
@@ -188,9 +193,8 @@ class RowBook:
             if row.path and not (row.statement and len(row.path) == 1):  # lines of a statement are no parts
                 groups.setdefault((*place, row.path[:-1], row.columns), []).append((row.path[-1], row))
             if len(row.path) > 1:
-                groups.setdefault((*place, row.path[:-2], row.path[-1], row.columns), []).append(
-                    (row.path[-2], row)
-                )
+                label = _SIGN.sub("", row.path[-1].lower())
+                groups.setdefault((*place, row.path[:-2], label, row.columns), []).append((row.path[-2], row))
             if row.columns:
                 groups.setdefault((*place, row.row), []).append((" ".join(row.columns), row))
         heads: list[FilingRow] = []
@@ -201,7 +205,7 @@ class RowBook:
                 facts = [fact for period in periods if (fact := self._of_period(row, period)) is not None]
                 is_whole = _WHOLE.match(name) or not measured.isdisjoint(terms(name))
                 if len(facts) == len(periods) and not is_whole:
-                    parts.append(Part(name.strip(" :"), tuple(facts), row))
+                    parts.append(Part(_FOOTNOTE.sub("", name).strip(" :"), tuple(facts), row))
             names = {part.name for part in parts}
             units = {fact.unit for part in parts for fact in part.facts}
             if len(names) < 2 or len(names) != len(parts) or len(units) > 1:
@@ -227,7 +231,7 @@ class RowBook:
 
     def _rate(self, words: str) -> np.ndarray:
         chances = np.array(self._match(words, self._rows, self._question), dtype=float)
-        named = [name for name in self._names if name in words]
+        named = [name for name in self.names if name in words]
         for name in named:
             said = re.compile(
                 rf"(?<![a-z0-9]){re.escape(name.lower().removesuffix(chr(39) + 's'))}", re.IGNORECASE
@@ -334,8 +338,9 @@ def _called(one_of: str, head: FilingRow, parts: Sequence[Part]) -> float:
     places = sum(not PLACES.isdisjoint(part.name.lower().split()) for part in parts) / len(parts)
     if _GEOGRAPHIC.search(one_of):
         return 1.0 if places >= _MOSTLY else 0.0
-    said = set(terms(f"{head.caption} {' '.join(head.path)}"))
-    return (1.0 if said & set(terms(one_of)) else _UNSAID) * (1.0 if places < _MOSTLY else _UNNAMED)
+    said = set(terms(f"{head.caption} {' '.join(head.path)}")) & set(terms(one_of))
+    doubtful = places >= _MOSTLY and "segment" not in one_of.lower()
+    return (1.0 if said else _UNSAID) * (_UNNAMED if doubtful else 1.0)
 
 
 def _plain(row: FilingRow) -> str:
@@ -371,22 +376,37 @@ class OpenBook(FactBook):
     """Facts of statements; names that are no line of them are looked up among all printed rows.
 
     Attributes:
-        rows: the printed rows; None until they are opened.
         chances: probability of each name looked up among the rows, of its worst period.
         said: words of the question by the line that they name.
     """
 
-    rows: RowBook | None = None
+    _rows: RowBook | Callable[[], RowBook] | None = None
+    _lines_too = True
 
-    def open_rows(self, rows: RowBook) -> None:
-        """Look up what is no line among ``rows`` from now on."""
-        self.rows = rows
+    def open_rows(self, rows: RowBook | Callable[[], RowBook], lines_too: bool = True) -> None:
+        """Look up what is no line among ``rows`` from now on.
+
+        Args:
+            rows: the printed rows, or what reads them when they are first needed.
+            lines_too: look up lines that no statement shows as well.
+        """
+        self._rows = rows
+        self._lines_too = lines_too
         self.chances: dict[str, float] = {}
         self.said: dict[str, str] = {}
 
+    @property
+    def rows(self) -> RowBook | None:
+        """The printed rows; None until they are opened."""
+        if callable(self._rows):
+            self._rows = self._rows()
+        return self._rows
+
     def shows(self, period: FiscalPeriod) -> bool:
         """Whether any fact or printed row is of the period."""
-        return super().shows(period) or (self.rows is not None and self.rows.shows(period))
+        if super().shows(period):
+            return True
+        return self._lines_too and self.rows is not None and self.rows.shows(period)
 
     def find_line(self, line: Line, period: FiscalPeriod, by_label: bool = True) -> FoundFact | None:
         """The fact of a line for a period; where no statement has it, that of the row that words name.
@@ -395,17 +415,41 @@ class OpenBook(FactBook):
         their own label, and then the row must say it plainly.
         """
         found = super().find_line(line, period, by_label)
-        if found is not None or self.rows is None:
+        if found is not None or not self._lines_too or self.rows is None:
             return found
         if line.name in self.said:
             return self._printed(self.rows, self.said[line.name], period)
         return self._printed(self.rows, line.label, period, _PLAINLY)
 
     def find_label(self, words: str, period: FiscalPeriod) -> FoundFact | None:
-        """The fact of the row that words name; None where there is none of the period."""
+        """The fact of the row that words name; None where there is none of the period.
+
+        'Games revenue' is looked up as 'Games net sales' too, where the company's statement says so.
+        """
         if self.rows is None:
             return super().find_label(words, period)
+        own = self._own_words(words, self.rows.names)
+        if own is not None and own != words:
+            first, second = self.rows.find(words, period), self.rows.find(own, period)
+            if second and (first is None or second.probability > first.probability):
+                return self._printed(self.rows, own, period)
         return self._printed(self.rows, words, period)
+
+    def _own_words(self, words: str, names: Sequence[str]) -> str | None:
+        """Names of parts beside a known line, with the company's own label in place of the line."""
+        for name, phrase in self._lexicon.named(words.lower()).items():
+            besides = re.sub(re.escape(phrase), " ", words, flags=re.IGNORECASE).split()
+            if not besides or not set(besides) <= set(names):
+                continue
+            line = self._lexicon.entries.get(name)
+            line = line if isinstance(line, Line) else None
+            facts = (
+                [fact for concept in line.concepts for fact in self._by_line.get(concept, ())] if line else []
+            )
+            label = next((normal_label(fact.label) for fact in facts if fact.scope == "primary"), "")
+            if label:
+                return re.sub(re.escape(phrase), label, words, count=1, flags=re.IGNORECASE)
+        return None
 
     def _printed(
         self, rows: RowBook, words: str, period: FiscalPeriod, least: float = 0.0

@@ -66,10 +66,17 @@ class FiscalPeriod:
         return replace(self, year=None if self.year is None else self.year + years, end=end)
 
     @property
+    def length(self) -> int:
+        """Months that it takes."""
+        return self.months or (3 if self.quarter else 12)
+
+    @property
     def label(self) -> str:
         """For people: ``FY2019``, ``Q2 FY2023``, ``9 months of FY2023``, ``2023-06-30``."""
         if self.end is not None:
             return f"{self.months} months to {self.end}" if self.months else str(self.end)
+        if self.months == 12 and self.quarter:
+            return f"12 months to Q{self.quarter} FY{self.year}"
         if self.months:
             return f"{self.months} months of FY{self.year}"
         return f"Q{self.quarter} FY{self.year}" if self.quarter else f"FY{self.year}"

@@ -58,11 +58,13 @@ class QuestionPlan:
         periods: in order of time; a change is from the last but one to the last.
         spoken: the measures with the small words between theirs.
         each: a value of every period is asked for.
+        partial: periods that no filing shows are left out, and named.
         among_periods: the choice is made among periods: those named, else those that the filings show.
         years_back: number of years before the period named that are asked for too; 0 for none.
         verdict: what is to be judged; None where a number is asked for.
         threshold: what a ratio is compared with; None where two values are compared.
-        one_of: what a choice is made among, such as 'segment'; None where measures or companies are.
+        one_of: what a choice is made among, such as 'segment'; None where measures or companies are. Without
+            a verdict all are asked for.
         left_out: what the choice leaves out, such as 'United States'.
         margin: the ratio is a margin; its denominator is the revenue of the same part of the company.
         yes_no: a yes or a no is asked for.
@@ -81,6 +83,7 @@ class QuestionPlan:
     periods: tuple[FiscalPeriod, ...]
     spoken: tuple[str, ...] = ()
     each: bool = False
+    partial: bool = False
     among_periods: bool = False
     years_back: int = 0
     verdict: Verdict | None = None
@@ -244,6 +247,21 @@ _PARTS = (
 _CHOICE = re.compile(
     rf"\b(?:which|what)\s+(?:(?:of|the|its|{_C}|{_C}'s)\s+)*(?P<of>(?:(?!was|"
     rf"is|were|did|had|has)[\w&'-]+\s+){{0,3}}?{_PARTS})\b",
+    re.IGNORECASE,
+)
+_BY_PARTS = re.compile(
+    r"\b(?:(?:broken down |split |divided |disaggregated )?(?:by|"
+    r"(?:(?:for|of|in|from) )?(?:each|every|all)(?: of)?|across|between|among|into)"
+    r"(?: the| its| their| all| different| various)*) (?P<of>"
+    r"(?:(?:report(?:able|ing)|operating|business|geographic(?:al)?|product|service|revenue|main|major|end|"
+    r"therapeutic|sales) ){0,2}(?:segments?|divisions?|units?|regions?|areas?|geograph(?:y|ies)|markets?|"
+    r"countr(?:y|ies)|products?(?: (?:lines?|groups?|types?))?|categor(?:y|ies)|franchises?|brands?|"
+    r"channels?|services?(?: offerings?)?|offerings?|lines?))\b(?: by (?:segment|region|product|category))?",
+    re.IGNORECASE,
+)
+_SPLIT = re.compile(
+    r"\b(?:break(?:ing)?(?: it)? down|breakdown|broken down|split(?:ting)?(?: up)?|divide[sd]?|"
+    r"disaggregat\w+|composition|mix|make[- ]?up|distribut\w+|compare|allocation)\b(?: of\b)?",
     re.IGNORECASE,
 )
 _WHEN = re.compile(
@@ -440,6 +458,7 @@ class _Reader:
         self.relative = bool(_RELATIVE.search(text)) or directives.unit == "percent"
         self.absolute = bool(_ABSOLUTE.search(text)) or directives.unit == "currency"
         self.back = bool(_BACK.search(masked))
+        self._same_quarter()
         masked = _BACK.sub(" ", masked)
         span = _SPAN.search(masked)
         self.years_back = 0
@@ -463,6 +482,14 @@ class _Reader:
         if basis and self._says_how(basis[0]) and _content(masked[: basis.start()] + masked[basis.end() :]):
             masked = masked[: basis.start()] + " " + masked[basis.end() :]
         self.text = _asking(masked)
+
+    def _same_quarter(self) -> None:
+        """Read 'the same quarter of 2024' beside a quarter of another year as that quarter."""
+        named = [period for period in self.periods if period.quarter]
+        if self.back and len(named) == 1 and len(self.periods) == 2:
+            same = tuple(replace(named[0], year=period.year) for period in self.periods)
+            if len(set(same)) == 2 and all(period.year for period in same):
+                self.periods, self.back = tuple(sorted(same, key=_order)), False
 
     def read(self) -> QuestionPlan | None:
         """The plan, or None."""
@@ -496,6 +523,9 @@ class _Reader:
             verdict = Verdict.SMALLEST if least else Verdict.LARGEST
             if not _CHANGED.search(rest):
                 return self._plan(Operation.VALUE, (rest,), verdict=verdict, each=True, among_periods=True)
+        if not superlative and (parts := _BY_PARTS.search(text)) and len(self.periods) < 2:
+            rest = _SPLIT.sub(" ", text[: parts.start()] + " " + text[parts.end() :])
+            return self._plan(Operation.VALUE, (rest,), one_of=_content(parts["of"]))
         if superlative and (choice := _CHOICE.search(text)):
             verdict = Verdict.LARGEST if superlative["most"] else Verdict.SMALLEST
             lost = re.search(r"\b(?:lost|lose|fell|dropped|declined|shrank)\b", text, re.IGNORECASE)
@@ -550,10 +580,10 @@ class _Reader:
         if (match := _MARGIN.search(text)) and _content(match["part"]):
             return self._plan(Operation.RATIO, (f"{match['part']} margin {match['rest']}",), margin=True)
         if (match := _SUM_OF.search(text)) and _content(match["one"]) and _content(match["other"]):
-            return self._plan(Operation.SUM, _shared((match["one"], match["other"])))
+            return self._plan(Operation.SUM, share_words((match["one"], match["other"])))
         for pattern in (_BETWEEN, _TOPPED, _MINUS):
             if (match := pattern.search(text)) and _content(match["one"]) and _content(match["other"]):
-                return self._plan(Operation.DIFFERENCE, _shared((match["one"], match["other"])))
+                return self._plan(Operation.DIFFERENCE, share_words((match["one"], match["other"])))
         one_period = self.several or len(self.periods) < 2
         if (
             one_period
@@ -567,7 +597,7 @@ class _Reader:
                 return self._plan(Operation.RATIO, (match["part"], match["whole"]))
         parts = [part for part in _PLUS.split(text) if _content(part)]
         if len(parts) > 1:
-            return self._plan(Operation.SUM, _shared(parts))
+            return self._plan(Operation.SUM, share_words(parts))
         return None
 
     def _quotient(self, part: str, whole: str) -> QuestionPlan:
@@ -725,7 +755,7 @@ def _unit(text: str, plan: QuestionPlan) -> str | None:
     return "currency" if _MONEY.search(text) else None
 
 
-def _shared(parts: Sequence[str]) -> tuple[str, ...]:
+def share_words(parts: Sequence[str]) -> tuple[str, ...]:
     """Operands with the words that they share: 'Games minus Books sales', 'sales, Games plus Books'."""
     head, comma, first = parts[0].rpartition(",")
     if comma and _content(head) and _content(first):

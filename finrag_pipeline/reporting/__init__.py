@@ -3,7 +3,7 @@
 REPORT_VERSION = "6"
 """Changes whenever its pages may look different."""
 
-EXPLORER_VERSION = "4"
+EXPLORER_VERSION = "5"
 """Changes whenever the pages of the explorer may look different."""
 
 PICTURES_VERSION = "1"

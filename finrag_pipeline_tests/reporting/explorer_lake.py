@@ -216,6 +216,7 @@ def derivation() -> dict[str, Any]:
         "steps": ["Revenue FY2021 = 221 million"],
         "inputs": [one],
         "alternatives": [{"what": "Revenue of all divisions", "answer": "$884 million", "why": "as well"}],
+        "plot": ["FY2021  $221 million  ███"],
         "abstained": False,
     }
 
