@@ -159,6 +159,9 @@ class AnswerSettings(BaseModel):
     reasoning_tokens: int = Field(1024, ge=1, description="Longest answer with its reasoning (cot).")
     seed: int = Field(17, ge=0, description="Seed of the first answer; repeats take the next ones.")
     repeats: int = Field(1, ge=1, description="Answers per question; more need a temperature above 0.")
+    tools: bool = Field(
+        True, description="Offer plan, calculator and rows to the model as functions (grounded)."
+    )
     recorded: tuple[str, ...] = Field(
         (), description="Folders of recorded answers of other models, scored as rows of their own."
     )

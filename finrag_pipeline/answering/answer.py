@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ from finrag_pipeline.answering.extractive import (
 from finrag_pipeline.answering.generation import Asked, Generated, generate
 from finrag_pipeline.answering.passages import Passage
 from finrag_pipeline.answering.prompts import Mode
+from finrag_pipeline.answering.tools import FinancialTools
 from finrag_pipeline.language_models.protocol import LanguageModel
 from finrag_pipeline.questions.abstention import AbstentionKind
 from finrag_pipeline.settings import AnswerSettings
@@ -187,6 +188,7 @@ def answer_with_model(
     derivation: Derivation,
     passages: Sequence[Passage],
     settings: AnswerSettings,
+    tools: Callable[[int], FinancialTools] | None = None,
 ) -> Answer:
     """The same question answered by a language model, ``grounded`` in the calculator's derivation.
 
@@ -196,12 +198,13 @@ def answer_with_model(
         derivation: the calculator's, of the question.
         passages: what retrieval found, best first.
         settings: budgets and temperature.
+        tools: makes the functions that ``grounded`` offers.
 
     Raises:
         ModelError: no answer is to be had; `grounded` falls back on the calculator instead.
     """
     shown = tuple(passages)
-    asked = Asked(derivation.question, shown, derivation if mode == "grounded" else None)
+    asked = Asked(derivation.question, shown, derivation if mode == "grounded" else None, tools)
     one = settings.model_copy(update={"repeats": 1})
     (generated,) = generate(model, mode, [asked], one)
     return Answer(mode, derivation, None, generated, shown)

@@ -23,11 +23,22 @@ from finrag_pipeline.answering.wording import (
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.filings import TEXT_ONLY
 from finrag_pipeline.questions.abstention import CANNOT_BE_DETERMINED, Abstention, AbstentionKind
-from finrag_pipeline.questions.expression import At, Expression, FiscalPeriod, Name, print_expression
+from finrag_pipeline.questions.directives import Directives
+from finrag_pipeline.questions.expression import (
+    At,
+    Expression,
+    ExpressionError,
+    FiscalPeriod,
+    Name,
+    parse_expression,
+    print_expression,
+)
 from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon, formula_lexicon
 from finrag_pipeline.questions.parser import ParsedQuestion, parse_question
 from finrag_pipeline.questions.series import SeriesAsked, read_series
+from finrag_pipeline.questions.tokens import fiscal_period
 from finrag_pipeline.resolver.lexicon import LEGAL
+from finrag_pipeline.resolver.periods import read_periods
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
 from finrag_pipeline.resolver.tokens import fold, plain
 from finrag_pipeline.retrieval.question_text import check_question
@@ -114,7 +125,7 @@ class Calculator:
         self._declared = {str(row["filing"]): row.get("declared_year") for row in rows}
         self._load = load
         self.rows = printed
-        self._resolver = resolver
+        self.resolver = resolver
         self._lexicon = lexicon or formula_lexicon()
         self._facts: dict[str, list[Fact]] = {}
         self._open: OpenCalculator | None = None
@@ -139,7 +150,7 @@ class Calculator:
         """
         start = time.perf_counter()
         question = check_question(question, "ask")
-        resolution = self._resolver.resolve(question)
+        resolution = self.resolver.resolve(question)
         names = self._company_words(question, resolution)
         asked = None if only_pages else read_series(question)
         try:
@@ -204,14 +215,14 @@ class Calculator:
                 infos = {filing: info for filing, info in infos.items() if filing in printed.filings}
             rows = printed.of if printed is not None else lambda filing: ()
             match = row_matcher().probabilities
-            self._open = OpenCalculator(infos, self._facts_of, rows, self._resolver, self._lexicon, match)
+            self._open = OpenCalculator(infos, self._facts_of, rows, self.resolver, self._lexicon, match)
         return self._open
 
     def _company_words(self, question: str, resolution: Resolution) -> frozenset[str]:
         """Words of the question that name companies; 'Works' in 'Acme Works' is none where it means Acme."""
         names = " ".join((*resolution.companies, *resolution.printed_names)).lower()
         known = {word.strip(".,'").removesuffix("'s") for word in names.split()}
-        run = company_words(plain(question), self._resolver.named_at(question))
+        run = company_words(plain(question), self.resolver.named_at(question))
         return frozenset(known | {word for word in run if fold(word) in LEGAL})
 
     def _meant(self, resolution: Resolution) -> tuple[str, ...] | None:
@@ -220,7 +231,7 @@ class Calculator:
         ranked = [found.filing for found in resolution.filings if found.score >= _LIKELY * best]
         if resolution.companies or (ranked and resolution.ties == 1):
             return tuple(ranked)
-        only = self._resolver.filings_of(ranked[0]) if ranked and resolution.unknown_company is None else ()
+        only = self.resolver.filings_of(ranked[0]) if ranked and resolution.unknown_company is None else ()
         return tuple(ranked) if only and set(self._infos) <= set(only) else None
 
     def _answer(
@@ -233,7 +244,50 @@ class Calculator:
         only_pages: bool,
     ) -> Derivation:
         parsed = parse_question(question, names, self._lexicon)
-        places = self._resolver.named_at(question)
+        return self._calculated(question, parsed, resolution, pages, filings, only_pages)
+
+    def evaluate(
+        self, formula: str, company: str, period: str, filings: Sequence[str] | None = None
+    ) -> Derivation:
+        """The value of a formula in names of lines, or an abstention.
+
+        Args:
+            formula: such as ``365 * avg(inventory) / cost_of_revenue`` or ``revenue@2023 - revenue@2022``;
+                other names than those of ``formulas.toml`` are labels in double quotes.
+            company: whose filings.
+            period: such as ``FY2023`` or ``Q2 2023``; the latest where it is empty.
+            filings: the only filings to use; all of the company when None.
+        """
+        question = " ".join(f"{formula}, {company} {period}".split())
+        try:
+            resolution = self.resolver.resolve(f"What was the revenue of {company}?")
+            named = (fiscal_period(asked) for asked in read_periods(period))
+            periods = tuple(sorted(filter(None, named), key=lambda one: one.code))[-1:]
+            expression = parse_expression(formula)
+            expression = At(expression, periods[0]) if periods else expression
+            asked = ParsedQuestion(question, expression, formula, None, {}, periods, Directives())
+            found = self._calculated(question, asked, resolution, (), filings, False)
+        except (Abstention, ExpressionError) as error:
+            missing = (
+                error
+                if isinstance(error, Abstention)
+                else Abstention(AbstentionKind.UNREADABLE, f"the formula cannot be read: {error}")
+            )
+            return Derivation(
+                question, missing.sentence(), abstained=True, kind=str(missing.kind), why=missing.why
+            )
+        return found
+
+    def _calculated(
+        self,
+        question: str,
+        parsed: ParsedQuestion,
+        resolution: Resolution,
+        pages: PageHits,
+        filings: Sequence[str] | None,
+        only_pages: bool,
+    ) -> Derivation:
+        places = self.resolver.named_at(question)
         if filings is None and len(places) > 1:
             named = " and ".join(f"'{company}'" for company in resolution.companies[:3])
             why = f"the question names several companies, {named}; ask about one at a time"
@@ -315,7 +369,7 @@ class Calculator:
             )
             raise Abstention(AbstentionKind.UNKNOWN_COMPANY, why)
         ranked = [found.filing for found in resolution.filings]
-        same = set(self._resolver.filings_of(ranked[0]))
+        same = set(self.resolver.filings_of(ranked[0]))
         chosen = [filing for filing in ranked if filing in same and filing in self._infos]
         if not chosen:
             raise Abstention(

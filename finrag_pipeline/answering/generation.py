@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from finrag_pipeline.answering.citations import (
@@ -17,6 +17,7 @@ from finrag_pipeline.answering.grounding import Facts, facts_of, objections
 from finrag_pipeline.answering.passages import Passage, select_passages
 from finrag_pipeline.answering.prompts import PROMPTS_VERSION, Mode, messages
 from finrag_pipeline.answering.sanity import sanity_warnings
+from finrag_pipeline.answering.tools import FinancialTools
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.language_models.parallel import Request, complete_all
 from finrag_pipeline.language_models.protocol import Completion, LanguageModel
@@ -24,7 +25,7 @@ from finrag_pipeline.questions.abstention import CANNOT_BE_DETERMINED
 from finrag_pipeline.settings import AnswerSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
 
-GENERATION_VERSION = "1"
+GENERATION_VERSION = "2"
 """Changes with the checks."""
 
 
@@ -36,11 +37,13 @@ class Asked:
         question: the question.
         passages: retrieved passages, best first; selected and ordered by the settings.
         derivation: the calculator's, for ``grounded``.
+        tools: makes the functions that ``grounded`` offers, given the number of the first fact.
     """
 
     question: str
     passages: tuple[Passage, ...]
     derivation: Derivation | None = None
+    tools: Callable[[int], FinancialTools] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,23 +114,26 @@ def generate(
     """
     prepared = [(one, _shown(one, settings), facts_of(one.derivation)) for one in asked]
     requests: list[Request] = []
+    boxes: list[FinancialTools | None] = []
     for one, shown, facts in prepared:
         if not (shown or facts.sources):
             continue
-        conversation = tuple(messages(mode, one.question, shown, facts.text))
+        offers = one.tools if mode == "grounded" and settings.tools else None
+        conversation = tuple(messages(mode, one.question, shown, facts.text, offers is not None))
         tokens = settings.reasoning_tokens if mode == "cot" else settings.max_tokens
-        requests += [
-            Request(conversation, settings.temperature, tokens, settings.seed + repeat)
-            for repeat in range(settings.repeats)
-        ]
-    replies = iter(complete_all(model, requests, workers))
+        for repeat in range(settings.repeats):
+            boxes.append(offers(len(facts.sources) + 1) if offers else None)
+            seed = settings.seed + repeat
+            requests.append(Request(conversation, settings.temperature, tokens, seed, boxes[-1]))
+    replies = iter(zip(complete_all(model, requests, workers), boxes, strict=True))
     found = []
     for one, shown, facts in prepared:
         for repeat in range(settings.repeats):
             if not (shown or facts.sources):
                 found.append(_nothing_found(one, mode, repeat))
                 continue
-            reply = next(replies)
+            reply, box = next(replies)
+            facts = box.beside(facts) if box is not None else facts
             if isinstance(reply, ModelError):
                 found.append(_failed(one, mode, repeat, shown, facts, reply))
             else:

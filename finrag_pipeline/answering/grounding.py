@@ -44,8 +44,13 @@ class Facts:
     result: float | None
 
 
-def facts_of(derivation: Derivation | None) -> Facts:
-    """Inputs and result of a derivation as facts F1, F2, …; none for an abstention."""
+def facts_of(derivation: Derivation | None, first: int = 1) -> Facts:
+    """Inputs and result of a derivation as facts F1, F2, …; none for an abstention.
+
+    Args:
+        derivation: the calculator's.
+        first: number of the first fact.
+    """
     if derivation is None or derivation.abstained:
         why = derivation.why if derivation is not None else None
         return Facts(f"No fact was found. {why or ''}".strip(), {}, (), None)
@@ -60,9 +65,14 @@ def facts_of(derivation: Derivation | None) -> Facts:
     formula = f"{derivation.formula} = " if derivation.formula else ""
     lines.append((CALCULATION, f"Result: {formula}{derivation.answer}"))
     lines += [(CALCULATION, f"Step: {step}") for step in derivation.steps]
-    sources = {f"F{number}": line for number, line in enumerate(lines, start=1)}
+    lines += [
+        (CALCULATION, " ".join(f"{one.of} {one.label}: {one.answer} {one.change}".split()))
+        for one in derivation.series
+    ]
+    sources = {f"F{number}": line for number, line in enumerate(lines, start=first)}
     amounts = [one.value for one in derivation.inputs]
     amounts += [derivation.exact] if derivation.exact is not None else []
+    amounts += [one.value for one in derivation.series]
     amounts += [one.value for _, line in lines for one in quantities(line)]
     text = "\n".join(f"{marker}: {line}" for marker, (_, line) in sources.items())
     return Facts(text, sources, tuple(amounts), derivation.exact)

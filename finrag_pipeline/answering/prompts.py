@@ -59,9 +59,14 @@ _GROUNDED_TASK = (
     f"'{CANNOT_BE_DETERMINED}' and what is missing."
 )
 
+_GROUNDED_TOOLS = (
+    " Where the facts do not hold what is asked, you may call functions: how the question is read, the "
+    "calculator, the printed rows. What they return are facts too, with identifiers of their own."
+)
+
 
 def messages(
-    mode: Mode, question: str, passages: Sequence[Passage], facts: str | None = None
+    mode: Mode, question: str, passages: Sequence[Passage], facts: str | None = None, tools: bool = False
 ) -> list[Message]:
     """The conversation that asks a question.
 
@@ -70,6 +75,7 @@ def messages(
         question: the question; its white space is folded.
         passages: what is shown, in the order shown; numbered from 1, with facts from 2.
         facts: facts of the calculator, for ``grounded``.
+        tools: functions are offered.
     """
     texts = [f"{passage.place}\n{passage.text}" for passage in passages]
     if mode == "grounded":
@@ -83,6 +89,7 @@ def messages(
     # Replaced one by one: braces in a filing are no fields, and a document never holds the question's place.
     head, tail = task.split("{documents}")
     asked = tail.replace("{question}", " ".join(question.split()), 1)
+    asked += _GROUNDED_TOOLS if tools else ""
     return [
         Message("system", f"{system} {NOTICE.format(mark=mark)}"),
         Message("user", f"{head}{documents}{asked}"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from finrag_pipeline.answering.generation import Asked, generate
 from finrag_pipeline.answering.passages import Passage
 from finrag_pipeline.answering.rows import answer_row, error_row, extractive_row, generated_row
 from finrag_pipeline.answering.systems import AnswerSystem
+from finrag_pipeline.answering.tools import FinancialTools
 from finrag_pipeline.errors import FinragError, ModelError
 from finrag_pipeline.language_models.protocol import LanguageModel
 from finrag_pipeline.retrieval.spaces import Space
@@ -138,6 +140,9 @@ def _generated(
             question,
             tuple(passages),
             _derivation(question, passages, space, calculator) if grounded else None,
+            None
+            if space is Space.PAGES
+            else partial(FinancialTools, calculator, _limits(space, passages)[0]),
         )
         for _, question, passages in found
     ]

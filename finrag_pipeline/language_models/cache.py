@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from finrag_pipeline.errors import ModelError
-from finrag_pipeline.language_models.protocol import Completion, LanguageModel, Message, sayable
+from finrag_pipeline.language_models.protocol import Completion, LanguageModel, Message, Tool, sayable
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 
@@ -25,7 +25,8 @@ _COMPLETION = TypeAdapter(Completion)
 class CachedLanguageModel:
     """A language model that is asked nothing twice.
 
-    The key is the model's fingerprint, the messages, the temperature, the longest answer and the seed.
+    The key is the model's fingerprint, the messages, the temperature, the longest answer, the seed and the
+    tools.
     An answer without a seed is kept like all others: ask with seeds to have different ones.
 
     Args:
@@ -48,26 +49,36 @@ class CachedLanguageModel:
         return self._model.fingerprint
 
     def complete(
-        self, messages: Sequence[Message], *, temperature: float, max_tokens: int, seed: int | None
+        self,
+        messages: Sequence[Message],
+        *,
+        temperature: float,
+        max_tokens: int,
+        seed: int | None,
+        tools: Sequence[Tool] = (),
     ) -> Completion:
         """The kept answer, or a new one that is then kept.
 
         Raises:
             ModelError: the model gives no usable answer; nothing is kept then.
         """
-        messages = [Message(message.role, sayable(message.content)) for message in messages]
-        request = {
-            "messages": [asdict(message) for message in messages],
+        messages = [replace(message, content=sayable(message.content)) for message in messages]
+        request: dict[str, Any] = {
+            "messages": [message.as_json() for message in messages],
             "temperature": float(temperature),
             "max_tokens": max_tokens,
             "seed": seed,
         }
+        if tools:
+            request["tools"] = [tool.as_json() for tool in tools]
         key = fingerprint(self.fingerprint, request)
         path = self._lake.path(FOLDER, self.fingerprint, key[:2], f"{key}.json")
         if kept := _kept(self._lake.read_json(path), request):
             return kept
-        completion = self._model.complete(messages, temperature=temperature, max_tokens=max_tokens, seed=seed)
-        if not completion.text.strip():
+        completion = self._model.complete(
+            messages, temperature=temperature, max_tokens=max_tokens, seed=seed, tools=tools
+        )
+        if not (completion.text.strip() or completion.tool_calls):
             raise ModelError(f"{self.name} answered with no text.", "Ask again, or choose another model.")
         self._lake.write_json(path, {"request": request, "completion": asdict(completion)})
         return completion
@@ -80,4 +91,4 @@ def _kept(entry: Any, request: dict[str, Any]) -> Completion | None:
         completion = _COMPLETION.validate_python(entry.get("completion"))
     except ValidationError:
         return None
-    return replace(completion, cached=True) if completion.text.strip() else None
+    return replace(completion, cached=True) if completion.text.strip() or completion.tool_calls else None

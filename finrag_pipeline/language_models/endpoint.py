@@ -11,7 +11,6 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
@@ -21,7 +20,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from finrag_pipeline.errors import ModelError
-from finrag_pipeline.language_models.protocol import Completion, Message
+from finrag_pipeline.language_models.protocol import Completion, Message, Tool, ToolCall
 from finrag_pipeline.settings import LanguageModelSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
 
@@ -34,8 +33,19 @@ _CONNECT_SECONDS = 10.0
 _PREFIX = "FINRAG_LANGUAGE_MODEL__"
 
 
+class _Function(BaseModel):
+    name: str
+    arguments: str = "{}"
+
+
+class _Call(BaseModel):
+    id: str = ""
+    function: _Function
+
+
 class _Text(BaseModel):
     content: str | None = None
+    tool_calls: list[_Call] | None = None
 
 
 class _Choice(BaseModel):
@@ -54,6 +64,10 @@ class _Answer(BaseModel):
     choices: list[_Choice]
     model: str | None = None
     usage: _Tokens | None = None
+
+
+class _RefusedError(ModelError):
+    """The request is not understood as it is."""
 
 
 class _BusyError(ModelError):
@@ -81,6 +95,7 @@ class EndpointModel:
         self._url = f"{_checked(settings.base_url)}/chat/completions"
         self._key = _checked_key(settings.key)
         self._sleep = sleep
+        self._takes_tools = True
         self._free = threading.BoundedSemaphore(settings.max_concurrency)
 
     @property
@@ -94,7 +109,13 @@ class EndpointModel:
         return fingerprint("endpoint", self._url, self._settings.name)
 
     def complete(
-        self, messages: Sequence[Message], *, temperature: float, max_tokens: int, seed: int | None
+        self,
+        messages: Sequence[Message],
+        *,
+        temperature: float,
+        max_tokens: int,
+        seed: int | None,
+        tools: Sequence[Tool] = (),
     ) -> Completion:
         """The answer to ``messages``; see `LanguageModel.complete`.
 
@@ -103,15 +124,25 @@ class EndpointModel:
         """
         body: dict[str, Any] = {
             "model": self._settings.name,
-            "messages": [asdict(message) for message in messages],
+            "messages": [message.as_json() for message in messages],
             "temperature": temperature,
             "max_tokens": max_tokens,
             "stream": False,
         }
         if seed is not None:
             body["seed"] = seed
+        if tools and self._takes_tools:
+            body["tools"] = [tool.as_json() for tool in tools]
         with self._free:
-            return self._asked(body)
+            try:
+                return self._asked(body)
+            except _RefusedError:
+                # Servers without functions refuse them; what was called before stays in the conversation.
+                if body.pop("tools", None) is None:
+                    raise
+                answer = self._asked(body)
+                self._takes_tools = False
+                return answer
 
     def _asked(self, body: dict[str, Any]) -> Completion:
         from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
@@ -155,6 +186,10 @@ class EndpointModel:
             finish_reason=choice.finish_reason or "stop",
             retries=attempt.retry_state.attempt_number - 1,
             timeouts=timeouts,
+            tool_calls=tuple(
+                ToolCall(one.id or f"call_{place}", one.function.name, one.function.arguments)
+                for place, one in enumerate(choice.message.tool_calls or ())
+            ),
         )
 
     @cached_property
@@ -204,7 +239,7 @@ class EndpointModel:
         if not answer.choices:
             raise ModelError(f"{self._url} answered without a choice.", "Check the server's log.")
         choice = answer.choices[0]
-        if not (choice.message.content or "").strip():
+        if not ((choice.message.content or "").strip() or choice.message.tool_calls):
             ended = choice.finish_reason or "no reason given"
             raise ModelError(
                 f"{self._url} answered with no text ({ended}).", "Allow more tokens, or choose another model."
@@ -214,7 +249,8 @@ class EndpointModel:
     def _refused(self, response: httpx.Response) -> ModelError:
         status = response.status_code
         said = self._said(response.text)
-        if status in _BUSY or status >= 500:
+        needs_more = status == 500 and "tool" in said  # llama.cpp without the template that calls need
+        if (status in _BUSY or status >= 500) and not needs_more:
             wait = _seconds(response.headers.get("retry-after"))
             if wait is not None and wait > _LONGEST_PAUSE:
                 return ModelError(
@@ -232,7 +268,7 @@ class EndpointModel:
                 f"Set {_PREFIX}KEY.",
             )
         if status == 404:
-            return ModelError(
+            return _RefusedError(
                 f"{self._url} or model '{self.name}' does not exist there (404): {said}.",
                 f"Correct {_PREFIX}BASE_URL (it ends with the version, as in /v1) or {_PREFIX}NAME.",
             )
@@ -240,7 +276,7 @@ class EndpointModel:
             return ModelError(
                 f"{self._url} leads elsewhere ({status}).", f"Set {_PREFIX}BASE_URL to the address itself."
             )
-        return ModelError(
+        return _RefusedError(
             f"{self._url} refuses the request ({status}): {said}.", "Change the request or the model."
         )
 

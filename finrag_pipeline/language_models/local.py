@@ -8,13 +8,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from finrag_pipeline.errors import ModelError
-from finrag_pipeline.language_models.protocol import Completion, Message
+from finrag_pipeline.language_models.protocol import Completion, Message, Tool
 from finrag_pipeline.settings import LanguageModelSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.model_folders import model_fingerprint, model_folder
@@ -79,9 +78,15 @@ class LocalModel:
         return tokenizer, model.to(torch_device()).eval()
 
     def complete(
-        self, messages: Sequence[Message], *, temperature: float, max_tokens: int, seed: int | None
+        self,
+        messages: Sequence[Message],
+        *,
+        temperature: float,
+        max_tokens: int,
+        seed: int | None,
+        tools: Sequence[Tool] = (),
     ) -> Completion:
-        """The answer to ``messages``, one at a time; see `LanguageModel.complete`.
+        """The answer to ``messages``, one at a time; see `LanguageModel.complete`. It is told of no tools.
 
         Raises:
             ModelError: the model cannot be loaded, the prompt is too long for it, or it says nothing.
@@ -130,7 +135,7 @@ class LocalModel:
             # Control tokens inside a message, such as the end of a turn, are read as plain text: a document
             # that holds them cannot speak for the user.
             return tokenizer.apply_chat_template(
-                [asdict(message) for message in messages],
+                [message.as_json() for message in messages],
                 add_generation_prompt=True,
                 sanitize_control_tokens=True,
                 return_dict=True,

@@ -4,17 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
-Role = Literal["system", "user", "assistant"]
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A function that a model may call; ``parameters`` is the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        """As OpenAI-compatible endpoints take it."""
+        told = {"name": self.name, "description": self.description, "parameters": self.parameters}
+        return {"type": "function", "function": told}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that a model asks for; ``arguments`` is what it wrote, JSON if all is well."""
+
+    id: str
+    name: str
+    arguments: str
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a conversation."""
+    """One message of a conversation.
+
+    Attributes:
+        role: who speaks; a ``tool`` is the result of a call.
+        content: what is said.
+        tool_calls: what an assistant calls.
+        tool_call_id: the call that a result belongs to.
+    """
 
     role: Role
     content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """As OpenAI-compatible endpoints take it."""
+        said: dict[str, Any] = {"role": self.role, "content": self.content}
+        if self.tool_calls:
+            said["tool_calls"] = [
+                {"id": one.id, "type": "function", "function": {"name": one.name, "arguments": one.arguments}}
+                for one in self.tool_calls
+            ]
+        if self.tool_call_id is not None:
+            said["tool_call_id"] = self.tool_call_id
+        return said
 
 
 def sayable(text: str) -> str:
@@ -37,6 +81,7 @@ class Completion:
             names them.
         retries: new tries it took.
         timeouts: tries among them that timed out.
+        tool_calls: functions that it wants called before it answers.
     """
 
     text: str
@@ -48,6 +93,7 @@ class Completion:
     finish_reason: str
     retries: int = 0
     timeouts: int = 0
+    tool_calls: tuple[ToolCall, ...] = ()
 
 
 class LanguageModel(Protocol):
@@ -69,7 +115,13 @@ class LanguageModel(Protocol):
         ...
 
     def complete(
-        self, messages: Sequence[Message], *, temperature: float, max_tokens: int, seed: int | None
+        self,
+        messages: Sequence[Message],
+        *,
+        temperature: float,
+        max_tokens: int,
+        seed: int | None,
+        tools: Sequence[Tool] = (),
     ) -> Completion:
         """The answer to ``messages``; may be called from several threads.
 
@@ -78,6 +130,7 @@ class LanguageModel(Protocol):
             temperature: 0 takes the likeliest token each time.
             max_tokens: longest answer.
             seed: of the sampling; None leaves it to chance.
+            tools: functions that it may call; a model that knows no calls answers without.
 
         Raises:
             ModelError: there is no usable answer.

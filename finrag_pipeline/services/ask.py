@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from finrag_pipeline.answering.answer import (
@@ -18,6 +18,7 @@ from finrag_pipeline.answering.answer import (
 )
 from finrag_pipeline.answering.calculator import Calculator
 from finrag_pipeline.answering.passages import passages_of
+from finrag_pipeline.answering.tools import FinancialTools
 from finrag_pipeline.errors import LakeError, ModelError
 from finrag_pipeline.language_models.load import language_model_problem, load_language_model
 from finrag_pipeline.language_models.protocol import LanguageModel
@@ -139,7 +140,8 @@ class Asker:
             answer = explain(derivation, passages, found.corpus.encoder.embed_short)
         else:
             derivation = self._calculator.answer(question, pages_of(passages), chosen)
-            answer = answer_with_model(model, mode, derivation, passages, self._settings.answers)
+            tools = partial(FinancialTools, self._calculator, chosen)
+            answer = answer_with_model(model, mode, derivation, passages, self._settings.answers, tools)
             if answer.generated is not None and answer.generated.error and not answer.generated.answer:
                 raise ModelError(answer.generated.error, "Ask without a language model: --mode calculator.")
         return self._reply(answer, chosen, found.system.name, start, found.warnings)

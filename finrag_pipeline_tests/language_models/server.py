@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from finrag_pipeline.errors import ModelError
-from finrag_pipeline.language_models.protocol import Completion, Message
+from finrag_pipeline.language_models.protocol import Completion, Message, Tool
 from finrag_pipeline.storage.fingerprints import fingerprint
 
 
@@ -127,7 +127,13 @@ class ScriptedModel:
         return fingerprint("scripted", self.name)
 
     def complete(
-        self, messages: Sequence[Message], *, temperature: float, max_tokens: int, seed: int | None
+        self,
+        messages: Sequence[Message],
+        *,
+        temperature: float,
+        max_tokens: int,
+        seed: int | None,
+        tools: Sequence[Tool] = (),
     ) -> Completion:
         self.asked.append((tuple(messages), temperature, max_tokens, seed))
         text = self._answer(messages, seed)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from finrag_pipeline.language_models.protocol import Completion, Message
+from finrag_pipeline.language_models.protocol import Completion, Message, Tool
 from finrag_pipeline.retrieval.component import Hit, Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.page_stage import PageHit
@@ -89,7 +89,13 @@ class Replies:
     asked: list[Sequence[Message]] = field(default_factory=list)
 
     def complete(
-        self, messages: Sequence[Message], *, temperature: float, max_tokens: int, seed: int | None
+        self,
+        messages: Sequence[Message],
+        *,
+        temperature: float,
+        max_tokens: int,
+        seed: int | None,
+        tools: Sequence[Tool] = (),
     ) -> Completion:
         """The reply."""
         self.asked.append(messages)
