@@ -54,7 +54,7 @@ def tell_course(
             for label, quantity, worded in one.values
         ]
     answer = " ".join(sentences)
-    return answer[0].upper() + answer[1:], tuple(rows)
+    return answer[0].upper() + answer[1:], tuple(rows) if len(rows) > 1 else ()
 
 
 def tell_parts(found: OpenAnswer, whole_name: str) -> tuple[str, tuple[SeriesValue, ...]]:

@@ -31,7 +31,7 @@ from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.sample.company import COMPANIES, Company, load_company
 from finrag_pipeline.sample.content import Document
 
-SAMPLE_VERSION = "1"
+SAMPLE_VERSION = "2"
 
 _QUESTIONS, _INFORMATION, _VERSION = "questions.jsonl", "document_information.jsonl", "VERSION"
 _FOLDERS = ("pdfs", "page_text")
