@@ -141,6 +141,10 @@ class Calculation:
                 return Quantity(-inner.value, inner.unit, f"-{inner.inner}")
             case At(of, fixed, offset):
                 return self._value(of, fixed if fixed is not None else period.shift(offset))
+            case Binary("/", At(of, FiscalPeriod() as now), At(before, FiscalPeriod() as then)) if (
+                of == before and not (now.end or then.end) and now.length != then.length
+            ):
+                return self._growth_of_balance(expression, of, now, then)
             case Binary(operator, left, right):
                 return self._binary(operator, self._value(left, period), self._value(right, period), right)
             case Call(function, arguments):
@@ -162,6 +166,16 @@ class Calculation:
             raise Abstention(AbstentionKind.DIVISION_BY_ZERO, why)
         unit = Unit(left.unit.money - right.unit.money, left.unit.shares - right.unit.shares)
         return Quantity(left.value / right.value, unit, text)
+
+    def _growth_of_balance(
+        self, quotient: Expression, of: Expression, now: FiscalPeriod, then: FiscalPeriod
+    ) -> Quantity:
+        """A balance over one of another day; an amount of a quarter and of a year cannot be compared."""
+        values = [self._value(of, period) for period in (now, then)]
+        if any(one.fact.period_kind == "duration" for one in self.trace.inputs):
+            why = f"{then.label} and {now.label} are not of one length"
+            raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
+        return self._binary("/", *values, quotient)
 
     def _call(self, function: str, arguments: tuple[Expression, ...], period: FiscalPeriod) -> Quantity:
         first = arguments[0]

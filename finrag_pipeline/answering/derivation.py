@@ -70,6 +70,11 @@ _BAR = 30
 """Length of the longest bar, in characters."""
 
 
+def listing(series: Sequence[SeriesValue]) -> str:
+    """Values one behind the other: 'FY2022: $3 million; FY2023: $4 million'."""
+    return "; ".join(f"{one.of} {one.label}: {one.answer}".strip() for one in series)
+
+
 def bars(series: Sequence[SeriesValue]) -> list[str]:
     """Values below each other, with bars, light where negative; several series under their names."""
     most = max((abs(one.value) for one in series), default=0.0) or 1.0
@@ -176,7 +181,8 @@ class Derivation:
         """The derivation for people, in lines."""
         if self.abstained:
             return self.answer
-        lines = [self.answer, ""]
+        # The table says what the answer lists.
+        lines = [self.answer.removesuffix(listing(self.series)).rstrip() or self.answer, ""]
         if self.series:
             lines += [*(f"  {line}" for line in bars(self.series)), ""]
         lines.append(f"  formula  {self.formula}")

@@ -246,7 +246,8 @@ class PlanReader:
                 return [(period.label, first, period) for period in each]
             case Operation.CHANGE | Operation.GROWTH:
                 before = periods[-2] if len(periods) > 1 else last.shift(-1)
-                if not before.end and not last.end and before.length != last.length:
+                dated = before.end or last.end or before.length == last.length
+                if not dated and not self._is_balance(first, last):
                     why = f"{before.label} and {last.label} are not of one length"
                     raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
                 if len(names) > 1:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from finrag_pipeline.answering.calculate import Quantity, Unit
-from finrag_pipeline.answering.derivation import SeriesValue
+from finrag_pipeline.answering.derivation import SeriesValue, listing
 from finrag_pipeline.answering.wording import Worded, round_half_up
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ def tell_course(
             for label, quantity, worded in one.values
         ]
     answer = " ".join(sentences)
-    return answer[0].upper() + answer[1:], tuple(rows) if len(rows) > 1 else ()
+    answer = answer[0].upper() + answer[1:]
+    return (f"{answer} {listing(rows)}", tuple(rows)) if len(rows) > 1 else (answer, ())
 
 
 def tell_parts(found: OpenAnswer, whole_name: str) -> tuple[str, tuple[SeriesValue, ...]]:

@@ -126,3 +126,10 @@ def test_what_cannot_be_told_quarter_by_quarter_is_not_answered(question: str) -
 
 def test_a_scale_that_was_misread_gives_no_number() -> None:
     assert ask("Mervo's revenue in the fourth quarter of 2022", misread=True).abstained
+
+
+def test_a_balance_may_be_compared_with_that_of_a_quarter_and_an_amount_may_not() -> None:
+    assert ask("Did Mervo's total assets change between FY2021 and FY2022?").abstained
+    assert ask(
+        "By what percent did Mervo's revenue grow in the fourth quarter of 2022 over fiscal 2021?"
+    ).abstained
