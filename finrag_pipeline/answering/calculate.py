@@ -171,11 +171,11 @@ class Calculation:
         self, quotient: Expression, of: Expression, now: FiscalPeriod, then: FiscalPeriod
     ) -> Quantity:
         """A balance over one of another day; an amount of a quarter and of a year cannot be compared."""
-        values = [self._value(of, period) for period in (now, then)]
+        after, before = self._value(of, now), self._value(of, then)
         if any(one.fact.period_kind == "duration" for one in self.trace.inputs):
             why = f"{then.label} and {now.label} are not of one length"
             raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
-        return self._binary("/", *values, quotient)
+        return self._binary("/", after, before, quotient)
 
     def _call(self, function: str, arguments: tuple[Expression, ...], period: FiscalPeriod) -> Quantity:
         first = arguments[0]
