@@ -82,7 +82,8 @@ class OpenCalculator:
             raise Abstention(AbstentionKind.NOT_A_CALCULATION, "the question names no quantity")
         if asked is not None:
             return self._series(question, plan, asked, resolution, filings)
-        if plan.verdict is None and asks_for_number(plan.asked) < LEAST_NUMBER:
+        parts = plan.one_of is not None  # which its table must surely show
+        if plan.verdict is None and not parts and asks_for_number(plan.asked) < LEAST_NUMBER:
             raise Abstention(
                 AbstentionKind.NOT_A_CALCULATION, "the question asks for words, not for a number"
             )

@@ -122,6 +122,7 @@ _NO_SERIES = re.compile(
 """What asks for one number or one period of several, or for words."""
 
 
+_AUXILIARY = re.compile(r"^\W*(?:have|has|had|did|does|do|was|were|is|are)\b", re.IGNORECASE)
 _DANGLING = re.compile(
     r"(?:\b(?:between|from|since|starting|over|to|through|until|in|of|for|and|during|each|the)\s+)*"
     r"\b(?:between|from|since|starting|over|to|through|until|in|of|for|and|during|the)\s*(?=[.,;?!]|$)",
@@ -194,5 +195,5 @@ def _cut(text: str, spans: Sequence[tuple[int, int]]) -> str:
     text = _MOVED.sub(lambda match: f"what was {match['what']}", text)
     for words in (_DEVELOPS, _TALK):
         text = words.sub(" ", text)
-    text = _DANGLING.sub(" ", text)
+    text = _AUXILIARY.sub("what was ", _DANGLING.sub(" ", text))
     return " ".join(re.sub(r"\s*[,;:]\s*(?=[.?!,;]|$)", " ", text).split())

@@ -20,6 +20,7 @@ LATEST = FiscalPeriod(2023, 2)
         ("Acme's quarterly revenue in 2023", "2023Q1 2023Q2", "Acme's revenue"),
         ("What is the latest quarterly revenue of Acme?", "2023Q2", "What is revenue of Acme?"),
         ("How has Acme's margin moved in the past two years?", "2021 2022", "what was Acme's margin ?"),
+        ("Which direction have Acme's sales been going over the last two years?", "2021 2022", "what was Acme's sales been going ?"),
         ("Acme revenues since 2020, year by year", "2020 2021 2022", "Acme revenues"),
         ("Trend of Acme's gross margin, 2019 to 2021", "2019 2020 2021", "Acme's gross margin"),
         ("Acme's revenue over the trailing twelve months", "2023M12", "Acme's revenue"),

@@ -39,6 +39,7 @@ from finrag_pipeline.tables.values import parse_value
         ("Shares in millions", 1e6, "shares"),
         ("$ and shares in millions, except per share amounts", 1e6, "all"),
         ("(dollars and shares in thousands)", 1e3, "all"),
+        ("(Unaudited; Dollars & Shares in Millions)", 1e6, "all"),
         ("(in thousands of barrels)", 1e3, "count"),
         ("(in whole dollars)", 1.0, "currency"),
     ],
