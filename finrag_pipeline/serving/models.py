@@ -251,6 +251,8 @@ class SeriesValue(AnswerPart):
     label: str = Field(description="Period, part of the company, or company.", examples=["FY2023"])
     answer: str = Field(description="For people.")
     value: float = Field(description="In full units.")
+    of: str = Field("", description="Which of several series it belongs to; '' where there is one.")
+    change: str = Field("", description="On the year before; of a part, its share.", examples=["+3.4%"])
 
 
 class EvidenceValue(AnswerPart):
@@ -308,4 +310,5 @@ class Answer(AnswerPart):
     series: list[SeriesValue] = Field(
         default_factory=list, description="The values, in order, where there are several."
     )
+    plot: list[str] = Field(default_factory=list, description="The series as lines of text with bars.")
     seconds: float = Field(description="From question to answer.", ge=0)
