@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from decimal import Decimal
 from itertools import zip_longest
 
 from finrag_pipeline.answering.calculate import NOT_SHOWN, Calculation, Quantity, Unit, mixes_scales
-from finrag_pipeline.answering.derivation import Derivation, Input, SeriesValue
+from finrag_pipeline.answering.derivation import Derivation, SeriesValue
 from finrag_pipeline.answering.inputs import FoundFact
 from finrag_pipeline.answering.row_book import OpenBook
-from finrag_pipeline.answering.series import adds_up, listed, tell_course, tell_parts
+from finrag_pipeline.answering.series import OpenAnswer, adds_up, listed, tell_course, tell_parts
 from finrag_pipeline.answering.wording import Worded, word_money, word_per_share, word_ratio, word_shares
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
 from finrag_pipeline.questions.directives import Directives
@@ -54,29 +54,6 @@ _YEARS_SHOWN = 5
 _ONE = Number(Decimal(1))
 _MARGIN = re.compile(r"\bmargins?\b", re.IGNORECASE)
 _JOIN = re.compile(r"(\s+(?:and|plus|\+|&|minus|less)\s+)", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class OpenAnswer:
-    """Values of a plan for one company.
-
-    Attributes:
-        values: label, value, and the value in words.
-        formula, steps, inputs: as in `Derivation`.
-        confidence: probability that they are what is asked for.
-        missing: periods that no filing shows.
-        restated: what an older filing showed, by period.
-        whole: the value of the whole company, where parts of it are told.
-    """
-
-    values: tuple[tuple[str, Quantity, Worded], ...]
-    formula: str
-    steps: tuple[str, ...]
-    inputs: tuple[Input, ...]
-    confidence: float
-    missing: tuple[str, ...] = ()
-    restated: Mapping[str, str] = field(default_factory=dict)
-    whole: Quantity | None = None
 
 
 class PlanReader:

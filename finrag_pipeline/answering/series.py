@@ -3,22 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from finrag_pipeline.answering.calculate import Quantity, Unit
-from finrag_pipeline.answering.derivation import SeriesValue, listing
+from finrag_pipeline.answering.derivation import Input, SeriesValue, listing
 from finrag_pipeline.answering.wording import Worded, round_half_up
-
-if TYPE_CHECKING:
-    from finrag_pipeline.answering.open_answer import OpenAnswer
 
 Value = tuple[str, Quantity, Worded]
 """Label, value, and the value in words."""
 
 _ADD_UP = Decimal("0.02")
 """Relative difference of parts to their whole that eliminations between them explain."""
+
+
+@dataclass(frozen=True)
+class OpenAnswer:
+    """Values of a plan for one company.
+
+    Attributes:
+        values: label, value, and the value in words.
+        formula, steps, inputs: as in `Derivation`.
+        confidence: probability that they are what is asked for.
+        missing: periods that no filing shows.
+        restated: what an older filing showed, by period.
+        whole: the value of the whole company, where parts of it are told.
+    """
+
+    values: tuple[Value, ...]
+    formula: str
+    steps: tuple[str, ...]
+    inputs: tuple[Input, ...]
+    confidence: float
+    missing: tuple[str, ...] = ()
+    restated: Mapping[str, str] = field(default_factory=dict)
+    whole: Quantity | None = None
 
 
 def tell_course(
