@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.inputs import Fact, FilingInfo
-from finrag_pipeline.answering.open_answer import OpenAnswer, PlanReader, derive, known_name
+from finrag_pipeline.answering.open_answer import PlanReader, derive, known_name
 from finrag_pipeline.answering.row_book import Match, OpenBook, RowBook
+from finrag_pipeline.answering.series import OpenAnswer
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
 from finrag_pipeline.questions.answer_kind import asks_for_number
 from finrag_pipeline.questions.expression import FiscalPeriod

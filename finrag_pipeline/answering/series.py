@@ -30,7 +30,7 @@ class OpenAnswer:
         whole: the value of the whole company, where parts of it are told.
     """
 
-    values: tuple[tuple[str, Quantity, Worded], ...]
+    values: tuple[Value, ...]
     formula: str
     steps: tuple[str, ...]
     inputs: tuple[Input, ...]

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from finrag_pipeline.answering.inputs import FilingInfo
-from finrag_pipeline.answering.open_answer import OpenAnswer, PlanReader, derive
+from finrag_pipeline.answering.open_answer import PlanReader, derive
 from finrag_pipeline.answering.row_book import OpenBook, RowBook, by_heading
 from finrag_pipeline.answering.row_matcher import FEATURES, Features, RowMatcher, coverage, row_matcher
+from finrag_pipeline.answering.series import OpenAnswer
 from finrag_pipeline.questions.abstention import Abstention
 from finrag_pipeline.questions.expression import FiscalPeriod
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
