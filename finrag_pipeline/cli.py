@@ -310,7 +310,12 @@ def doctor(as_json: Json = False) -> None:
     if as_json:
         print_json(findings)
     else:
-        print_rows("finrag doctor", ["check", "status", "found", "remedy"], findings)
+        for finding in findings:
+            out.print(
+                f"{finding['status']:<7}{finding['check']}: {finding['found']}", soft_wrap=True, markup=False
+            )
+            if finding["remedy"]:
+                out.print(f"       {finding['remedy']}", soft_wrap=True, markup=False, style="dim")
     raise typer.Exit(FAILED if any(finding["status"] == "broken" for finding in findings) else 0)
 
 

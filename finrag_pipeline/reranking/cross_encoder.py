@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from finrag_pipeline.errors import ModelError
+from finrag_pipeline.errors import ModelError, Problem
 from finrag_pipeline.reranking.protocol import Reranker
 from finrag_pipeline.reranking.scores import ScoreCache
 from finrag_pipeline.settings import RerankerSettings
@@ -113,7 +113,7 @@ def load_reranker(name: str | None, settings: RerankerSettings, lake: Lake) -> R
     return CrossEncoderReranker(_named(name, settings), lake)
 
 
-def weights_problem(name: str | None, settings: RerankerSettings) -> str | None:
+def weights_problem(name: str | None, settings: RerankerSettings) -> Problem | None:
     """Why a reranker cannot run here; None when its weights are here or can be fetched. Fetches nothing."""
     named = _named(name, settings)
     return model_problem(named.name, named.revision, VARIABLE)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from finrag_pipeline.errors import Problem
 from finrag_pipeline.retrieval.component import Component, Hit, Inputs, Query, Search
 from finrag_pipeline.retrieval.fusion import fuse_ranks
 from finrag_pipeline.retrieval.spaces import Scope
@@ -72,7 +73,7 @@ class Bm25OnPages(Component):
 class Splade(Component):
     """Learned sparse vectors."""
 
-    def problem(self, inputs: Inputs) -> str | None:
+    def problem(self, inputs: Inputs) -> Problem | None:
         """Why its weights cannot be had."""
         from finrag_pipeline.retrieval.splade import splade_problem
 
@@ -104,7 +105,7 @@ class Dense(Component):
         """Vectors of the chunks."""
         return (chunking.index,)
 
-    def problem(self, inputs: Inputs) -> str | None:
+    def problem(self, inputs: Inputs) -> Problem | None:
         """Why the encoder cannot be had, or that filings have no vectors yet."""
         return inputs.corpus.encoder_problem()
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from finrag_pipeline.errors import ModelError
+from finrag_pipeline.errors import ModelError, Problem
 from finrag_pipeline.retrieval.sparse_vectors import SparseVectorCache
 from finrag_pipeline.settings import SpladeSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
@@ -182,6 +182,6 @@ class SpladeIndex:
         return np.asarray(self._weights @ asked, np.float32)
 
 
-def splade_problem(settings: SpladeSettings) -> str | None:
+def splade_problem(settings: SpladeSettings) -> Problem | None:
     """Why SPLADE cannot run here; None when its weights are here or can be fetched. Fetches nothing."""
     return model_problem(settings.name, settings.revision, VARIABLE)

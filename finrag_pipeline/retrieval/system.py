@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from finrag_pipeline.chunking.registry import ON_DEMAND, get_chunking
+from finrag_pipeline.errors import Problem
 from finrag_pipeline.retrieval.component import Component, Hit, Inputs, Query, Search, no_more
 from finrag_pipeline.retrieval.queries import AsAsked
 from finrag_pipeline.retrieval.spaces import Scope
@@ -102,7 +103,7 @@ class RetrievalSystem:
         encoder = settings.encoder.model_copy(update={"name": self.encoder, "revision": None})
         return settings.model_copy(update={"encoder": encoder})
 
-    def problem(self, inputs: Inputs) -> str | None:
+    def problem(self, inputs: Inputs) -> Problem | None:
         """Why it cannot run here, for people; None when it can.
 
         A system with a problem is not run. It is never run with something else in its place.
@@ -110,7 +111,7 @@ class RetrievalSystem:
         found = (component.problem(inputs) for component in self.components())
         return next((problem for problem in found if problem), None) or self.not_made(inputs)
 
-    def not_made(self, inputs: Inputs) -> str | None:
+    def not_made(self, inputs: Inputs) -> Problem | None:
         """That filings lack what is made on demand; the ledger tells, so that no index is opened."""
         lake, filings = inputs.corpus.lake, set(inputs.corpus.filings)
         for asset in self.made_on_demand():
@@ -119,7 +120,8 @@ class RetrievalSystem:
             entries = lake.ledger_entries(asset)
             made = {e["partition"] for e in entries if e["outcome"] not in ("failed", "skipped")}
             if missing := filings - made:
-                return f"{len(missing)} filings have no {asset}: run 'finrag index {self.name}'."
+                command = f"finrag index {self.name}"
+                return Problem(f"{len(missing)} filings have no {asset}: run '{command}'.", command)
         return None
 
     def made_on_demand(self) -> tuple[str, ...]:

@@ -34,9 +34,6 @@ __all__ = [
     "variant",
 ]
 
-RERANKER = "BAAI/bge-reranker-v2-m3"
-"""The cross-encoder of the papers."""
-
 _PAPER = "Kobeissi & Langlais, oracle-based evaluation of financial retrieval"
 _KIM = "Kim et al., optimizing retrieval strategies for financial question answering"
 _GUIDE = "Mixpeek technical guide"
@@ -83,7 +80,7 @@ SYSTEMS: dict[str, RetrievalSystem] = {
             "Dense, reranked",
             _paper("BGE-M3 + ReRanker"),
             Dense(),
-            rerank=CrossEncoder(RERANKER),
+            rerank=CrossEncoder(),
         ),
         RetrievalSystem(
             "multi_hyde_rerank",
@@ -91,7 +88,7 @@ SYSTEMS: dict[str, RetrievalSystem] = {
             _paper("BGE-M3 + Multi-HyDE + ReRanker"),
             Dense(),
             query=Passages(),
-            rerank=CrossEncoder(RERANKER),
+            rerank=CrossEncoder(),
         ),
         RetrievalSystem(
             "page_scorer",

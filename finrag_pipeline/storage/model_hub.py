@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import socket
-from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,15 +13,18 @@ from finrag_pipeline.errors import ModelError
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 _PROXIES = {"ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY"}
 _PORTS = {"http": 80}
+_FILES = ["*.json", "*.txt", "*.model", "*.jinja", "*.safetensors", "[0-9]*_*/pytorch_model.bin"]
+"""Patterns of the files that belong to a model; a star also stands for folders."""
+PICKLE = "pytorch_model.bin"
+"""Name of weights that were published before there were safetensors."""
 
 
-def cached_model(name: str, revision: str | None, files: Sequence[str], variable: str) -> Path | None:
+def cached_model(name: str, revision: str | None, variable: str) -> Path | None:
     """Folder of a model in the hub's cache; None where it is not there with its weights.
 
     Args:
         name: on the hub.
         revision: None takes the newest one in the cache.
-        files: patterns of the files that belong to it.
         variable: of the environment, with which another model is chosen.
 
     Raises:
@@ -38,7 +40,7 @@ def cached_model(name: str, revision: str | None, files: Sequence[str], variable
 
     try:
         cached = Path(
-            snapshot_download(name, revision=revision, allow_patterns=list(files), local_files_only=True)
+            snapshot_download(name, revision=revision, allow_patterns=_FILES, local_files_only=True)
         )
     except (LocalEntryNotFoundError, FileNotFoundError):
         return None
@@ -46,7 +48,11 @@ def cached_model(name: str, revision: str | None, files: Sequence[str], variable
         raise ModelError(
             f"'{name}' is neither a folder nor the name of a model on the hub.", f"Set {variable}."
         ) from error
-    return cached if any(cached.rglob("*.safetensors")) else None  # else only part of it was ever fetched
+    return cached if _has_weights(cached) else None  # else only part of it was ever fetched
+
+
+def _has_weights(folder: Path) -> bool:
+    return (folder / PICKLE).is_file() or any(folder.rglob("*.safetensors"))
 
 
 def offline_problem(name: str) -> str | None:
@@ -76,13 +82,12 @@ def unreachable(wait: float) -> str | None:
     return None
 
 
-def fetched_model(name: str, revision: str | None, files: Sequence[str], remedy: str) -> Path:
-    """Folder of a model after it was fetched from the hub.
+def fetched_model(name: str, revision: str | None, remedy: str) -> Path:
+    """Folder of a model after it was fetched from the hub; pickled weights only where it has no others.
 
     Args:
         name: on the hub.
         revision: None takes the newest one.
-        files: patterns of the files that belong to it.
         remedy: what people can do where the hub is out of reach.
 
     Raises:
@@ -93,7 +98,11 @@ def fetched_model(name: str, revision: str | None, files: Sequence[str], remedy:
     if problem := offline_problem(name):
         raise ModelError(problem, remedy)
     try:
-        return Path(snapshot_download(name, revision=revision, allow_patterns=list(files), etag_timeout=10))
+        for files in (_FILES, [*_FILES, PICKLE]):
+            folder = Path(snapshot_download(name, revision=revision, allow_patterns=files, etag_timeout=10))
+            if _has_weights(folder):
+                break
+        return folder
     except Exception as error:
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         raise ModelError(f"Model {name} cannot be had: {reason}.", remedy) from error

@@ -255,13 +255,6 @@ def test_padding_is_masked(settings: TableSettings) -> None:
     )
 
 
-def test_a_folder_without_safetensors_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text('{"model_type": "table-transformer"}')
-    (tmp_path / "pytorch_model.bin").write_bytes(b"never read")
-    with pytest.raises(ModelError, match="no safetensors"):
-        load_model(tmp_path, CLASSES)
-
-
 def test_another_architecture_is_refused(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
     (tmp_path / "model.safetensors").write_bytes(b"")

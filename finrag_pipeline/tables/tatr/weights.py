@@ -13,11 +13,9 @@ def load_model(folder: Path, needed: tuple[str, ...]) -> tuple[Any, dict[int, st
     """The model of a folder on the CPU, and the names of its classes.
 
     Raises:
-        ModelError: the files are missing or damaged, the weights are no safetensors, it is another
-            architecture, timm is missing, or a class of ``needed`` is unknown to it.
+        ModelError: the files are missing or damaged, it is another architecture, timm is missing, or a class
+            of ``needed`` is unknown to it.
     """
-    if not any(folder.glob("*.safetensors")):
-        raise ModelError(f"{folder} holds no safetensors weights.", "Convert the model to safetensors.")
     config = read_config(folder)
     if config.get("model_type") != "table-transformer":
         raise ModelError(
