@@ -71,6 +71,7 @@ def build_definitions(settings: Settings | None = None) -> dg.Definitions:
             jobs.prepare_benchmark_job,
             jobs.sweep_job,
             jobs.publish_job,
+            *jobs.TRAINING_JOBS.values(),
             *jobs.OTHER_JOBS,
             jobs.compact_lake_job,
         ],
@@ -86,6 +87,7 @@ def build_definitions(settings: Settings | None = None) -> dg.Definitions:
             schedules.nightly_sweep,
             schedules.nightly_publish,
             schedules.nightly_compaction,
+            *schedules.WEEKLY_TRAINING,
         ],
         resources={
             # Values are shown with every run; the keys of language models come from the environment.

@@ -50,10 +50,15 @@ publish_job = _job(
 )
 _TRAINING = "each without its questions, and that for searching"
 _SLOW = "not part of 'finrag run', because it takes hours without a GPU."
+TRAINING_JOBS = {
+    "page_ranker": _job("train_page_ranker", f"The page rankers of the folds, {_TRAINING}.", 4),
+    "page_scorer": _job(
+        "train_page_scorer", f"The learned page scorers of the folds, {_TRAINING}; {_SLOW}", 24
+    ),
+    "reranker": _job("train_reranker", f"The cross-encoders of the folds, {_TRAINING}; {_SLOW}", 24),
+}
+"""By what they train; every week those that a search uses are trained again where their data changed."""
 OTHER_JOBS = (
-    _job("train_page_ranker", f"The page rankers of the folds, {_TRAINING}.", 4),
-    _job("train_page_scorer", f"The learned page scorers of the folds, {_TRAINING}; {_SLOW}", 24),
-    _job("train_reranker", f"The cross-encoders of the folds, {_TRAINING}; {_SLOW}", 24),
     _job(
         "answer",
         "Answers and scores of one answering system on the folds of the active benchmark; its retrieval must "

@@ -1,4 +1,4 @@
-"""Schedules: the nightly safety net and upkeep.
+"""Schedules: the nightly safety net and upkeep, and the weekly training.
 
 Automation conditions can miss an update that lands in the tick after their own request; the nightly run
 finds everything fresh or mends it. Concept: https://docs.dagster.io/guides/automate/schedules
@@ -10,13 +10,14 @@ import dagster as dg
 
 from finrag_pipeline.evaluation.benchmark import active_benchmark
 from finrag_pipeline.orchestration.jobs import (
+    TRAINING_JOBS,
     compact_lake_job,
     index_filing_job,
     prepare_benchmark_job,
     publish_job,
     sweep_job,
 )
-from finrag_pipeline.orchestration.partitions import FILINGS, FOLD_COUNT, trained_partitions
+from finrag_pipeline.orchestration.partitions import FILINGS, FOLD_COUNT, PRODUCTION, trained_partitions
 from finrag_pipeline.orchestration.resources.settings import LakeResource
 from finrag_pipeline.retrieval.systems import SYSTEMS
 
@@ -70,6 +71,29 @@ def nightly_publish(
 ) -> dg.RunRequest | dg.SkipReason:
     """Every night, after the sweep: metrics, warehouse, report and corpus checks."""
     return dg.RunRequest() if active_benchmark(lake.open()) else _NO_BENCHMARK
+
+
+def _weekly_training(model: str) -> dg.ScheduleDefinition:
+    @dg.schedule(
+        name=f"weekly_{model}",
+        job=TRAINING_JOBS[model],
+        cron_schedule="0 7 * * 0",
+        default_status=_STATUS,
+        execution_timezone="UTC",
+        description=f"Every week: train the {model.replace('_', ' ')} that searches use, where its questions "
+        "or filings changed; else it is a cache hit.",
+    )
+    def weekly(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
+        if active_benchmark(lake.open()) is None:
+            return _NO_BENCHMARK
+        if lake.open().info(model, {"fold": PRODUCTION}) is None:
+            return dg.SkipReason(f"No {model} was trained for searching; the first one is asked for.")
+        return dg.RunRequest(partition_key=PRODUCTION)
+
+    return weekly
+
+
+WEEKLY_TRAINING = [_weekly_training(model) for model in TRAINING_JOBS]
 
 
 def sweep_range(system: str) -> dict[str, str]:

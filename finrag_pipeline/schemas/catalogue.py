@@ -175,8 +175,9 @@ ENTRIES = (
     _learned("reranker", "pytorch", "rankers:RERANKER_TRAINING_VERSION", "page_profiles"),
     Entry(
         "retrieval_runs", "retrieval", "sweep",
-        ("chunk_index", "contextual_index", "parent_child_index", "page_profiles", "page_sentences",
-         "statement_facts", "folds", "hybrid_alpha_sweep", "page_ranker", "page_scorer", "reranker"),
+        ("bm25_index", "chunk_index", "contextual_index", "parent_child_index", "page_profiles",
+         "page_sentences", "statement_facts", "folds", "hybrid_alpha_sweep", "page_ranker", "page_scorer",
+         "reranker"),
         ("retrieval.system:SYSTEMS_VERSION", "resolver:RESOLVER_VERSION"), by="run",
     ),
     Entry(
