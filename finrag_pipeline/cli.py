@@ -1,6 +1,7 @@
 """The command line ``finrag``: the same graph as the Dagster UI, and answers from the index.
 
-Exit codes: 0 all done; 1 it failed; 2 wrong usage; 3 done, but some filings failed; 130 stopped by Ctrl-C.
+Exit codes: 0 all done; 1 it failed; 2 wrong usage; 3 done, but some filings failed or a system that was asked
+for could not be run; 130 stopped by Ctrl-C.
 Errors go to stderr: one line for people, ``{"error", "remedy"}`` with ``--json``.
 """
 
@@ -104,7 +105,12 @@ def run(
         _print_metrics(metrics_table(Lake(current_settings().lake), None), None)
         out.print(f"Report: {done.report}", soft_wrap=True)
         _print_examples(done.source)
-    raise typer.Exit(PARTLY if done.failures else 0)
+    if done.not_run and not as_json:
+        for name, reason in done.not_run.items():
+            err.print(f"not run: {name}: {reason}", markup=False, soft_wrap=True, style="yellow")
+        err.print(f"{len(done.not_run)} systems were not run. What each needs: finrag systems")
+    asked_in_vain = systems and done.not_run
+    raise typer.Exit(PARTLY if done.failures or asked_in_vain else 0)
 
 
 @app.command()
@@ -161,6 +167,7 @@ def _finish(done: Any, as_json: bool, seconds: float) -> None:
                 "fresh": done.fresh,
                 "failures": [{"filing": name, "error": text} for name, text in done.failures.items()],
                 "warnings": done.warnings,
+                "not_run": done.not_run,
                 "report": done.report,
                 "seconds": round(seconds, 2),
             }
@@ -226,6 +233,24 @@ def _print_metrics(table: Any, by: str | None) -> None:
         n = next((str(cell["n"]) for cell in found if cell), "")
         grid.add_row(*([plain(value)] if by else []), space, system, n, *map(_interval, found))
     Console(width=max(out.width, 170 if by else 140)).print(grid)
+    for told in fewer_questions(rows):
+        out.print(f"[yellow]{plain(told)}[/yellow]", soft_wrap=True)
+
+
+def fewer_questions(rows: list[dict[str, Any]]) -> list[str]:
+    """What people must know of systems that were measured over fewer questions than others."""
+    counts: dict[tuple[str, str], dict[str, int]] = {}
+    for row in rows:
+        by_system = counts.setdefault((row["slice_value"], row["space"]), {})
+        by_system[row["system"]] = max(row["n"], by_system.get(row["system"], 0))
+    return list(
+        dict.fromkeys(
+            f"{name} was measured on {count} of {max(found.values())} questions only: do not compare it."
+            for found in counts.values()
+            for name, count in found.items()
+            if count < max(found.values())
+        )
+    )
 
 
 def _interval(cell: dict[str, Any] | None) -> str:

@@ -37,7 +37,7 @@ ANSWERED = "calculator"
 
 @dataclass
 class RunReport:
-    """What a run did."""
+    """What a run did; ``not_run`` has the reason by system."""
 
     source: str
     filings: int
@@ -45,6 +45,7 @@ class RunReport:
     fresh: list[str] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    not_run: dict[str, str] = field(default_factory=dict)
     measured: bool = False
     report: str | None = None
 
@@ -227,7 +228,7 @@ def measure(
         and isinstance(known, dict)
         and known.get("state") == _readable_state(lake, settings, systems)
     ):
-        outcome.warnings += known.get("not_run", [])
+        outcome.not_run = known["not_run"]
         return
     from finrag_pipeline.orchestration.answer_sweep import answers_to_other_questions
     from finrag_pipeline.orchestration.corpora import benchmark_filings, drop, stale_results
@@ -236,10 +237,8 @@ def measure(
     run_or_raise(materialiser, "prepare_benchmark", progress, "prepare")
     if any(isinstance(get_system(name).pages, PagesInOrder) for name in systems):
         run_or_raise(materialiser, "train_page_ranker", progress, "page_ranker", tags=trained_range())
-    missing = problems(lake, settings, systems)
-    not_run = [f"{system} was not run: {reason}" for system, reason in missing.items()]
-    outcome.warnings += not_run
-    runnable = [system for system in systems if system not in missing]
+    outcome.not_run = problems(lake, settings, systems)
+    runnable = [system for system in systems if system not in outcome.not_run]
     for number, system in enumerate(runnable):
         progress("sweep", system, number, len(runnable))
         run_or_raise(materialiser, "sweep", None, system, tags=sweep_range(system))
@@ -250,7 +249,7 @@ def measure(
     if lake.partitions("answer_scores"):
         run_or_raise(materialiser, "publish_answers", progress, "answers")
     run_or_raise(materialiser, "publish", progress, "publish")
-    lake.write_json(marker, {"state": _state(lake, settings, systems), "not_run": not_run})
+    lake.write_json(marker, {"state": _state(lake, settings, systems), "not_run": outcome.not_run})
 
 
 def index_on_demand(

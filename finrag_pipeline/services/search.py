@@ -73,7 +73,8 @@ class Found:
         system: the system that ranked.
         corpus: holds the texts of the hits.
         hits: best first.
-        warnings: which filings were not searched, or that no ranker was trained.
+        warnings: which filings were not searched, that no ranker was trained, or that the company has no
+            filing.
     """
 
     question: str
@@ -216,7 +217,12 @@ class Searcher:
             # The order of its pages does not depend on how many are shown; that of fused rankings does.
             depth=k if isinstance(chosen.pages, PageOrder) else max(k, self._settings.retrieval.depth),
         )
-        return Found(question, chosen, corpus, hits[:k], list(known.warnings))
+        warnings = list(known.warnings)
+        stranger = None if filings else self.resolver.stranger(question)
+        texts = (corpus.text(hit.chunk_id).lower() for hit in hits[:k])
+        if stranger and not any(stranger.lower() in text for text in texts):
+            warnings.append(f"No filing in the lake is of '{stranger}', and no page found names it.")
+        return Found(question, chosen, corpus, hits[:k], warnings)
 
 
 def list_systems(settings: Settings) -> list[dict[str, str]]:

@@ -241,6 +241,27 @@ class TestHalfIngested:
         rows = {row["name"]: row for row in list_systems(lake.settings)}
         assert rows["finrag"]["status"] == "runs here", "it does, over what is complete"
 
+    @pytest.mark.parametrize(
+        ("question", "told"),
+        [
+            ("What was the goodwill of Zephyrion Corp?", "Zephyrion Corp"),
+            ("What is Apple's revenue in 2023?", "Apple"),
+            ("Zephyrion revenue 2022", "Zephyrion"),
+            ("free cash flow of Zephyrion", "Zephyrion"),
+            ("What was the goodwill of Cedar Corp?", None),
+            ("goodwill", None),
+            ("Summarize revenue by segment", None),
+            ("WHAT IS THE TARGET FOR ALL COSTS?", None),
+            ("How did EBITDA develop in the United States?", None),
+        ],
+    )
+    def test_a_company_that_is_not_in_the_lake_is_told(
+        self, indexed: IndexedLake, question: str, told: str | None
+    ) -> None:
+        warnings = Searcher(indexed.settings).search(question, "bm25", 5).warnings
+        wanted = [f"No filing in the lake is of '{told}', and no page found names it."] if told else []
+        assert warnings == wanted
+
     def test_a_filing_without_chunks_is_named_too(self, indexed: IndexedLake, tmp_path: Path) -> None:
         """A run was killed when it had made the pages and not yet their chunks."""
         lake = copied(indexed, tmp_path)
