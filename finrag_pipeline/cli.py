@@ -41,6 +41,7 @@ from finrag_pipeline.commands.progress_bar import ProgressBar
 from finrag_pipeline.commands.questions import ask, search, systems
 from finrag_pipeline.commands.report import report
 from finrag_pipeline.commands.serve import serve
+from finrag_pipeline.commands.tables import tables
 from finrag_pipeline.commands.train import train
 from finrag_pipeline.errors import FinragError, UsageError
 from finrag_pipeline.settings import get_settings
@@ -371,6 +372,7 @@ app.command()(answers)
 app.command()(judge)
 app.add_typer(labels, name="labels")
 app.command()(evaluate)
+app.command()(tables)
 app.command()(report)
 app.command()(show)
 app.command()(facts)

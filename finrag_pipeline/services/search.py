@@ -278,7 +278,9 @@ def list_systems(settings: Settings) -> list[dict[str, str]]:
         rows.append(row(name, "answers", answering.source, problem, known, command))
     for name, source in DETECTORS_FROM.items():
         problem = detector_problem(name, settings.tables)
-        rows.append(row(name, "tables", source, problem, "", f"finrag tables --detector {name}"))
+        rows.append(
+            row(name, "tables", source, problem, "", f"finrag tables --detector {name} --pdfs FOLDER")
+        )
     return rows
 
 
