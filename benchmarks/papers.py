@@ -42,8 +42,8 @@ from finrag_pipeline.settings import get_settings
 def steps(source: Path | None, lake: str) -> Iterator[tuple[str, list[str], dict[str, str]]]:
     """Commands of ``finrag`` in their order: what it is, arguments, settings of its own.
 
-    The benchmark must be there before anything is trained on it. Table Transformer reads one filing, in a lake of
-    its own.
+    The benchmark must be there before anything is trained on it. Table Transformer reads one filing, in a
+    lake of its own.
     """
     of = ["--source", str(source)] if source else []
     yield "models", ["doctor"], {}

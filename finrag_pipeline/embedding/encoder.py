@@ -5,6 +5,7 @@ Cheap to make; weights are loaded when the first missing vector is asked for.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +14,6 @@ import numpy as np
 
 from finrag_pipeline.embedding.backends import Embedder, Progress, load_embedder
 from finrag_pipeline.embedding.cache import EmbeddingCache
-from finrag_pipeline.embedding.calibration import calibration_texts
 from finrag_pipeline.embedding.model_files import (
     chosen_backend,
     chosen_precision,
@@ -29,6 +29,7 @@ from finrag_pipeline.settings import EncoderSettings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.model_folders import user_cache
 
+CALIBRATION_TEXTS = 128
 SPECIAL_TOKENS = 2
 """Tokens an encoder may add around a text ([CLS] and [SEP])."""
 
@@ -147,3 +148,17 @@ class Encoder:
     def _question(self, text: str) -> str:
         # Not its first window, which would be half of a question that is a little too long: the encoder cuts.
         return self._prompts[0] + " ".join(text.split())
+
+
+def calibration_texts() -> list[str]:
+    """Paragraph-sized texts of the sample filings, for quantising: the same on every machine."""
+    from finrag_pipeline.filings.intake import filing_files
+    from finrag_pipeline.filings.pdf import inspect_pdf, read_texts
+    from finrag_pipeline.sample.generate import write_sample
+
+    with tempfile.TemporaryDirectory() as folder:
+        texts: list[str] = []
+        for path in filing_files(write_sample(Path(folder) / "sample") / "pdfs"):
+            texts.extend(text[:1200] for text in read_texts(path, 0, inspect_pdf(path).pages) if text.strip())
+    step = max(1, len(texts) // CALIBRATION_TEXTS)
+    return texts[::step][:CALIBRATION_TEXTS]

@@ -13,7 +13,7 @@ from finrag_pipeline.retrieval.queries import language_model
 from finrag_pipeline.retrieval.spaces import Scope
 
 if TYPE_CHECKING:
-    from finrag_pipeline.reranking.protocol import Reranker
+    from finrag_pipeline.reranking.cross_encoder import CrossEncoderReranker
 
 _MOST_CHUNKS = 6400
 """Chunks ranked at most to find enough distinct pages or parents."""
@@ -37,8 +37,8 @@ class CrossEncoder(Component):
     def _depth(self, inputs: Inputs) -> int:
         return self.depth or inputs.corpus.settings.reranker.candidates
 
-    def _reranker(self, inputs: Inputs) -> Reranker:
-        def load() -> Reranker:
+    def _reranker(self, inputs: Inputs) -> CrossEncoderReranker:
+        def load() -> CrossEncoderReranker:
             from finrag_pipeline.reranking.cross_encoder import load_reranker
 
             return load_reranker(self.model, inputs.corpus.settings.reranker, inputs.corpus.lake)
