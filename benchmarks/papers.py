@@ -23,7 +23,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -37,6 +37,9 @@ from benchmarks.published_models import (
 )
 from finrag_pipeline.answering.systems import ANSWER_SYSTEMS
 from finrag_pipeline.settings import get_settings
+
+PORT = 8017
+"""Of the stand-in: the same at every call, so that its answers are found again."""
 
 
 def steps(source: Path | None, lake: str) -> Iterator[tuple[str, list[str], dict[str, str]]]:
@@ -62,16 +65,26 @@ def steps(source: Path | None, lake: str) -> Iterator[tuple[str, list[str], dict
 def rehearsed(folder: Path) -> dict[str, str]:
     """Write the models, start the endpoint, and say where they are as settings."""
     texts = [f"net revenue was ${n} million in fiscal {1990 + n % 40}, {n % 97} %" for n in range(3000)]
-    models = {
-        "ENCODER__NAME": write_bge_m3(folder / "bge-m3", texts),
-        "RERANKER__NAME": write_reranker(folder / "bge-reranker-v2-m3", texts),
-        "SPLADE__NAME": write_splade(folder / "splade-cocondenser-ensembledistil", texts),
-        "TABLES__DETECTION_MODEL": write_table_transformer(folder / "detection", DETECTED, 15, True),
-        "TABLES__STRUCTURE_MODEL": write_table_transformer(folder / "structure", TABLE_CLASSES, 125, False),
+    writers: dict[str, tuple[str, Callable[[Path], object]]] = {
+        "ENCODER__NAME": ("bge-m3", lambda place: write_bge_m3(place, texts)),
+        "RERANKER__NAME": ("bge-reranker-v2-m3", lambda place: write_reranker(place, texts)),
+        "SPLADE__NAME": ("splade-cocondenser-ensembledistil", lambda place: write_splade(place, texts)),
+        "TABLES__DETECTION_MODEL": (
+            "table-transformer-detection",
+            lambda place: write_table_transformer(place, DETECTED, 15, pickled=True),
+        ),
+        "TABLES__STRUCTURE_MODEL": (
+            "table-transformer-structure-recognition-v1.1-all",
+            lambda place: write_table_transformer(place, TABLE_CLASSES, 125, pickled=False),
+        ),
     }
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Endpoint)
+    models = {variable: folder / name for variable, (name, _) in writers.items()}
+    for variable, (_, write) in writers.items():
+        if not models[variable].is_dir():
+            write(models[variable])
+    server = ThreadingHTTPServer(("127.0.0.1", PORT), _Endpoint)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}/v1"
+    url = f"http://127.0.0.1:{PORT}/v1"
     others = {
         **{"LANGUAGE_MODEL__BASE_URL": url, "JUDGE__MODELS__STAND_IN__BASE_URL": url},
         **{f"{kind}__EPOCHS": "1" for kind in ("PAGE_SCORER", "RERANKER_TRAINING")},

@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from finrag_pipeline.commands.instance import open_instance, release_dead_runs
+from finrag_pipeline.embedding.backends import Embedder
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.model_files import (
     chosen_backend,
@@ -35,8 +36,6 @@ _OPTIONAL = {
 }
 _REQUIRED = ("dagster", "duckdb", "lancedb", "pyarrow", "pymupdf", "sentence-transformers", "torch")
 _LOW_DISK = 5 * 1024**3
-_MEASURED = 64
-"""Windows that the encoder is timed on."""
 
 
 def examine(settings: Settings) -> list[dict[str, str]]:
@@ -83,15 +82,23 @@ def _encoder(settings: Settings) -> dict[str, str]:
     tokens = max_tokens(settings.encoder)
     encoder = Encoder(settings.encoder, Lake(settings.lake))
     backend = chosen_backend(settings.encoder)
-    # A full window: tokens of other words are not fewer.
-    window = encoder.windows("revenue " * 2 * encoder.window_tokens)[0]
-    embedder = encoder.embedder
-    embedder.embed([window] * 8)
-    start = time.perf_counter()
-    embedder.embed([window] * _MEASURED)
-    speed = _MEASURED / (time.perf_counter() - start)
+    length = min(encoder.window_tokens, settings.chunks.tokens)
+    speed = _windows_per_second(encoder.embedder, "revenue " * length)
     found = f"{settings.encoder.name} in {folder}, {tokens} tokens, {backend} at {encoder.running.precision}"
-    return _finding("encoder", "ok", f"{found}, {speed:.0f} windows per second")
+    return _finding("encoder", "ok", f"{found}, {speed:.2g} windows of {length} tokens per second")
+
+
+def _windows_per_second(embedder: Embedder, window: str) -> float:
+    """Of as many windows as take half a second."""
+    embedder.embed([window])  # what is done once is not counted
+    count = 4
+    while True:
+        start = time.perf_counter()
+        embedder.embed([window] * count)
+        seconds = time.perf_counter() - start
+        if seconds >= 0.5 or count >= 1024:
+            return count / seconds
+        count *= 4
 
 
 def _models(settings: Settings) -> Iterator[dict[str, str]]:

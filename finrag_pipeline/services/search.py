@@ -73,7 +73,7 @@ class Found:
         system: the system that ranked.
         corpus: holds the texts of the hits.
         hits: best first.
-        warnings: which filings were not searched, that no ranker was trained, or that the company has no
+        warnings: which filings were not searched, or that the company has no
             filing.
     """
 
@@ -292,7 +292,8 @@ def measured_on(lake: Lake, table: str) -> dict[str, str]:
     counts: dict[str, int] = {}
     for found in rows:
         if found["slice"] == "all":
-            counts[found["system"]] = max(found["n"], counts.get(found["system"], 0))
+            name = found["system"].split(" on ")[0]  # of answers with the retrieval that they stand on
+            counts[name] = max(found["n"], counts.get(name, 0))
     most = max(counts.values(), default=0)
     return {
         name: f"on {count} questions" if count == most else f"on {count} of {most} questions"
