@@ -224,6 +224,13 @@ def test_search_answers_in_the_documented_form(root: Path, system: str) -> None:
     assert any(hit["filing"].startswith("TORVEXLEY") for hit in answer["results"])
 
 
+def test_a_question_for_revenue_finds_the_income_statement_first(root: Path) -> None:
+    found = called(root, "search", "Pellamoor's revenue in FY2023", "-k", "1", "--json").json()
+    (first,) = found["results"]
+    assert first["filing"] == "PELLAMOOR_2023_10K" and first["why"].startswith("income statement")
+    assert found["warnings"] == []
+
+
 def test_search_can_be_kept_to_one_filing(root: Path) -> None:
     filing = "SUNDREVALE_2022_10K"
     done = called(
