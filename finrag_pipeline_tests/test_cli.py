@@ -89,7 +89,7 @@ def test_an_empty_lake_can_be_looked_at(call: Call, tmp_path: Path) -> None:
     assert call("filings").code == 0
     assert call("clean").out.startswith("removed 0 files")
     status = {row["name"]: row["status"] for row in call("systems", "--json").json()}
-    assert status["bm25"] == status["dense"] == "runs here" and status["finrag"] == "needs"
+    assert status["bm25"] == status["dense"] == "runs here" and status["finrag_rerank"] == "needs"
     doctor = call("doctor", "--json")
     assert doctor.code == 0, doctor.out
     assert "0 filings" in next(f["found"] for f in doctor.json() if f["check"] == "lake")

@@ -13,8 +13,7 @@ import pytest
 from benchmarks import papers
 from benchmarks.published_models import write_bge_m3, write_reranker, write_splade
 from finrag_pipeline.embedding.encoder import Encoder
-from finrag_pipeline.judging.prompts import relevance_messages, veracity_messages
-from finrag_pipeline.judging.verdicts import read_reply
+from finrag_pipeline.evaluation.judges import read_reply, relevance_messages, veracity_messages
 from finrag_pipeline.language_models.endpoint import EndpointModel
 from finrag_pipeline.reranking.cross_encoder import CrossEncoderReranker
 from finrag_pipeline.retrieval.document_selection import select_documents

@@ -62,14 +62,13 @@ class TestProblem:
         able = {name for name, problem in found.items() if problem is None}
         assert able == {
             "bm25", "dense", "hybrid_rrf", "hybrid_alpha", "parent_child", "query_expansion", "filtered_dense",
-            "page_scorer", "filtered_sentences",
+            "page_scorer", "filtered_sentences", "finrag", "finrag_rerank",
         }  # fmt: skip
         assert "splade-cocondenser" in str(found["splade"])
         assert "bge-reranker-v2-m3" in str(found["dense_rerank"])
         assert "language model" in str(found["document_selection"])
         assert "passages" in str(found["hyde"]) and "passages" in str(found["multi_hyde_rerank"])
         assert "no statement facts" in str(found["statement_aware"])
-        assert "no page profiles" in str(found["finrag"])
 
     def test_an_encoder_of_its_own_that_is_not_here(self, indexed: IndexedLake) -> None:
         other = variant(SYSTEMS["hybrid_rrf"], encoder="/no/such/model")
