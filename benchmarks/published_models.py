@@ -27,7 +27,8 @@ def write_bge_m3(folder: Path, texts: Sequence[str], small: bool = True) -> Path
 
     config = {"architectures": ["XLMRobertaModel"], **_xlm_roberta(small)}
     vocabulary = _unigram(folder, texts, positions=8192)
-    _write_transformer(folder, "XLMRobertaModel", config | {"vocab_size": vocabulary}, pickled=True)
+    words = {"vocab_size": vocabulary if small else 250002}
+    _write_transformer(folder, "XLMRobertaModel", config | words, pickled=True)
     kinds = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"}
     modules = [
         {"idx": n, "name": str(n), "path": path, "type": f"sentence_transformers.models.{kind}"}
@@ -48,7 +49,8 @@ def write_reranker(folder: Path, texts: Sequence[str], small: bool = True) -> Pa
     one = {"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}}
     config = {"architectures": ["XLMRobertaForSequenceClassification"], **one, **_xlm_roberta(small)}
     vocabulary = _unigram(folder, texts, positions=8192)
-    return _write_transformer(folder, config["architectures"][0], config | {"vocab_size": vocabulary})
+    words = {"vocab_size": vocabulary if small else 250002}
+    return _write_transformer(folder, config["architectures"][0], config | words)
 
 
 def write_splade(folder: Path, texts: Sequence[str], small: bool = True) -> Path:
