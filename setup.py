@@ -94,6 +94,8 @@ setup(
             "statements/page_words.toml",
             "rankers/page_ranker/general.json.xz",
             "rankers/page_ranker/needs.toml",
+            "resolver/words.toml",
+            "retrieval/lexicon.toml",
             "serving/templates/*",
         ]
     },

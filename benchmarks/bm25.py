@@ -19,8 +19,7 @@ from finrag_pipeline.chunking.fixed import chunk_pages
 from finrag_pipeline.embedding.tokens import token_counter
 from finrag_pipeline.evaluation.benchmark import get_benchmark
 from finrag_pipeline.filings.pdf import inspect_pdf, read_pages
-from finrag_pipeline.retrieval.bm25 import K1, B, RankBm25, build_bm25, top_documents
-from finrag_pipeline.retrieval.finance_tokens import finance_tokens
+from finrag_pipeline.retrieval.bm25 import K1, B, RankBm25, build_bm25, finance_tokens, top_documents
 from finrag_pipeline.settings import get_settings
 from finrag_pipeline.storage.lake import Lake
 

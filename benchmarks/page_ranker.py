@@ -40,7 +40,7 @@ from finrag_pipeline.rankers.page_ranker.library import PageLibrary
 from finrag_pipeline.rankers.page_ranker.model import Example, RankingModel, train_model
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.rankers.page_ranker.training import page_examples
-from finrag_pipeline.resolver.load import load_resolver
+from finrag_pipeline.resolver.resolver import load_resolver
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.settings import get_settings
 from finrag_pipeline.statements.filing_rows import FilingRow, FilingRows

@@ -31,8 +31,7 @@ from finrag_pipeline.rankers.page_ranker.library import PageLibrary
 from finrag_pipeline.rankers.page_ranker.model import Example, RankingModel, train_model
 from finrag_pipeline.rankers.page_ranker.ranker import LIKELY, show_every_filing
 from finrag_pipeline.rankers.page_ranker.training import card_of
-from finrag_pipeline.resolver.load import load_resolver
-from finrag_pipeline.resolver.resolver import Resolution, Resolver
+from finrag_pipeline.resolver.resolver import Resolution, Resolver, load_resolver
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.settings import get_settings
 from finrag_pipeline.storage.lake import Lake

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.pairs import paired, rate
 from finrag_pipeline.engine import LocalEngine
-from finrag_pipeline.filings.intake import filing_files
+from finrag_pipeline.filings.originals import filing_files
 from finrag_pipeline.filings.pages import extract_pages, page_ranges
 from finrag_pipeline.filings.pdf import inspect_pdf, read_pages
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.pairs import paired, rate
-from finrag_pipeline.filings.intake import filing_files
+from finrag_pipeline.filings.originals import filing_files
 from finrag_pipeline.filings.pdf import inspect_pdf, read_pages
 from finrag_pipeline.tables.model import FilingWords
 from finrag_pipeline.tables.words import WordsDetector

@@ -34,8 +34,7 @@ from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.inputs import FilingInfo
 from finrag_pipeline.answering.open_calculator import OpenCalculator
 from finrag_pipeline.answering.row_matcher import row_matcher
-from finrag_pipeline.filings.cover_text import squeeze
-from finrag_pipeline.filings.dates import find_dates
+from finrag_pipeline.filings.cover_text import find_dates, squeeze
 from finrag_pipeline.questions.abstention import Abstention
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
 from finrag_pipeline.resolver.resolver import Resolution, Resolver

@@ -18,11 +18,14 @@ import pyarrow.compute as pc
 
 from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, Chunking, get_chunking
 from finrag_pipeline.embedding.encoder import Encoder
-from finrag_pipeline.resolver.load import load_resolver
-from finrag_pipeline.resolver.resolver import Resolver
+from finrag_pipeline.resolver.resolver import Resolver, load_resolver
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index, searchable_filings
-from finrag_pipeline.retrieval.scoping import MOST_FILINGS
-from finrag_pipeline.retrieval.statement_pages import StatementPages, needed_statements, read_statement_pages
+from finrag_pipeline.retrieval.filters import (
+    MOST_FILINGS,
+    StatementPages,
+    needed_statements,
+    read_statement_pages,
+)
 from finrag_pipeline.settings import get_settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.vectors import VectorFilter
@@ -59,9 +62,9 @@ class ExactScan:
             kept &= np.isin(self._page, list(where.pages))
         if where.kinds is not None:
             kept &= np.isin(self._kind, [n for n, name in enumerate(self.kinds) if name in where.kinds])
-        if where.places is not None:
+        if where.locations is not None:
             found = np.zeros(self.rows, bool)
-            for filing, page in where.places:
+            for filing, page in where.locations:
                 if filing in self._filings:
                     found |= (self._filing == self._filings.index(filing)) & (self._page == page)
             kept &= found
@@ -119,14 +122,14 @@ def filters(
     named = resolution.allowed(MOST_FILINGS)
     statements = needed_statements(question["question"])
     years = [period.fiscal_year for period in resolution.periods if period.fiscal_year is not None]
-    places = tuple(statement_pages.places(named, statements, years))
+    locations = tuple(statement_pages.locations(named, statements, years))
     yield "none", VectorFilter()
     yield "filing", VectorFilter(gold)
     yield "filings named", VectorFilter(named)
     yield "pages", VectorFilter(None, pages)
     yield "filing, pages", VectorFilter(gold, pages)
-    yield "places of statements", VectorFilter(places=places)
-    yield "filings named, places", VectorFilter(named, places=places)
+    yield "locations of statements", VectorFilter(locations=locations)
+    yield "filings named, locations", VectorFilter(named, locations=locations)
     if len(kinds) > 1:
         for kind in kinds:
             yield "kind", VectorFilter(kinds=(kind,))

@@ -193,12 +193,12 @@ class JudgeSettings(BaseModel):
     )
     budget: int = Field(90, ge=3, description="Labels that people give per system and criterion, at most.")
     simulation_draws: int = Field(
-        1000, ge=10, description="Simulated studies behind the sensitivity and the coverage of intervals."
+        1000, ge=10, description="Simulated studies for the sensitivity and the coverage of intervals."
     )
 
 
 class RerankerSettings(BaseModel):
-    """The cross-encoder that orders the first candidates anew."""
+    """The cross-encoder that reorders the first candidates."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -206,7 +206,7 @@ class RerankerSettings(BaseModel):
     revision: str | None = Field(None, description="Hub revision; None takes the cached or newest one.")
     max_length: int = Field(512, ge=8, description="Tokens of question and text together; the rest is cut.")
     batch_size: int = Field(16, ge=1, description="Pairs per forward pass.")
-    candidates: int = Field(20, ge=1, description="Candidates that are ordered anew; 20 in the papers.")
+    candidates: int = Field(20, ge=1, description="Candidates that are reordered; 20 in the papers.")
 
 
 class SpladeSettings(BaseModel):
@@ -283,7 +283,7 @@ class PageScorerSettings(TrainingSettings):
 
 
 class RerankerTrainingSettings(TrainingSettings):
-    """The cross-encoder that is trained here, and how it orders the first pages of ``finrag`` anew."""
+    """The cross-encoder that is trained here, and how it reorders the first pages of ``finrag``."""
 
     text: Literal["cut", "windows"] = Field(
         "windows", description="As for the page scorer: the first characters of a page, or all of it."
@@ -303,7 +303,7 @@ class RerankerTrainingSettings(TrainingSettings):
         20, ge=1, description="Pages of its filing, best by BM25, that a validation question is asked of."
     )
     patience: int = Field(2, ge=1, description="Epochs without a better page recall before it stops.")
-    pages: int = Field(20, ge=1, description="First pages that are ordered anew (N in the papers).")
+    pages: int = Field(20, ge=1, description="First pages that are reordered (N in the papers).")
     fusion_k: int = Field(
         1, ge=0, description="Constant of the reciprocal rank fusion with the order of the page ranker."
     )

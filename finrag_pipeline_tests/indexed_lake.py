@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from finrag_pipeline.chunking.contextual import contextual_chunks
-from finrag_pipeline.chunking.fixed import chunk_pages
-from finrag_pipeline.chunking.parent_child import parent_child_chunks
+from finrag_pipeline.chunking.fixed import chunk_pages, parent_child_chunks
 from finrag_pipeline.chunking.registry import CONTEXTUAL, ON_DEMAND, PARENT_CHILD
 from finrag_pipeline.embedding.encoder import Encoder
-from finrag_pipeline.filings.intake import accept, original_path
+from finrag_pipeline.filings.intake import accept
+from finrag_pipeline.filings.originals import original_path
 from finrag_pipeline.filings.pages import read_page_text
 from finrag_pipeline.rankers.page_ranker.page_sentences import page_sentences
 from finrag_pipeline.retrieval.chunk_index import index_chunks, open_chunk_index, to_index
@@ -105,7 +105,7 @@ def write_filing(settings: Settings, lake: Lake, encoder: Encoder, name: str, se
     family = parent_child_chunks(
         pages, encoder.tokens, ChunkSettings(tokens=96, overlap=8), ChunkSettings(tokens=24, overlap=4)
     )
-    lake.write(PARENT_CHILD.table, family, f"family {seed}", partition, name="filing_chunks")
+    lake.write(PARENT_CHILD.table, family, f"family {seed}", partition)
     index_chunks(
         to_index(family, PARENT_CHILD), encoder, open_chunk_index(lake, encoder, settings, PARENT_CHILD)
     )

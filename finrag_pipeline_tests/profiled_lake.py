@@ -11,7 +11,7 @@ import pytest
 
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.filings.describe import describe_filing
-from finrag_pipeline.filings.intake import find_source, original_path
+from finrag_pipeline.filings.originals import find_source, original_path
 from finrag_pipeline.rankers.card import kept_folder
 from finrag_pipeline.rankers.page_ranker import model
 from finrag_pipeline.rankers.page_ranker.library import PageLibrary
@@ -19,7 +19,7 @@ from finrag_pipeline.rankers.page_ranker.model import RankingModel
 from finrag_pipeline.rankers.page_ranker.page_sentences import page_sentences
 from finrag_pipeline.rankers.page_ranker.profiles import page_profiles
 from finrag_pipeline.rankers.page_ranker.training import card_of, page_examples
-from finrag_pipeline.resolver.load import load_resolver
+from finrag_pipeline.resolver.resolver import load_resolver
 from finrag_pipeline.schemas import FILINGS as FILINGS_SCHEMA
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.indexed_lake import IndexedLake, figures

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from finrag_pipeline_tests.console import REPOSITORY, environment
 
 PACKAGE = REPOSITORY / "finrag_pipeline"
 
-ROOMS = (
+PACKAGES = (
     "errors",
     "schemas",
     "settings",
@@ -45,7 +46,7 @@ ROOMS = (
     "commands",
     "cli",
 )
-"""Rooms from the ground up: a room may import the rooms before it, never one after it."""
+"""Packages and modules from the ground up: one may import those before it, never one after it."""
 
 KNOWS_DAGSTER = ("orchestration", "definitions", "commands", "cli")
 HEAVY = (
@@ -73,14 +74,14 @@ RUN_ONLY = (
     "statements.facts",
     "tables.extract",
 )
-"""Modules, each the door to a room of rules, that assets import where they run."""
+"""Modules, each the entry to a package of rules, that assets import where they run."""
 
 
 def modules() -> list[Path]:
     return sorted(PACKAGE.rglob("*.py"))
 
 
-def room_of(path: Path) -> str:
+def package_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
@@ -92,7 +93,7 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno} imports relatively; the project imports absolutely"
             yield node.lineno, node.module or ""
-            # 'from finrag_pipeline import x' and 'from package.room import module' name modules too.
+            # 'from finrag_pipeline import x' and 'from package.part import module' name modules too.
             yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in (
             "import_module",
@@ -103,15 +104,15 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
                 yield node.lineno, str(argument.value)
 
 
-def test_every_module_belongs_to_a_room() -> None:
-    assert {room_of(path) for path in modules()} - {"__init__"} == set(ROOMS)
+def test_every_module_belongs_to_a_package() -> None:
+    assert {package_of(path) for path in modules()} - {"__init__"} == set(PACKAGES)
 
 
 def test_the_domain_knows_no_dagster() -> None:
     found = [
         f"{path.relative_to(REPOSITORY)}:{line} imports {name}"
         for path in modules()
-        if room_of(path) not in KNOWS_DAGSTER
+        if package_of(path) not in KNOWS_DAGSTER
         for line, name in imports(path)
         if re.match(r"(dagster|finrag_pipeline\.(orchestration|definitions|commands|cli))(\W|_|$)", name)
     ]
@@ -119,15 +120,53 @@ def test_the_domain_knows_no_dagster() -> None:
 
 
 def test_imports_run_downwards() -> None:
-    height = {room: place for place, room in enumerate(ROOMS)}
+    height = {name: level for level, name in enumerate(PACKAGES)}
     found = set()
     for path in modules():
         for line, name in imports(path):
             parts = name.split(".")
-            if parts[0] != "finrag_pipeline" or len(parts) < 2 or room_of(path) == "__init__":
+            if parts[0] != "finrag_pipeline" or len(parts) < 2 or package_of(path) == "__init__":
                 continue
-            if height[parts[1]] > height[room_of(path)]:
+            if height[parts[1]] > height[package_of(path)]:
                 found.add(f"{path.relative_to(REPOSITORY)}:{line} imports {name}")
+    assert not found
+
+
+def dotted(path: Path) -> str:
+    parts = path.relative_to(REPOSITORY).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def test_no_import_leads_back_to_its_module() -> None:
+    """Late imports and those for type hints included: two modules that name each other are one."""
+    names = {dotted(path) for path in modules()}
+    graph = {dotted(path): {name for _, name in imports(path)} & names - {dotted(path)} for path in modules()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"imports in a circle: {' → '.join(error.args[1])}")
+
+
+MEMORIES = {"evaluation/retrieval_metrics.py", "sample/generate.py"}
+"""They keep what any call of a process would compute again, and the folders that this process writes."""
+
+
+def test_no_module_keeps_state_in_a_global() -> None:
+    """A list or mapping that is empty at first is filled by somebody later."""
+    found = [
+        f"{path.relative_to(REPOSITORY)}:{node.lineno}"
+        for path in modules()
+        if str(path.relative_to(PACKAGE)) not in MEMORIES
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        and (
+            (
+                isinstance(node.value, ast.List | ast.Set | ast.Dict)
+                and not ast.unparse(node.value).strip("[]{}")
+            )
+            or (isinstance(node.value, ast.Call) and ast.unparse(node.value) in ("dict()", "list()", "set()"))
+        )
+    ]
     assert not found
 
 

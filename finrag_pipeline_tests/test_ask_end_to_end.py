@@ -12,8 +12,8 @@ from fastapi.testclient import TestClient
 
 from finrag_pipeline.errors import ModelError, UsageError
 from finrag_pipeline.services.ask import Asker
-from finrag_pipeline.serving.answer_models import Answer
 from finrag_pipeline.serving.app import create_app
+from finrag_pipeline.serving.models import Answer
 from finrag_pipeline.serving.service import SearchService
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake

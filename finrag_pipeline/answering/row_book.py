@@ -11,8 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from finrag_pipeline.answering.inputs import Fact, FactBook, FilingInfo, FoundFact, fits
-from finrag_pipeline.filings.cover_text import squeeze
-from finrag_pipeline.filings.dates import find_dates
+from finrag_pipeline.filings.cover_text import find_dates, squeeze
 from finrag_pipeline.questions.expression import FiscalPeriod
 from finrag_pipeline.questions.formula_lexicon import Line
 from finrag_pipeline.rankers.page_ranker.terms import terms

@@ -1,17 +1,34 @@
-"""``finrag answers``: answer and score every question of the active benchmark, and the recorded answers."""
+"""The commands ``answers``, ``judge`` and ``labels``: answers to the benchmark, and what they are worth."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from finrag_pipeline.commands.console import Json, current_settings, err, out, plain, print_json, print_rows
-from finrag_pipeline.errors import LakeError
+from finrag_pipeline.commands.console import (
+    Json,
+    announce,
+    app,
+    current_lake,
+    current_settings,
+    err,
+    hint,
+    interval,
+    note,
+    out,
+    plain,
+    print_json,
+    print_rows,
+)
+from finrag_pipeline.errors import LakeError, UsageError
 
 if TYPE_CHECKING:
     from finrag_pipeline.settings import Settings
+    from finrag_pipeline.storage.lake import Lake
 
 
 def answer_benchmark(
@@ -24,7 +41,7 @@ def answer_benchmark(
     Args:
         settings: of the lake.
         systems: names of answering systems.
-        progress: told which system is next.
+        progress: called with the system that is next.
 
     Returns:
         Rows of ``answer_metrics``.
@@ -35,9 +52,8 @@ def answer_benchmark(
         FinragError: a run failed; those before it are kept.
     """
     from finrag_pipeline.answering.systems import get_answer_system
-    from finrag_pipeline.commands.instance import open_materialiser
-    from finrag_pipeline.commands.run import run_or_raise
-    from finrag_pipeline.orchestration.schedules import sweep_range
+    from finrag_pipeline.orchestration.instance import open_materialiser
+    from finrag_pipeline.orchestration.partitions import sweep_range
     from finrag_pipeline.storage.lake import Lake
 
     lake = Lake(settings.lake)
@@ -47,13 +63,14 @@ def answer_benchmark(
     with open_materialiser(settings) as materialiser:
         for job, system in [*(("answer", name) for name in chosen), ("publish_answers", "")]:
             progress(system or "metrics")
-            run_or_raise(materialiser, job, None, system, tags=sweep_range(system) if system else None)
+            materialiser.run_or_raise(job, tags=sweep_range(system) if system else None)
     return list(lake.read("answer_metrics").to_pylist())
 
 
+@app.command()
 def answers(
     systems: Annotated[
-        Optional[list[str]],  # noqa: UP045 - Typer reads this at run time
+        list[str] | None,
         typer.Option(help="Answering system; may be repeated. Those that need no language model by default."),
     ] = None,
     as_json: Json = False,
@@ -62,24 +79,334 @@ def answers(
     from finrag_pipeline.evaluation.answer_metrics import SHOWN
 
     names = [metric.name for metric in SHOWN]
-    rows = answer_benchmark(
-        current_settings(),
-        systems or ["calculator", "extractive"],
-        lambda name: None if as_json else err.print(plain(f"{name} …")),
-    )
+    rows = answer_benchmark(current_settings(), systems or ["calculator", "extractive"], announce(as_json))
     if as_json:
         print_json(rows)
         return
     shown: dict[tuple[str, str, str], dict[str, str]] = {}
     for row in rows:
         if row["metric"] in names and not row["k"] and row["slice"] in ("all", "question_type"):
-            key = (row["system"], row["space"], row["slice_value"])
-            line = shown.setdefault(
-                key, dict(zip(("system", "space", "questions"), key, strict=True)) | {"n": str(row["n"])}
-            )
-            line[row["metric"]] = f"{row['mean']:.3f}"
+            line = shown.setdefault((row["system"], row["space"], row["slice_value"]), {})
+            line |= {"system": row["system"], "space": row["space"], "questions": row["slice_value"]}
+            line |= {"n": str(row["n"]), row["metric"]: f"{row['mean']:.3f}"}
     columns = ["system", "space", "questions", "n", *names]
-    table = [{name: line.get(name) for name in columns} for line in shown.values()]
-    print_rows("Answers: means over questions", columns, table)
-    out.print("[dim]Intervals: --json. Definitions: docs/answers.md[/dim]")
-    out.print("[dim]Next: finrag judge, or finrag report to see them beside the retrieval[/dim]")
+    print_rows("Answers: means over questions", columns, list(shown.values()))
+    hint("Intervals: --json. Definitions: docs/answers.md")
+    hint("Next: finrag judge, or finrag report to see them beside the retrieval")
+
+
+_TABLES = {
+    "rates": "answer_rates",
+    "calibration": "judge_calibration",
+    "estimates": "judged_estimates",
+    "agreement": "judge_agreement",
+    "comparisons": "system_comparisons",
+    "sensitivity": "judge_sensitivity",
+    "coverage": "interval_coverage",
+}
+_RECORDED = "recorded "
+_BY_CHANCE = {("baseline", "relevance")}
+"""Judge and criterion that people's labels have shown to be worthless: docs/evaluation.md, calibration."""
+
+
+def judge_answers(
+    settings: Settings, systems: Sequence[str], progress: Callable[[str], object]
+) -> dict[str, Any]:
+    """Judge answers of the lake, and publish what people and judges say of them.
+
+    Args:
+        settings: of the lake; they name the judges.
+        systems: answering systems; all that have answers when empty. Recorded answers are judged in any case.
+        progress: called with what is next.
+
+    Returns:
+        Rows by ``rates``, ``calibration``, ``estimates``, ``agreement``, ``comparisons``, ``sensitivity`` and
+        ``coverage``; ``judges_not_asked`` and ``bad_sheets`` with reasons by name; ``missing``, the verdicts
+        that no judge gave, by judge and criterion; ``not_calibrated``, why there is no calibration, or None.
+
+    Raises:
+        UsageError: there is no such system.
+        LakeError: the lake holds no answers.
+        FinragError: a run failed; those before it are kept.
+    """
+    from finrag_pipeline.answering.systems import get_answer_system
+    from finrag_pipeline.evaluation.baseline_judge import load_judges
+    from finrag_pipeline.orchestration.instance import open_materialiser
+    from finrag_pipeline.orchestration.partitions import sweep_range
+    from finrag_pipeline.storage.lake import Lake
+
+    lake = Lake(settings.lake)
+    answered = list(dict.fromkeys(keys["system"] for keys in lake.partitions("answers")))
+    chosen = [get_answer_system(name).name for name in systems]
+    if not answered or (silent := [name for name in chosen if name not in answered]):
+        what = f"no answers of {silent[0]}" if answered else "no answers"
+        raise LakeError(f"The lake holds {what}.", "Run 'finrag answers' first.")
+    with open_materialiser(settings) as materialiser:
+        for system in chosen or [name for name in answered if name != "recorded"]:
+            progress(system)
+            materialiser.run_or_raise("judge", tags=sweep_range(system))
+        progress("estimates, tests and simulations")
+        materialiser.run_or_raise("publish_judgements")
+    found: dict[str, Any] = {name: lake.read_all(table).to_pylist() for name, table in _TABLES.items()}
+    missing: dict[tuple[str, str, str], int] = {}
+    verdicts = lake.read_all("verdicts", ["judge", "criterion", "label", "problem"])
+    for row in verdicts.to_pylist():
+        if row["label"] is None:
+            key = (row["judge"], row["criterion"], row["problem"])
+            missing[key] = missing.get(key, 0) + 1
+    names = ("judge", "criterion", "problem")
+    entry = lake.ledger_entry("judge_calibration", "") or {}
+    return found | {
+        "missing": [dict(zip(names, key, strict=True)) | {"verdicts": n} for key, n in missing.items()],
+        "judges_not_asked": load_judges(settings.judge, lake)[1],
+        "bad_sheets": bad_sheets(lake),
+        "not_calibrated": entry.get("error") if entry.get("outcome") == "skipped" else None,
+    }
+
+
+def bad_sheets(lake: Lake) -> dict[str, str]:
+    """What was wrong with filled sheets when they were last read, by name of the sheet."""
+    from finrag_pipeline.orchestration.assets.judging import PROBLEMS
+
+    return lake.read_json(lake.path(*PROBLEMS)) or {}
+
+
+@app.command()
+def judge(
+    systems: Annotated[
+        list[str] | None,
+        typer.Option(help="Answering system; may be repeated. All that have answers by default."),
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Also estimates by judges that agree with people only by chance.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Judge the answers of the lake: rates, calibration of the judges, and estimates with intervals.
+
+    Language models that judge are named by FINRAG_JUDGE__MODELS__<NAME>__BASE_URL, __NAME and __KEY.
+    """
+    found = judge_answers(current_settings(), systems or [], announce(as_json))
+    if as_json:
+        print_json(found)
+        return
+    for name, problem in found["judges_not_asked"].items():
+        note(f"Judge {name} is not asked: {problem}")
+    for problem in found["bad_sheets"].values():
+        note(problem)
+    for row in found["missing"]:
+        whose = f"{row['judge']} on {row['criterion']}"
+        note(f"{row['verdicts']} verdicts of {whose} are missing: {row['problem']}")
+    _print_rates(found["rates"])
+    if found["not_calibrated"]:
+        note(found["not_calibrated"])
+    else:
+        _print_calibration(found["calibration"])
+    chance = set() if every else no_better_than_chance(found["calibration"], found["agreement"])
+    shown = [row for row in found["estimates"] if (row["judge"], row["criterion"]) not in chance]
+    print_estimates(shown)
+    for name, criterion in sorted({(row["judge"], row["criterion"]) for row in found["estimates"]} & chance):
+        told = f"{name} on {criterion} agrees with people no more than by chance; its estimates: --all"
+        err.print(f"[yellow]{plain(told)}[/yellow]")
+    hint("Recorded answers, tests between systems, simulations: --json. Method: docs/evaluation.md")
+    hint("Next: finrag report, to see what was judged question by question")
+
+
+def no_better_than_chance(
+    calibration: Sequence[dict[str, Any]], agreement: Sequence[dict[str, Any]]
+) -> set[tuple[str, str]]:
+    """Judges and criteria whose kappa with people's labels is not above 0: measured here, or known before."""
+    kappas = dict.fromkeys(_BY_CHANCE, 0.0)
+    for row in [*(row for row in calibration if row["group"] == "all"), *agreement]:
+        if row.get("theme", "all") == "all" and row["kappa"] is not None:
+            kappas[row["judge"], row["criterion"]] = row["kappa"]
+    return {key for key, kappa in kappas.items() if kappa <= 0}
+
+
+def _print_rates(rows: Sequence[dict[str, Any]]) -> None:
+    shown: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in rows:
+        if row["theme"] == row["difficulty"] == "all" and not row["system"].startswith(_RECORDED):
+            line = shown.setdefault((row["system"], row["space"]), {})
+            line |= {"system": row["system"], "space": row["space"]}
+            line[row["metric"]] = interval(row["rate"], row["low"], row["high"])
+    columns = ["system", "space", "correct_language", "response", "functional_citation"]
+    print_rows("Automatic metrics: rates, intervals over questions", columns, list(shown.values()))
+
+
+def _print_calibration(rows: Sequence[dict[str, Any]]) -> None:
+    table = [
+        {
+            **{name: row[name] for name in ("judge", "criterion", "labels", "n", "missing")},
+            "agreement": interval(row["observed"], row["observed_low"], row["observed_high"]),
+            "chance": f"{row['chance']:.3f}" if row["chance"] is not None else None,
+            "kappa": interval(row["kappa"], row["kappa_low"], row["kappa_high"]),
+        }
+        for row in rows
+        if row["group"] == "all"
+    ]
+    columns = ["judge", "criterion", "labels", "n", "missing", "agreement", "chance", "kappa"]
+    print_rows("Judges against labels of people", columns, table)
+
+
+def print_estimates(rows: Sequence[dict[str, Any]]) -> None:
+    """Print estimates over all types of questions for people; recorded answers are left to ``--json``."""
+    columns = ["system", "space", "criterion", "judge", "method", "share", "effective n"]
+    table = [
+        row
+        | {
+            "share": interval(row["estimate"], row["low"], row["high"]),
+            "effective n": f"{row['effective_n']:.1f}" if row["effective_n"] is not None else None,
+        }
+        for row in rows
+        if row["theme"] == "all" and not row["system"].startswith(_RECORDED)
+    ]
+    print_rows("People, judges, and both: share of good answers or sentences", columns, table)
+
+
+labels = typer.Typer(
+    no_args_is_help=True, help="Sheets that people label answers on: write them, check them, read them."
+)
+app.add_typer(labels, name="labels")
+_STATES = ("agreed", "decided", "open", "one", "empty")
+
+
+def write_label_sheets(settings: Settings) -> list[dict[str, Any]]:
+    """Draw the sample and write its sheets; those that hold it already are left as they are.
+
+    Returns:
+        ``sheet``, ``items``, ``of``, ``path`` of each.
+
+    Raises:
+        LakeError: the lake holds no answers.
+        FinragError: the run failed.
+    """
+    from finrag_pipeline.evaluation.labels import FOLDER, sheet_name
+    from finrag_pipeline.orchestration.instance import open_materialiser
+    from finrag_pipeline.storage.lake import Lake
+
+    lake = Lake(settings.lake)
+    if not lake.partitions("answers"):
+        raise LakeError("The lake holds no answers.", "Run 'finrag answers' first.")
+    with open_materialiser(settings) as materialiser:
+        materialiser.run_or_raise("publish_judgements", assets=["label_sample"])
+    counts: dict[str, list[int]] = {}
+    for row in lake.read("label_sample").to_pylist():
+        count = counts.setdefault(sheet_name(row["system"], row["criterion"]), [0, 0])
+        count[0] += row["sampled"]
+        count[1] += 1
+    folder = lake.local_path(FOLDER)
+    return [
+        {"sheet": name, "items": drawn, "of": total, "path": str(folder / f"{name}.xlsx")}
+        for name, (drawn, total) in counts.items()
+    ]
+
+
+def check_sheets(lake: Lake, paths: Sequence[Path]) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """How far sheets are filled, and what is wrong with them; nothing is read into the lake.
+
+    Returns:
+        ``sheet`` and a count of the items in each state, and a sentence for each bad sheet by its name.
+
+    Raises:
+        LakeError: no sheet was written yet.
+    """
+    from finrag_pipeline.evaluation.labels import read_sheets, sampled_items
+
+    if lake.info("label_sample") is None:
+        raise LakeError("No sheet was written yet.", "Write them: finrag labels write.")
+    table, problems = read_sheets(paths, sampled_items(lake.read("label_sample")))
+    rows: dict[str, dict[str, Any]] = {}
+    for row in table.to_pylist():
+        line = rows.setdefault(row["sheet"], {"sheet": row["sheet"], **dict.fromkeys(_STATES, 0)})
+        line[row["state"]] += 1
+    return list(rows.values()), problems
+
+
+def import_sheets(settings: Settings, paths: Sequence[Path]) -> dict[str, Any]:
+    """Copy sound sheets into the lake, and make labels, agreement and estimates from all that are there.
+
+    Returns:
+        ``sheets``: how far each is filled; ``bad_sheets``; ``labels``: final ones; ``estimates`` and
+        ``agreement``: rows of the tables.
+
+    Raises:
+        UsageError: a sheet is bad, or two have the same name; none is copied then.
+        LakeError: no sheet was written yet, or nothing was judged.
+        FinragError: the run failed.
+    """
+    from finrag_pipeline.evaluation.labels import FILLED, FOLDER, filled_sheets
+    from finrag_pipeline.orchestration.instance import open_materialiser
+    from finrag_pipeline.storage.lake import Lake
+
+    lake = Lake(settings.lake)
+    folder = lake.local_path(FOLDER)
+    if twice := sorted({path.name for path in paths if [one.name for one in paths].count(path.name) > 1}):
+        raise UsageError(f"Two sheets are called {twice[0]}.", "Rename one of them.")
+    kept = [path for path in filled_sheets(folder) if path.name not in {new.name for new in paths}]
+    _, problems = check_sheets(lake, [*kept, *paths])
+    bad = [problems[path.name] for path in paths if path.name in problems]
+    if bad:
+        reason, _, remedy = bad[0].rpartition(". ")
+        raise UsageError(f"{reason}.", remedy)
+    if not lake.partitions("verdicts"):
+        raise LakeError("No answer was judged yet.", "Run 'finrag judge' first.")
+    for path in paths:
+        target = folder / FILLED / path.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if path.resolve() != target.resolve():
+            shutil.copyfile(path, target)
+    assets = ["human_labels", "judged_estimates", "judge_agreement"]
+    with open_materialiser(settings) as materialiser:
+        materialiser.run_or_raise("publish_judgements", assets=assets)
+    table = lake.read("human_labels")
+    return {
+        "sheets": check_sheets(lake, filled_sheets(folder))[0],
+        "bad_sheets": bad_sheets(lake),
+        "labels": table.num_rows - table["label"].null_count,
+        "estimates": lake.read("judged_estimates").to_pylist(),
+        "agreement": lake.read("judge_agreement").to_pylist(),
+    }
+
+
+@labels.command()
+def write(as_json: Json = False) -> None:
+    """Draw a stratified sample of the answers, and write the sheets to label it on (CSV and XLSX)."""
+    rows = write_label_sheets(current_settings())
+    if as_json:
+        print_json(rows)
+        return
+    print_rows("Sheets", ["sheet", "items", "of"], rows)
+    for row in rows:
+        out.print(row["path"], soft_wrap=True, markup=False)
+    hint("Label them, then: finrag labels import FILE …")
+
+
+@labels.command()
+def check(
+    files: Annotated[list[Path], typer.Argument(help="Filled sheets, CSV or XLSX.")], as_json: Json = False
+) -> None:
+    """Say how far sheets are filled, and what is wrong with them."""
+    rows, problems = check_sheets(current_lake(), files)
+    if as_json:
+        print_json({"sheets": rows, "bad_sheets": problems})
+    else:
+        print_rows("Labels", ["sheet", *_STATES], rows)
+        for problem in problems.values():
+            err.print(plain(problem), style="red", soft_wrap=True)
+    raise typer.Exit(1 if problems else 0)
+
+
+@labels.command(name="import")
+def import_(
+    files: Annotated[list[Path], typer.Argument(help="Filled sheets, CSV or XLSX.")], as_json: Json = False
+) -> None:
+    """Read filled sheets into the lake, and estimate again."""
+    done = import_sheets(current_settings(), files)
+    if as_json:
+        print_json(done)
+        return
+    print_rows("Labels", ["sheet", *_STATES], done["sheets"])
+    for problem in done["bad_sheets"].values():
+        err.print(plain(problem), style="yellow", soft_wrap=True)
+    print_estimates([row for row in done["estimates"] if row["labels"]])

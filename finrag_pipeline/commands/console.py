@@ -1,36 +1,63 @@
-"""What all commands share: consoles, the settings in use, and output for people or for programs."""
+"""What all commands share: the application, settings, and output for people or for programs."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
-from typing import Annotated, Any
+import time
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape as plain
 from rich.table import Table
 
 from finrag_pipeline.settings import Settings, get_settings
 
+if TYPE_CHECKING:
+    from finrag_pipeline.storage.lake import Lake
+
+FAILED, USAGE, PARTLY, STOPPED = 1, 2, 3, 130
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Index financial filings, measure retrieval on them, and ask them questions.",
+    epilog='Start with: finrag run   then: finrag search "capital expenditure 2022"',
+)
+"""The command line: every module of this package adds its commands."""
 out = Console()
 err = Console(stderr=True)
+
+_settings: ContextVar[Settings | None] = ContextVar("settings", default=None)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
-class _State:
-    settings: Settings | None = None
-
-
-def use_settings(settings: Settings) -> None:
-    """Let all commands of this process use ``settings``."""
-    _State.settings = settings
+@app.callback()
+def _options(
+    lake: Annotated[
+        str | None,
+        typer.Option("--lake", help="Root of the lake; FINRAG_LAKE or ./data_lake when absent."),
+    ] = None,
+) -> None:
+    settings = get_settings()
+    _settings.set(settings.model_copy(update={"lake": lake}) if lake else settings)
 
 
 def current_settings() -> Settings:
-    """The settings of this process."""
-    return _State.settings or get_settings()
+    """The settings that the command was called with."""
+    return _settings.get() or get_settings()
+
+
+def current_lake() -> Lake:
+    """The lake that the command works on."""
+    from finrag_pipeline.storage.lake import Lake
+
+    return Lake(current_settings().lake)
 
 
 def print_json(value: Any) -> None:
@@ -44,18 +71,87 @@ def warn(warnings: Sequence[str]) -> None:
         err.print(f"warning: {warning}", markup=False, soft_wrap=True)
 
 
-def plain(text: str) -> str:
-    """Text that Rich does not take for markup."""
-    from rich.markup import escape
-
-    return escape(text)
+def note(text: str) -> None:
+    """Print what is odd about a result, apart from it."""
+    err.print(f"[yellow]{plain(text)}[/yellow]")
 
 
-def print_rows(title: str, columns: list[str], rows: list[dict[str, Any]]) -> None:
+def hint(text: str) -> None:
+    """Print where to go from here."""
+    out.print(f"[dim]{text}[/dim]")
+
+
+def announce(as_json: bool) -> Callable[[str], None]:
+    """A function that says what is next; silent in JSON mode."""
+    return lambda what: None if as_json else err.print(plain(f"{what} …"))
+
+
+def interval(value: float | None, low: float | None, high: float | None) -> str:
+    """``0.827 [0.79, 0.86]``; empty where there is no value."""
+    if value is None:
+        return ""
+    return f"{value:.3f}" if low is None or high is None else f"{value:.3f} [{low:.2f}, {high:.2f}]"
+
+
+def print_rows(title: str, columns: list[str], rows: Sequence[dict[str, Any]]) -> None:
     """Print rows as a table for people."""
     table = Table(title=title)
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(plain(str(row[column] if row[column] is not None else "")) for column in columns))
+        cells = (row.get(column) for column in columns)
+        table.add_row(*("" if cell is None else plain(str(cell)) for cell in cells))
     out.print(table)
+
+
+class ProgressBar:
+    """A Rich progress bar fed by (stage, item, done, total); silent in JSON mode."""
+
+    def __init__(self, silent: bool) -> None:
+        from rich.progress import (  # not for commands without a bar
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        self._progress = Progress(
+            TextColumn("{task.description:<10}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[item]}", markup=False),
+            console=Console(stderr=True),
+            disable=silent,
+        )
+        self._tasks: dict[str, Any] = {}
+        self._begun: dict[str, float] = {}
+        self._done: dict[str, int] = {}
+
+    def __enter__(self) -> ProgressBar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._tasks:
+            self._progress.stop()
+
+    def __call__(self, stage: str, item: str, done: int, total: int) -> None:
+        """Show that ``done`` of ``total`` items of ``stage`` are done and that ``item`` is next."""
+        if not self._tasks:  # not before: a bar without stages would leave an empty line
+            self._progress.start()
+        if stage not in self._tasks:
+            self._tasks[stage] = self._progress.add_task(stage, total=total, item=item, rate="")
+            self._begun[stage] = time.monotonic()
+        elif done < self._done[stage]:
+            # The stage began again, for instance the embedding of the next filing.
+            self._progress.reset(self._tasks[stage], total=total)
+            self._begun[stage] = time.monotonic()
+        self._done[stage] = done
+        seconds = time.monotonic() - self._begun[stage]
+        rate = f"{done / seconds:.2f}/s" if done and seconds > 0.5 else ""
+        self._progress.update(self._tasks[stage], completed=done, total=total, item=item, rate=rate)

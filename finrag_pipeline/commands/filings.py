@@ -1,17 +1,44 @@
-"""The commands ``show`` and ``facts``."""
+"""The commands ``filings``, ``show`` and ``facts``: what the lake holds, and what was read from a filing."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, Optional
+from typing import Annotated, Any, Literal
 
 import typer
 
-from finrag_pipeline.commands.console import Json, current_settings, out, plain, print_json, print_rows
+from finrag_pipeline.commands.console import Json, app, current_lake, out, plain, print_json, print_rows
 
 Statement = Literal["income_statement", "comprehensive_income", "financial_position", "cash_flows", "equity"]
 
 
+@app.command()
+def filings(
+    failed: Annotated[bool, typer.Option("--failed", help="Only filings that could not be read.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List the filings of the lake: identity, state, and what is odd about them."""
+    from finrag_pipeline.services.filings import list_filings
+
+    rows = list_filings(current_lake(), failed)
+    if as_json:
+        print_json(rows)
+        return
+    shown = [
+        {
+            **row,
+            "odd": "; ".join(
+                [*filter(None, (row["reason"], row["remedy"])), *row["conflicts"], *row["warnings"]]
+            ),
+        }
+        for row in rows
+    ]
+    print_rows(
+        "Filings", ["filing", "status", "company", "form", "fiscal_year", "period_end", "pages", "odd"], shown
+    )
+
+
+@app.command()
 def show(
     filing: Annotated[str, typer.Argument(help="Filing; see: finrag filings.")],
     page: Annotated[int, typer.Argument(help="Page as people count, from 1.")],
@@ -22,9 +49,8 @@ def show(
     from rich.table import Table
 
     from finrag_pipeline.services.filings import show_page
-    from finrag_pipeline.storage.lake import Lake
 
-    shown = show_page(Lake(current_settings().lake), filing, page, to)
+    shown = show_page(current_lake(), filing, page, to)
     if as_json:
         print_json(shown.as_json())
         return
@@ -47,15 +73,16 @@ def show(
 FACT_COLUMNS = ["concept", "label", "period", "value", "unit", "printed", "page"]
 
 
+@app.command()
 def facts(
     filing: Annotated[str, typer.Argument(help="Filing; see: finrag filings.")],
     concept: Annotated[
-        Optional[str],  # noqa: UP045 - Typer reads this at run time
+        str | None,
         typer.Option(help="us-gaap name, such as Revenues or AssetsCurrent."),
     ] = None,
-    label: Annotated[Optional[str], typer.Option(help="Words of the printed label.")] = None,  # noqa: UP045
-    year: Annotated[Optional[int], typer.Option(help="Fiscal year.")] = None,  # noqa: UP045
-    statement: Annotated[Optional[Statement], typer.Option(help="Only this statement.")] = None,  # noqa: UP045
+    label: Annotated[str | None, typer.Option(help="Words of the printed label.")] = None,
+    year: Annotated[int | None, typer.Option(help="Fiscal year.")] = None,
+    statement: Annotated[Statement | None, typer.Option(help="Only this statement.")] = None,
     every_scope: Annotated[
         bool, typer.Option("--all", help="Also from notes, summaries and parent-only statements.")
     ] = False,
@@ -63,10 +90,8 @@ def facts(
 ) -> None:
     """List the values of a filing's statements, in full units, with the page each stands on."""
     from finrag_pipeline.services.filings import fact_json, list_facts
-    from finrag_pipeline.storage.lake import Lake
 
-    lake = Lake(current_settings().lake)
-    found = list_facts(lake, filing, concept, label, year, statement, every_scope)
+    found = list_facts(current_lake(), filing, concept, label, year, statement, every_scope)
     if as_json:
         print_json([fact_json(fact) for fact in found])
     else:

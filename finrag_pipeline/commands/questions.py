@@ -1,29 +1,40 @@
-"""``finrag search``, ``finrag ask`` and ``finrag systems`` on the command line."""
+"""The commands ``search``, ``ask`` and ``systems``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, Optional
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from finrag_pipeline.commands.console import Json, current_settings, out, plain, print_json, print_rows, warn
+from finrag_pipeline.commands.console import (
+    Json,
+    app,
+    current_settings,
+    hint,
+    out,
+    plain,
+    print_json,
+    print_rows,
+    warn,
+)
 
 if TYPE_CHECKING:
     from finrag_pipeline.answering.evidence import EvidenceRow
 
 
+@app.command()
 def search(
     question: Annotated[str, typer.Argument(help="The question.")],
     system: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(
             help="Retrieval system; see: finrag systems. Else finrag, or dense until it is trained."
         ),
     ] = None,
     k: Annotated[int, typer.Option("-k", help="Results.")] = 5,
     filing: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Option(help="Only in this filing; may be repeated."),
     ] = None,
     as_json: Json = False,
@@ -42,9 +53,10 @@ def search(
             f"  [dim]{result['score']:.4f}  {plain(result['why'])}[/dim]"
         )
         out.print(f"   {result['snippet']}", markup=False, soft_wrap=True)
-    out.print(f"[dim]{answer.system}, {answer.seconds:.2f} s[/dim]")
+    hint(f"{answer.system}, {answer.seconds:.2f} s")
 
 
+@app.command()
 def ask(
     question: Annotated[str, typer.Argument(help="The question.")],
     mode: Annotated[
@@ -52,11 +64,11 @@ def ask(
         typer.Option(help="calculator needs no language model; grounded holds one to its facts."),
     ] = "calculator",
     filing: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Option(help="Only from this filing; may be repeated."),
     ] = None,
     system: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(help="Retrieval system; see: finrag systems."),
     ] = None,
     as_json: Json = False,
@@ -73,7 +85,7 @@ def ask(
     if reply.evidence:
         print_evidence(reply.evidence)
     made = ", ".join(part for part in (reply.answer.mode, reply.system) if part)
-    out.print(f"[dim]{made}, {reply.seconds:.2f} s[/dim]")
+    hint(f"{made}, {reply.seconds:.2f} s")
 
 
 def print_evidence(evidence: Sequence[EvidenceRow]) -> None:
@@ -105,6 +117,7 @@ def print_evidence(evidence: Sequence[EvidenceRow]) -> None:
         out.print(grid, highlight=False)
 
 
+@app.command()
 def systems(as_json: Json = False) -> None:
     """List every row of the papers: measured, runs here, or what it needs, with the command."""
     from finrag_pipeline.services.search import list_systems

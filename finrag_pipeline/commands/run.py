@@ -1,390 +1,135 @@
-"""``finrag run`` and ``finrag ingest``: materialise through Dagster what is not fresh in the lake."""
+"""The commands ``run``, ``ingest`` and ``index``: filings into the lake, and what is made of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import partial
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from finrag_pipeline.answering.systems import get_answer_system
-from finrag_pipeline.chunking.registry import CHUNKINGS
-from finrag_pipeline.commands.instance import Materialiser, open_materialiser
-from finrag_pipeline.errors import BenchmarkError, FilingError, FinragError, LakeError
-from finrag_pipeline.evaluation.benchmark import register_benchmark
-from finrag_pipeline.evaluation.questions import find_document_information, read_document_information
-from finrag_pipeline.filings.intake import FilingSource, accept
-from finrag_pipeline.filings.names import filing_id
-from finrag_pipeline.filings.source_folder import SourceFolder, read_source_folder
-from finrag_pipeline.retrieval.chunk_index import searchable_filings
-from finrag_pipeline.retrieval.component import Inputs
-from finrag_pipeline.retrieval.page_stage import PagesInOrder
-from finrag_pipeline.retrieval.systems import ABLATIONS, SYSTEMS, get_system
-from finrag_pipeline.sample import SAMPLE_NAME
-from finrag_pipeline.schemas import PER_FILING
-from finrag_pipeline.schemas.catalogue import CATALOGUE, INDEX_FILING, INDEX_ON_DEMAND
-from finrag_pipeline.settings import Settings
-from finrag_pipeline.storage.fingerprints import fingerprint
-from finrag_pipeline.storage.lake import Lake
+import typer
 
-Progress = Callable[[str, str, int, int], None]
-"""Called with stage, item, items done and items in all."""
-
-ANSWERED = "calculator"
-"""The answering system whose answers belong to every run that measures its retrieval."""
+from finrag_pipeline.commands.console import (
+    PARTLY,
+    Json,
+    ProgressBar,
+    app,
+    current_lake,
+    current_settings,
+    err,
+    out,
+    print_json,
+    warn,
+)
 
 
-@dataclass
-class RunReport:
-    """What a run did; ``not_run`` has the reason by system."""
-
-    source: str
-    filings: int
-    indexed: list[str] = field(default_factory=list)
-    fresh: list[str] = field(default_factory=list)
-    failures: dict[str, str] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-    not_run: dict[str, str] = field(default_factory=dict)
-    measured: bool = False
-    report: str | None = None
-
-
+@app.command()
 def run(
-    settings: Settings,
-    source: Path | None,
-    names: Sequence[str] | None,
-    limit: int | None,
-    systems: Sequence[str] | None,
-    progress: Progress,
-    ablations: bool = False,
-) -> RunReport:
-    """Bring filings into the lake, index them, and measure systems when the source has questions.
+    source: Annotated[
+        Path | None,
+        typer.Option(help="Folder of a benchmark (pdfs/ and FinanceBench's two JSONL files) or of PDFs."),
+    ] = None,
+    filings: Annotated[list[str] | None, typer.Option(help="Only this filing; may be repeated.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N filings.")] = None,
+    systems: Annotated[
+        list[str] | None, typer.Option(help="Only this retrieval system; may be repeated.")
+    ] = None,
+    ablations: Annotated[
+        bool, typer.Option("--ablations", help="Also the variants that show what each chunking adds.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Materialise the graph: index filings and, where there are questions, measure every system.
 
-    Args:
-        settings: settings of the run.
-        source: folder of a benchmark or corpus; that of the profile when None.
-        names: only these filings.
-        limit: only the first filings.
-        systems: only these systems; all when None.
-        progress: told how far it has come.
-        ablations: also the variants of the systems that show what a choice adds.
-
-    Raises:
-        FinragError: nothing could be done at all; failures of single filings are in the report.
+    Without --source, the sample filings are used (generated on the first run). What is fresh is not
+    done again.
     """
-    lake = Lake(settings.lake)
-    chosen = [get_system(name).name for name in systems] if systems else list(SYSTEMS)
-    if ablations:
-        chosen += [name for name in ABLATIONS if name not in chosen]
-    folder = read_source_folder(source or profile_source(settings, lake)).select(names, limit)
-    outcome = RunReport(folder.name, len(folder.files))
-    accepted = _accept_all(lake, folder, settings, outcome, progress)
-    if folder.questions is not None:
-        register_benchmark(lake, folder.name, list(folder.files), folder.questions, folder.documents)
-    with open_materialiser(settings) as materialiser:
-        index_filings(materialiser, lake, settings, accepted, outcome, progress)
-        if folder.questions is None:
-            run_or_raise(materialiser, "publish", progress, "warehouse", assets=["warehouse"])
-        else:
-            try:
-                measure(materialiser, lake, settings, chosen, outcome, progress)
-            except FinragError as error:
-                if not outcome.failures:
-                    raise
-                failed = "; ".join(f"{name}: {text}" for name, text in outcome.failures.items())
-                raise FinragError(f"{error.reason} Before that: {failed}", error.remedy) from error
-    return outcome
+    from finrag_pipeline.orchestration.runs import run as materialise
+
+    done = _done(
+        lambda bar: materialise(current_settings(), source, filings, limit, systems, bar, ablations), as_json
+    )
+    if done.measured and not as_json:
+        from finrag_pipeline.commands.results import print_metrics
+        from finrag_pipeline.services.results import metrics_table
+
+        print_metrics(metrics_table(current_lake(), None), None)
+        out.print(f"Report: {done.report}", soft_wrap=True)
+        _print_examples(done.source)
+    if done.not_run and not as_json:
+        for name, reason in done.not_run.items():
+            err.print(f"not run: {name}: {reason}", markup=False, soft_wrap=True, style="yellow")
+        err.print(f"{len(done.not_run)} systems were not run. What each needs: finrag systems")
+    asked_in_vain = systems and done.not_run
+    raise typer.Exit(PARTLY if done.failures or asked_in_vain else 0)
 
 
-def ingest(settings: Settings, files: Sequence[Path], progress: Progress) -> RunReport:
-    """Bring single files into the lake and make them searchable; benchmarks keep their corpus."""
-    lake = Lake(settings.lake)
-    outcome = RunReport("files", len(files))
-    accepted: dict[str, FilingSource] = {}
-    for number, path in enumerate(files):
-        progress("accept", path.name, number, len(files))
-        if (filing := filing_id(path.name)) in accepted:
-            # The second of two files of one name would silently take the place of the first.
-            outcome.failures[str(path)] = f"Another file given is filing '{filing}' already. Rename one."
-            continue
-        try:
-            accepted[filing] = accept(lake, path, max_bytes=settings.max_filing_bytes)
-        except FilingError as error:
-            outcome.failures[path.name] = str(error)
-    if accepted:
-        with open_materialiser(settings) as materialiser:
-            index_filings(materialiser, lake, settings, accepted.values(), outcome, progress)
-            run_or_raise(materialiser, "publish", progress, "warehouse", assets=["warehouse"])
-    return outcome
+@app.command()
+def ingest(
+    files: Annotated[list[Path], typer.Argument(help="PDF or page-text (JSONL) files.")],
+    as_json: Json = False,
+) -> None:
+    """Bring single files into the lake and make them searchable."""
+    from finrag_pipeline.orchestration.runs import ingest as bring
+
+    done = _done(lambda bar: bring(current_settings(), files, bar), as_json)
+    raise typer.Exit(PARTLY if done.failures else 0)
 
 
-def profile_source(settings: Settings, lake: Lake) -> Path:
-    """Source of the profile: the generated sample filings, or the downloaded benchmark.
+@app.command()
+def index(
+    systems: Annotated[list[str], typer.Argument(help="Retrieval systems, such as dense.")],
+    as_json: Json = False,
+) -> None:
+    """Make what only some systems read (vectors of chunks, other chunks) of every filing of the lake."""
+    from finrag_pipeline.orchestration.runs import index as make
 
-    Raises:
-        BenchmarkError: the benchmark was not downloaded.
-    """
-    if settings.profile == "sample":
-        from finrag_pipeline.sample.generate import write_sample
-
-        return write_sample(lake.local_path("sources", SAMPLE_NAME))
-    folder = lake.local_path("sources", "financebench")
-    if not folder.is_dir():
-        raise BenchmarkError(
-            "FinanceBench is not in the lake.", "Run 'finrag fetch financebench', or pass --source."
-        )
-    return folder
+    done = _done(lambda bar: make(current_settings(), systems, bar), as_json)
+    raise typer.Exit(PARTLY if done.failures else 0)
 
 
-def _accept_all(
-    lake: Lake, folder: SourceFolder, settings: Settings, outcome: RunReport, progress: Progress
-) -> list[FilingSource]:
-    documents: dict[str, Any] = {}
-    if folder.documents is not None:
-        documents, outcome.warnings = read_document_information(folder.documents)
-    accepted = []
-    for number, (filing, path) in enumerate(folder.files.items()):
-        progress("accept", filing, number, len(folder.files))
-        information = find_document_information(documents, filing)
-        declared = None
-        if information is not None:
-            declared = {
-                "company": information.company,
-                "doc_type": information.form,
-                "doc_period": information.year,
-                "gics_sector": information.sector,
+def _done(work: Callable[[ProgressBar], Any], as_json: bool) -> Any:
+    """Do ``work`` under a progress bar, and say what it did."""
+    start = time.monotonic()
+    with ProgressBar(as_json) as bar:
+        done = work(bar)
+    seconds = time.monotonic() - start
+    if as_json:
+        print_json(
+            {
+                "source": done.source,
+                "filings": done.filings,
+                "indexed": done.indexed,
+                "fresh": done.fresh,
+                "failures": [{"filing": name, "error": text} for name, text in done.failures.items()],
+                "warnings": done.warnings,
+                "not_run": done.not_run,
+                "report": done.report,
+                "seconds": round(seconds, 2),
             }
-        try:
-            accepted.append(accept(lake, path, declared, settings.max_filing_bytes))
-        except FilingError as error:
-            outcome.failures[filing] = str(error)
-    progress("accept", "", len(folder.files), len(folder.files))
-    return accepted
+        )
+        return done
+    warn(done.warnings)
+    for name, text in done.failures.items():
+        err.print(f"failed: {name}: {text}", markup=False, soft_wrap=True, style="red")
+    out.print(
+        f"{done.source}: {done.filings} filings, {len(done.indexed)} indexed, {len(done.fresh)} fresh, "
+        f"{len(done.failures)} failed, {seconds:.1f} s"
+    )
+    return done
 
 
-def index_filings(
-    materialiser: Materialiser,
-    lake: Lake,
-    settings: Settings,
-    sources: Iterable[FilingSource],
-    outcome: RunReport,
-    progress: Progress,
-) -> None:
-    """Run the per-filing job for every filing that is not fresh; failures go into ``outcome``."""
-    from finrag_pipeline.orchestration.freshness import stale_filings
-    from finrag_pipeline.orchestration.partitions import FILINGS
-    from finrag_pipeline.orchestration.resources.settings import get_encoder
+def _print_examples(source: str) -> None:
+    """What to try next on the sample, as it can be typed here."""
+    from finrag_pipeline.sample import EXAMPLES, SAMPLE_NAME
 
-    sources = list(sources)
-    keys = [source.filing for source in sources]
-    materialiser.add_partitions(FILINGS, keys)
-    stale = stale_filings(lake, settings, sources, materialiser.instance)
-    outcome.fresh = [key for key in keys if key not in stale]
-    encoder = get_encoder(settings, lake)
-    for number, key in enumerate(stale):
-        progress("index", key, number, len(stale))
-        encoder.listener = partial(progress, "embed", key)
-        ended = materialiser.run("index_filing", partition=key)
-        if ended.success:
-            outcome.indexed.append(key)
-        else:
-            outcome.failures[key] = _reason(lake, key) or ended.error or "the run failed"
-    encoder.listener = None
-    progress("index", "", len(stale), len(stale))
-
-
-def _reason(lake: Lake, filing: str) -> str | None:
-    for asset in PER_FILING:
-        entry = lake.ledger_entry(asset, filing)
-        if entry and entry["outcome"] == "failed":
-            return " ".join(part for part in (entry["error"], entry["remedy"]) if part)
-    return None
-
-
-def measure(
-    materialiser: Materialiser,
-    lake: Lake,
-    settings: Settings,
-    systems: Sequence[str],
-    outcome: RunReport,
-    progress: Progress,
-) -> None:
-    """Questions, sweep, answers, metrics, warehouse and report of the active benchmark, unless all is fresh.
-
-    The answers are the calculator's, which needs no language model; those of others are made on request.
-
-    Raises:
-        FinragError: a job failed.
-    """
-    from finrag_pipeline.orchestration.schedules import sweep_range, trained_range
-
-    outcome.measured = True
-    outcome.report = str(lake.local_path("report", "index.html"))
-    marker = lake.path("benchmarks", "measured.json")
-    known = lake.read_json(marker)
-    if (
-        not outcome.indexed
-        and isinstance(known, dict)
-        and known.get("state") == _readable_state(lake, settings, systems)
-    ):
-        outcome.not_run = known["not_run"]
+    if source != SAMPLE_NAME:
         return
-    from finrag_pipeline.orchestration.answer_sweep import answers_to_other_questions
-    from finrag_pipeline.orchestration.corpora import benchmark_filings, drop, stale_results
-
-    index_on_demand(materialiser, lake, settings, systems, benchmark_filings(lake), outcome, progress)
-    run_or_raise(materialiser, "prepare_benchmark", progress, "prepare")
-    if any(isinstance(get_system(name).pages, PagesInOrder) for name in systems):
-        run_or_raise(materialiser, "train_page_ranker", progress, "page_ranker", tags=trained_range())
-    outcome.not_run = problems(lake, settings, systems)
-    runnable = [system for system in systems if system not in outcome.not_run]
-    for number, system in enumerate(runnable):
-        progress("sweep", system, number, len(runnable))
-        run_or_raise(materialiser, "sweep", None, system, tags=sweep_range(system))
-    progress("sweep", "", len(runnable), len(runnable))
-    if get_answer_system(ANSWERED).retrieval in runnable:
-        run_or_raise(materialiser, "answer", progress, ANSWERED, tags=sweep_range(ANSWERED))
-    drop(lake, stale_results(lake, settings) + answers_to_other_questions(lake))
-    if lake.partitions("answer_scores"):
-        run_or_raise(materialiser, "publish_answers", progress, "answers")
-    run_or_raise(materialiser, "publish", progress, "publish")
-    lake.write_json(marker, {"state": _state(lake, settings, systems), "not_run": outcome.not_run})
-
-
-def index_on_demand(
-    materialiser: Materialiser,
-    lake: Lake,
-    settings: Settings,
-    systems: Sequence[str],
-    filings: Sequence[str],
-    outcome: RunReport,
-    progress: Progress,
-) -> list[str]:
-    """Make what only some systems read of filings: vectors of chunks, other chunks.
-
-    Args:
-        materialiser: runs the job.
-        lake: of the filings.
-        settings: of the run.
-        systems: names.
-        filings: of which it is made, where it is not fresh.
-        outcome: takes the failures.
-        progress: told how far it has come.
-
-    Returns:
-        The filings that were not fresh, failures included.
-    """
-    from finrag_pipeline.orchestration.freshness import stale_on_demand
-    from finrag_pipeline.orchestration.resources.settings import get_encoder
-
-    encoder = get_encoder(settings, lake)
-    wanted = {asset for name in systems for asset in get_system(name).made_on_demand()}
-    stale: dict[str, list[str]] = {}
-    for chunking in CHUNKINGS.values():
-        if assets := [asset for asset in chunking.made_on_demand if asset in wanted]:
-            vectors = chunking.index in assets
-            for filing in stale_on_demand(lake, settings, chunking, filings, vectors):
-                stale.setdefault(filing, []).extend(assets)
-    for number, (filing, assets) in enumerate(stale.items()):
-        progress("index_on_demand", filing, number, len(stale))
-        encoder.listener = partial(progress, "embed", filing)
-        ended = materialiser.run("index_on_demand", partition=filing, assets=assets)
-        if not ended.success:
-            outcome.failures[filing] = ended.error or "the run failed"
-    encoder.listener = None
-    progress("index_on_demand", "", len(stale), len(stale))
-    return list(stale)
-
-
-def index(settings: Settings, systems: Sequence[str], progress: Progress) -> RunReport:
-    """Make what systems read of every filing of the lake and 'finrag ingest' does not make.
-
-    Raises:
-        UsageError: an unknown system.
-        LakeError: the lake holds no filing.
-    """
-    lake = Lake(settings.lake)
-    chosen = [get_system(name).name for name in systems]
-    filings = searchable_filings(lake)
-    if not filings:
-        raise LakeError("The lake holds nothing to index.", "Run 'finrag run', or 'finrag ingest FILE'.")
-    outcome = RunReport("lake", len(filings))
-    with open_materialiser(settings) as materialiser:
-        stale = index_on_demand(materialiser, lake, settings, chosen, filings, outcome, progress)
-    outcome.indexed = [filing for filing in stale if filing not in outcome.failures]
-    outcome.fresh = [filing for filing in filings if filing not in stale]
-    return outcome
-
-
-def problems(lake: Lake, settings: Settings, systems: Sequence[str]) -> dict[str, str]:
-    """Why some of ``systems`` cannot be measured here, by system; the others can."""
-    from finrag_pipeline.orchestration.corpora import Sweep
-
-    sweep = Sweep(settings, lake)
-    found = {name: sweep.problem(get_system(name)) for name in systems}
-    return {name: problem for name, problem in found.items() if problem is not None}
-
-
-def _readable_state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str | None:
-    """`_state`, or None where a model is damaged: the run then trains it again."""
-    try:
-        return _state(lake, settings, systems)
-    except LakeError:
-        return None
-
-
-def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
-    """What the results in the lake are and were made from; equal before and after when nothing changed."""
-    from finrag_pipeline.orchestration.freshness import code_state
-    from finrag_pipeline.orchestration.partitions import FOLD_COUNT
-    from finrag_pipeline.orchestration.resources.settings import make_corpus
-    from finrag_pipeline.rankers.registry import usable_models
-
-    jobs = (INDEX_FILING, INDEX_ON_DEMAND, "prepare_benchmark", "sweep")
-    tables = [entry.folder for entry in CATALOGUE.values() if entry.job in jobs and entry.folder]
-    parts = {
-        table: [(keys, lake.info(table, keys)) for keys in lake.partitions(table)]
-        for table in (*tables, "system_metrics")
-    }
-    active = lake.read_json(lake.path("benchmarks", "active.json"))
-    record = lake.read_json(lake.path("benchmarks", active["name"], "benchmark.json")) if active else None
-    published = [
-        lake.fs.exists(lake.path(*path)) for path in (("report", "index.html"), ("warehouse.duckdb",))
-    ]
-    answered = [lake.info("answers", {"system": ANSWERED, "fold": f"fold_{n}"}) for n in range(FOLD_COUNT)]
-    plain = {
-        a: [(keys, asdict(info) if info else None) for keys, info in found] for a, found in parts.items()
-    }
-    prepared = all(lake.info(asset) for asset in ("benchmark_questions", "folds"))
-    # A model that can be had now, or was trained anew, is work to do.
-    not_run = problems(lake, settings, systems) if prepared else {}
-    trained = [usable_models(lake, settings, fold).fingerprint for fold in range(FOLD_COUNT)]
-    shared: dict[Hashable, Any] = {}
-    models = [
-        get_system(name).fingerprint(Inputs(make_corpus(settings, lake, (), get_system(name), shared)))
-        for name in systems
-        if prepared and name not in not_run
-    ]
-    # A lake that has moved, or more workers, change no result.
-    chosen = settings.model_dump(mode="json", exclude={"lake", "workers"})
-    made_with = (chosen, list(systems), code_state(), not_run, trained, models)
-    answers = [info.fingerprint if info else None for info in answered]
-    return fingerprint(plain, answers, record, published, made_with)
-
-
-def run_or_raise(
-    materialiser: Materialiser, job: str, progress: Progress | None, item: str, **options: Any
-) -> None:
-    """Run a job, telling ``progress`` before and after.
-
-    Raises:
-        FinragError: it failed.
-    """
-    if progress:
-        progress(job, item, 0, 1)
-    ended = materialiser.run(job, **options)
-    if not ended.success:
-        raise FinragError(ended.error or f"Job {job} failed.", "See the run in the Dagster UI (make ui).")
-    if progress:
-        progress(job, item, 1, 1)
+    script = Path(os.path.relpath(Path(sys.executable).parent / "finrag"))
+    command = "finrag" if shutil.which("finrag") or not script.is_file() else str(script)
+    out.print("Try:")
+    for question in EXAMPLES:
+        out.print(f'  {command} ask "{question}"', markup=False, highlight=False, soft_wrap=True)

@@ -10,13 +10,14 @@ from typing import Annotated, Optional
 
 import typer
 
-from finrag_pipeline.commands.console import current_settings
+from finrag_pipeline.commands.console import app, current_settings
 from finrag_pipeline.errors import UsageError
 from finrag_pipeline.settings import REPOSITORY
 
 _LABELS = REPOSITORY / "finrag_pipeline_tests" / "golden" / "table_labels.jsonl"
 
 
+@app.command()
 def tables(
     detector: Annotated[str, typer.Option(help="words, pymupdf or tatr; several with commas.")] = "words",
     pdfs: Annotated[

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from finrag_pipeline.commands.console import Json, current_settings, err, out, plain, print_json, print_rows
-from finrag_pipeline.errors import FinragError, UsageError
+from finrag_pipeline.commands.console import (
+    Json,
+    announce,
+    app,
+    current_settings,
+    hint,
+    print_json,
+    print_rows,
+)
+from finrag_pipeline.errors import UsageError
 
 if TYPE_CHECKING:
     from finrag_pipeline.settings import Settings
@@ -30,7 +38,7 @@ def train_models(
         settings: of the training.
         model: what to train.
         folds: ``fold_0`` … and ``production``; all when None.
-        progress: told which fold is next.
+        progress: called with the training that is next.
 
     Returns:
         For each fold and policy the epoch that was kept and its page recall.
@@ -39,7 +47,7 @@ def train_models(
         UsageError: there is no such fold.
         FinragError: a training failed; those before it are kept.
     """
-    from finrag_pipeline.commands.instance import open_materialiser
+    from finrag_pipeline.orchestration.instance import open_materialiser
     from finrag_pipeline.orchestration.partitions import trained_partitions
     from finrag_pipeline.storage.lake import Lake
 
@@ -50,12 +58,8 @@ def train_models(
     lake, rows = Lake(settings.lake), []
     with open_materialiser(settings) as materialiser:
         for fold in chosen:
-            progress(fold)
-            ended = materialiser.run(f"train_{model}", partition=fold)
-            if not ended.success:
-                raise FinragError(
-                    ended.error or "The training failed.", "See the run in the Dagster UI (make ui)."
-                )
+            progress(f"training {fold}")
+            materialiser.run_or_raise(f"train_{model}", partition=fold)
             if lake.info(model, {"fold": fold}) is None:
                 continue  # nothing to learn from outside this fold
             for row in lake.read(model, {"fold": fold}).to_pylist():
@@ -65,10 +69,11 @@ def train_models(
     return rows
 
 
+@app.command()
 def train(
     model: Annotated[Model, typer.Argument(help="What to train.")],
     folds: Annotated[
-        Optional[list[str]],  # noqa: UP045 - Typer reads this at run time
+        list[str] | None,
         typer.Option(help="Only this fold (fold_0 …, production); may be repeated."),
     ] = None,
     as_json: Json = False,
@@ -78,16 +83,11 @@ def train(
     A killed training goes on where it was. Hours without a GPU; the settings are FINRAG_PAGE_SCORER__… and
     FINRAG_RERANKER_TRAINING__….
     """
-    rows = train_models(
-        current_settings(),
-        model,
-        folds,
-        lambda fold: None if as_json else err.print(plain(f"training {fold} …")),
-    )
+    rows = train_models(current_settings(), model, folds, announce(as_json))
     if as_json:
         print_json(rows)
         return
     shown = [{k: f"{v:.3f}" if isinstance(v, float) else v for k, v in row.items()} for row in rows]
     title, system = _SHOWN[model]
     print_rows(f"{title}: PageRec@5", COLUMNS, shown)
-    out.print(f"[dim]Next: finrag run --systems {system}[/dim]")
+    hint(f"Next: finrag run --systems {system}")

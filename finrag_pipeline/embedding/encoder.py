@@ -152,7 +152,7 @@ class Encoder:
 
 def calibration_texts() -> list[str]:
     """Paragraph-sized texts of the sample filings, for quantising: the same on every machine."""
-    from finrag_pipeline.filings.intake import filing_files
+    from finrag_pipeline.filings.originals import filing_files
     from finrag_pipeline.filings.pdf import inspect_pdf, read_texts
     from finrag_pipeline.sample.generate import write_sample
 

@@ -110,6 +110,10 @@ def _read(lake: Lake, name: str) -> Benchmark:
     )
 
 
+FOLDS_VERSION = "1"
+"""Changes whenever a question may be in another fold."""
+
+
 def assign_folds(
     questions: pa.Table, folds: int, seed: int, by: Literal["filing", "company"] = "filing"
 ) -> pa.Table:

@@ -15,6 +15,9 @@ from finrag_pipeline.evaluation.summary import UNKNOWN
 from finrag_pipeline.schemas import conform
 from finrag_pipeline.storage.warehouse import query_tables
 
+STATISTICS_VERSION = "1"
+"""Changes whenever a statistic may."""
+
 STATISTICS = {
     "documents": "Filings",
     "pages": "Pages",

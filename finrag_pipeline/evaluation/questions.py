@@ -21,9 +21,12 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from finrag_pipeline.errors import BenchmarkError
-from finrag_pipeline.filings.declared import canonical_form
+from finrag_pipeline.filings.forms import canonical_form
 from finrag_pipeline.filings.names import declared_from_name, filing_id
 from finrag_pipeline.schemas import BENCHMARK_QUESTIONS, conform
+
+QUESTIONS_VERSION = "1"
+"""Changes whenever a question may be read differently."""
 
 _T = TypeVar("_T")
 

@@ -234,16 +234,12 @@ def answer_outcomes(
     return found
 
 
-READ = ("filings", "filing_pages", "statement_facts", *(one.table for one in CHUNKINGS.values()))
-"""Tables that texts, facts and identities are read from."""
-
-
 def read_sources(lake: Lake, filings: Collection[str]) -> Sources:
     """Texts, facts and identities of filings."""
     only = {"filing": filings}
     chunks: dict[str, str] = {}
     for chunking in CHUNKINGS.values():
-        table = lake.read_all(chunking.table, ["chunk_id", "text"], only, "filing_chunks")
+        table = lake.read_all(chunking.table, ["chunk_id", "text"], only)
         chunks.update(zip(table["chunk_id"].to_pylist(), table["text"].to_pylist(), strict=True))
     read = lake.read_all("filing_pages", ["filing", "page", "text"], only).to_pylist()
     pages = {(row["filing"], row["page"]): row["text"] for row in read}

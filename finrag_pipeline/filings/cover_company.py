@@ -14,7 +14,7 @@ _HEAD_CHARACTERS = 500
 _FILE_NUMBER = r"(?<!\d)\d{1,3}\s*-\s*\d{3,6}(?!\d)(?:\s*-\s*\d{1,2}(?!\d))?(?!-[A-Za-z])\.?"
 _EMPLOYER_NUMBER = r"(?<!\d)\d{2}\s*-\s*\d{7}(?!\d)"
 _COMMISSION_FILE = r"commission\s*file\s*(?:numbers?|nos?\.?)?"
-# What stands above the name on a cover; the name begins behind the last of these.
+# What stands above the name on a cover; the name begins after the last of these.
 _ABOVE_THE_NAME = re.compile(
     rf"{_FILE_NUMBER}|{_EMPLOYER_NUMBER}|{_COMMISSION_FILE}\s*:?"
     r"|[A-Z][a-z]{2,8}\.?\s*\d{1,2}\s*,?\s*(?:19|20)\d\d\)?|(?:act\s*)?of\s*1934\.?|[_\-=*~•]{3,}"
@@ -85,8 +85,8 @@ def without_image_name(name: str, pages: Sequence[str]) -> str:
     """
     text = " ".join(" ".join(page.split()) for page in pages).casefold().replace("-", " ")
     tokens = name.split()
-    for place in range(len(tokens)):
-        rest = " ".join(tokens[place:])
+    for position in range(len(tokens)):
+        rest = " ".join(tokens[position:])
         printed = re.escape(rest.casefold().replace("-", " "))
         if not _LEGAL_ALONE.fullmatch(rest) and re.search(rf"(?<!\w){printed}(?!\w)", text):
             return rest
@@ -103,12 +103,12 @@ def _name_on_cover(text: str, words: Set[str]) -> str | None:
         head = text[max(0, label.start() - _HEAD_CHARACTERS) : label.start()]
         if name := _last_name(head, words):
             return name
-        behind = text[label.end() : label.end() + _HEAD_CHARACTERS]
+        after = text[label.end() : label.end() + _HEAD_CHARACTERS]
         # "Exact name of registrant as specified in its charter: NAME"
-        stated = re.match(r"\s*:\s*([^\n]+)", behind)
+        stated = re.match(r"\s*:\s*([^\n]+)", after)
         if re.search(_COMMISSION_FILE + r"\s*$", head, re.IGNORECASE):
             # A table of registrants: its heads first, then file number and name of each.
-            stated = stated or re.search(_FILE_NUMBER + r"\s*([^\n]+)", behind)
+            stated = stated or re.search(_FILE_NUMBER + r"\s*([^\n]+)", after)
         if stated and (name := tidy_name(stated[1], words)):
             return name
     for number in re.finditer(
@@ -120,7 +120,7 @@ def _name_on_cover(text: str, words: Set[str]) -> str | None:
 
 
 def _last_name(head: str, words: Set[str]) -> str | None:
-    """Name at the end of the text above the label: all lines behind the last thing that is none."""
+    """Name at the end of the text above the label: all lines after the last thing that is none."""
     stops = list(_ABOVE_THE_NAME.finditer(head))
     below = head[stops[-1].end() :] if stops else head
     lines = [_join_spaced_letters(line) for line in below.splitlines() if line.strip(" _-*=.|")]
@@ -203,7 +203,7 @@ def read_ticker(cover: str) -> str | None:
     """Return the first trading symbol in the table of securities on a cover, or None.
 
     Args:
-        cover: text of the cover page and, since the table may run on, the page behind it.
+        cover: text of the cover page and, since the table may run on, the page after it.
     """
     text = normalise(cover)
     if not _SYMBOL_HEAD.search(text):
@@ -211,7 +211,7 @@ def read_ticker(cover: str) -> str | None:
     for table in _SECURITIES.finditer(text):
         for pattern in (_SYMBOL_LINE, _SYMBOL_IN_ROW):
             for match in pattern.finditer(table["table"]):
-                # A single letter may be the name of a class or a mark: only the exchange behind it tells.
+                # A single letter may be the name of a class or a mark: only the exchange after it tells.
                 symbol = match["symbol"]
                 if symbol not in _NOT_A_SYMBOL and (len(symbol) > 1 or match["exchange"]):
                     return symbol

@@ -9,7 +9,8 @@ import datetime as dt
 import re
 from collections import Counter
 
-from finrag_pipeline.filings.dates import add_months, day_pattern, find_dates, first_date
+from finrag_pipeline.filings.cover_text import add_months, day_pattern, find_dates, first_date
+from finrag_pipeline.filings.forms import find_form
 
 # Between the anchor and its date stand at most a few words of a neighbouring column, such as a file number.
 _ANCHOR_WINDOW = 120
@@ -30,9 +31,11 @@ def read_period_end(cover: str, form: str) -> dt.date | None:
         cover: squeezed text of the cover page.
         form: canonical name of the form.
     """
-    if form.startswith("8-K"):
+    known = find_form(form)
+    dated = known.dated if known else "year"
+    if dated == "event":
         return _event_date(cover)
-    anchor = _QUARTERLY if form.startswith("10-Q") else _ANNUAL
+    anchor = _QUARTERLY if dated == "quarter" else _ANNUAL
     for match in anchor.finditer(cover):
         window = cover[match.end() : match.end() + _ANCHOR_WINDOW]
         # The line about a transition period has dates of its own.
@@ -52,22 +55,22 @@ def read_period_end(cover: str, form: str) -> dt.date | None:
 
 
 def _event_date(cover: str) -> dt.date | None:
-    """Date of the earliest event, printed behind or before its label."""
+    """Date of the earliest event, printed after or before its label."""
     for match in _EVENT.finditer(cover):
-        behind = cover[match.end() : match.end() + _EVENT_WINDOW]
+        after = cover[match.end() : match.end() + _EVENT_WINDOW]
         before = cover[max(0, match.start() - _EVENT_WINDOW) : match.start()]
-        dates = find_dates(behind)
+        dates = find_dates(after)
         if not dates or dates[0][0] > 5:
             earlier = find_dates(before)
             if earlier and len(before) - earlier[-1][1] <= 5:
                 return _earliest(before, earlier[-2:])
         if dates:
-            return _earliest(behind, dates)
+            return _earliest(after, dates)
     return None
 
 
 def _earliest(text: str, dates: list[tuple[int, int, dt.date]]) -> dt.date:
-    """First date, or the one in brackets behind it: ``July 1, 2022 (June 30, 2022)`` is about June 30."""
+    """First date, or the one in brackets after it: ``July 1, 2022 (June 30, 2022)`` is about June 30."""
     if len(dates) > 1 and text[dates[0][1] : dates[1][0]] == "(":
         return min(dates[0][2], dates[1][2])
     return dates[0][2]

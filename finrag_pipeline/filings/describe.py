@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,14 @@ import pyarrow as pa
 from finrag_pipeline.engine import Engine
 from finrag_pipeline.errors import FilingError
 from finrag_pipeline.filings import TEXT_ONLY
-from finrag_pipeline.filings.declared import DeclaredIdentity, declared_from_document_information
-from finrag_pipeline.filings.identity import FilingIdentity, find_conflicts, merge_declared, read_identity
-from finrag_pipeline.filings.intake import FilingSource
-from finrag_pipeline.filings.names import declared_from_name
+from finrag_pipeline.filings.identity import find_conflicts, merge_declared, read_identity
+from finrag_pipeline.filings.names import (
+    DeclaredIdentity,
+    FilingIdentity,
+    declared_from_document_information,
+    declared_from_name,
+)
+from finrag_pipeline.filings.originals import FilingSource
 from finrag_pipeline.filings.pages import first_texts, read_page_text
 from finrag_pipeline.filings.pdf import inspect_pdf
 from finrag_pipeline.schemas import FILINGS
@@ -100,17 +105,9 @@ def _row(
         "status": "failed" if failure else "ok",
         "reason": failure.reason if failure else None,
         "remedy": failure.remedy if failure else None,
-        "file_name": source.file_name,
-        "source": source.source,
-        "bytes": source.bytes,
-        "sha256": source.sha256,
+        **{name: getattr(source, name) for name in ("file_name", "source", "bytes", "sha256")},
         "pages": pages,
-        "company": identity.company,
-        "form": identity.form,
-        "fiscal_year": identity.fiscal_year,
-        "fiscal_quarter": identity.fiscal_quarter,
-        "period_end": identity.period_end,
-        "ticker": identity.ticker,
+        **asdict(identity),
         "declared_company": declared.company,
         "declared_form": declared.form,
         "declared_year": declared.fiscal_year,

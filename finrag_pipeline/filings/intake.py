@@ -18,19 +18,19 @@ import time
 import unicodedata
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from finrag_pipeline.errors import FilingError, LakeError
 from finrag_pipeline.filings.names import filing_id
+from finrag_pipeline.filings.originals import SUFFIXES, FilingSource, filing_files, find_source, original_path
 from finrag_pipeline.storage.fingerprints import file_sha256
 from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
     from finrag_pipeline.engine import Engine
 
-SUFFIXES = {".pdf": "pdf", ".jsonl": "page_text"}
 SETTLED_SECONDS = 3.0
 """A file in the inbox that changed more recently than this may still be being written."""
 STALLED_SECONDS = 60.0
@@ -39,29 +39,6 @@ _END = 2048
 """Bytes at the end of a PDF among which its end mark stands."""
 _READING_SECONDS = 600.0
 """Time that proving a file readable may take."""
-
-
-@dataclass(frozen=True)
-class FilingSource:
-    """The original of a filing as the lake keeps it."""
-
-    filing: str
-    file_name: str
-    source: str
-    bytes: int
-    sha256: str
-    original: str
-    document_information: dict[str, Any] | None = None
-
-
-def is_filing_file(path: Path) -> bool:
-    """Whether a file looks like a filing: a visible PDF or page-text JSONL file."""
-    return path.is_file() and not path.name.startswith(".") and path.suffix.lower() in SUFFIXES
-
-
-def filing_files(folder: Path) -> list[Path]:
-    """Files of ``folder`` that look like filings, by name."""
-    return sorted(path for path in folder.iterdir() if is_filing_file(path)) if folder.is_dir() else []
 
 
 def accept(
@@ -169,21 +146,6 @@ def _prove_readable(lake: Lake, source: FilingSource, engine: Engine | None) -> 
         own.close()
 
 
-def drop_older_originals(lake: Lake, published: FilingSource) -> None:
-    """Remove the originals that ``published`` has taken the place of; its pages are in the lake now."""
-    folder = lake.path("filings", published.filing)
-    entry = lake.path("filings", published.filing, "source.json")
-    decided = lake.fs.modified(entry)
-    if find_source(lake, published.filing) != published:
-        return  # a newer version has come meanwhile
-    for path in lake.fs.ls(folder, detail=False):
-        # The copy of a version that is being accepted right now is younger than the entry.
-        if path.rsplit("/", 1)[-1] not in ("source.json", published.original) and (
-            lake.fs.modified(path) < decided
-        ):
-            lake.fs.rm(path)
-
-
 def _measure(path: Path, name: str, max_bytes: int) -> tuple[int, str]:
     """Size and SHA-256 of a file that may become a filing."""
     try:
@@ -212,46 +174,7 @@ def _differ(name: str, other: str) -> bool:
     return unicodedata.normalize("NFC", name) != unicodedata.normalize("NFC", other)
 
 
-def find_source(lake: Lake, filing: str) -> FilingSource | None:
-    """The kept original of a filing, or None."""
-    entry = lake.read_json(lake.path("filings", filing, "source.json"))
-    try:
-        return FilingSource(**entry) if isinstance(entry, dict) else None
-    except TypeError:  # written by a version with other fields: the file has to be ingested again
-        return None
-
-
-def get_source(lake: Lake, filing: str) -> FilingSource:
-    """The kept original of a filing.
-
-    Raises:
-        LakeError: there is none.
-    """
-    source = find_source(lake, filing)
-    if source is None:
-        raise LakeError(f"The lake holds no original of '{filing}'.", "Ingest its file: finrag ingest FILE.")
-    return source
-
-
-def sources(lake: Lake) -> dict[str, FilingSource]:
-    """Every kept original, by filing."""
-    base = lake.path("filings")
-    if not lake.fs.exists(base):
-        return {}
-    found = {}
-    for folder in sorted(lake.fs.ls(base, detail=False)):
-        source = find_source(lake, folder.rstrip("/").rsplit("/", 1)[-1])
-        if source is not None:
-            found[source.filing] = source
-    return found
-
-
-def original_path(lake: Lake, source: FilingSource) -> str:
-    """Path of the kept original in the lake."""
-    return lake.path("filings", source.filing, source.original)
-
-
-def settled_inbox_files(lake: Lake, settled: float = SETTLED_SECONDS) -> Iterator[tuple[str, Path]]:
+def settled_inbox_files(lake: Lake) -> Iterator[tuple[str, Path]]:
     """Filing identifier and path of each file in the inbox that is whole and no longer being written.
 
     One without its end is given when it has been quiet for `STALLED_SECONDS`, so that people learn what is
@@ -269,7 +192,7 @@ def settled_inbox_files(lake: Lake, settled: float = SETTLED_SECONDS) -> Iterato
         try:
             # A clock that runs ahead elsewhere may have dated the file in the future.
             quiet = abs(now - path.stat().st_mtime)
-            if filing in seen or quiet < settled or _has_writer(path):
+            if filing in seen or quiet < SETTLED_SECONDS or _has_writer(path):
                 continue
             if quiet < STALLED_SECONDS and not is_whole(path):
                 continue

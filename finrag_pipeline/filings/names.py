@@ -1,4 +1,4 @@
-"""Identifiers of filings, and what their file names declare about them."""
+"""Identifiers of filings, what names and tables declare them to be, and what they are found to be."""
 
 from __future__ import annotations
 
@@ -6,8 +6,98 @@ import datetime as dt
 import hashlib
 import re
 import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
 
-from finrag_pipeline.filings.declared import FILE_NAME, DeclaredIdentity, canonical_form, declare
+from finrag_pipeline.filings.forms import EARNINGS, FORM_IN_NAME, canonical_form
+
+FILE_NAME = "file name"
+DOCUMENT_INFORMATION = "document-information file"
+
+_DOC_PERIOD = re.compile(r"(?P<year>(?:19|20)\d\d)(?:[-_ ]?Q(?P<quarter>[1-4]))?(?!\d)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class DeclaredIdentity:
+    """Identity of a filing as its name or a document-information row states it.
+
+    Attributes:
+        company: company, in the spelling of the source.
+        form: ``10-K``, ``10-Q``, ``8-K``, ``EARNINGS`` or another canonical form name.
+        fiscal_year: year, fiscal or calendar as the author of the source chose.
+        fiscal_quarter: 1 to 4.
+        event_date: a full date in the name, usually that of an event or of its report.
+        sector: sector of the company.
+        origins: which source each field comes from, for messages; no part of equality.
+    """
+
+    company: str | None = None
+    form: str | None = None
+    fiscal_year: int | None = None
+    fiscal_quarter: int | None = None
+    event_date: dt.date | None = None
+    sector: str | None = None
+    origins: Mapping[str, str] = field(default_factory=dict, compare=False, hash=False)
+
+    def origin(self, name: str) -> str:
+        """Return the source of the field ``name``, for messages."""
+        return self.origins.get(name, FILE_NAME)
+
+
+@dataclass(frozen=True)
+class FilingIdentity:
+    """Identity of a filing as its own pages state it; None where they do not.
+
+    Attributes:
+        company: registrant as the cover prints it; for an earnings release the company of its headline.
+        form: ``10-K``, ``10-Q``, ``8-K`` and variants such as ``10-K/A``, ``10-KT``, ``20-F``, or
+            ``EARNINGS`` for an earnings release without a cover of an SEC form.
+        fiscal_year: fiscal year reported on, named as the filing names it; for an 8-K the calendar year
+            of its event.
+        fiscal_quarter: 1 to 4 for quarterly reports and earnings releases (4 also for a full year's).
+        period_end: last day of the period; for an 8-K the date of the earliest event.
+        ticker: trading symbol of the first listed security.
+    """
+
+    company: str | None = None
+    form: str | None = None
+    fiscal_year: int | None = None
+    fiscal_quarter: int | None = None
+    period_end: dt.date | None = None
+    ticker: str | None = None
+
+
+IDENTITY_FIELDS = tuple(f.name for f in fields(DeclaredIdentity) if f.name != "origins")
+
+
+def declare(source: str, **fields: Any) -> DeclaredIdentity:
+    """A declared identity whose fields all come from ``source``."""
+    return DeclaredIdentity(**fields, origins=dict.fromkeys(IDENTITY_FIELDS, source))
+
+
+def declared_from_document_information(row: Mapping[str, object]) -> DeclaredIdentity:
+    """Read a row of a document-information file, in the layout of FinanceBench's.
+
+    Args:
+        row: mapping with any of ``company``, ``doc_type``, ``doc_period`` (a year, or a year and a
+            quarter such as ``2023Q2``) and ``gics_sector``; missing or odd values become None.
+    """
+
+    def text(key: str) -> str:
+        value = row.get(key)
+        return "" if value is None else str(value).strip()
+
+    period = _DOC_PERIOD.match(text("doc_period"))
+    return declare(
+        DOCUMENT_INFORMATION,
+        company=text("company") or None,
+        form=canonical_form(text("doc_type")),
+        fiscal_year=int(period["year"]) if period else None,
+        fiscal_quarter=int(period["quarter"]) if period and period["quarter"] else None,
+        sector=text("gics_sector") or None,
+    )
+
 
 MAX_CHARACTERS = 120
 # A folder is named ``filing=<id>`` and file systems allow 255 bytes per name.
@@ -67,7 +157,7 @@ def _word(pattern: str) -> re.Pattern[str]:
     return re.compile(_WORD_STARTS + f"(?:{pattern})" + _WORD_ENDS, re.IGNORECASE)
 
 
-_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
+ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
 _FULL_YEAR = r"(?P<year>(?:19|20)\d\d)"
 _SHORT_YEAR = r"(?P<year>(?:19|20)\d\d|\d\d)"
 _QUARTER = r"(?:Q(?P<after>[1-4])|(?P<before>[1-4])Q)"
@@ -75,9 +165,7 @@ _QUARTER = r"(?:Q(?P<after>[1-4])|(?P<before>[1-4])Q)"
 _DATE = re.compile(
     r"(?<!\d)(?P<y>(?:19|20)\d\d)(?P<gap>[-_. ]?)(?P<m>0[1-9]|1[0-2])(?P=gap)(?P<d>0[1-9]|[12]\d|3[01])(?!\d)"
 )
-_FORM = _word(
-    rf"(?:form{_GAP})?(?P<form>(?:10[-_ ]?[KQ](?:405|SB|T)?|8[-_ ]?K|[24]0[-_ ]?F|6[-_ ]?K)(?:[-_ ]?/?A)?)"
-)
+_FORM = _word(rf"(?:form{_GAP})?(?P<form>{FORM_IN_NAME})")
 _EARNINGS = _word(rf"earnings|press{_GAP}release")
 _PERIODS = (
     _word(rf"(?:FY)?{_FULL_YEAR}{_GAP}{_QUARTER}"),
@@ -85,7 +173,7 @@ _PERIODS = (
     _word(rf"FY{_GAP}{_SHORT_YEAR}"),
     _word(_FULL_YEAR),
 )
-_QUARTER_ALONE = _word(rf"{_QUARTER}|(?P<word>{'|'.join(_ORDINALS)}){_GAP}quarter")
+_QUARTER_ALONE = _word(rf"{_QUARTER}|(?P<word>{'|'.join(ORDINALS)}){_GAP}quarter")
 # fmt: off
 _NOT_A_COMPANY = frozenset({
     "annual", "annualreport", "quarterly", "current", "interim", "report", "reports", "form", "filing",
@@ -115,7 +203,7 @@ def declared_from_name(filing: str) -> DeclaredIdentity:
     match, rest = _take(_FORM, rest)
     form = canonical_form(match["form"]) if match else None
     match, rest = _take(_EARNINGS, rest)
-    form = form or ("EARNINGS" if match else None)
+    form = form or (EARNINGS if match else None)
     year = quarter = None
     for pattern in _PERIODS:
         match, rest = _take(pattern, rest)
@@ -159,7 +247,7 @@ def _quarter_of(match: re.Match[str]) -> int | None:
     if digit:
         return int(digit)
     word = groups.get("word")
-    return _ORDINALS[word.casefold()] if word else None
+    return ORDINALS[word.casefold()] if word else None
 
 
 def _company(rest: str) -> str | None:

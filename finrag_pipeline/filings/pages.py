@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from finrag_pipeline.engine import Engine, WorkerCrashError, WorkerTimeoutError
 from finrag_pipeline.errors import FilingError
-from finrag_pipeline.filings.pdf import PDF_READER_VERSION, inspect_pdf, read_pages, read_texts
-from finrag_pipeline.filings.text_quality import is_garbled
+from finrag_pipeline.filings.pdf import PDF_READER_VERSION, inspect_pdf, is_garbled, read_pages, read_texts
 from finrag_pipeline.schemas import FILING_PAGES
 
 PAGES_VERSION = "1"
@@ -76,16 +75,12 @@ def _extract_pdf(path: Path, filing: str, engine: Engine) -> pa.Table:
     tasks = [(path, filing, start, stop) for start, stop in page_ranges(pages, engine.workers)]
     tables = []
     for (_, _, start, stop), result in zip(tasks, engine.map(read_pages, tasks), strict=True):
-        if isinstance(result, (WorkerCrashError, WorkerTimeoutError)):
-            raise FilingError(
-                f"{path.name}: reading pages {start + 1} to {stop} failed: {result}.",
-                "Export the filing again, or ingest it as page text (JSONL).",
-            ) from result
         if isinstance(result, FilingError):
             raise result
         if isinstance(result, Exception):
+            why = result if isinstance(result, (WorkerCrashError, WorkerTimeoutError)) else repr(result)
             raise FilingError(
-                f"{path.name}: reading pages {start + 1} to {stop} failed: {result!r}.",
+                f"{path.name}: reading pages {start + 1} to {stop} failed: {why}.",
                 "Export the filing again, or ingest it as page text (JSONL).",
             ) from result
         tables.append(result)

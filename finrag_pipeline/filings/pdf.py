@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,11 +23,32 @@ import numpy as np
 import pyarrow as pa
 
 from finrag_pipeline.errors import FilingError
-from finrag_pipeline.filings.text_quality import SCARCE_TEXT, is_garbled
 from finrag_pipeline.schemas import FILING_PAGES, WORD
 
 if TYPE_CHECKING:
     import pymupdf
+
+SCARCE_TEXT = 40
+"""Characters below which a page counts as carrying next to no text."""
+
+_GARBLED_SHARE = 0.3
+# What extractors return for fonts without a usable mapping to Unicode: control characters, the
+# replacement character, private-use code points, and '(cid:12)' placeholders.
+_ODD = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]")
+_PLACEHOLDER = re.compile(r"\(cid:\d+\)")
+_SPACE = re.compile(r"\s+")
+
+
+def is_garbled(text: str) -> bool:
+    """Whether a broken font encoding has made ``text`` unreadable: more than 30 % odd characters."""
+    odd = len(_ODD.findall(text))
+    if "(cid:" in text:
+        odd += sum(len(match) for match in _PLACEHOLDER.findall(text))
+    if odd < SCARCE_TEXT * _GARBLED_SHARE:
+        return False
+    visible = len(_SPACE.sub("", text))
+    return visible >= SCARCE_TEXT and odd > _GARBLED_SHARE * visible
+
 
 PDF_READER_VERSION = "2"
 _TAIL = 2048

@@ -5,12 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from finrag_pipeline.filings.cover_company import tidy_name, vocabulary
 from finrag_pipeline.filings.cover_period import durations_ended_on, fiscal_year_of, year_end_after
-from finrag_pipeline.filings.cover_text import normalise, squeeze
-from finrag_pipeline.filings.dates import find_dates
+from finrag_pipeline.filings.cover_text import find_dates, normalise, squeeze
+from finrag_pipeline.filings.forms import EARNINGS
+from finrag_pipeline.filings.names import ORDINALS, FilingIdentity
 
 _OPENING_CHARACTERS = 3000
 _HEADLINE_CHARACTERS = 600
@@ -51,12 +51,11 @@ _INSIDE_WORDS = frozenset({"&", "and", "of", "the", "de", "la", "for", "y"})
 _ABBREVIATION = re.compile(r"(?:inc|corp|co|ltd|cos|bros|no|st|mr|dr|jr|(?:\w\.)+\w?)\.,?$", re.IGNORECASE)
 
 _ORDINAL = r"(?:first|second|third|fourth|1st|2nd|3rd|4th)"
-_QUARTERS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
 _QUARTER = re.compile(
     rf"\b(?:(?P<word>{_ORDINAL})[-\s]*(?:fiscal\s+)?quarter|Q(?P<after>[1-4])\b|(?P<before>[1-4])Q(?=\d\d|\b))",
     re.IGNORECASE,
 )
-_YEAR_BEHIND = re.compile(
+_YEAR_AFTER = re.compile(
     r"[\s,'-]*(?:and\s+(?:full|fiscal)[-\s]*year[\s,]*)?(?:results\s+)?(?:(?:of|for)\s+)?"
     r"(?:the\s+)?(?:fiscal\s*)?(?:year\s*)?(?:FY\s*'?)?"
     r"(?P<year>(?:19|20)\d\d|(?<=[Q'Y])\d\d|(?<=Q[1-4] )\d\d)\b",
@@ -75,17 +74,6 @@ _DURATION = re.compile(r"(?:MONTHS|WEEKS|QUARTER)(?=[A-Z]{3,9}\d)")
 _OTHER_FILING = re.compile(r"10-?[KQ](?:(?!20\d\d)[^.;:]){0,40}$")
 
 
-@dataclass(frozen=True)
-class ReleaseIdentity:
-    """What an earnings release says of itself; None where it says nothing."""
-
-    company: str | None
-    ticker: str | None
-    fiscal_year: int | None
-    fiscal_quarter: int | None
-    period_end: dt.date | None
-
-
 def is_earnings_release(pages: Sequence[str]) -> bool:
     """Tell whether the filing opens like a press release on the results of a period."""
     opening = normalise("\n".join(_from_first_text(pages)[:_NAME_PAGES]))[:_OPENING_CHARACTERS]
@@ -94,7 +82,7 @@ def is_earnings_release(pages: Sequence[str]) -> bool:
     return _RELEASE_MARK.search(opening) is not None and _RESULTS_FOR_PERIOD.search(opening) is not None
 
 
-def read_release(pages: Sequence[str]) -> ReleaseIdentity:
+def read_release(pages: Sequence[str]) -> FilingIdentity:
     """Read company, symbol and period from the headline, first paragraphs and tables of a release."""
     pages = _from_first_text(pages)
     opening = " ".join(normalise("\n".join(pages[:_NAME_PAGES])).split())[:_OPENING_CHARACTERS]
@@ -106,7 +94,7 @@ def read_release(pages: Sequence[str]) -> ReleaseIdentity:
             quarter = max(durations_ended_on(period_end, words), default=None)
         if year is None and quarter is not None:
             year = fiscal_year_of(year_end_after(period_end, quarter), words)
-    return ReleaseIdentity(_company(pages), _ticker(pages), year, quarter, period_end)
+    return FilingIdentity(_company(pages), EARNINGS, year, quarter, period_end, _ticker(pages))
 
 
 def _from_first_text(pages: Sequence[str]) -> Sequence[str]:
@@ -120,10 +108,10 @@ def _stated_period(opening: str) -> tuple[int | None, int | None]:
     first_quarter = None
     for match in _QUARTER.finditer(opening):
         quarter = (
-            _QUARTERS[match["word"].casefold()] if match["word"] else int(match["after"] or match["before"])
+            ORDINALS[match["word"].casefold()] if match["word"] else int(match["after"] or match["before"])
         )
         first_quarter = first_quarter or quarter
-        year = _YEAR_BEHIND.match(opening, match.end()) or _YEAR_BEFORE.search(opening[: match.start()])
+        year = _YEAR_AFTER.match(opening, match.end()) or _YEAR_BEFORE.search(opening[: match.start()])
         if year and quarter == first_quarter:
             return quarter, int(year["year"]) if len(year["year"]) == 4 else 2000 + int(year["year"])
     annual = _ANNUAL.search(opening)

@@ -30,7 +30,7 @@ def _without_waiting_for_the_disk(connection: sqlite3.Connection, _: object) -> 
 def event_log_kept_open(storage: EventLogStorage) -> Iterator[None]:
     """Reuse the connections of an event log in SQLite until the end; any other storage stays as it is.
 
-    Dagster makes an engine and a connection for every event. Each engine compiles its statements anew, and
+    Dagster makes an engine and a connection for every event. Each engine compiles its statements again, and
     SQLite folds its log into the database and syncs the disk whenever the last connection closes. That was
     more than half of the processor time of a run in which every step was fresh.
     """

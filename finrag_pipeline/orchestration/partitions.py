@@ -32,6 +32,20 @@ def fold_number(fold: str) -> int:
     return int(fold.removeprefix("fold_"))
 
 
+def sweep_range(system: str) -> dict[str, str]:
+    """Run tags that make one run of all folds of ``system``."""
+    return _range(f"fold_0|{system}", f"fold_{FOLD_COUNT - 1}|{system}")
+
+
+def trained_range() -> dict[str, str]:
+    """Run tags that make one run of the models of all folds and the one for searching."""
+    return _range("fold_0", PRODUCTION)
+
+
+def _range(first: str, last: str) -> dict[str, str]:
+    return {"dagster/asset_partition_range_start": first, "dagster/asset_partition_range_end": last}
+
+
 PARTITIONS: dict[str, dg.PartitionsDefinition | None] = {
     "filing": filings_partitions,
     "model": trained_partitions,

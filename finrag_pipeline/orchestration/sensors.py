@@ -11,19 +11,19 @@ from typing import Any
 import dagster as dg
 
 from finrag_pipeline.filings.intake import file_state, settled_inbox_files
-from finrag_pipeline.orchestration.jobs import index_filing_job
+from finrag_pipeline.orchestration.jobs import JOBS
 from finrag_pipeline.orchestration.partitions import PARTITIONS, filings_partitions
-from finrag_pipeline.orchestration.resources.settings import LakeResource
+from finrag_pipeline.orchestration.resources import LakeResource
 from finrag_pipeline.orchestration.steps import ledger_key
 from finrag_pipeline.schemas import PER_FILING
-from finrag_pipeline.schemas.catalogue import CATALOGUE, Entry
+from finrag_pipeline.schemas.catalogue import CATALOGUE, INDEX_FILING, Entry
 from finrag_pipeline.storage.lake import Lake
 
 MAX_PER_TICK = 50
 
 
 @dg.sensor(
-    job=index_filing_job,
+    job=JOBS[INDEX_FILING],
     minimum_interval_seconds=10,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Turns each new file in the inbox into a partition and a run that makes it searchable.",
@@ -46,8 +46,8 @@ def inbox_sensor(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.
     asked = {f: s for f, s in asked.items() if f in waiting} | {f: waiting[f] for f in new}
     cursor = json.dumps({"asked": asked, "seen": waiting}, sort_keys=True)
     if not new:
-        told = f"{len(waiting)} files in the inbox, none of them new since the last look."
-        return dg.SensorResult(skip_reason=told, cursor=cursor)
+        reason = f"{len(waiting)} files in the inbox, none of them new since the last look."
+        return dg.SensorResult(skip_reason=reason, cursor=cursor)
     return dg.SensorResult(
         dynamic_partitions_requests=[filings_partitions.build_add_request(new)],
         run_requests=[
@@ -81,7 +81,7 @@ def failed_run_sensor(context: dg.RunFailureSensorContext, lake: LakeResource) -
 def note_dead_run(store: Lake, instance: dg.DagsterInstance, run_id: str, message: str | None) -> list[str]:
     """Write 'failed' for what a run was making when its process died.
 
-    A run that failed in a step has told the ledger so already. What another run has made since stands.
+    A run that failed in a step is in the ledger already. What another run has made since stands.
 
     Args:
         store: its ledger is written.

@@ -1,8 +1,11 @@
-"""What all assets share: their entry in the catalogue, what is fresh, the ledger, Dagster's errors.
+"""What all assets share: their entry in the catalogue, when they re-run, the ledger, Dagster's errors.
 
 Metadata that is a number plots over time in the UI, so every step reports rows, seconds and cache hits.
+Concepts: https://docs.dagster.io/guides/build/assets,
+https://docs.dagster.io/guides/automate/declarative-automation
 """
 
+import base64
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,21 +19,53 @@ import pyarrow as pa
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.engine import Engine
 from finrag_pipeline.errors import FinragError
-from finrag_pipeline.orchestration.automation import AUTOMATION
-from finrag_pipeline.orchestration.fingerprints import part_made_from, versions
+from finrag_pipeline.orchestration.lineage import part_made_from, versions
 from finrag_pipeline.orchestration.partitions import PARTITIONS, filings_partitions, fold_number
-from finrag_pipeline.orchestration.resources.settings import (
+from finrag_pipeline.orchestration.resources import (
+    Corpora,
     EngineResource,
     LakeResource,
     SettingsResource,
     get_encoder,
 )
 from finrag_pipeline.schemas import TABLES, column_docs
-from finrag_pipeline.schemas.catalogue import CATALOGUE, Entry
+from finrag_pipeline.schemas.catalogue import CATALOGUE, Entry, ancestors
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.warehouse import publish_table
+
+
+def on_changed_data() -> dg.AutomationCondition:
+    """Re-run a filing's child when its parent's data changed, not merely when the parent ran again.
+
+    ``AutomationCondition.eager()`` would re-run children whose parent came back unchanged.
+    """
+    condition = dg.AutomationCondition
+    changed = condition.any_deps_match(condition.data_version_changed())
+    return (
+        (condition.newly_missing() | changed | condition.code_version_changed()).since(
+            condition.newly_requested() | condition.newly_updated() | condition.initial_evaluation()
+        )
+        & ~condition.any_deps_missing()
+        & ~condition.any_deps_in_progress()
+        & ~condition.in_progress()
+        & condition.all_deps_blocking_checks_passed()
+    ).with_label("on_changed_data")
+
+
+def on_corpus_change() -> dg.AutomationCondition:
+    """Re-run a corpus-wide asset when any filing changed.
+
+    Without ``any_deps_missing``: one filing that cannot be read would otherwise hold it back for ever.
+    """
+    condition = dg.AutomationCondition
+    return condition.eager().without(~condition.any_deps_missing()).with_label("on_corpus_change")
+
+
+AUTOMATION = {"data": on_changed_data(), "corpus": on_corpus_change(), "": None}
+"""Conditions by their name in the catalogue."""
+
 
 _Found = TypeVar("_Found")
 
@@ -60,6 +95,7 @@ class Run:
         values: settings.
         store: the lake.
         workers: opens the engine.
+        corpora: what the runs of this process search.
     """
 
     def __init__(
@@ -68,8 +104,10 @@ class Run:
         values: Settings,
         store: Lake,
         workers: Callable[[], Engine],
+        corpora: Corpora,
     ) -> None:
         self.context, self.values, self.store, self._workers = context, values, store, workers
+        self.corpora = corpora
         self._kept: dict[Any, Any] = {}
 
     @property
@@ -82,10 +120,10 @@ class Run:
         """Worker processes."""
         return self._workers()
 
-    def once(self, load: Callable[[Settings, Lake], _Found]) -> _Found:
-        """What ``load`` makes of settings and lake; made for the first part that asks for it."""
+    def once(self, load: Callable[[Settings, Lake, Corpora], _Found]) -> _Found:
+        """What ``load`` makes of settings, lake and corpora; made for the first part that asks for it."""
         if load not in self._kept:
-            self._kept[load] = load(self.values, self.store)
+            self._kept[load] = load(self.values, self.store, self.corpora)
         return self._kept[load]
 
 
@@ -162,8 +200,7 @@ class Part:
             start = time.perf_counter()
             table = make()
             seconds = time.perf_counter() - start
-            schema = self.entry.schema
-            return self.store.write(folder, table, wanted, where, seconds=seconds, name=schema).rows
+            return self.store.write(folder, table, wanted, where, seconds).rows
 
         return self.made_or_found(find, write, wanted)
 
@@ -353,8 +390,9 @@ def table_asset(
             settings: SettingsResource,
             lake: LakeResource,
             engine: EngineResource,
+            corpora: dg.ResourceParam[Corpora],
         ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
-            run = Run(context, settings.get(), lake.open(), engine.open)
+            run = Run(context, settings.get(), lake.open(), engine.open, corpora)
             steps = each_part(run, entry, make)
             publish_table(run.store, entry.folder)
             yield from _results(steps, [*(blocking_checks or {}), *(checks or {})])
@@ -366,11 +404,11 @@ def table_asset(
             partitions_def=partitions,
             backfill_policy=dg.BackfillPolicy.single_run() if partitions and not by_filing else None,
             group_name=entry.group,
-            kinds=set(entry.kinds),
-            owners=[f"team:{entry.engineering}-engineering"],
+            kinds=entry.tags,
+            owners=[entry.owner],
             code_version=".".join(versions(name)),
             automation_condition=AUTOMATION[entry.automation],
-            metadata=column_schema(entry.schema) if entry.schema else None,
+            metadata=column_schema(entry.folder) if entry.folder else None,
             pool=entry.pool or None,
             output_required=not optional,
             check_specs=[
@@ -398,13 +436,7 @@ def dependencies(entry: Entry) -> tuple[str, ...]:
     named = (*entry.inputs, *entry.after)
     if entry.by != "filing":
         return named
-    behind = {far for near in named for far in _ancestors(CATALOGUE[near])}
-    return tuple(one for one in named if one not in behind)
-
-
-def _ancestors(entry: Entry) -> set[str]:
-    near = {*entry.inputs, *entry.after}
-    return near.union(*(_ancestors(CATALOGUE[one]) for one in near))
+    return tuple(one for one in named if one not in ancestors(named))
 
 
 def _dep(entry: Entry, other: Entry) -> dg.AssetDep:
@@ -438,3 +470,8 @@ def column_schema(table: str) -> dict[str, Any]:
         for f in schema
     ]
     return {"dagster/column_schema": dg.TableSchema(columns), "dagster/table_name": table}
+
+
+def picture(png: bytes, alt: str) -> dg.MetadataValue:
+    """A PNG picture as Markdown metadata, shown in the UI."""
+    return dg.MetadataValue.md(f"![{alt}](data:image/png;base64,{base64.b64encode(png).decode()})")

@@ -13,7 +13,7 @@ from finrag_pipeline.questions.formula_lexicon import formula_lexicon
 from finrag_pipeline.questions.scope import ASKS_FOR_TEXT
 from finrag_pipeline.questions.tokens import NUMBERS, fiscal_period
 from finrag_pipeline.resolver.lexicon import ACRONYMS, word_set
-from finrag_pipeline.resolver.periods import PeriodPlace, find_periods
+from finrag_pipeline.resolver.periods import PeriodSpan, find_periods
 from finrag_pipeline.resolver.tokens import plain
 
 MOST_CHARACTERS = 4000
@@ -417,7 +417,7 @@ class _Reader:
         text: str,
         directives: Directives,
         companies: Sequence[str],
-        places: Sequence[PeriodPlace],
+        places: Sequence[PeriodSpan],
         known: Callable[[str], bool],
     ) -> None:
         self.known = known
@@ -648,7 +648,7 @@ class _Reader:
         return replace(plan, years_back=self.years_back, **more)  # type: ignore[arg-type]
 
 
-def _masked(text: str, places: Sequence[PeriodPlace]) -> tuple[list[list[FiscalPeriod]], str]:
+def _masked(text: str, places: Sequence[PeriodSpan]) -> tuple[list[list[FiscalPeriod]], str]:
     """The periods named at each place, and the text with a mark in place of each."""
     found: list[list[FiscalPeriod]] = []
     masked, last, glue = "", 0, ""

@@ -13,8 +13,7 @@ import numpy as np
 
 from finrag_pipeline.rankers.pairs import Place, Question
 from finrag_pipeline.rankers.texts import PageTexts, Pieces, flatten, page_scores
-from finrag_pipeline.retrieval.bm25 import Bm25Index, build_bm25
-from finrag_pipeline.retrieval.finance_tokens import finance_tokens
+from finrag_pipeline.retrieval.bm25 import Bm25Index, build_bm25, finance_tokens
 
 CUTOFF = 5
 """Pages that page recall looks at."""

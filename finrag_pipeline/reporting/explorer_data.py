@@ -34,14 +34,13 @@ from finrag_pipeline.reporting.explorer_pages import (
     read_pages,
 )
 from finrag_pipeline.reporting.grid import SPACE_NAMES, space_label
-from finrag_pipeline.reporting.report_data import Query
-from finrag_pipeline.resolver.load import load_resolver
-from finrag_pipeline.retrieval.snippet import snippet
+from finrag_pipeline.resolver.resolver import load_resolver
+from finrag_pipeline.retrieval.question_text import snippet
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import ABLATIONS, ALL_SYSTEMS
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline.storage.warehouse import lake_views
+from finrag_pipeline.storage.warehouse import Query, lake_views
 
 DEPTH = 10
 """Chunks of a ranking whose pages are shown."""

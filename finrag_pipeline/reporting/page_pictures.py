@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from finrag_pipeline.errors import FinragError
-from finrag_pipeline.filings.intake import FilingSource, find_source, get_source, original_path
+from finrag_pipeline.filings.intake import FilingSource, find_source, original_path
+from finrag_pipeline.filings.originals import get_source
 from finrag_pipeline.reporting import PICTURES_VERSION
 from finrag_pipeline.storage.lake import Lake
 

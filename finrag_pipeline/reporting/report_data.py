@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.warehouse import Query
 
 if TYPE_CHECKING:
     from finrag_pipeline.reporting.explorer_data import ExplorerData
@@ -50,7 +51,7 @@ class ReportData:
         versions: version by component.
         command: command that makes the run again.
         made: when; now by default.
-        tables: what else the lake holds, by name (`reporting.lake_tables`); one that is absent or empty
+        tables: what else the lake holds, by name (`lake_tables`); one that is absent or empty
             leaves its section with a sentence on how to make it.
         models: models with their fingerprints.
         hardware: the machine, by component.
@@ -127,8 +128,6 @@ CLOSED_BOOK = """
     WHERE starts_with(system, 'recorded ') GROUP BY ALL HAVING bool_and(space IS NULL) ORDER BY system
 """
 """Query of recorded systems that were given nothing."""
-Query = Callable[..., pa.Table]
-"""Gives the rows of a query over the lake: `storage.warehouse.lake_views`."""
 
 
 def lake_tables(query: Query, filings: Collection[str]) -> dict[str, pa.Table]:

@@ -23,7 +23,7 @@ from finrag_pipeline.reporting.grid import (
 )
 from finrag_pipeline.reporting.method_page import models_used
 from finrag_pipeline.reporting.overview import headline
-from finrag_pipeline.reporting.report_data import CLOSED_BOOK, Query
+from finrag_pipeline.reporting.report_data import CLOSED_BOOK
 from finrag_pipeline.reporting.tables import (
     answers_grid,
     comparison_grid,
@@ -37,7 +37,7 @@ from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.sample import SAMPLE_NAME
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline.storage.warehouse import lake_views
+from finrag_pipeline.storage.warehouse import Query, lake_views
 
 SLICES = ("question_type", "kind", "doc_type", "source")
 """Slices that are shown; companies are too many for a page, 'finrag metrics --by company' has them."""

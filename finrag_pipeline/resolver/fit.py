@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from finrag_pipeline.resolver.forms import ANNUAL, CURRENT, EARNINGS, QUARTERLY, AskedForm, form_family
+from finrag_pipeline.filings.forms import ANNUAL, CURRENT, EARNINGS, QUARTERLY, form_family
+from finrag_pipeline.resolver.forms import AskedForm
 from finrag_pipeline.resolver.periods import AskedPeriod, anchor
 
 # Shares of a filing's fit that the naming period and the others asked for have.

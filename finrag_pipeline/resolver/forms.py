@@ -5,23 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from finrag_pipeline.filings.forms import CURRENT, FORMS
 from finrag_pipeline.resolver.lexicon import EVENT_ITEMS, FORWARD, RELEASE_STYLE, REPORT_STYLE, words
 
-ANNUAL, QUARTERLY, CURRENT, EARNINGS = "10-K", "10-Q", "8-K", "EARNINGS"
-
-_FAMILIES = {
-    "10-K": ANNUAL, "20-F": ANNUAL, "40-F": ANNUAL, "10-Q": QUARTERLY, "8-K": CURRENT, "6-K": CURRENT,
-    "EARNINGS": EARNINGS,
-}  # fmt: skip
-
-_NAMES = (
-    (ANNUAL, words(r"10[- ]?k(?:s|t|405)?(?:/a)?|20[- ]?f|annual (?:reports?|filings?)")),
-    (QUARTERLY, words(r"10[- ]?q(?:s)?(?:/a)?|quarterly (?:reports?|filings?)")),
-    (CURRENT, words(r"8[- ]?ks?(?:/a)?|6[- ]?ks?|current reports?")),
-    (
-        EARNINGS,
-        words(r"earnings (?:(?:press )?releases?|calls?|reports?|announcements?|press)|press releases?"),
-    ),
+_NAMES = tuple(
+    (family, words("|".join(form.asked for form in FORMS if form.family == family and form.asked)))
+    for family in dict.fromkeys(form.family for form in FORMS)
 )
 _MEETING = words(r"agm|annual (?:general |shareholders'? |stockholders'? )?meeting")
 _SPAN = re.compile(r"(?<![^\W_])(?:quarter(?:ly)?|ytd|year[- ]to[- ]date|interim)(?![^\W_])", re.IGNORECASE)
@@ -48,17 +37,6 @@ class AskedForm:
     report: str | None
     forward: str | None
     interim: str | None
-
-
-def form_family(form: str | None) -> str | None:
-    """Return ``10-K``, ``10-Q``, ``8-K`` or ``EARNINGS`` for a form or its variants; None for others.
-
-    ``10-K/A``, ``10-KT`` and ``20-F`` are annual reports like ``10-K``; ``6-K`` is current like ``8-K``.
-    """
-    for prefix, family in _FAMILIES.items():
-        if form and form.upper().startswith(prefix):
-            return family
-    return None
 
 
 def read_form(question: str) -> AskedForm:

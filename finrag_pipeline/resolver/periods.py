@@ -6,7 +6,7 @@ import calendar
 import datetime as dt
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from finrag_pipeline.resolver.lexicon import FORWARD, MONTHS, NUMBERS, ORDINALS
 
@@ -53,7 +53,7 @@ class AskedPeriod:
         months: length of the period where the question gives it with a date ("three months ended").
         whole_month: ``date`` stands for its month.
         anchored: "as of", "at the end of" or the like stands before it.
-        future: words that look ahead stand before it ("expected in 2024") or right behind ("2024 guidance").
+        future: words that look ahead stand before it ("expected in 2024") or right after ("2024 guidance").
     """
 
     fiscal_year: int | None
@@ -80,7 +80,7 @@ class AskedPeriod:
 
 
 @dataclass(frozen=True)
-class PeriodPlace:
+class PeriodSpan:
     """Where a text names periods: characters ``start`` to ``end``."""
 
     start: int
@@ -88,21 +88,21 @@ class PeriodPlace:
     periods: tuple[AskedPeriod, ...]
 
 
-def find_periods(question: str) -> list[PeriodPlace]:
-    """Places of the periods that a question names, in order; a range gives all its years at one place.
+def find_periods(question: str) -> list[PeriodSpan]:
+    """Spans of the periods that a question names, in order; a range gives all its years in one span.
 
     Args:
         question: text in plain characters.
     """
-    places: list[PeriodPlace] = []
+    spans: list[PeriodSpan] = []
     rest = question
     for pattern, read in _READERS:
         for match in pattern.finditer(rest):
             if periods := tuple(_in_context(period, question, match) for period in read(match)):
-                places.append(PeriodPlace(*match.span(), periods))
-        for place in places:
-            rest = rest[: place.start] + _MASK * (place.end - place.start) + rest[place.end :]
-    return sorted(places, key=lambda place: place.start)
+                spans.append(PeriodSpan(*match.span(), periods))
+        for span in spans:
+            rest = rest[: span.start] + _MASK * (span.end - span.start) + rest[span.end :]
+    return sorted(spans, key=lambda span: span.start)
 
 
 def read_periods(question: str) -> tuple[AskedPeriod, ...]:
@@ -114,10 +114,10 @@ def read_periods(question: str) -> tuple[AskedPeriod, ...]:
     Args:
         question: text in plain characters (see :func:`~finrag_pipeline.resolver.tokens.plain`).
     """
-    found = [(place.start, period) for place in find_periods(question) for period in place.periods]
+    found = [(span.start, period) for span in find_periods(question) for period in span.periods]
     unique: dict[tuple[object, ...], tuple[int, AskedPeriod]] = {}
-    for place, period in sorted(found, key=lambda item: item[0]):
-        unique.setdefault((period.fiscal_year, period.quarter, period.half, period.date), (place, period))
+    for span, period in sorted(found, key=lambda item: item[0]):
+        unique.setdefault((period.fiscal_year, period.quarter, period.half, period.date), (span, period))
     periods_found = _with_years([period for _, period in unique.values()])
     return tuple(sorted(periods_found, key=lambda period: period.end, reverse=True))
 
@@ -135,16 +135,13 @@ _AS_OF = re.compile(
 
 def _in_context(period: AskedPeriod, question: str, match: re.Match[str]) -> AskedPeriod:
     before = question[max(0, match.start() - _LOOK_BACK) : match.start()]
-    behind = question[match.end() : match.end() + _LOOK_BACK].removeprefix("'s").lstrip()
+    after = question[match.end() : match.end() + _LOOK_BACK].removeprefix("'s").lstrip()
     clause = re.split(r"[.?!;,]\s", before)[-1]
-    return AskedPeriod(
-        **{
-            **{name: getattr(period, name) for name in ("fiscal_year", "quarter", "half", "date", "months")},
-            "text": " ".join(match[0].split()),
-            "whole_month": period.whole_month,
-            "anchored": _AS_OF.search(before) is not None,
-            "future": FORWARD.search(clause) is not None or FORWARD.match(behind) is not None,
-        }
+    return replace(
+        period,
+        text=" ".join(match[0].split()),
+        anchored=_AS_OF.search(before) is not None,
+        future=FORWARD.search(clause) is not None or FORWARD.match(after) is not None,
     )
 
 
@@ -157,12 +154,7 @@ def _with_years(periods: list[AskedPeriod]) -> list[AskedPeriod]:
     if any(p.fiscal_year is None for p in periods):
         # In 'Q3 sales in 2022' the year belongs to the quarter and is no period by itself.
         periods = [p for p in periods if p.fiscal_year is None or p.last_quarter or p.date]
-    return [
-        p
-        if p.fiscal_year
-        else AskedPeriod(year, p.quarter, p.half, None, p.text, p.months, False, p.anchored, p.future)
-        for p in periods
-    ]
+    return [p if p.fiscal_year else replace(p, fiscal_year=year) for p in periods]
 
 
 def _year(text: str) -> int:

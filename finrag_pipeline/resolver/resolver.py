@@ -4,20 +4,83 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from finrag_pipeline.filings.cover_text import squeeze
-from finrag_pipeline.filings.dates import find_dates
-from finrag_pipeline.resolver.calendar_index import CalendarIndex
+from finrag_pipeline.filings.cover_text import find_dates, squeeze
+from finrag_pipeline.filings.forms import ANNUAL
 from finrag_pipeline.resolver.companies import Names, read_companies
 from finrag_pipeline.resolver.fit import Facts, Fit, fit, read_facts
 from finrag_pipeline.resolver.forms import AskedForm, read_form
-from finrag_pipeline.resolver.mentions import Mention, find_mentions
-from finrag_pipeline.resolver.periods import AskedPeriod, read_periods
+from finrag_pipeline.resolver.mentions import Mention, find_mentions, possible_name, unknown_name
+from finrag_pipeline.resolver.periods import AskedPeriod, anchor, read_periods
 from finrag_pipeline.resolver.tokens import plain
-from finrag_pipeline.resolver.unknown import possible_name, unknown_name
+from finrag_pipeline.storage.lake import Lake
+
+MOST_CANDIDATES = 200
+"""What more filings than this share narrows nothing."""
+
+_DAYS_AROUND = 21
+_DAYS_OF_A_MONTH = 31
+
+
+class CalendarIndex:
+    """Candidates for a question without company, without a look at every filing.
+
+    Args:
+        facts: the filings.
+    """
+
+    def __init__(self, facts: Iterable[Facts]) -> None:
+        self._by: dict[Hashable, list[Facts]] = defaultdict(list)
+        for filing in facts:
+            for mark in _marks(filing):
+                self._by[mark].append(filing)
+
+    def candidates(self, periods: tuple[AskedPeriod, ...], asked: AskedForm) -> list[Facts]:
+        """Filings that may fit, in order of their identifiers; none where too many do or nothing is asked.
+
+        Args:
+            periods: periods asked for.
+            asked: form and events asked for.
+        """
+        naming = anchor(periods)
+        found: dict[str, Facts] = {}
+        for mark in _asked_marks(naming, asked):
+            for filing in self._by.get(mark, ()):
+                found[filing.filing] = filing
+            if len(found) > MOST_CANDIDATES:
+                return []
+        return [found[name] for name in sorted(found)]
+
+
+def _marks(facts: Facts) -> set[Hashable]:
+    days = set(facts.dates) | ({facts.end} if facts.end else set())
+    quarters = facts.quarters | ({4} if facts.form == ANNUAL else set())
+    return {
+        *days,
+        *facts.items,
+        *facts.years,
+        *((year, quarter) for year in facts.years for quarter in quarters),
+        *(("quarter", quarter) for quarter in quarters),
+    }
+
+
+def _asked_marks(naming: AskedPeriod | None, asked: AskedForm) -> list[Hashable]:
+    if naming is None:
+        return list(asked.items)
+    if naming.date is not None:
+        around = _DAYS_OF_A_MONTH if naming.whole_month else _DAYS_AROUND
+        first = max(naming.date.toordinal() - around, 1)
+        return [dt.date.fromordinal(day) for day in range(first, naming.date.toordinal() + around + 1)]
+    if naming.fiscal_year is None:
+        return [("quarter", naming.last_quarter)]
+    if naming.last_quarter is not None:
+        return [(naming.fiscal_year, naming.last_quarter)]
+    return [naming.fiscal_year, *([naming.fiscal_year - 1] if naming.future else [])]
+
 
 __all__ = ["AskedPeriod", "RankedFiling", "Resolution", "Resolver"]
 
@@ -143,7 +206,7 @@ class Resolver:
         return next((c.key for c in self._names.companies if filing in c.filings), filing)
 
     def named_at(self, question: str) -> tuple[int, ...]:
-        """Places of the first letters of companies' names in the plain characters of a question."""
+        """Positions of the first letters of companies' names in the plain characters of a question."""
         text = plain(question[:MOST_CHARACTERS])
         return tuple(sorted({mention.start for mention in find_mentions(text, self._names)}))
 
@@ -218,3 +281,30 @@ class Resolver:
             for filing, found in rated
         ]
         return tuple(sorted(ranked, key=self._order)), ties
+
+
+def load_resolver(
+    lake: Lake, filings: Collection[str], rows: Iterable[Mapping[str, Any]] | None = None
+) -> Resolver:
+    """The resolver over those of ``filings`` that the lake has rows of.
+
+    Args:
+        lake: holds ``filings`` and ``filing_pages``.
+        filings: names of filings.
+        rows: all rows of ``filings``, where they were read already.
+    """
+    if rows is None:
+        rows = lake.read_all("filings", only={"filing": filings}).to_pylist()
+    wanted = set(filings)
+    return Resolver([row for row in rows if row["filing"] in wanted], _covers(lake, filings))
+
+
+def _covers(lake: Lake, filings: Collection[str]) -> dict[str, str]:
+    """Text of the first page of each filing."""
+    covers: dict[str, str] = {}
+    known = {keys["filing"] for keys in lake.partitions("filing_pages")}
+    for filing in known & set(filings):
+        first = lake.read("filing_pages", {"filing": filing}, ["page", "text"], first=1).to_pylist()
+        if first and first[0]["page"] == 0:
+            covers[filing] = first[0]["text"]
+    return covers

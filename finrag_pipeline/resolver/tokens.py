@@ -6,13 +6,10 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from finrag_pipeline.filings.cover_text import replacer
+from finrag_pipeline.filings.cover_text import PLAIN, replacer
 from finrag_pipeline.resolver.lexicon import FILLERS
 
-_PLAIN = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u2032`"), "'")
-_PLAIN |= dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"), "-")
-_PLAIN |= dict.fromkeys(map(ord, "\u201c\u201d\u201f\u2033"), '"')
-_PLAIN |= dict.fromkeys(map(ord, "\u00ae\u2122\u00a9\u00ad\u200b\u200c\u200d\u2060\ufeff"), "")
+_PLAIN = PLAIN | {ord("`"): "'"} | dict.fromkeys(map(ord, "\u00ae\u2122\u00a9"), "")
 _LETTER = r"[^\W_]"
 # 'AT&T', "Boeing's", 'Amazon.com' and 'U.S' are one word; other dots and all hyphens part words.
 _DOT = rf"\.(?=(?i:com|net|org|io|ai)(?!{_LETTER}))|(?<![^\W_]{{2}})\.(?={_LETTER}(?!{_LETTER}))"
@@ -30,7 +27,7 @@ class Token:
     Attributes:
         text: as printed.
         start: its first character.
-        end: behind its last character.
+        end: after its last character.
         key: casefolded, without accents, apostrophes and points.
         bare: the key without a possessive s; None where there is none.
         possessive: the word is printed as a possessive, ``X's`` or ``Xs'``.
@@ -58,12 +55,8 @@ class Token:
         return self.key in FILLERS
 
 
-_plain = replacer(_PLAIN)
-
-
-def plain(text: str) -> str:
-    """Return ``text`` with compatibility characters, quotation marks and dashes in their plain form."""
-    return _plain(text)
+plain = replacer(_PLAIN)
+"""Return a text with compatibility characters, quotation marks and dashes in their plain form."""
 
 
 def fold(word: str) -> str:
@@ -80,7 +73,7 @@ def tokenise(text: str) -> list[Token]:
     for match in _WORD.finditer(text):
         word, between = match[0], text[end : match.start()]
         bare = fold(word[:-2]) if len(word) > 2 and word[-2:] in ("'s", "'S") else None
-        behind = text[match.end() : match.end() + 1]
+        after = text[match.end() : match.end() + 1]
         tokens.append(
             Token(
                 text=word,
@@ -88,7 +81,7 @@ def tokenise(text: str) -> list[Token]:
                 end=match.end(),
                 key=fold(word),
                 bare=bare or None,
-                possessive=bare is not None or (behind == "'" and word[-1] in "sSzZxX"),
+                possessive=bare is not None or (after == "'" and word[-1] in "sSzZxX"),
                 capital=word[0].isupper() or (word[0].isdigit() and any(c.isupper() for c in word)),
                 opens=not tokens or any(c in between for c in '.?!:;\n"'),
                 joined=bool(tokens) and _JOINING.fullmatch(between) is not None,

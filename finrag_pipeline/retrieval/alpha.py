@@ -32,7 +32,6 @@ def alpha_sweep(
     system: RetrievalSystem,
     inputs: Inputs,
     questions: Iterable[dict[str, Any]],
-    spaces: Sequence[Space] = tuple(Space),
     grid: Sequence[float] = GRID,
 ) -> pa.Table:
     """DocRec@5 and PageRec@5 of every weight on every question in every space.
@@ -45,7 +44,6 @@ def alpha_sweep(
         system: a system that fuses a dense and a lexical ranking by their scores.
         inputs: where to search.
         questions: rows of ``benchmark_questions``.
-        spaces: search spaces.
         grid: weights of the dense score.
 
     Returns:
@@ -59,7 +57,7 @@ def alpha_sweep(
     rows: list[dict[str, Any]] = []
     for question in questions:
         query = queries[question["question"]]
-        for space in spaces:
+        for space in Space:
             scope = Scope(*restriction(space, question["filing"], question["gold_pages"]))
             dense, lexical = fusion.dense_and_lexical(fusion.rankings(query, inputs, scope, depth, no_more))
             rows.extend(
@@ -79,8 +77,8 @@ def alpha_sweep(
 
 def _fused(dense: list[Hit], lexical: list[Hit], alpha: float) -> list[tuple[str, int]]:
     """Filing and page of the first chunks, fused as the system does it."""
-    places = {hit.chunk_id: (hit.filing, hit.page) for hit in (*dense, *lexical)}
-    return [places[chunk_id] for chunk_id, _ in fuse_scores(dense, lexical, alpha)[:CUTOFF]]
+    locations = {hit.chunk_id: (hit.filing, hit.page) for hit in (*dense, *lexical)}
+    return [locations[chunk_id] for chunk_id, _ in fuse_scores(dense, lexical, alpha)[:CUTOFF]]
 
 
 def _scores(found: Sequence[tuple[str, int]], question: dict[str, Any]) -> dict[str, float]:
@@ -90,14 +88,9 @@ def _scores(found: Sequence[tuple[str, int]], question: dict[str, Any]) -> dict[
     return {"doc_rec": float(in_filing), "page_rec": len(pages & gold) / len(gold)}
 
 
-def alpha_means(sweep: pa.Table, questions: Collection[str] | None = None) -> dict[str, dict[float, float]]:
-    """Mean PageRec@5 by space and weight.
-
-    Args:
-        sweep: as from `alpha_sweep`.
-        questions: identifiers of the questions to take; all when None.
-    """
-    return _means(sweep, "page_rec", questions)
+def alpha_means(sweep: pa.Table) -> dict[str, dict[float, float]]:
+    """Mean PageRec@5 by space and weight, of a result of `alpha_sweep`."""
+    return _means(sweep, "page_rec", None)
 
 
 def pick_alphas(sweep: pa.Table, questions: Collection[str]) -> dict[str, float]:

@@ -8,6 +8,7 @@ idf with its floor, so its scores are others; docs/architecture.md has the figur
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,8 +17,18 @@ from zipfile import BadZipFile
 import numpy as np
 
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.retrieval.finance_tokens import finance_tokens
 from finrag_pipeline.storage.lake import Lake
+
+_TOKEN = re.compile(r"\b\w+(?:[.,]\w+)*\b|[$€£%]")
+
+
+def finance_tokens(text: str) -> list[str]:
+    """Lower-cased words, numbers with their separators (1,577.0), and the signs $ € £ %.
+
+    The regular expression is the one published with Kobeissi & Langlais.
+    """
+    return _TOKEN.findall(text.lower())
+
 
 BM25_VERSION = "2"
 K1, B, EPSILON = 1.5, 0.75, 0.25
@@ -50,9 +61,9 @@ class Bm25Index:
         found = [self._part(number) for number in numbers]
         if not found:
             return np.zeros(self.documents, np.float32)
-        places = np.concatenate([self.postings[part] for part in found])
+        documents = np.concatenate([self.postings[part] for part in found])
         weights = np.concatenate([self.weights[part] for part in found])
-        return np.bincount(places, weights, self.documents).astype(np.float32)
+        return np.bincount(documents, weights, self.documents).astype(np.float32)
 
     def _part(self, number: int) -> slice:
         return slice(self.indptr[number], self.indptr[number + 1])
@@ -65,14 +76,14 @@ class Bm25Index:
             if number is None:
                 continue
             part = self._part(number)
-            place = int(np.searchsorted(self.postings[part], document))
-            if place < len(self.postings[part]) and self.postings[part][place] == document:
-                found.append((term, float(self.weights[part][place]) * times))
+            position = int(np.searchsorted(self.postings[part], document))
+            if position < len(self.postings[part]) and self.postings[part][position] == document:
+                found.append((term, float(self.weights[part][position]) * times))
         return sorted(found, key=lambda pair: -pair[1])
 
 
 class RankBm25:
-    """The package rank-bm25 over ``texts``; it is made anew in every process.
+    """The package rank-bm25 over ``texts``; it is made again in every process.
 
     Args:
         texts: the documents.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from finrag_pipeline.chunking.parent_child import CHILDREN, PARENTS
+from finrag_pipeline.chunking.fixed import CHILDREN, PARENTS
 from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, PARENT_CHILD, Chunking
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.windows import mean_pool
@@ -53,10 +53,10 @@ def index_chunks(
         chunks: rows of ``filing_chunks`` of one filing.
         encoder: embeds the windows of the chunks.
         index: the table.
-        log: told how far a long embedding has come.
+        log: called with how far a long embedding has come.
 
     Returns:
-        Rows written, and how many windows had to be embedded anew.
+        Rows written, and how many windows had to be embedded.
 
     Raises:
         LakeError: there are no chunks.

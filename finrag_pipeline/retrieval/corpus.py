@@ -25,6 +25,7 @@ from finrag_pipeline.retrieval.bm25 import (
     save_bm25,
 )
 from finrag_pipeline.retrieval.chunk_index import index_chunks, open_chunk_index, to_index
+from finrag_pipeline.retrieval.splade import SpladeEncoder, SpladeIndex
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
@@ -32,7 +33,6 @@ from finrag_pipeline.storage.vectors import VectorIndex
 
 if TYPE_CHECKING:
     from finrag_pipeline.resolver.resolver import Resolver
-    from finrag_pipeline.retrieval.splade import SpladeIndex
 
 T = TypeVar("T")
 
@@ -92,7 +92,7 @@ class Corpus:
         """Reads company, period and form out of a question."""
 
         def load() -> Resolver:
-            from finrag_pipeline.resolver.load import load_resolver
+            from finrag_pipeline.resolver.resolver import load_resolver
 
             return load_resolver(self.lake, self.filings)
 
@@ -117,7 +117,7 @@ class Corpus:
     @cached_property
     def chunks(self) -> pa.Table:
         """All chunks, by filing, page and ordinal."""
-        table = self.lake.read_all(self.chunking.table, only={"filing": self.filings}, name="filing_chunks")
+        table = self.lake.read_all(self.chunking.table, only={"filing": self.filings})
         missing = set(self.filings) - set(table["filing"].unique().to_pylist())
         if missing:
             raise LakeError(
@@ -144,14 +144,14 @@ class Corpus:
         return self.chunks["page"].to_numpy()
 
     @cached_property
-    def _places(self) -> dict[str, int]:
+    def _positions(self) -> dict[str, int]:
         return {chunk_id: position for position, chunk_id in enumerate(self.chunk_ids)}
 
     def text(self, chunk_id: str) -> str:
         """Text of a chunk of the corpus."""
         if (text := self._texts.get(chunk_id)) is not None:
             return text
-        return str(self.chunks["text"][self._places[chunk_id]].as_py())
+        return str(self.chunks["text"][self._positions[chunk_id]].as_py())
 
     def page_chunks(self, filing: str, page: int) -> list[tuple[str, str]]:
         """Identifier and text of each chunk of a page, in their order; only its filing is read.
@@ -200,17 +200,17 @@ class Corpus:
         self,
         filings: Iterable[str] | None,
         pages: Sequence[int] | None,
-        places: Collection[tuple[str, int]] | None = None,
+        locations: Collection[tuple[str, int]] | None = None,
     ) -> np.ndarray | None:
         """Ascending positions of the chunks that a restriction allows; None when it allows all.
 
         Args:
             filings: filings; all when None.
             pages: zero-based pages of whatever filing, counted only together with ``filings``.
-            places: pages of single filings, as (filing, zero-based page).
+            locations: pages of single filings, as (filing, zero-based page).
         """
-        if places is not None:
-            named = {filing for filing, _ in places}
+        if locations is not None:
+            named = {filing for filing, _ in locations}
             filings = named if filings is None else named & set(filings)
         if filings is None:
             return None
@@ -218,8 +218,8 @@ class Corpus:
         found = np.concatenate(parts) if parts else np.empty(0, np.int64)
         if pages is not None:
             found = found[np.isin(self.chunk_pages[found], list(pages))]
-        if places is not None:
-            allowed = set(places)
+        if locations is not None:
+            allowed = set(locations)
             kept = [(self.chunk_filings[n], int(self.chunk_pages[n])) in allowed for n in found.tolist()]
             found = found[np.array(kept, bool)]
         return found
@@ -253,8 +253,6 @@ class Corpus:
         Raises:
             ModelError: its encoder cannot be had.
         """
-        from finrag_pipeline.retrieval.splade import SpladeEncoder, SpladeIndex
-
         encoder = SpladeEncoder(self.settings.splade, self.lake)
         return SpladeIndex(self.chunks["text"].to_pylist(), encoder)
 

@@ -6,10 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from finrag_pipeline.embedding.windows import WINDOWS_VERSION
 from finrag_pipeline.errors import Problem
+from finrag_pipeline.retrieval.bm25 import BM25_VERSION, build_bm25, top_documents
 from finrag_pipeline.retrieval.component import Component, Hit, Inputs, Query, Search
 from finrag_pipeline.retrieval.fusion import fuse_ranks
 from finrag_pipeline.retrieval.spaces import Scope
+from finrag_pipeline.retrieval.splade import SpladeEncoder, splade_problem
+from finrag_pipeline.storage.vectors import VectorFilter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,8 +28,6 @@ class Bm25(Component):
 
     def fingerprint(self, inputs: Inputs) -> Any:
         """Of tokenizer, formula and backend."""
-        from finrag_pipeline.retrieval.bm25 import BM25_VERSION
-
         return [BM25_VERSION, inputs.corpus.settings.bm25.backend]
 
     def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
@@ -48,17 +50,13 @@ class Bm25OnPages(Component):
 
     def fingerprint(self, inputs: Inputs) -> Any:
         """Of tokenizer and formula."""
-        from finrag_pipeline.retrieval.bm25 import BM25_VERSION
-
         return BM25_VERSION
 
     def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
         """Chunks by their score."""
-        from finrag_pipeline.retrieval.bm25 import build_bm25, top_documents
-
         chunks = [
             (chunk_id, filing, page, text)
-            for filing, page in scope.places or ()
+            for filing, page in scope.locations or ()
             for chunk_id, text in inputs.corpus.page_chunks(filing, page)
         ]
         scores = build_bm25(text for *_, text in chunks).scores(query.text)
@@ -75,15 +73,11 @@ class Splade(Component):
 
     def problem(self, inputs: Inputs) -> Problem | None:
         """Why its weights cannot be had."""
-        from finrag_pipeline.retrieval.splade import splade_problem
-
         settings = inputs.corpus.settings.splade
         return inputs.corpus.once(("problem of splade", settings.name), lambda: splade_problem(settings))
 
     def fingerprint(self, inputs: Inputs) -> Any:
         """Of the weights."""
-        from finrag_pipeline.retrieval.splade import SpladeEncoder
-
         return SpladeEncoder(inputs.corpus.settings.splade, inputs.corpus.lake).fingerprint
 
     def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
@@ -111,8 +105,6 @@ class Dense(Component):
 
     def fingerprint(self, inputs: Inputs) -> Any:
         """Of the encoder, and of how texts are cut into windows and pooled."""
-        from finrag_pipeline.embedding.windows import WINDOWS_VERSION
-
         corpus = inputs.corpus
         return [WINDOWS_VERSION, corpus.encoder.fingerprint, corpus.settings.encoder.pooling]
 
@@ -129,9 +121,7 @@ def _best(
     scores: np.ndarray, corpus: Corpus, scope: Scope, depth: int, why: Callable[[int, float], str]
 ) -> list[Hit]:
     """The best chunks by ``scores`` of all chunks of the corpus, shape (chunks,); ties by position."""
-    from finrag_pipeline.retrieval.bm25 import top_documents
-
-    allowed = corpus.positions(scope.filings, scope.pages, scope.places)
+    allowed = corpus.positions(scope.filings, scope.pages, scope.locations)
     return [
         Hit(
             corpus.chunk_ids[position],
@@ -145,12 +135,10 @@ def _best(
 
 
 def _nearest(vector: np.ndarray, corpus: Corpus, scope: Scope, depth: int) -> list[Hit]:
-    from finrag_pipeline.storage.vectors import VectorFilter
-
     filings = scope.filings
-    if filings is None and scope.places is None:
+    if filings is None and scope.locations is None:
         filings = corpus.indexed_filings()
-    where = VectorFilter(filings, scope.pages, corpus.kinds, scope.places)
+    where = VectorFilter(filings, scope.pages, corpus.kinds, scope.locations)
     return [
         Hit(
             row["unit_id"],

@@ -156,13 +156,13 @@ def fuse_ranks(rankings: list[list[Hit]], names: list[str], k: int, depth: int) 
     """
     known = _by_chunk(rankings)
     fused = reciprocal_rank_fusion([[hit.chunk_id for hit in ranking] for ranking in rankings], k)
-    places = [{hit.chunk_id: n for n, hit in enumerate(ranking, start=1)} for ranking in rankings]
+    ranks = [{hit.chunk_id: n for n, hit in enumerate(ranking, start=1)} for ranking in rankings]
     hits = []
     for chunk_id, score in fused[:depth]:
         why = ", ".join(
-            f"{name} rank {place[chunk_id]}"
-            for name, place in zip(names, places, strict=True)
-            if chunk_id in place
+            f"{name} rank {rank[chunk_id]}"
+            for name, rank in zip(names, ranks, strict=True)
+            if chunk_id in rank
         )
         hits.append(replace(known[chunk_id], score=score, why=why))
     return hits
@@ -193,8 +193,8 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[Item]], k: int = 60) -> l
     """
     scores: dict[Item, float] = {}
     for ranking in rankings:
-        for place, item in enumerate(ranking, start=1):
-            scores[item] = scores.get(item, 0.0) + 1.0 / (k + place)
+        for rank, item in enumerate(ranking, start=1):
+            scores[item] = scores.get(item, 0.0) + 1.0 / (k + rank)
     return sorted(scores.items(), key=lambda pair: -pair[1])
 
 

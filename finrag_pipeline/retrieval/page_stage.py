@@ -1,16 +1,24 @@
-"""Pages first: a ranker of pages decides where chunks are looked for, or in which order they are shown."""
+"""Pages first: a ranking of pages decides where chunks are looked for, or in which order they are shown.
+
+A learned ranker ranks them, or their sentence that is most like the question: dense retrieval that reads no
+vectors of chunks.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+import numpy as np
+
 from finrag_pipeline.chunking.registry import Chunking
-from finrag_pipeline.errors import ModelError, Problem
+from finrag_pipeline.errors import LakeError, ModelError, Problem
 from finrag_pipeline.resolver import RESOLVER_VERSION
 from finrag_pipeline.retrieval.component import Component, Hit, Inputs, LearnedModel, Query, Search
 from finrag_pipeline.retrieval.spaces import Scope
+from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
     import numpy as np
@@ -126,8 +134,8 @@ class InsidePages(PageStage):
     def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
         """Chunks of the first P pages alone."""
         pages = self.ranked(query, inputs, scope, self.pages)
-        inside = scope.within_places((page.filing, page.page) for page in pages[: self.pages])
-        return inner(query, inputs, inside if inside.places else scope, depth)
+        inside = scope.within_locations((page.filing, page.page) for page in pages[: self.pages])
+        return inner(query, inputs, inside if inside.locations else scope, depth)
 
 
 @dataclass(frozen=True)
@@ -155,8 +163,8 @@ class PageOrder(Component):
             scope: the search space.
             inner: ranks the chunks of the pages.
         """
-        inside = scope.within_places((page.filing, page.page) for page in pages)
-        chunks = sum(len(inputs.corpus.page_chunks(*place)) for place in inside.places or ())
+        inside = scope.within_locations((page.filing, page.page) for page in pages)
+        chunks = sum(len(inputs.corpus.page_chunks(*where)) for where in inside.locations or ())
         best: dict[tuple[str, int], Hit] = {}
         for hit in inner(query, inputs, inside, chunks) if chunks else ():
             best.setdefault((hit.filing, hit.page), hit)
@@ -193,3 +201,52 @@ class PagesInOrder(PageStage, PageOrder):
     def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
         """The best chunk of each of the ranker's pages, in the order of the pages."""
         return self.shown(self.ranked(query, inputs, scope, depth), query, inputs, scope, inner)
+
+
+def sentence_vectors(lake: Lake, filing: str) -> tuple[np.ndarray, np.ndarray]:
+    """Pages of the sentences of a filing, shape (sentences,), and their vectors, (sentences, dimensions).
+
+    Raises:
+        LakeError: the filing has no sentences.
+    """
+    keys = {"filing": filing}
+    if lake.info("page_sentences", keys) is None:
+        raise LakeError(f"'{filing}' has no sentences of pages.", "Materialise page_sentences.")
+    rows = lake.read("page_sentences", keys, ["page", "vector"])
+    flat = rows["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False).astype(np.float32)
+    vectors = flat.reshape(rows.num_rows, -1) if rows.num_rows else flat[:, None]
+    return rows["page"].to_numpy(), vectors
+
+
+@dataclass(frozen=True)
+class PagesBySentence(PageOrder):
+    """Pages in the order of their best sentence, each shown by its best chunk."""
+
+    def reads(self, chunking: Chunking) -> tuple[str, ...]:
+        """Sentences of pages with their vectors."""
+        return ("page_sentences",)
+
+    def fingerprint(self, inputs: Inputs) -> object:
+        """Of the sentences; their encoder is part of that."""
+        return inputs.parts("page_sentences")
+
+    def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
+        """The best chunk of each of the first pages."""
+        corpus, vector = inputs.corpus, query.vectors[0].astype(np.float32)
+        filings = corpus.filings if scope.filings is None else scope.filings
+        named = {filing for filing, _ in scope.locations} if scope.locations is not None else set(filings)
+        found: list[PageHit] = []
+        for filing in sorted(named & set(filings) & set(corpus.filings)):
+            load = partial(sentence_vectors, corpus.lake, filing)
+            pages, vectors = corpus.once(("sentences", filing), load)
+            if not len(pages):
+                continue
+            best = np.full(int(pages.max()) + 1, -np.inf, np.float32)
+            np.maximum.at(best, pages, vectors @ vector)
+            found += [
+                PageHit(filing, page, float(best[page]), f"sentence {best[page]:.2f}")
+                for page in np.flatnonzero(np.isfinite(best)).tolist()
+                if scope.within_locations([(filing, page)]).locations
+            ]
+        found.sort(key=lambda page: (-page.score, page.filing, page.page))
+        return self.shown(found[:depth], query, inputs, scope, inner)

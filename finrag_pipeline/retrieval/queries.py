@@ -1,20 +1,214 @@
-"""What is searched for: the question, its expansion, or hypothetical passages in its place."""
+"""What is searched for: the question, its expansion, or hypothetical passages in its place (HyDE).
+
+As in Kobeissi & Langlais: a passage h that a language model imagines as the answer is embedded by the encoder
+of the chunks and takes the place of the question, E(h) instead of E(q); Multi-HyDE takes the mean of four,
+(1/4) Σ E(h_i). The question's own vector does **not** join the mean there, unlike in Gao et al. 2023
+("Precise Zero-Shot Dense Retrieval without Relevance Labels"). The code published with the paper does
+neither: it searches with the question and with each passage and fuses the rankings (``multi_hyde_fused``).
+
+Figures in the passages are invented: they serve the search and are never evidence.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from finrag_pipeline.embedding.encoder import Encoder
+from finrag_pipeline.embedding.windows import mean_pool
 from finrag_pipeline.errors import FinragError, ModelError, Problem
+from finrag_pipeline.language_models.load import ENDPOINT, language_model_problem, load_language_model
+from finrag_pipeline.language_models.parallel import Request, complete_all
+from finrag_pipeline.language_models.protocol import Completion, LanguageModel, Message
 from finrag_pipeline.retrieval.component import Component, Inputs, Query
+from finrag_pipeline.retrieval.query_expansion import EXPANSION_VERSION, expand_query
+from finrag_pipeline.settings import HydeSettings
+from finrag_pipeline.storage.fingerprints import fingerprint
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from finrag_pipeline.language_models.protocol import LanguageModel
     from finrag_pipeline.retrieval.corpus import Corpus
-    from finrag_pipeline.retrieval.hyde import PassageSource
+
+PROMPT_VERSION = "1"
+
+_SYSTEM = (
+    "You write passages as they stand in the annual reports, quarterly reports and releases of companies."
+)
+_TASK = (
+    "Write one short passage that could stand in a filing and that answers the question below. Use the "
+    "words, line items and periods that such a filing would use, and plausible figures where figures are "
+    "asked for. Write the passage only: no introduction, no comment, no heading.\n\nQuestion: {question}"
+)
+_VARIABLE = "FINRAG_HYDE__RECORDED"
+
+
+class GeneratedPassages:
+    """Passages by a language model; passage i is sampled with seed base + i.
+
+    Args:
+        model: writes them, and keeps them.
+        settings: temperature, length and seed.
+        workers: requests at a time.
+    """
+
+    def __init__(self, model: LanguageModel, settings: HydeSettings, workers: int = 1) -> None:
+        self._model = model
+        self._settings = settings
+        self._workers = workers
+        self.completions: list[Completion] = []
+        """Every answer so far, for what they took."""
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self._model.name
+
+    @property
+    def fingerprint(self) -> str:
+        """Of model, prompt, temperature, length and seed."""
+        how = self._settings
+        prompt = [PROMPT_VERSION, _SYSTEM, _TASK]
+        return fingerprint(
+            "generated", self._model.fingerprint, prompt, how.temperature, how.max_tokens, how.seed
+        )
+
+    def passages(self, question: str, count: int) -> tuple[str, ...]:
+        """``count`` passages.
+
+        Raises:
+            ModelError: one of them cannot be had.
+        """
+        how = self._settings
+        messages = tuple(passage_messages(question))
+        requests = [
+            Request(messages, how.temperature, how.max_tokens, how.seed + place) for place in range(count)
+        ]
+        answers = complete_all(self._model, requests, self._workers)
+        for answer in answers:
+            if isinstance(answer, ModelError):
+                raise answer
+        written = [answer for answer in answers if isinstance(answer, Completion)]
+        self.completions.extend(written)
+        return tuple(answer.text.strip() for answer in written)
+
+
+def passage_messages(question: str) -> list[Message]:
+    """The prompt for one passage."""
+    return [Message("system", _SYSTEM), Message("user", _TASK.format(question=" ".join(question.split())))]
+
+
+class RecordedPassages:
+    """Passages from a file: ``{question: [passage, …]}``.
+
+    Questions are matched after folding their white space.
+
+    Args:
+        path: the JSON file.
+
+    Raises:
+        ModelError: the file is missing or holds something else.
+    """
+
+    def __init__(self, path: Path) -> None:
+        remedy = f"Set {_VARIABLE} to a JSON file of the form {{question: [passage, …]}}."
+        try:
+            entries = json.loads(path.read_text("utf-8"))
+        except OSError as error:
+            raise ModelError(
+                f"The recorded passages {path} cannot be read: {error.strerror}.", remedy
+            ) from error
+        except ValueError as error:
+            raise ModelError(f"The recorded passages {path} are no JSON ({error}).", remedy) from error
+        if not isinstance(entries, dict) or not all(_is_list_of_texts(value) for value in entries.values()):
+            raise ModelError(f"The recorded passages {path} are no lists of texts by question.", remedy)
+        self._path = path
+        self._passages: dict[str, tuple[str, ...]] = {}
+        for question, texts in entries.items():
+            usable = tuple(text.strip() for text in texts if text.strip())
+            if usable and self._passages.setdefault(_folded(question), usable) != usable:
+                raise ModelError(
+                    f"{path} holds the question '{_folded(question)[:80]}' twice.", "Leave one of them."
+                )
+
+    @property
+    def name(self) -> str:
+        """Name of the file."""
+        return self._path.name
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the contents."""
+        return fingerprint("recorded", self._passages)
+
+    @property
+    def most(self) -> int:
+        """Passages of the question that has most: Multi-HyDE with more than these falls short of its name."""
+        return max((len(texts) for texts in self._passages.values()), default=0)
+
+    def find(self, question: str) -> tuple[str, ...] | None:
+        """All passages of a question; None when none were recorded."""
+        return self._passages.get(_folded(question))
+
+    def passages(self, question: str, count: int) -> tuple[str, ...]:
+        """The first ``count`` passages, or as many as were recorded.
+
+        Raises:
+            ModelError: none were recorded for this question.
+        """
+        found = self.find(question)
+        if found is None:
+            raise ModelError(
+                f"No passages were recorded for the question '{_folded(question)[:80]}'.",
+                f"Add them to {self._path.name}, or set up a language model.",
+            )
+        return found[:count]
+
+
+def _is_list_of_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())
+
+
+PassageSource = GeneratedPassages | RecordedPassages
+
+
+def passage_vectors(encoder: Encoder, passages: Sequence[str]) -> np.ndarray:
+    """Unit vectors of passages as chunks are encoded, shape (passages, dimensions), float32.
+
+    A passage longer than the encoder's window is the normalised mean of its windows. Vectors are kept.
+    """
+    windows = [encoder.windows(passage) for passage in passages]
+    vectors = encoder.embed([window for part in windows for window in part])
+    ends = np.cumsum([len(part) for part in windows])
+    return np.stack(
+        [mean_pool(vectors[end - len(part) : end]) for part, end in zip(windows, ends, strict=True)]
+    )
+
+
+def hyde_vector(encoder: Encoder, passages: Sequence[str]) -> np.ndarray:
+    """The vector to search with: mean of the passages' vectors, of unit length again; shape (dimensions,).
+
+    The question's own vector is not part of it (Kobeissi & Langlais; see the head of this module).
+
+    Raises:
+        ModelError: there are no passages, or their vectors cancel out.
+    """
+    if not passages:
+        raise ModelError("There are no passages to search with.", "Give at least one.")
+    mean = passage_vectors(encoder, passages).mean(axis=0, dtype=np.float64)
+    length = float(np.linalg.norm(mean))
+    if length < 1e-6:
+        raise ModelError("The vectors of the passages cancel out.", "Give other passages.")
+    return (mean / length).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -58,18 +252,14 @@ class AsAsked(Component):
 
 @dataclass(frozen=True)
 class Expanded(AsAsked):
-    """The question with its acronyms and short periods spelled out behind it."""
+    """The question with its acronyms and short periods spelled out after it."""
 
     def text(self, question: str) -> str:
         """The question, followed by what its short forms stand for."""
-        from finrag_pipeline.retrieval.query_expansion import expand_query
-
         return expand_query(question)
 
     def fingerprint(self, inputs: Inputs) -> Any:
         """Of the lexicon and the rules."""
-        from finrag_pipeline.retrieval.query_expansion import EXPANSION_VERSION
-
         return EXPANSION_VERSION
 
 
@@ -87,9 +277,6 @@ class Passages(AsAsked):
 
     def problem(self, inputs: Inputs) -> Problem | None:
         """Why some question has no passages."""
-        from finrag_pipeline.language_models.load import ENDPOINT, language_model_problem
-        from finrag_pipeline.retrieval.hyde import RecordedPassages
-
         try:
             source = passage_source(inputs.corpus)
         except FinragError as error:
@@ -102,8 +289,6 @@ class Passages(AsAsked):
 
     def note(self, inputs: Inputs) -> str:
         """Where fewer passages were recorded than the settings ask for."""
-        from finrag_pipeline.retrieval.hyde import RecordedPassages
-
         source, wanted = passage_source(inputs.corpus), inputs.corpus.settings.hyde.passages
         if self.single or not isinstance(source, RecordedPassages) or source.most >= wanted:
             return ""
@@ -122,8 +307,6 @@ class Passages(AsAsked):
 
     def vectors(self, question: str, inputs: Inputs) -> tuple[np.ndarray, ...]:
         """The mean of the passages' vectors; or the question's and each passage's."""
-        from finrag_pipeline.retrieval.hyde import hyde_vector
-
         encoder, passages = inputs.corpus.encoder, self.passages(question, inputs)
         if not self.fused:
             return (hyde_vector(encoder, passages),)
@@ -148,17 +331,15 @@ def passage_source(corpus: Corpus) -> PassageSource:
     """
 
     def load() -> PassageSource:
-        from finrag_pipeline.retrieval.hyde import load_passages
-
-        how = corpus.settings.language_model
-        model = None if how.kind == "none" else language_model(corpus)
-        source = load_passages(corpus.settings.hyde, model, how.max_concurrency)
-        if source is None:
+        settings, how = corpus.settings.hyde, corpus.settings.language_model
+        if settings.recorded and settings.source != "generated":
+            return RecordedPassages(Path(settings.recorded).expanduser())
+        if settings.source == "recorded" or how.kind == "none":
             raise ModelError(
                 "There are neither recorded passages nor a language model.",
                 "Set FINRAG_HYDE__RECORDED to a file, or FINRAG_LANGUAGE_MODEL__KIND.",
             )
-        return source
+        return GeneratedPassages(language_model(corpus), settings, how.max_concurrency)
 
     return corpus.once("passages", load)
 
@@ -171,8 +352,6 @@ def language_model(corpus: Corpus) -> LanguageModel:
     """
 
     def load() -> LanguageModel:
-        from finrag_pipeline.language_models.load import load_language_model
-
         model = load_language_model(corpus.settings.language_model, corpus.lake)
         if model is None:
             raise ModelError("No language model is set up.", "Set FINRAG_LANGUAGE_MODEL__KIND.")

@@ -1,4 +1,4 @@
-"""Query expansion by rule: acronyms and short periods are spelled out behind the question.
+"""Query expansion by rule: acronyms and short periods are spelled out after the question.
 
 CAPEX → capital expenditure, FY18 → fiscal year 2018, as Kobeissi & Langlais do; for retrieval alone. The
 question stays as it was asked; what is spelled out follows once, in brackets, and only where the question
@@ -8,71 +8,17 @@ does not say it already. No language model takes part.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
+from importlib.resources import files
 
 EXPANSION_VERSION = "1"
 """Changes with the lexicon or the rules."""
 
-ACRONYMS: dict[str, tuple[str, ...]] = {
-    # Statements of income
-    "COGS": ("cost of goods sold",),
-    "D&A": ("depreciation and amortization",),
-    "DD&A": ("depreciation, depletion and amortization",),
-    "EBIT": ("earnings before interest and taxes",),
-    "EBITA": ("earnings before interest, taxes and amortization",),
-    "EBITDA": ("earnings before interest, taxes, depreciation and amortization",),
-    "EBT": ("earnings before taxes",),
-    "EPS": ("earnings per share",),
-    "G&A": ("general and administrative",),
-    "NII": ("net interest income",),
-    "NOPAT": ("net operating profit after taxes",),
-    "OCI": ("other comprehensive income",),
-    "OPEX": ("operating expenses",),
-    "P&L": ("profit and loss",),
-    "R&D": ("research and development",),
-    "SBC": ("stock-based compensation",),
-    "SG&A": ("selling, general and administrative",),
-    # Balance sheets
-    "AOCI": ("accumulated other comprehensive income",),
-    "AP": ("accounts payable",),
-    "APIC": ("additional paid-in capital",),
-    "AR": ("accounts receivable",),
-    "NWC": ("net working capital",),
-    "PP&E": ("property, plant and equipment",),
-    "PPE": ("property, plant and equipment",),
-    "ROU": ("right-of-use",),
-    # Statements of cash flows
-    "CAPEX": ("capital expenditure", "capital expenditures"),
-    "FCF": ("free cash flow",),
-    "OCF": ("operating cash flow",),
-    # Ratios
-    "CAGR": ("compound annual growth rate",),
-    "CCC": ("cash conversion cycle",),
-    "DIO": ("days inventory outstanding",),
-    "DPO": ("days payable outstanding",),
-    "DSO": ("days sales outstanding",),
-    "NIM": ("net interest margin",),
-    "P/E": ("price to earnings",),
-    "ROA": ("return on assets",),
-    "ROCE": ("return on capital employed",),
-    "ROE": ("return on equity",),
-    "ROI": ("return on investment",),
-    "ROIC": ("return on invested capital",),
-    # Periods
-    "LTM": ("last twelve months",),
-    "MoM": ("month over month",),
-    "QoQ": ("quarter over quarter",),
-    "TTM": ("trailing twelve months",),
-    "YoY": ("year over year",),
-    "YTD": ("year to date",),
-    # Filings and transactions
-    "ASC": ("accounting standards codification",),
-    "ASU": ("accounting standards update",),
-    "GAAP": ("generally accepted accounting principles",),
-    "IPO": ("initial public offering",),
-    "M&A": ("mergers and acquisitions",),
-    "MD&A": ("management's discussion and analysis",),
-}
+LEXICON: dict[str, dict[str, list[str]]] = tomllib.loads(
+    (files("finrag_pipeline.retrieval") / "lexicon.toml").read_text("utf-8")
+)
+ACRONYMS = {acronym: tuple(phrases) for acronym, phrases in LEXICON["acronyms"].items()}
 """Acronyms with what they stand for, without words that are acronyms themselves."""
 
 _ANY_CASE = frozenset(
@@ -90,7 +36,7 @@ _FISCAL = re.compile(
     re.IGNORECASE,
 )
 _FISCAL_ALONE = re.compile(_WORD.format("FY"))
-# Q2, 2Q, Q2 2018, Q2'18, 2Q18, Q2FY18, FY18Q2; a bare number behind a space is no year.
+# Q2, 2Q, Q2 2018, Q2'18, 2Q18, Q2FY18, FY18Q2; a bare number after a space is no year.
 _PART = re.compile(
     r"(?:(?<![A-Za-z0-9_])|(?<=FY\d{2})|(?<=FY\d{4}))"
     r"(?:(?P<kind>[QqH])(?P<number>[1-4])|(?P<number2>[1-4])(?P<kind2>[QqH]))"

@@ -1,19 +1,124 @@
-"""What orders, thins out or groups the first candidates of a ranking."""
+"""What orders, thins out or groups the first candidates of a ranking.
+
+Document selection is the last step of Kim et al., "Optimizing Retrieval Strategies for Financial Question
+Answering Documents in Retrieval-Augmented Generation Systems" (2503.15191): the ten best documents are shown
+with the question, and a language model answers one letter for each.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import re
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from finrag_pipeline.chunking.parent_child import CHILD, parent_of
+from finrag_pipeline.chunking.fixed import CHILD, parent_of
 from finrag_pipeline.errors import Problem
+from finrag_pipeline.language_models.fencing import NOTICE, fenced
+from finrag_pipeline.language_models.load import language_model_problem
+from finrag_pipeline.language_models.protocol import Completion, LanguageModel, Message
 from finrag_pipeline.retrieval.component import Component, Hit, Inputs, Query, Search
 from finrag_pipeline.retrieval.queries import language_model
 from finrag_pipeline.retrieval.spaces import Scope
 
 if TYPE_CHECKING:
     from finrag_pipeline.reranking.cross_encoder import CrossEncoderReranker
+
+SELECTION_VERSION = "1"
+"""Changes with the prompt or the reading of the reply."""
+
+JUDGED = 10
+"""Documents that are shown to the model."""
+
+LONGEST = 4000
+"""Characters of a document that are shown."""
+
+_SYSTEM = (
+    "You choose the documents from which a financial question can be answered. Judge each document by "
+    "itself: T when it holds a figure, a statement or a fact that the answer needs, F when it does not. "
+    "A document about another company or another period than the question asks for is F. When in doubt, T."
+)
+_TASK = (
+    "Question: {question}\n\n"
+    "There are {count} documents above. Reply with exactly {count} letters, T or F, one for each document "
+    "in the order of their numbers, separated by spaces. Write nothing else."
+)
+_REPLY = re.compile(r"[TF](?:[\s,]*[TF])*")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a model kept.
+
+    Attributes:
+        kept: positions of the documents that stay, in their order.
+        reason: why all of them stay although the model was to choose; None when it chose.
+        completion: the model's answer; None when nothing was asked.
+    """
+
+    kept: tuple[int, ...]
+    reason: str | None = None
+    completion: Completion | None = None
+
+
+def select_documents(
+    model: LanguageModel, question: str, texts: Sequence[str], judged: int = JUDGED
+) -> Selection:
+    """Which of the first ``judged`` documents a model keeps; those after them are not kept.
+
+    Never nothing: where the reply is not one letter for each document, or all are F, the documents
+    stay as they are.
+
+    Args:
+        model: judges; asked at temperature 0.
+        question: what was searched for.
+        texts: documents, best first.
+        judged: how many are shown.
+
+    Raises:
+        ModelError: the model gives no answer at all.
+    """
+    shown = list(texts[:judged])
+    everything = tuple(range(len(shown)))
+    if not shown:
+        return Selection(everything)
+    completion = model.complete(
+        selection_messages(question, shown),
+        temperature=0.0,
+        max_tokens=4 * len(shown) + 8,
+        seed=0,
+    )
+    verdicts = read_verdicts(completion.text, len(shown))
+    if verdicts is None:
+        reply = " ".join(completion.text.split())[:60]
+        return Selection(everything, f"The reply is not {len(shown)} letters T or F: '{reply}'.", completion)
+    kept = tuple(position for position, keep in enumerate(verdicts) if keep)
+    if not kept:
+        return Selection(everything, "The model would drop every document.", completion)
+    return Selection(kept, None, completion)
+
+
+def selection_messages(question: str, texts: Sequence[str]) -> list[Message]:
+    """The prompt: documents between fences, then the question and the form of the reply."""
+    documents, mark = fenced(texts, LONGEST)
+    task = _TASK.format(question=" ".join(question.split()), count=len(texts))
+    return [
+        Message("system", f"{_SYSTEM} {NOTICE.format(mark=mark)}"),
+        Message("user", f"{documents}\n\n{task}"),
+    ]
+
+
+def read_verdicts(reply: str, count: int) -> list[bool] | None:
+    """One verdict per document; None unless the reply is exactly ``count`` letters T or F.
+
+    White space and commas may stand between the letters, and one full stop at the end.
+    """
+    reply = reply.strip().removesuffix(".")
+    if not _REPLY.fullmatch(reply):
+        return None
+    letters = [letter for letter in reply if letter in "TF"]
+    return [letter == "T" for letter in letters] if len(letters) == count else None
+
 
 _MOST_CHUNKS = 6400
 """Chunks ranked at most to find enough distinct pages or parents."""
@@ -79,7 +184,7 @@ class CrossEncoder(Component):
             for n in order
         ]
         last = ranked[-1].score
-        below = [replace(hit, score=last - place) for place, hit in enumerate(tail, start=1)]
+        below = [replace(hit, score=last - position) for position, hit in enumerate(tail, start=1)]
         return [*ranked, *below][:depth]
 
 
@@ -98,18 +203,11 @@ class LanguageModelSelection(Component):
 
     def problem(self, inputs: Inputs) -> Problem | None:
         """Why there is no language model."""
-
-        def look() -> Problem | None:
-            from finrag_pipeline.language_models.load import language_model_problem
-
-            return language_model_problem(inputs.corpus.settings.language_model)
-
-        return inputs.corpus.once("problem of language_model", look)
+        settings = inputs.corpus.settings.language_model
+        return inputs.corpus.once("problem of language_model", lambda: language_model_problem(settings))
 
     def fingerprint(self, inputs: Inputs) -> Any:
         """Of model and prompt."""
-        from finrag_pipeline.retrieval.document_selection import SELECTION_VERSION
-
         return [language_model(inputs.corpus).fingerprint, SELECTION_VERSION]
 
     def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
@@ -117,12 +215,12 @@ class LanguageModelSelection(Component):
         head = inner(query, inputs, scope, max(depth, self.depth))[: self.depth]
         if not head:
             return head
-        from finrag_pipeline.retrieval.document_selection import select_documents
-
         texts = [inputs.corpus.text(hit.chunk_id) for hit in head]
         selection = select_documents(language_model(inputs.corpus), query.question, texts, self.depth)
-        told = "not selected: the reply was of no use" if selection.reason else "selected"
-        return [replace(head[place], why=f"{head[place].why}, {told}") for place in selection.kept][:depth]
+        outcome = "not selected: the reply was of no use" if selection.reason else "selected"
+        return [
+            replace(head[position], why=f"{head[position].why}, {outcome}") for position in selection.kept
+        ][:depth]
 
 
 @dataclass(frozen=True)

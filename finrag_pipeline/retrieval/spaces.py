@@ -44,12 +44,12 @@ class Scope:
     Attributes:
         filings: filings.
         pages: zero-based pages, of whatever filing.
-        places: pages of single filings, as (filing, zero-based page).
+        locations: pages of single filings, as (filing, zero-based page).
     """
 
     filings: tuple[str, ...] | None = None
     pages: tuple[int, ...] | None = None
-    places: tuple[tuple[str, int], ...] | None = None
+    locations: tuple[tuple[str, int], ...] | None = None
 
     def within_filings(self, filings: Iterable[str]) -> Scope:
         """This scope in some filings only; in none, when it allows none of them."""
@@ -57,13 +57,13 @@ class Scope:
         kept = wanted if self.filings is None else [f for f in self.filings if f in wanted]
         return replace(self, filings=tuple(kept))
 
-    def within_places(self, places: Iterable[tuple[str, int]]) -> Scope:
+    def within_locations(self, locations: Iterable[tuple[str, int]]) -> Scope:
         """This scope in some pages of single filings only; in none, when it allows none of them."""
         kept = tuple(
             (filing, page)
-            for filing, page in dict.fromkeys(places)
+            for filing, page in dict.fromkeys(locations)
             if (self.filings is None or filing in self.filings)
             and (self.pages is None or page in self.pages)
-            and (self.places is None or (filing, page) in self.places)
+            and (self.locations is None or (filing, page) in self.locations)
         )
-        return replace(self, places=kept)
+        return replace(self, locations=kept)

@@ -1,16 +1,19 @@
-"""What a retrieval system is: a named chain of components, as data."""
+"""What a retrieval system is, a named chain of components, and its rankings for many questions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from finrag_pipeline.chunking.registry import ON_DEMAND, get_chunking
 from finrag_pipeline.errors import Problem
 from finrag_pipeline.retrieval.component import Component, Hit, Inputs, Query, Search, no_more
 from finrag_pipeline.retrieval.queries import AsAsked
-from finrag_pipeline.retrieval.spaces import Scope
+from finrag_pipeline.retrieval.spaces import Scope, Space, restriction
+from finrag_pipeline.schemas import RETRIEVAL_RUNS
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 
@@ -47,7 +50,7 @@ class RetrievalSystem:
         collapse: which chunk stands for a group of them, so that k results are k groups.
         query: what is searched for in place of the question.
         filter: what narrows the search before it.
-        rerank: orders the first candidates anew.
+        rerank: reorders the first candidates.
         select: keeps or drops the first candidates.
         pages: a learned ranking of pages that decides where chunks are searched or how they are ordered.
         encoder: name of the encoder; that of the settings when None.
@@ -197,3 +200,47 @@ def _inside(step: Component, inner: Search) -> Search:
         return step.search(query, inputs, scope, depth, inner)
 
     return search
+
+
+def run_system(
+    system: RetrievalSystem,
+    inputs: Inputs,
+    questions: Iterable[dict[str, Any]],
+    spaces: Sequence[Space] = tuple(Space),
+) -> pa.Table:
+    """Rankings of ``system`` for every question in every space.
+
+    Args:
+        system: what to run.
+        inputs: where to search, and with what was learned without these questions.
+        questions: rows of ``benchmark_questions``. Gold filing and pages are used for the oracle spaces
+            alone.
+        spaces: search spaces.
+
+    Returns:
+        Rows of ``retrieval_runs``.
+
+    Raises:
+        ModelError: the system needs a model that was not trained, or cannot be had.
+    """
+    questions = list(questions)
+    queries = system.queries([question["question"] for question in questions], inputs)
+    rows: list[dict[str, Any]] = []
+    for space in spaces:
+        for question in questions:
+            scope = Scope(*restriction(space, question["filing"], question["gold_pages"]))
+            hits = system.search(queries[question["question"]], inputs, scope)
+            rows.extend(
+                {
+                    "system": system.name,
+                    "space": space.value,
+                    "question_id": question["question_id"],
+                    "rank": place,
+                    "chunk_id": hit.chunk_id,
+                    "filing": hit.filing,
+                    "page": hit.page,
+                    "score": hit.score,
+                }
+                for place, hit in enumerate(hits, start=1)
+            )
+    return pa.Table.from_pylist(rows, schema=RETRIEVAL_RUNS)

@@ -6,14 +6,10 @@ Tables are checked against these on write; the same descriptions appear in the D
 
 from __future__ import annotations
 
-import tomllib
-from importlib.resources import files
-from typing import Any
-
 import pyarrow as pa
 
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.schemas.catalogue import INDEX_FILING, made_by
+from finrag_pipeline.schemas.catalogue import DECLARED, INDEX_FILING, made_by
 
 PER_FILING = made_by(INDEX_FILING)
 """What is made of every filing, in the order in which it is made."""
@@ -53,18 +49,13 @@ def _column(name: str, kind: str, doc: str) -> pa.Field:
     return pa.field(name, type_, nullable=plain != kind, metadata={"doc": doc})
 
 
-def _read() -> dict[str, pa.Schema]:
-    text = (files("finrag_pipeline.schemas") / "tables.toml").read_text(encoding="utf-8")
-    tables: dict[str, dict[str, Any]] = tomllib.loads(text)
-    return {
-        name: pa.schema(
-            [_column(column, *said) for column, said in tables[str(own.get("like", name))].items()]
-        )
-        for name, own in tables.items()
-    }
-
-
-TABLES = _read()
+TABLES = {
+    name: pa.schema(
+        [_column(column, *about) for column, about in DECLARED[said.get("like", name)]["columns"].items()]
+    )
+    for name, said in DECLARED.items()
+    if "columns" in said or "like" in said
+}
 """Schema of each table, by name."""
 
 FILINGS = TABLES["filings"]

@@ -21,7 +21,7 @@ from finrag_pipeline.answering.passages import passages_of
 from finrag_pipeline.errors import LakeError, ModelError
 from finrag_pipeline.language_models.load import language_model_problem, load_language_model
 from finrag_pipeline.language_models.protocol import LanguageModel
-from finrag_pipeline.resolver.load import load_resolver
+from finrag_pipeline.resolver.resolver import load_resolver
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.question_text import check_question
 from finrag_pipeline.services.filings import require_filing
@@ -161,13 +161,13 @@ class Asker:
     ) -> Reply:
         """The answer, with evidence beside an abstention."""
         evidence: list[EvidenceRow] = []
-        told = list(warnings)
+        remarks = list(warnings)
         if answer.abstained:
             try:
                 evidence = self._evidence.closest(answer.derivation.question, filings)
             except LakeError as damaged:  # an abstention holds without its evidence
-                told.append(f"No evidence is shown: {damaged}")
-        return Reply(answer, system, round(time.perf_counter() - start, 4), told, evidence)
+                remarks.append(f"No evidence is shown: {damaged}")
+        return Reply(answer, system, round(time.perf_counter() - start, 4), remarks, evidence)
 
     def _language_model(self) -> LanguageModel:
         if self._model is None:

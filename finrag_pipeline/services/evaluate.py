@@ -20,13 +20,12 @@ from finrag_pipeline.evaluation.questions import load_questions
 from finrag_pipeline.evaluation.retrieval_metrics import find_gold_chunks, score_runs
 from finrag_pipeline.evaluation.summary import summarise
 from finrag_pipeline.rankers.registry import trained_models
-from finrag_pipeline.resolver.load import load_resolver
+from finrag_pipeline.resolver.resolver import load_resolver
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.component import Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
-from finrag_pipeline.retrieval.runner import run_system
 from finrag_pipeline.retrieval.spaces import Space
-from finrag_pipeline.retrieval.system import RetrievalSystem
+from finrag_pipeline.retrieval.system import RetrievalSystem, run_system
 from finrag_pipeline.retrieval.systems import DEFAULT_SYSTEM, get_system
 from finrag_pipeline.services.search import Corpora
 from finrag_pipeline.settings import Settings
@@ -81,7 +80,7 @@ def evaluate(
         settings: settings of the lake.
         questions_file: JSON Lines in FinanceBench's format.
         systems: names; the default system when empty.
-        progress: told the system, its number and how many there are.
+        progress: called with the system, its number and how many there are.
 
     Raises:
         BenchmarkError: no question of the file can be measured over the filings of the lake.
@@ -227,9 +226,9 @@ def _answers_shown(answers: pa.Table, scores: pa.Table, questions: pa.Table) -> 
 def _per_question(runs: pa.Table, scores: pa.Table) -> list[dict[str, Any]]:
     pages: dict[tuple[str, str], list[str]] = {}
     for row in runs.sort_by("rank").to_pylist():
-        places = pages.setdefault((row["system"], row["question_id"]), [])
+        shown = pages.setdefault((row["system"], row["question_id"]), [])
         if row["rank"] <= 5:
-            places.append(f"{row['filing']} p. {row['page'] + 1}")
+            shown.append(f"{row['filing']} p. {row['page'] + 1}")
     values = {
         (row["system"], row["question_id"], row["metric"]): row["value"]
         for row in scores.to_pylist()

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from finrag_pipeline.errors import LakeError, UsageError
-from finrag_pipeline.filings.intake import find_source
+from finrag_pipeline.filings.originals import find_source
 from finrag_pipeline.schemas import PER_FILING
 from finrag_pipeline.storage.lake import Lake
 
@@ -132,8 +132,8 @@ def _on_page(lake: Lake, table: str, filing: str, page: int) -> list[dict[str, A
         raise LakeError(f"The lake holds no {table} of '{filing}'.", f"Materialise {table}: finrag run.")
     rows = lake.read(table, {"filing": filing})
     # Rows of a page stand together: a slice, where filtering would load PyArrow's compute functions.
-    places = np.flatnonzero(rows["page"].to_numpy() == page)
-    here = rows.slice(places[0], places[-1] - places[0] + 1).to_pylist() if len(places) else []
+    found = np.flatnonzero(rows["page"].to_numpy() == page)
+    here = rows.slice(found[0], found[-1] - found[0] + 1).to_pylist() if len(found) else []
     return [row for row in here if row["page"] == page]
 
 

@@ -14,10 +14,11 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from starlette.exceptions import HTTPException
 
 from finrag_pipeline.errors import FinragError
-from finrag_pipeline.serving.answer_models import Answer, AskQuery, AskRequest
-from finrag_pipeline.serving.docs_page import docs_page
-from finrag_pipeline.serving.gate import Gate
+from finrag_pipeline.serving.middleware import RequestLimits
 from finrag_pipeline.serving.models import (
+    Answer,
+    AskQuery,
+    AskRequest,
     FilingRow,
     Health,
     Problem,
@@ -27,8 +28,8 @@ from finrag_pipeline.serving.models import (
     SearchRequest,
     SystemRow,
 )
+from finrag_pipeline.serving.pages import add_report, docs_page
 from finrag_pipeline.serving.problems import problem, status_of
-from finrag_pipeline.serving.report_files import add_report
 from finrag_pipeline.serving.service import SearchService
 
 _log = logging.getLogger(__name__)
@@ -82,7 +83,10 @@ def create_app(service: SearchService, hosts: Collection[str] | None = None) -> 
         redoc_url=None,
     )
     app.add_middleware(
-        Gate, body_bytes=service.limits.body_bytes, body_seconds=service.limits.body_seconds, hosts=hosts
+        RequestLimits,
+        body_bytes=service.limits.body_bytes,
+        body_seconds=service.limits.body_seconds,
+        hosts=hosts,
     )
     _add_error_handlers(app)
     _add_answers(app, service)
@@ -93,31 +97,25 @@ def create_app(service: SearchService, hosts: Collection[str] | None = None) -> 
 
 
 def _add_answers(app: FastAPI, service: SearchService) -> None:
-    async def find(asked: SearchRequest) -> dict[str, Any]:
-        return await service.search(asked.question, asked.system, asked.k, asked.filings)
-
     @app.post("/search", response_model=SearchAnswer, responses=_errors(404, 503), tags=["search"])
     async def search(asked: SearchRequest) -> dict[str, Any]:
         """Find the pages that answer a question."""
-        return await find(asked)
+        return await service.search(asked.question, asked.system, asked.k, asked.filings)
 
     @app.get("/search", response_model=SearchAnswer, responses=_errors(404, 503), tags=["search"])
     async def search_by_link(asked: Annotated[SearchQuery, Query()]) -> dict[str, Any]:
         """The same with query parameters, for links; `filings` may be repeated."""
-        return await find(asked)
-
-    async def prove(asked: AskRequest) -> dict[str, Any]:
-        return await service.ask(asked.question, asked.mode, asked.filings, asked.system)
+        return await search(asked)
 
     @app.post("/ask", response_model=Answer, responses=_errors(404, 503), tags=["ask"])
     async def ask(asked: AskRequest) -> dict[str, Any]:
         """Answer a question with its proof: formula, steps, and the cell of every number."""
-        return await prove(asked)
+        return await service.ask(asked.question, asked.mode, asked.filings, asked.system)
 
     @app.get("/ask", response_model=Answer, responses=_errors(404, 503), tags=["ask"])
     async def ask_by_link(asked: Annotated[AskQuery, Query()]) -> dict[str, Any]:
         """The same with query parameters, for links; `filings` may be repeated."""
-        return await prove(asked)
+        return await ask(asked)
 
     @app.get("/systems", response_model=list[SystemRow], responses=_errors(503), tags=["search"])
     async def systems() -> list[dict[str, str]]:
@@ -166,7 +164,7 @@ def _add_page(app: FastAPI) -> None:
 
 def _add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(FinragError)
-    async def told(_: Request, error: FinragError) -> JSONResponse:
+    async def known(_: Request, error: FinragError) -> JSONResponse:
         status = status_of(error)
         headers = {"Retry-After": "5"} if status == 503 else None
         return JSONResponse(problem(error.reason, error.remedy), status, headers)

@@ -174,7 +174,6 @@ class Lake:
         fingerprint: str,
         partition: Mapping[str, str] | None = None,
         seconds: float = 0.0,
-        name: str | None = None,
     ) -> PartInfo:
         """Check ``table`` against its schema and write it as the part of ``partition``.
 
@@ -184,12 +183,11 @@ class Lake:
             fingerprint: what the part was made from.
             partition: hive keys and values; none for an unpartitioned table.
             seconds: time that making the part took.
-            name: schema to check against; the asset's own when None.
 
         Raises:
             LakeError: the table does not fit its schema.
         """
-        table = conform(table, name or asset)
+        table = conform(table, asset)
         metadata = {
             **(table.schema.metadata or {}),
             _FINGERPRINT: fingerprint.encode(),
@@ -294,7 +292,6 @@ class Lake:
         asset: str,
         columns: Sequence[str] | None = None,
         only: Mapping[str, Collection[str]] | None = None,
-        name: str | None = None,
     ) -> pa.Table:
         """All parts of ``asset``, in the order of their keys.
 
@@ -302,7 +299,6 @@ class Lake:
             asset: folder of the table.
             columns: columns to read; all when None.
             only: keeps the parts whose value of a hive key is in the collection.
-            name: schema of the table; the asset's own when None.
 
         Raises:
             LakeError: a part is damaged, or was written with another schema.
@@ -321,7 +317,7 @@ class Lake:
                     f"The parts of {asset} differ in their columns ({error}).",
                     f"Delete {self.path('parquet', asset)} and materialise it again.",
                 ) from error
-        schema = TABLES[name or asset]
+        schema = TABLES[asset]
         return (schema if columns is None else pa.schema([schema.field(c) for c in columns])).empty_table()
 
     def remove(self, asset: str, partition: Mapping[str, str]) -> None:
@@ -340,7 +336,7 @@ class Lake:
             self.write_bytes(path, data)
 
     def leftovers(self, older_than: float = 3600.0) -> list[str]:
-        """Temporary files and folders that killed runs left behind, at least ``older_than`` seconds old."""
+        """Temporary files and folders that killed runs left, at least ``older_than`` seconds old."""
         if not self.fs.exists(self.root):
             return []
         newest: dict[str, datetime] = {}
@@ -360,32 +356,11 @@ class Lake:
 
     # -- ledger --------------------------------------------------------------------------------
 
-    def record(
-        self,
-        asset: str,
-        partition: str,
-        outcome: str,
-        *,
-        fingerprint: str | None = None,
-        rows: int | None = None,
-        seconds: float | None = None,
-        error: str | None = None,
-        remedy: str | None = None,
-        run_id: str | None = None,
-    ) -> None:
-        """Note how a step ended: its latest outcome per asset and partition."""
-        entry = {
-            "asset": asset,
-            "partition": partition,
-            "outcome": outcome,
-            "fingerprint": fingerprint,
-            "rows": rows,
-            "seconds": seconds,
-            "error": error,
-            "remedy": remedy,
-            "run_id": run_id,
-            "at": datetime.now(UTC).isoformat(),
-        }
+    def record(self, asset: str, partition: str, outcome: str, **about: Any) -> None:
+        """Note how a step ended, its latest outcome per asset and partition: columns of ``ledger``."""
+        entry = dict.fromkeys(TABLES["ledger"].names) | about
+        entry |= {"asset": asset, "partition": partition, "outcome": outcome}
+        entry["at"] = datetime.now(UTC).isoformat()
         self.write_json(self.path("ledger", asset, f"{partition or 'all'}.json"), entry)
 
     def ledger_entry(self, asset: str, partition: str) -> dict[str, Any] | None:

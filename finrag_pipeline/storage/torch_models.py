@@ -13,7 +13,7 @@ from finrag_pipeline.errors import ModelError
 
 AGAIN = "Download the model again."
 
-# Positions of these begin behind the padding token's number.
+# Positions of these begin after the padding token's number.
 _SHIFTED = {"roberta", "xlm-roberta", "camembert", "xlm-roberta-xl"}
 
 

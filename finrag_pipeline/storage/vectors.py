@@ -7,7 +7,7 @@ ones. Searches apply their filter before ranking (a pre-filter).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -37,30 +37,29 @@ class VectorFilter:
         filings: filings.
         pages: zero-based pages, of whatever filing.
         kinds: kinds of units.
-        places: pages of single filings, as (filing, zero-based page).
+        locations: pages of single filings, as (filing, zero-based page).
     """
 
     filings: tuple[str, ...] | None = None
     pages: tuple[int, ...] | None = None
     kinds: tuple[str, ...] | None = None
-    places: tuple[tuple[str, int], ...] | None = None
+    locations: tuple[tuple[str, int], ...] | None = None
 
     def sql(self) -> str | None:
         """The filter as a condition, or None when it keeps everything."""
-        terms = []
-        if self.filings is not None:
-            terms.append(
-                f"filing IN ({', '.join(sql_literal(f) for f in self.filings)})" if self.filings else "false"
-            )
-        if self.pages is not None:
-            terms.append(f"page IN ({', '.join(str(int(p)) for p in self.pages)})" if self.pages else "false")
-        if self.kinds is not None:
-            terms.append(
-                f"kind IN ({', '.join(sql_literal(kind) for kind in self.kinds)})" if self.kinds else "false"
-            )
-        if self.places is not None:
+        fields: tuple[tuple[str, Sequence[Any] | None, Callable[[Any], str]], ...] = (
+            ("filing", self.filings, sql_literal),
+            ("page", self.pages, lambda page: str(int(page))),
+            ("kind", self.kinds, sql_literal),
+        )
+        terms = [
+            f"{column} IN ({', '.join(map(literal, values))})" if values else "false"
+            for column, values, literal in fields
+            if values is not None
+        ]
+        if self.locations is not None:
             pages_of: dict[str, set[int]] = {}
-            for filing, page in self.places:
+            for filing, page in self.locations:
                 pages_of.setdefault(filing, set()).add(int(page))
             each = [
                 f"(filing = {sql_literal(filing)} AND page IN ({', '.join(map(str, sorted(pages)))}))"

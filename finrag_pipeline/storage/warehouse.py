@@ -25,6 +25,9 @@ from finrag_pipeline.schemas.catalogue import FOLDERS
 from finrag_pipeline.storage.lake import Lake
 
 FILE = "warehouse.duckdb"
+WAREHOUSE_VERSION = "1"
+Query = Callable[..., pa.Table]
+"""Gives the rows of a query, which may have parameters."""
 DECLARED = "_declared.parquet"
 """A file without rows beside the parts of a table, which gives its view columns before there is any part."""
 
@@ -76,7 +79,7 @@ _NAMES = (*FOLDERS, "ledger")
 
 
 def _schema(name: str) -> pa.Schema:
-    return LEDGER if name == "ledger" else TABLES[FOLDERS[name].schema]
+    return LEDGER if name == "ledger" else TABLES[name]
 
 
 def _make_view(connection: Any, lake: Lake, name: str) -> None:
@@ -169,7 +172,7 @@ def query_warehouse(lake: Lake, sql: str, parameters: Any = None) -> pa.Table:
 
 
 @contextmanager
-def lake_views(lake: Lake) -> Iterator[Callable[..., pa.Table]]:
+def lake_views(lake: Lake) -> Iterator[Query]:
     """What gives the rows of a query over the lake as it is, whatever its warehouse says; for many queries.
 
     It takes the query and its parameters. It raises LakeError where a part is damaged.

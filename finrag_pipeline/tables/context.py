@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from finrag_pipeline.filings.dates import add_months
+from finrag_pipeline.filings.cover_text import add_months
 from finrag_pipeline.tables.fiscal_calendar import DAY, FiscalCalendar
 from finrag_pipeline.tables.scale import ScaleRule, find_scale
 

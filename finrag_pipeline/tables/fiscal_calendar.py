@@ -6,7 +6,7 @@ import datetime as dt
 from dataclasses import dataclass
 from functools import lru_cache
 
-from finrag_pipeline.filings.dates import add_months
+from finrag_pipeline.filings.cover_text import add_months
 
 DAY = dt.timedelta(days=1)
 _QUARTER_DAYS = 91

@@ -16,7 +16,7 @@ from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.evaluation.judges import read_reply, relevance_messages, veracity_messages
 from finrag_pipeline.language_models.endpoint import EndpointModel
 from finrag_pipeline.reranking.cross_encoder import CrossEncoderReranker
-from finrag_pipeline.retrieval.document_selection import select_documents
+from finrag_pipeline.retrieval.second_stages import select_documents
 from finrag_pipeline.retrieval.splade import SpladeEncoder
 from finrag_pipeline.settings import EncoderSettings, LanguageModelSettings, RerankerSettings, SpladeSettings
 from finrag_pipeline.storage.lake import Lake

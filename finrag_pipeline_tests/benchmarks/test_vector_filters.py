@@ -7,9 +7,9 @@ import pytest
 
 from benchmarks.vector_filters import ExactScan, differences, filters
 from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, Chunking
-from finrag_pipeline.resolver.load import load_resolver
+from finrag_pipeline.resolver.resolver import load_resolver
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index
-from finrag_pipeline.retrieval.statement_pages import read_statement_pages
+from finrag_pipeline.retrieval.filters import read_statement_pages
 from finrag_pipeline.storage.vectors import VectorFilter, VectorIndex
 from finrag_pipeline_tests.indexed_lake import PAGES, IndexedLake
 
@@ -21,17 +21,17 @@ def scan_of(index: VectorIndex) -> ExactScan:
 
 
 def every_filter(indexed: IndexedLake, kinds: list[str]) -> list[VectorFilter]:
-    """All combinations of filings, pages, kinds and places, and filters that allow nothing."""
+    """All combinations of filings, pages, kinds and locations, and filters that allow nothing."""
     first, second, third, *_ = indexed.filings
     combinations = [
-        VectorFilter(filings, pages, kind, places)
+        VectorFilter(filings, pages, kind, locations)
         for filings in (None, (first,), (second, third, "no such filing"))
         for pages in (None, (1, PAGES - 1, 99))
         for kind in (None, *((kind,) for kind in kinds))
-        for places in (None, ((first, 1), (second, 0), (second, PAGES - 1), (third, 99)))
+        for locations in (None, ((first, 1), (second, 0), (second, PAGES - 1), (third, 99)))
     ]
     nothing = [VectorFilter(filings=()), VectorFilter(pages=()), VectorFilter(kinds=())]
-    return [*combinations, *nothing, VectorFilter(places=()), VectorFilter(kinds=("no such kind",))]
+    return [*combinations, *nothing, VectorFilter(locations=()), VectorFilter(kinds=("no such kind",))]
 
 
 @pytest.mark.parametrize("chunking", [FIXED, CONTEXTUAL], ids=lambda chunking: chunking.name)
@@ -60,8 +60,8 @@ def test_filters_of_a_question_name_what_systems_search_by(indexed: IndexedLake)
         "filings named",
         "pages",
         "filing, pages",
-        "places of statements",
-        "filings named, places",
+        "locations of statements",
+        "filings named, locations",
         "kind",
         "filing, kind",
         "filing, pages, kind",

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from finrag_pipeline.chunking.parent_child import CHILDREN, PARENTS, parent_child_chunks, parent_of
+from finrag_pipeline.chunking.fixed import CHILDREN, PARENTS, parent_child_chunks, parent_of
 from finrag_pipeline.embedding.tokens import TokenCounter, token_counter
 from finrag_pipeline.errors import UsageError
 from finrag_pipeline.schemas import FILING_CHUNKS

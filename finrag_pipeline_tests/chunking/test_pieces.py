@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from finrag_pipeline.chunking.pieces import cut, fit, join_context
+from finrag_pipeline.chunking.contextual import cut, fit, join_context
 from finrag_pipeline.embedding.tokens import TokenCounter, token_counter
 from finrag_pipeline.settings import EncoderSettings
 

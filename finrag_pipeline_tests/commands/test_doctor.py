@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from finrag_pipeline.commands.doctor import examine
+from finrag_pipeline.commands.upkeep import examine
 from finrag_pipeline.settings import EncoderSettings, LanguageModelSettings, Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.tiny_transformers import write_tiny_bert

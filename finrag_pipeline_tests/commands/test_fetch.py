@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from finrag_pipeline.commands.fetch import FILES, fetch_financebench
+from finrag_pipeline.commands.upkeep import FILES, fetch_financebench
 from finrag_pipeline.errors import BenchmarkError, LakeError
-from finrag_pipeline.filings.source_folder import read_source_folder
+from finrag_pipeline.filings.originals import read_source_folder
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests import small_filings
 

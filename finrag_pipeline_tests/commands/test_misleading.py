@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 import typer
 
-from finrag_pipeline import cli
-from finrag_pipeline.commands import judge, run
+from finrag_pipeline.commands import answers as judge
+from finrag_pipeline.commands import results, run
+from finrag_pipeline.orchestration import runs
 from finrag_pipeline.settings import Settings
 
 
@@ -18,10 +19,10 @@ def _metric(system: str, n: int, space: str = "corpus") -> dict[str, Any]:
 
 def test_a_system_over_fewer_questions_than_others_is_told() -> None:
     rows = [_metric("dense", 39), _metric("page_scorer", 9), _metric("page_scorer", 9, "filing")]
-    assert cli.fewer_questions([*rows, _metric("dense", 39, "filing")]) == [
+    assert results.fewer_questions([*rows, _metric("dense", 39, "filing")]) == [
         "page_scorer was measured on 9 of 39 questions only: do not compare it."
     ]
-    assert cli.fewer_questions(rows[:1]) == cli.fewer_questions([]) == []
+    assert results.fewer_questions(rows[:1]) == results.fewer_questions([]) == []
 
 
 @pytest.mark.parametrize(("asked", "code"), [(["bm25", "splade"], 3), (None, 0)])
@@ -33,11 +34,11 @@ def test_a_sweep_ends_with_what_was_skipped(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Exit code 3 where somebody asked for a system that cannot run."""
-    report = run.RunReport("sample", 2, not_run={"splade": "Model splade is not on this machine."})
-    monkeypatch.setattr(run, "run", lambda *_: report)
-    monkeypatch.setattr(cli, "current_settings", lambda: settings)
+    report = runs.RunReport("sample", 2, not_run={"splade": "Model splade is not on this machine."})
+    monkeypatch.setattr(runs, "run", lambda *_: report)
+    monkeypatch.setattr(run, "current_settings", lambda: settings)
     with pytest.raises(typer.Exit) as ended:
-        cli.run(systems=asked)
+        run.run(systems=asked)
     told = capsys.readouterr().err.split()
     assert ended.value.exit_code == code
     assert " ".join(told).endswith(

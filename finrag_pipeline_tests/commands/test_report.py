@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from finrag_pipeline.commands.report import rewrite_report
+from finrag_pipeline.commands.results import rewrite_report
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.benchmark import register_benchmark
 from finrag_pipeline.schemas import BENCHMARK_QUESTIONS, FILINGS, FOLDS

@@ -7,10 +7,11 @@ import pytest
 
 from finrag_pipeline.errors import LakeError, UsageError
 from finrag_pipeline.filings.describe import describe_filing
-from finrag_pipeline.filings.intake import accept, original_path
+from finrag_pipeline.filings.intake import accept
+from finrag_pipeline.filings.originals import original_path
 from finrag_pipeline.retrieval.component import Inputs
 from finrag_pipeline.retrieval.corpus import Corpus
-from finrag_pipeline.retrieval.runner import run_system
+from finrag_pipeline.retrieval.system import run_system
 from finrag_pipeline.retrieval.systems import get_system
 from finrag_pipeline.schemas import SYSTEM_METRICS
 from finrag_pipeline.services.filings import list_filings

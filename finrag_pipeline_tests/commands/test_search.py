@@ -18,7 +18,7 @@ from finrag_pipeline.retrieval.chunk_index import open_chunk_index
 from finrag_pipeline.retrieval.component import Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.page_stage import PAGE_PARTS
-from finrag_pipeline.retrieval.snippet import SNIPPET_CHARACTERS, snippet
+from finrag_pipeline.retrieval.question_text import SNIPPET_CHARACTERS, snippet
 from finrag_pipeline.retrieval.systems import ALIASES, ALL_SYSTEMS, get_system
 from finrag_pipeline.schemas import SYSTEM_METRICS
 from finrag_pipeline.services.evaluate import evaluate

@@ -6,7 +6,7 @@ import datetime as dt
 import re
 from collections.abc import Callable
 
-from finrag_pipeline.filings.identity import FilingIdentity
+from finrag_pipeline.filings.names import FilingIdentity
 
 MAST = """UNITED STATES
 SECURITIES AND EXCHANGE COMMISSION

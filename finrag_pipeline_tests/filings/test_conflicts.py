@@ -6,14 +6,14 @@ import datetime as dt
 
 import pytest
 
-from finrag_pipeline.filings.conflicts import same_company
-from finrag_pipeline.filings.declared import (
+from finrag_pipeline.filings.forms import canonical_form
+from finrag_pipeline.filings.identity import find_conflicts, merge_declared, same_company
+from finrag_pipeline.filings.names import (
     DeclaredIdentity,
-    canonical_form,
+    FilingIdentity,
     declared_from_document_information,
+    declared_from_name,
 )
-from finrag_pipeline.filings.identity import FilingIdentity, find_conflicts, merge_declared
-from finrag_pipeline.filings.names import declared_from_name
 
 RETAIL = FilingIdentity("Harbor Beauty, Inc.", "10-K", 2022, None, dt.date(2023, 1, 28), "HRBY")
 EVENT = FilingIdentity("Northwind Mills, Inc.", "8-K", 2022, None, dt.date(2022, 5, 18), None)

@@ -12,7 +12,8 @@ import pytest
 from finrag_pipeline.engine import LocalEngine, WorkerCrashError, WorkerTimeoutError
 from finrag_pipeline.filings import TEXT_ONLY
 from finrag_pipeline.filings.describe import describe_filing, describe_in_worker
-from finrag_pipeline.filings.intake import FilingSource, accept, original_path
+from finrag_pipeline.filings.intake import accept
+from finrag_pipeline.filings.originals import FilingSource, original_path
 from finrag_pipeline.schemas import conform
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests import small_filings

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finrag_pipeline.filings.identity import FilingIdentity, read_identity
+from finrag_pipeline.filings.identity import read_identity
+from finrag_pipeline.filings.names import FilingIdentity
 from finrag_pipeline_tests.filings.covers import BELOW, LAYOUTS, annual, current, quarterly
 
 

@@ -15,23 +15,32 @@ from finrag_pipeline.errors import FilingError, LakeError
 from finrag_pipeline.filings.intake import (
     SETTLED_SECONDS,
     STALLED_SECONDS,
-    FilingSource,
     accept,
     collect_from_inbox,
+    is_whole,
+    settled_inbox_files,
+)
+from finrag_pipeline.filings.originals import (
+    FilingSource,
     drop_older_originals,
     filing_files,
     find_source,
     get_source,
-    is_whole,
     original_path,
-    settled_inbox_files,
-    sources,
 )
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests import small_filings
 
 WHOLE = b"%PDF-1.7 one\n%%EOF"
 """As much of a PDF as the inbox looks at."""
+
+
+def sources(lake: Lake) -> dict[str, FilingSource]:
+    """Every kept original, by filing."""
+    base = lake.path("filings")
+    folders = lake.fs.ls(base, detail=False) if lake.fs.exists(base) else []
+    names = [folder.rstrip("/").rsplit("/", 1)[-1] for folder in folders]
+    return {name: source for name in names if (source := find_source(lake, name))}
 
 
 def _file(path: Path, contents: bytes = b"%PDF-1.7 one", age: float = 60.0) -> Path:

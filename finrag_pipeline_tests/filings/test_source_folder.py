@@ -6,7 +6,7 @@ import pytest
 
 from finrag_pipeline.errors import BenchmarkError, FilingError, UsageError
 from finrag_pipeline.filings.intake import accept
-from finrag_pipeline.filings.source_folder import read_source_folder
+from finrag_pipeline.filings.originals import read_source_folder
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests import small_filings
 

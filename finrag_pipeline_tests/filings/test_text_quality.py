@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finrag_pipeline.filings.text_quality import is_garbled
+from finrag_pipeline.filings.pdf import is_garbled
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from finrag_pipeline.commands.instance import dagster_home
 from finrag_pipeline.evaluation.benchmark import register_benchmark
 from finrag_pipeline.filings.intake import accept
 from finrag_pipeline.orchestration.build import build_definitions
 from finrag_pipeline.orchestration.event_log import event_log_kept_open
+from finrag_pipeline.orchestration.instance import dagster_home
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT, filings_partitions
-from finrag_pipeline.orchestration.resources.settings import get_corpus
+from finrag_pipeline.orchestration.resources import Corpora
 from finrag_pipeline.retrieval.systems import get_system
 from finrag_pipeline.schemas import PER_FILING, TABLES
 from finrag_pipeline.settings import Settings
@@ -166,7 +166,10 @@ def answering(indexed: IndexedLake, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "folds", rows("folds", *({k: f[k] for k in ("question_id", "filing", "fold")} for f in folds)), "f"
     )
     chunks = (
-        get_corpus(settings, lake, tuple(sorted(names)), get_system("finrag")).chunks.slice(0, 4).to_pylist()
+        Corpora()
+        .corpus(settings, lake, tuple(sorted(names)), get_system("finrag"))
+        .chunks.slice(0, 4)
+        .to_pylist()
     )
     for fold in range(FOLD_COUNT):
         ranked = [

@@ -10,8 +10,8 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from finrag_pipeline.commands.instance import dagster_home
 from finrag_pipeline.evaluation.benchmark import register_benchmark
+from finrag_pipeline.orchestration.instance import dagster_home
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake

@@ -9,10 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from finrag_pipeline.orchestration.answer_sweep import answers_to_other_questions, each_text_once
-from finrag_pipeline.orchestration.corpora import drop
-from finrag_pipeline.orchestration.partitions import FOLD_COUNT
-from finrag_pipeline.orchestration.schedules import sweep_range
+from finrag_pipeline.orchestration.partitions import FOLD_COUNT, sweep_range
+from finrag_pipeline.orchestration.sweeps import answers_to_other_questions, drop, each_text_once
 from finrag_pipeline.settings import AnswerSettings, LanguageModelSettings
 from finrag_pipeline_tests.language_models.server import endpoint, said
 from finrag_pipeline_tests.orchestration.conftest import Pipeline, failure_text, made, rows
@@ -72,6 +70,18 @@ def test_every_text_is_embedded_once() -> None:
     assert remembered(["a", "bb", "a"]).tolist() == [[1, 1], [2, 1], [1, 1]]
     assert remembered(["bb", "ccc"]).tolist() == [[2, 1], [3, 1]]
     assert remembered(["ccc"]).tolist() == [[3, 1]] and asked == ["a", "bb", "ccc"]
+
+
+def test_answers_are_made_again_when_tables_of_pages_change(answering: Pipeline) -> None:
+    """Rows of any table are read, not facts alone."""
+
+    def outcome() -> str:
+        return str(made(answering.run("answer", tags=sweep_range("calculator")))["answers"].metadata["cache"])
+
+    assert (outcome(), outcome()) == ("miss", "hit")
+    filing = answering.lake.partitions("filing_chunks")[0]
+    answering.lake.write("page_tables", rows("page_tables"), "other tables", filing)
+    assert outcome() == "miss"
 
 
 def test_answers_to_questions_that_are_no_longer_asked_are_dropped(answering: Pipeline) -> None:

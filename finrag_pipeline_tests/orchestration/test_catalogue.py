@@ -11,11 +11,9 @@ import dagster as dg
 import pytest
 
 from finrag_pipeline import tables
-from finrag_pipeline.filings.intake import get_source
-from finrag_pipeline.orchestration.fingerprints import versions
-from finrag_pipeline.orchestration.freshness import stale_filings
-from finrag_pipeline.orchestration.partitions import PARTITIONS
-from finrag_pipeline.orchestration.schedules import sweep_range, trained_range
+from finrag_pipeline.filings.originals import get_source
+from finrag_pipeline.orchestration.lineage import stale_filings, versions
+from finrag_pipeline.orchestration.partitions import PARTITIONS, sweep_range, trained_range
 from finrag_pipeline.orchestration.sensors import note_dead_run
 from finrag_pipeline.orchestration.steps import dependencies
 from finrag_pipeline.retrieval.systems import ALL_SYSTEMS
@@ -47,7 +45,7 @@ def test_every_asset_has_an_entry_and_every_entry_a_job(pipeline: Pipeline) -> N
 def test_entries_name_what_there_is() -> None:
     for place, entry in enumerate(CATALOGUE.values()):
         assert {*entry.inputs, *entry.after} <= set(list(CATALOGUE)[:place]), "made before it is read"
-        assert entry.by in PARTITIONS and (not entry.schema or entry.schema in TABLES)
+        assert entry.by in PARTITIONS and (not entry.folder or entry.folder in TABLES)
         assert versions(entry.name), entry.name
 
 

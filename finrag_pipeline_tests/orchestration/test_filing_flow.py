@@ -12,8 +12,8 @@ import pytest
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import FilingError
 from finrag_pipeline.filings import pages
-from finrag_pipeline.filings.intake import get_source, original_path
-from finrag_pipeline.orchestration.freshness import stale_filings
+from finrag_pipeline.filings.originals import get_source, original_path
+from finrag_pipeline.orchestration.lineage import stale_filings
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index, searchable_filings
 from finrag_pipeline.schemas import PER_FILING
 from finrag_pipeline.services.filings import list_filings

@@ -13,12 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from finrag_pipeline.commands.judge import judge_answers
-from finrag_pipeline.commands.labels import check_sheets, import_sheets
+from finrag_pipeline.commands.answers import check_sheets, import_sheets, judge_answers
 from finrag_pipeline.errors import UsageError
 from finrag_pipeline.language_models.cache import CachedLanguageModel
 from finrag_pipeline.language_models.protocol import Message
-from finrag_pipeline.orchestration.schedules import sweep_range
+from finrag_pipeline.orchestration.partitions import sweep_range
 from finrag_pipeline.schemas.catalogue import made_by
 from finrag_pipeline.settings import AnswerSettings, JudgeSettings, LanguageModelSettings
 from finrag_pipeline_tests.evaluation.judged_builders import reply
@@ -129,7 +128,7 @@ def models(answering: Pipeline, monkeypatch: pytest.MonkeyPatch) -> dict[str, Sc
     def load(settings: LanguageModelSettings, lake: object) -> CachedLanguageModel:
         return CachedLanguageModel(found[settings.name], answering.lake)
 
-    monkeypatch.setattr("finrag_pipeline.orchestration.answer_sweep.load_language_model", load)
+    monkeypatch.setattr("finrag_pipeline.orchestration.sweeps.load_language_model", load)
     monkeypatch.setattr("finrag_pipeline.evaluation.baseline_judge.load_language_model", load)
     return found
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from finrag_pipeline.commands.instance import release_dead_runs
+from finrag_pipeline.orchestration.instance import release_dead_runs
 from finrag_pipeline.orchestration.sensors import note_dead_run
 from finrag_pipeline.schemas.catalogue import VECTORS
 from finrag_pipeline_tests import small_filings
@@ -136,7 +136,7 @@ def test_runs_of_living_processes_and_of_the_daemon_are_left_alone(
 ) -> None:
     """Only runs of the command line carry the mark of their process."""
     job = pipeline.definitions.resolve_job_def("index_filing")
-    from finrag_pipeline.commands.instance import _PROCESS_TAG, _process_tag
+    from finrag_pipeline.orchestration.instance import _PROCESS_TAG, _process_tag
 
     of_the_daemon = pipeline.instance.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED)
     alive = pipeline.instance.create_run_for_job(

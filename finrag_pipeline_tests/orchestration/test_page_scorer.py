@@ -11,8 +11,12 @@ import pytest
 
 from finrag_pipeline.commands.train import train_models
 from finrag_pipeline.errors import BenchmarkError, UsageError
-from finrag_pipeline.orchestration.partitions import FOLD_COUNT, trained_partitions
-from finrag_pipeline.orchestration.schedules import sweep_range, trained_range
+from finrag_pipeline.orchestration.partitions import (
+    FOLD_COUNT,
+    sweep_range,
+    trained_partitions,
+    trained_range,
+)
 from finrag_pipeline.rankers.card import kept_folder
 from finrag_pipeline.rankers.registry import load_page_scorer
 from finrag_pipeline.settings import ChunkSettings, EncoderSettings, PageScorerSettings, Settings
@@ -120,13 +124,13 @@ def test_the_row_page_scorer_runs(trained: tuple[Pipeline, dg.ExecuteInProcessRe
 
 def test_the_command_trains_single_folds(trained: tuple[Pipeline, dg.ExecuteInProcessResult]) -> None:
     pipeline, _ = trained
-    told: list[str] = []
+    lines: list[str] = []
     fold = f"fold_{fold_with_questions(pipeline)}"
-    rows = train_models(pipeline.settings, "page_scorer", [fold, fold], told.append)
-    assert told == [fold] and [row["policy"] for row in rows] == ["document", "company"]
+    rows = train_models(pipeline.settings, "page_scorer", [fold, fold], lines.append)
+    assert lines == [f"training {fold}"] and [row["policy"] for row in rows] == ["document", "company"]
     assert all(0 <= row["tested_page_rec"] <= 1 for row in rows if row["tested_page_rec"] is not None)
     with pytest.raises(UsageError, match="no fold 'fold_9'"):
-        train_models(pipeline.settings, "page_scorer", ["fold_9"], told.append)
+        train_models(pipeline.settings, "page_scorer", ["fold_9"], lines.append)
 
 
 def test_other_folds_are_a_leak(trained: tuple[Pipeline, dg.ExecuteInProcessResult]) -> None:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
 
 import dagster as dg
 import pyarrow as pa
 import pytest
 
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.orchestration.partitions import FILINGS, trained_partitions
-from finrag_pipeline.orchestration.schedules import trained_range
+from finrag_pipeline.orchestration.partitions import FILINGS, sweep_range, trained_partitions, trained_range
 from finrag_pipeline.rankers.card import kept_folder
 from finrag_pipeline.rankers.page_ranker import model as ranking
 from finrag_pipeline.rankers.page_ranker.features import STATIC
 from finrag_pipeline.rankers.registry import load_page_ranker
-from finrag_pipeline.schemas import FOLDS
+from finrag_pipeline.schemas import FOLDS, PER_FILING
+from finrag_pipeline.schemas.catalogue import CATALOGUE
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.orchestration.conftest import Pipeline, caches, failure_text, made
@@ -88,6 +90,52 @@ class TestProfiles:
             item["statement"] for row in rows for item in row["statements"] if item["scope"] == "primary"
         }
         assert {"income_statement", "financial_position", "cash_flows"} <= kinds
+
+
+def changed(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Another version of the code that makes an entry of the catalogue."""
+    module, _, attribute = CATALOGUE[name].code[0].partition(":")
+    *owners, constant = attribute.split(".")
+    owner = resolve_name(":".join([f"finrag_pipeline.{module}", *([".".join(owners)] if owners else [])]))
+    found = getattr(owner, constant)
+    monkeypatch.setattr(owner, constant, (lambda: "next") if callable(found) else "next")
+
+
+def follows(name: str, other: str) -> bool:
+    """Whether an entry is made from another one; of identities only what has changed counts."""
+    inputs = set(CATALOGUE[name].inputs) - {"filings"}
+    return other in inputs or any(follows(one, other) for one in inputs)
+
+
+class TestChangedCode:
+    @pytest.mark.parametrize("stage", PER_FILING)
+    def test_a_stage_and_what_follows_run_again_and_nothing_else(
+        self, sample: Pipeline, monkeypatch: pytest.MonkeyPatch, stage: str
+    ) -> None:
+        filing = "TORVEXLEY_2023_10K"
+        assert set(caches(sample.index(filing)).values()) == {"hit"}
+        changed(monkeypatch, stage)
+        # The PDF reader is code of two stages.
+        made = {one for one in PER_FILING if CATALOGUE[stage].code[0] in CATALOGUE[one].code}
+        again = {one for one in PER_FILING if one in made or any(follows(one, other) for other in made)}
+        assert caches(sample.index(filing)) == {one: "miss" if one in again else "hit" for one in PER_FILING}
+
+    def test_other_metrics_leave_rankings_and_answers_alone(
+        self, sample: Pipeline, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def outcome(job: str, asset: str, **options: Any) -> str:
+            result = sample.run(job, asset_selection=[dg.AssetKey(asset)], **options)
+            assert result.success, failure_text(result)
+            return str(made(result)[asset].metadata["cache"])
+
+        changed(monkeypatch, "retrieval_scores")
+        of_system = {"tags": sweep_range("bm25")}
+        assert outcome("sweep", "retrieval_runs", **of_system) == "hit"
+        assert outcome("sweep", "retrieval_scores", **of_system) == "miss"
+        assert outcome("publish", "system_metrics") == "miss"
+        assert outcome("answer", "answers", tags=sweep_range("calculator")) == "hit"
+        assert outcome("answer", "answer_scores", tags=sweep_range("calculator")) == "hit"
+        assert outcome("prepare_benchmark", "folds") == "hit"
 
 
 class TestRankers:

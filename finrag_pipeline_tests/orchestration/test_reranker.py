@@ -11,9 +11,13 @@ import pytest
 
 from finrag_pipeline.commands.train import train_models
 from finrag_pipeline.errors import BenchmarkError
-from finrag_pipeline.orchestration.corpora import Sweep
-from finrag_pipeline.orchestration.partitions import FOLD_COUNT, trained_partitions
-from finrag_pipeline.orchestration.schedules import sweep_range, trained_range
+from finrag_pipeline.orchestration.partitions import (
+    FOLD_COUNT,
+    sweep_range,
+    trained_partitions,
+    trained_range,
+)
+from finrag_pipeline.orchestration.sweeps import Sweep
 from finrag_pipeline.rankers.card import kept_folder
 from finrag_pipeline.rankers.registry import load_reranker, usable_models
 from finrag_pipeline.retrieval.systems import SYSTEMS
@@ -46,8 +50,8 @@ def trained(
     )
     with small_benchmark(settings, folder / "source") as pipeline:
         assert pipeline.run("train_page_ranker", tags=trained_range()).success
-        told = Sweep(settings, pipeline.lake).problem(SYSTEMS["finrag_rerank"], 0)
-        assert told == "No reranker was trained without the questions of fold 0."
+        problem = Sweep(settings, pipeline.lake).problem(SYSTEMS["finrag_rerank"], 0)
+        assert problem == "No reranker was trained without the questions of fold 0."
         assert Sweep(settings, pipeline.lake).problem(SYSTEMS["finrag"], 0) is None
         yield pipeline, pipeline.run("train_reranker", tags=trained_range())
 
@@ -117,10 +121,10 @@ def test_the_row_runs_and_keeps_the_pages_of_finrag(
 
 def test_the_command_trains_single_folds(trained: tuple[Pipeline, dg.ExecuteInProcessResult]) -> None:
     pipeline, _ = trained
-    told: list[str] = []
+    lines: list[str] = []
     fold = f"fold_{fold_with_questions(pipeline)}"
-    rows = train_models(pipeline.settings, "reranker", [fold], told.append)
-    assert told == [fold] and [row["policy"] for row in rows] == ["document"]
+    rows = train_models(pipeline.settings, "reranker", [fold], lines.append)
+    assert lines == [f"training {fold}"] and [row["policy"] for row in rows] == ["document"]
     assert all(0 <= row["tested_page_rec"] <= 1 for row in rows)
 
 

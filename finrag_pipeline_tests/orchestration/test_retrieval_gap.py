@@ -8,7 +8,7 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from finrag_pipeline.orchestration.schedules import sweep_range
+from finrag_pipeline.orchestration.partitions import sweep_range
 from finrag_pipeline_tests.orchestration.conftest import Pipeline, failure_text, made
 
 pytestmark = pytest.mark.slow

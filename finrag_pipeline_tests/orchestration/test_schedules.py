@@ -9,7 +9,7 @@ import dagster as dg
 import pytest
 
 from finrag_pipeline.evaluation.benchmark import register_benchmark
-from finrag_pipeline.orchestration import schedules
+from finrag_pipeline.orchestration import jobs
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT, filings_partitions, sweep_partitions
 from finrag_pipeline.retrieval.systems import SYSTEMS
 from finrag_pipeline.schemas import TABLES
@@ -17,7 +17,7 @@ from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.orchestration.conftest import Pipeline
 
 NIGHT = datetime(2024, 2, 29, 2, 0, tzinfo=UTC)
-OF_THE_BENCHMARK = (schedules.nightly_preparation, schedules.nightly_sweep, schedules.nightly_publish)
+OF_THE_BENCHMARK = (jobs.nightly_preparation, jobs.nightly_sweep, jobs.nightly_publish)
 
 
 def evaluate(pipeline: Pipeline, schedule: dg.ScheduleDefinition) -> dg.ScheduleExecutionData:
@@ -41,9 +41,9 @@ def measured(pipeline: Pipeline, tmp_path: Path) -> Pipeline:
 
 
 def test_every_filing_is_brought_up_to_date_every_night(pipeline: Pipeline) -> None:
-    assert evaluate(pipeline, schedules.nightly_reindex).skip_message == "The lake holds no filings."
+    assert evaluate(pipeline, jobs.nightly_reindex).skip_message == "The lake holds no filings."
     pipeline.instance.add_dynamic_partitions(filings_partitions.name, ["A_2020_10K", "B_2021_10K"])
-    requests = evaluate(pipeline, schedules.nightly_reindex).run_requests or []
+    requests = evaluate(pipeline, jobs.nightly_reindex).run_requests or []
     assert [(r.partition_key, r.run_key) for r in requests] == [
         ("A_2020_10K", "2024-02-29:A_2020_10K"),
         ("B_2021_10K", "2024-02-29:B_2021_10K"),
@@ -51,7 +51,7 @@ def test_every_filing_is_brought_up_to_date_every_night(pipeline: Pipeline) -> N
 
 
 @pytest.mark.parametrize(
-    "schedule", [*OF_THE_BENCHMARK, *schedules.WEEKLY_TRAINING], ids=lambda schedule: schedule.name
+    "schedule", [*OF_THE_BENCHMARK, *jobs.WEEKLY_TRAINING], ids=lambda schedule: schedule.name
 )
 def test_without_a_benchmark_nothing_is_measured(pipeline: Pipeline, schedule: dg.ScheduleDefinition) -> None:
     tick = evaluate(pipeline, schedule)
@@ -60,7 +60,7 @@ def test_without_a_benchmark_nothing_is_measured(pipeline: Pipeline, schedule: d
 
 
 def test_the_sweep_is_one_run_per_system_over_all_folds(measured: Pipeline) -> None:
-    requests = evaluate(measured, schedules.nightly_sweep).run_requests or []
+    requests = evaluate(measured, jobs.nightly_sweep).run_requests or []
     assert [request.run_key for request in requests] == [f"2024-02-29:{system}" for system in SYSTEMS]
     for system, request in zip(SYSTEMS, requests, strict=True):
         first = request.tags["dagster/asset_partition_range_start"]
@@ -76,7 +76,7 @@ def test_preparation_and_publishing_are_one_run_each(
     assert len(evaluate(measured, schedule).run_requests or []) == 1
 
 
-@pytest.mark.parametrize("schedule", schedules.WEEKLY_TRAINING, ids=lambda schedule: schedule.name)
+@pytest.mark.parametrize("schedule", jobs.WEEKLY_TRAINING, ids=lambda schedule: schedule.name)
 def test_models_that_searches_use_are_trained_every_week(
     measured: Pipeline, schedule: dg.ScheduleDefinition
 ) -> None:
@@ -90,12 +90,12 @@ def test_models_that_searches_use_are_trained_every_week(
 
 
 def test_compaction_runs_whatever_the_lake_holds(pipeline: Pipeline) -> None:
-    assert len(evaluate(pipeline, schedules.nightly_compaction).run_requests or []) == 1
+    assert len(evaluate(pipeline, jobs.nightly_compaction).run_requests or []) == 1
     assert pipeline.run("compact_lake_job").success
 
 
 def test_the_night_runs_in_the_order_of_the_graph() -> None:
     order = ("reindex", "preparation", "sweep", "publish", "compaction")
-    hours = [getattr(schedules, f"nightly_{name}").cron_schedule.split()[1] for name in order]
+    hours = [getattr(jobs, f"nightly_{name}").cron_schedule.split()[1] for name in order]
     assert [int(hour) for hour in hours] == sorted(int(hour) for hour in hours)
     assert len(set(hours)) == len(order)

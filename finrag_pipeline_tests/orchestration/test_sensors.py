@@ -15,7 +15,7 @@ from finrag_pipeline.filings.intake import SETTLED_SECONDS, STALLED_SECONDS
 from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.orchestration import sensors
 from finrag_pipeline.orchestration.partitions import filings_partitions
-from finrag_pipeline.orchestration.resources.settings import LakeResource
+from finrag_pipeline.orchestration.resources import LakeResource
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.orchestration.conftest import Pipeline
 

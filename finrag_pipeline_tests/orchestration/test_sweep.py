@@ -14,14 +14,13 @@ import pyarrow.compute as pc
 import pytest
 
 from finrag_pipeline.chunking.registry import CONTEXTUAL, ON_DEMAND, PARENT_CHILD
-from finrag_pipeline.commands.instance import dagster_home
-from finrag_pipeline.commands.run import _state
 from finrag_pipeline.evaluation.benchmark import register_benchmark
 from finrag_pipeline.orchestration.build import build_definitions
-from finrag_pipeline.orchestration.corpora import Sweep, drop_stale_results, fold_questions
-from finrag_pipeline.orchestration.freshness import stale_on_demand
-from finrag_pipeline.orchestration.partitions import FILINGS, FOLD_COUNT
-from finrag_pipeline.orchestration.schedules import sweep_range
+from finrag_pipeline.orchestration.instance import dagster_home
+from finrag_pipeline.orchestration.lineage import stale_on_demand
+from finrag_pipeline.orchestration.partitions import FILINGS, FOLD_COUNT, sweep_range
+from finrag_pipeline.orchestration.runs import _state
+from finrag_pipeline.orchestration.sweeps import Sweep, drop, fold_questions, stale_results
 from finrag_pipeline.rankers import registry
 from finrag_pipeline.rankers.registry import ALPHA_SWEEP, alphas_without
 from finrag_pipeline.retrieval.systems import SYSTEMS
@@ -126,7 +125,7 @@ def test_recorded_passages_run_both_rows_and_others_make_them_stale(
     for name in ("hyde", "multi_hyde", "multi_hyde_fused"):
         assert made(sweep(pipeline, name)), name
         assert len(parts(pipeline, "retrieval_scores", name)) == FOLD_COUNT
-    assert drop_stale_results(pipeline.lake, pipeline.settings) == []
+    assert drop(pipeline.lake, stale_results(pipeline.lake, pipeline.settings)) == []
     told = Sweep(recorded("revenue", 1).settings, measured.lake).problem(SYSTEMS["hyde"])
     assert told == f"{len(questions) - 1} of {len(questions)} questions have no recorded passages."
     states = [
@@ -134,7 +133,7 @@ def test_recorded_passages_run_both_rows_and_others_make_them_stale(
     ]
     assert states[0] == states[1] != states[2], "'finrag run' must notice other passages in the same file"
     other = recorded("assets")
-    found = drop_stale_results(other.lake, other.settings)
+    found = drop(other.lake, stale_results(other.lake, other.settings))
     assert found == ["hyde", "multi_hyde", "multi_hyde_fused"]
 
 
@@ -158,26 +157,25 @@ class TestAlpha:
             ALPHA_SWEEP,
             pa.Table.from_pylist(rows, sweep_table.schema),
             "changed",
-            name="retrieval_scores",
         )
         assert set(alphas_without(lake, None).values()) == {1.0}
         assert set(alphas_without(lake, fold).values()) == {0.5}, "the fold must not see its own questions"
 
     def test_another_weight_makes_the_runs_of_the_hybrid_stale_and_no_other(self, measured: Pipeline) -> None:
         assert sweep(measured, "hybrid_alpha").success and sweep(measured, "hybrid_rrf").success
-        assert drop_stale_results(measured.lake, measured.settings) == []
+        assert drop(measured.lake, stale_results(measured.lake, measured.settings)) == []
         table = measured.lake.read(ALPHA_SWEEP)
         values = [float(name == "alpha=0.05") for name in table["system"].to_pylist()]
         table = table.set_column(
             table.column_names.index("value"), table.schema.field("value"), pa.array(values)
         )
-        measured.lake.write(ALPHA_SWEEP, table, "changed", name="retrieval_scores")
+        measured.lake.write(ALPHA_SWEEP, table, "changed")
         assert measured.run("publish", asset_selection=[dg.AssetKey("system_metrics")]).success
         published = set(measured.lake.read("system_metrics")["system"].to_pylist())
         assert "hybrid_rrf" in published and "hybrid_alpha" not in published
         kept = parts(measured, "retrieval_runs", "hybrid_alpha")
         assert len(kept) == FOLD_COUNT, "an asset deletes nothing that it was made from"
-        assert drop_stale_results(measured.lake, measured.settings) == ["hybrid_alpha"]
+        assert drop(measured.lake, stale_results(measured.lake, measured.settings)) == ["hybrid_alpha"]
         assert parts(measured, "retrieval_runs", "hybrid_alpha") == []
 
     def test_it_is_kept_and_shown(self, measured: Pipeline) -> None:
@@ -225,9 +223,9 @@ class TestTrainedModels:
         self, measured: Pipeline, rankers: dict[int | None, FixedPages]
     ) -> None:
         assert sweep(measured, "finrag").success
-        assert drop_stale_results(measured.lake, measured.settings) == []
+        assert drop(measured.lake, stale_results(measured.lake, measured.settings)) == []
         rankers[1].fingerprint = "trained again"
-        assert drop_stale_results(measured.lake, measured.settings) == ["finrag"]
+        assert drop(measured.lake, stale_results(measured.lake, measured.settings)) == ["finrag"]
         assert parts(measured, "retrieval_runs", "finrag") == [f"fold_{n}" for n in (0, 2, 3, 4)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from finrag_pipeline.orchestration.assets.tables import _checks
+from finrag_pipeline.orchestration.assets.filings import _checks
 from finrag_pipeline.schemas import STATEMENT_FACTS
 
 

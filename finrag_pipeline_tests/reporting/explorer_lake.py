@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from finrag_pipeline.evaluation.answer_metrics import RIGHT
 from finrag_pipeline.filings.describe import describe_filing
-from finrag_pipeline.filings.intake import accept, original_path
+from finrag_pipeline.filings.intake import accept
+from finrag_pipeline.filings.originals import original_path
 from finrag_pipeline.filings.pages import read_page_text
 from finrag_pipeline.filings.pdf import read_pages
 from finrag_pipeline.rankers.page_ranker.profiles import page_profiles

@@ -104,7 +104,7 @@ def test_recorded_answers_without_passages_are_told(lake: Lake) -> None:
 def test_whatever_is_shown_makes_a_report_stale(lake: Lake) -> None:
     before = lake_fingerprints(lake, OURS)
     lake.write("answer_metrics", answer_metrics(), "b")
-    lake.write("hybrid_alpha_sweep", sweep(), "c", name="retrieval_scores")
+    lake.write("hybrid_alpha_sweep", sweep(), "c")
     after = lake_fingerprints(lake, OURS)
     assert len(after) == len(before) + 2
     lake.write("answer_metrics", answer_metrics(), "changed")

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from finrag_pipeline.resolver.aliases import defined_terms, former_names, read_name
-from finrag_pipeline.resolver.companies import Names, read_companies
+from finrag_pipeline.resolver.companies import Names, defined_terms, former_names, read_companies, read_name
 from finrag_pipeline.resolver.resolver import Resolver
 from finrag_pipeline_tests.resolver.filings import Row, row
 

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from finrag_pipeline.resolver.forms import form_family, read_form
+from finrag_pipeline.filings.forms import form_family
+from finrag_pipeline.resolver.forms import read_form
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,11 @@ from finrag_pipeline.retrieval.bm25 import (
     Bm25Index,
     RankBm25,
     build_bm25,
+    finance_tokens,
     load_bm25,
     save_bm25,
     top_documents,
 )
-from finrag_pipeline.retrieval.finance_tokens import finance_tokens
 from finrag_pipeline.storage.lake import Lake
 
 _VOCABULARY = [

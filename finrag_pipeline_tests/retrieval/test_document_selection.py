@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from finrag_pipeline.errors import ModelError
-from finrag_pipeline.retrieval.document_selection import read_verdicts, select_documents, selection_messages
+from finrag_pipeline.retrieval.second_stages import read_verdicts, select_documents, selection_messages
 from finrag_pipeline_tests.language_models.server import ScriptedModel
 
 QUESTION = "What was net revenue in 2022?"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from finrag_pipeline.retrieval.finance_tokens import finance_tokens
+from finrag_pipeline.retrieval.bm25 import finance_tokens
 
 
 @pytest.mark.parametrize(

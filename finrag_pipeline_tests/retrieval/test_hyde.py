@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,11 +13,12 @@ from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.language_models.cache import CachedLanguageModel
 from finrag_pipeline.language_models.protocol import LanguageModel
-from finrag_pipeline.retrieval.hyde import (
+from finrag_pipeline.retrieval import queries
+from finrag_pipeline.retrieval.queries import (
     GeneratedPassages,
     RecordedPassages,
     hyde_vector,
-    load_passages,
+    passage_source,
     passage_vectors,
 )
 from finrag_pipeline.settings import EncoderSettings, HydeSettings
@@ -126,30 +129,38 @@ class TestRecorded:
 
 
 class TestLoad:
-    def test_which_source(self, tmp_path: Path) -> None:
+    def test_which_source(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         path = str(_write(tmp_path / "p.json", {"q": ["a"]}))
-        model = ScriptedModel(lambda messages, seed: "x")
+        monkeypatch.setattr(queries, "language_model", lambda _: ScriptedModel(lambda messages, seed: "x"))
+
+        def loaded(source: str, recorded: bool, model: bool) -> str:
+            settings = SimpleNamespace(
+                hyde=HydeSettings(source=source, recorded=path if recorded else None),
+                language_model=SimpleNamespace(kind="endpoint" if model else "none", max_concurrency=1),
+            )
+            corpus: Any = SimpleNamespace(settings=settings, once=lambda name, load: load())
+            try:
+                return type(passage_source(corpus)).__name__
+            except ModelError:
+                return "nothing"
+
         kinds = {
-            (source, recorded, used is not None): type(
-                load_passages(HydeSettings(source=source, recorded=path if recorded else None), used)
-            ).__name__
-            for source in ("auto", "generated", "recorded")
-            for recorded in (True, False)
-            for used in (model, None)
+            case: loaded(*case)
+            for case in product(("auto", "generated", "recorded"), (True, False), (True, False))
         }
         assert kinds == {
             ("auto", True, True): "RecordedPassages",
             ("auto", True, False): "RecordedPassages",
             ("auto", False, True): "GeneratedPassages",
-            ("auto", False, False): "NoneType",
+            ("auto", False, False): "nothing",
             ("generated", True, True): "GeneratedPassages",
-            ("generated", True, False): "NoneType",
+            ("generated", True, False): "nothing",
             ("generated", False, True): "GeneratedPassages",
-            ("generated", False, False): "NoneType",
+            ("generated", False, False): "nothing",
             ("recorded", True, True): "RecordedPassages",
             ("recorded", True, False): "RecordedPassages",
-            ("recorded", False, True): "NoneType",
-            ("recorded", False, False): "NoneType",
+            ("recorded", False, True): "nothing",
+            ("recorded", False, False): "nothing",
         }
 
 

@@ -10,12 +10,12 @@ from rank_bm25 import BM25Okapi
 
 from finrag_pipeline.chunking.registry import PARENT_CHILD
 from finrag_pipeline.errors import ModelError
+from finrag_pipeline.retrieval.bm25 import finance_tokens
 from finrag_pipeline.retrieval.component import Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
-from finrag_pipeline.retrieval.finance_tokens import finance_tokens
 from finrag_pipeline.retrieval.page_stage import InsidePages
 from finrag_pipeline.retrieval.queries import Passages
-from finrag_pipeline.retrieval.runner import run_system
+from finrag_pipeline.retrieval.system import run_system
 from finrag_pipeline.retrieval.systems import SYSTEMS, variant
 from finrag_pipeline_tests.indexed_lake import IndexedLake
 from finrag_pipeline_tests.retrieval.stand_ins import FixedPages, ScoredBy, Written, corpus_of, ids, rank

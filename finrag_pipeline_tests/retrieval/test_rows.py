@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from finrag_pipeline.chunking.parent_child import CHILD, parent_of
+from finrag_pipeline.chunking.fixed import CHILD, parent_of
 from finrag_pipeline.chunking.registry import PARENT_CHILD, get_chunking
 from finrag_pipeline.embedding.windows import mean_pool
 from finrag_pipeline.errors import LakeError, ModelError
 from finrag_pipeline.retrieval.component import Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
+from finrag_pipeline.retrieval.filters import StatementPages
 from finrag_pipeline.retrieval.first_stages import Splade
 from finrag_pipeline.retrieval.fusion import HybridWeights, reciprocal_rank_fusion, weighted_fusion
 from finrag_pipeline.retrieval.query_expansion import expand_query
-from finrag_pipeline.retrieval.runner import run_system
 from finrag_pipeline.retrieval.second_stages import CrossEncoder
 from finrag_pipeline.retrieval.spaces import Space
-from finrag_pipeline.retrieval.statement_pages import StatementPages
+from finrag_pipeline.retrieval.system import run_system
 from finrag_pipeline.retrieval.systems import ABLATIONS, SYSTEMS, RetrievalSystem, variant
 from finrag_pipeline.settings import ChunkSettings
 from finrag_pipeline_tests.indexed_lake import IndexedLake

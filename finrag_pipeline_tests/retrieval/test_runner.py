@@ -11,8 +11,8 @@ from finrag_pipeline.retrieval.component import Hit, Inputs
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.first_stages import Bm25
 from finrag_pipeline.retrieval.fusion import Fusion, ReciprocalRanks
-from finrag_pipeline.retrieval.runner import run_system
 from finrag_pipeline.retrieval.spaces import Space, restriction
+from finrag_pipeline.retrieval.system import run_system
 from finrag_pipeline.retrieval.systems import ALL_SYSTEMS, SYSTEMS, RetrievalSystem, Source
 from finrag_pipeline.schemas import RETRIEVAL_RUNS, conform
 from finrag_pipeline.settings import RetrievalSettings, Settings

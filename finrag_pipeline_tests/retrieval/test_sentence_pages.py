@@ -7,7 +7,7 @@ import pytest
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.retrieval.component import Inputs
-from finrag_pipeline.retrieval.sentence_pages import sentence_vectors
+from finrag_pipeline.retrieval.page_stage import sentence_vectors
 from finrag_pipeline.retrieval.spaces import Scope
 from finrag_pipeline.retrieval.systems import SYSTEMS
 from finrag_pipeline_tests.indexed_lake import IndexedLake

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from finrag_pipeline.retrieval import sparse_vectors
-from finrag_pipeline.retrieval.sparse_vectors import SparseVectorCache
+from finrag_pipeline.retrieval import splade
+from finrag_pipeline.retrieval.splade import SparseVectorCache
 from finrag_pipeline.storage.fingerprints import text_hash
 from finrag_pipeline.storage.lake import Lake
 
@@ -98,7 +98,7 @@ def test_a_damaged_shard_is_a_miss(lake: Lake, damage: str) -> None:
 
 _KILLED = """
 import os, sys
-from finrag_pipeline.retrieval import sparse_vectors as module
+from finrag_pipeline.retrieval import splade as module
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.retrieval.test_sparse_vectors import FOLDER, CountingEncoder, _texts
 
@@ -128,7 +128,7 @@ def test_a_kill_loses_one_shard_at_most(lake: Lake) -> None:
 
 
 def test_shards_hold_no_more_than_they_may(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sparse_vectors, "SHARD", 10)
+    monkeypatch.setattr(splade, "SHARD", 10)
     found = SparseVectorCache(lake, FOLDER).vectors(_texts(45), CountingEncoder())
     np.testing.assert_array_equal(found.toarray(), expected(_texts(45)))
     assert len(list(Path(lake.path(*FOLDER)).glob("*.npz"))) == 5

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from finrag_pipeline.retrieval.statement_pages import (
+from finrag_pipeline.retrieval.filters import (
     CASH,
     INCOME,
     POSITION,
@@ -56,14 +56,16 @@ class TestPages:
     )
 
     def test_of_filings_and_statements(self) -> None:
-        assert self.PAGES.places(None, [INCOME]) == (("a", 5), ("b", 3))
-        assert self.PAGES.places(["a"], STATEMENTS) == (("a", 5), ("a", 7))
-        assert self.PAGES.places(["c"], STATEMENTS) == ()
+        assert self.PAGES.locations(None, [INCOME]) == (("a", 5), ("b", 3))
+        assert self.PAGES.locations(["a"], STATEMENTS) == (("a", 5), ("a", 7))
+        assert self.PAGES.locations(["c"], STATEMENTS) == ()
 
     def test_of_years_where_a_page_shows_one(self) -> None:
-        assert self.PAGES.places(None, [INCOME], [2019]) == (("b", 3),)
-        assert self.PAGES.places(["a"], [POSITION], [2020]) == (("a", 5),), "2020 stands under income alone"
-        assert self.PAGES.places(None, [INCOME], [1999]) == (("a", 5), ("b", 3))
+        assert self.PAGES.locations(None, [INCOME], [2019]) == (("b", 3),)
+        assert self.PAGES.locations(["a"], [POSITION], [2020]) == (("a", 5),), (
+            "2020 stands under income alone"
+        )
+        assert self.PAGES.locations(None, [INCOME], [1999]) == (("a", 5), ("b", 3))
 
 
 def test_only_facts_of_primary_statements_count(lake: Lake) -> None:

@@ -10,11 +10,11 @@ from finrag_pipeline.chunking.registry import CHUNKINGS
 from finrag_pipeline.errors import UsageError
 from finrag_pipeline.retrieval.component import Inputs
 from finrag_pipeline.retrieval.corpus import Corpus
+from finrag_pipeline.retrieval.filters import NamedStatements
 from finrag_pipeline.retrieval.first_stages import Splade
 from finrag_pipeline.retrieval.fusion import Fusion, ReciprocalRanks
 from finrag_pipeline.retrieval.page_stage import InsidePages
 from finrag_pipeline.retrieval.queries import Passages
-from finrag_pipeline.retrieval.scoping import NamedStatements
 from finrag_pipeline.retrieval.second_stages import BestChild, BestOfPage, CrossEncoder
 from finrag_pipeline.retrieval.spaces import Scope, Space, restriction
 from finrag_pipeline.retrieval.systems import (
@@ -172,10 +172,10 @@ class TestScope:
         scope = Scope(("a", "b", "c"), (1, 2))
         assert scope.within_filings(["c", "x", "a"]).filings == ("a", "c")
         assert scope.within_filings([]).filings == ()
-        narrowed = scope.within_places([("a", 1), ("a", 3), ("z", 1), ("c", 2), ("a", 1)])
-        assert narrowed.places == (("a", 1), ("c", 2))
-        assert narrowed.within_places([("c", 2), ("b", 1)]).places == (("c", 2),)
+        narrowed = scope.within_locations([("a", 1), ("a", 3), ("z", 1), ("c", 2), ("a", 1)])
+        assert narrowed.locations == (("a", 1), ("c", 2))
+        assert narrowed.within_locations([("c", 2), ("b", 1)]).locations == (("c", 2),)
 
     def test_the_whole_corpus_takes_any_filter(self) -> None:
         assert Scope().within_filings(["b", "a", "b"]).filings == ("b", "a")
-        assert Scope().within_places([("b", 0)]) == Scope(places=(("b", 0),))
+        assert Scope().within_locations([("b", 0)]) == Scope(locations=(("b", 0),))

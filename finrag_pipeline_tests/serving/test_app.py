@@ -10,10 +10,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from finrag_pipeline import cli
-from finrag_pipeline.commands.console import use_settings
+from finrag_pipeline.commands import console
 from finrag_pipeline.services.filings import list_filings
 from finrag_pipeline.services.search import list_systems
-from finrag_pipeline.settings import get_settings
 from finrag_pipeline_tests.indexed_lake import FILINGS, IndexedLake
 
 QUESTION = "  net revenue of x1y2z "
@@ -23,13 +22,10 @@ def printed(
     indexed: IndexedLake, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str
 ) -> dict[str, Any]:
     """What ``finrag search … --json`` prints."""
-    monkeypatch.setattr(cli, "get_settings", lambda: indexed.settings)
+    monkeypatch.setattr(console, "get_settings", lambda: indexed.settings)
     monkeypatch.setattr("sys.argv", ["finrag", "search", *arguments, "--json"])
-    try:
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-    finally:
-        use_settings(get_settings())
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
     assert not ended.value.code
     answer: dict[str, Any] = json.loads(capsys.readouterr().out)
     return answer

@@ -13,8 +13,7 @@ from fastapi.testclient import TestClient
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import LakeError, ModelError
 from finrag_pipeline.serving.app import create_app
-from finrag_pipeline.serving.lake_state import lake_state
-from finrag_pipeline.serving.service import Limits, SearchService
+from finrag_pipeline.serving.service import Limits, SearchService, lake_state
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.indexed_lake import IndexedLake, write_filing

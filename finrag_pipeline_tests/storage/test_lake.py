@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.schemas import FOLDS
+from finrag_pipeline.schemas import FILING_CHUNKS, FOLDS
 from finrag_pipeline.storage.lake import Lake, PartInfo
 
 
@@ -99,10 +99,8 @@ class TestParts:
         assert lake.info("folds") == PartInfo("f1", 1, 0.0)
         assert _files(lake) == ["parquet/folds/data.parquet"]
 
-    def test_a_table_may_follow_the_schema_of_another_name(self, lake: Lake) -> None:
-        lake.write("my_folds", _folds("q1"), "f", name="folds")
-        assert lake.read_all("my_folds", name="folds").num_rows == 1
-        assert lake.read_all("no_folds", name="folds").schema == FOLDS
+    def test_a_table_may_have_the_columns_of_another(self, lake: Lake) -> None:
+        assert lake.read_all("parent_child_chunks").schema == FILING_CHUNKS
 
     def test_a_foreign_parquet_file_has_no_fingerprint(self, lake: Lake) -> None:
         path = Path(lake.part_path("folds"))

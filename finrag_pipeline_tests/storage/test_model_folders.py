@@ -13,8 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.storage import model_folders
-from finrag_pipeline.storage.model_folders import model_fingerprint, model_folder, model_problem
-from finrag_pipeline.storage.model_hub import unreachable
+from finrag_pipeline.storage.model_folders import model_fingerprint, model_folder, model_problem, unreachable
 from finrag_pipeline.storage.torch_models import first_line, read_config, usable_length
 
 VARIABLE = "FINRAG_SOME__NAME"

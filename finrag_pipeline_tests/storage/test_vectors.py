@@ -60,7 +60,7 @@ def _scan(rows: list[Row], query: np.ndarray, units: int, where: VectorFilter) -
             continue
         if where.pages is not None and page not in where.pages:
             continue
-        if where.places is not None and (filing, page) not in where.places:
+        if where.locations is not None and (filing, page) not in where.locations:
             continue
         best[unit] = max(best.get(unit, -2.0), float(vector.astype(np.float64) @ query.astype(np.float64)))
     return sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))[:units]
@@ -92,10 +92,10 @@ class TestSearch:
             VectorFilter(("no such filing",)),
             VectorFilter((), None),
             VectorFilter(None, ()),
-            VectorFilter(places=((FILINGS[1], 2), (FILINGS[1], 0), (FILINGS[4], 5), (FILINGS[6], 99))),
+            VectorFilter(locations=((FILINGS[1], 2), (FILINGS[1], 0), (FILINGS[4], 5), (FILINGS[6], 99))),
             VectorFilter(FILINGS[:2], (0, 2), KINDS[:1], ((FILINGS[1], 2), (FILINGS[0], 1), (FILINGS[3], 0))),
-            VectorFilter(FILINGS[:1], places=((FILINGS[1], 2),)),
-            VectorFilter(places=()),
+            VectorFilter(FILINGS[:1], locations=((FILINGS[1], 2),)),
+            VectorFilter(locations=()),
         ],
         ids=str,
     )
@@ -322,11 +322,11 @@ def test_index_rows_are_in_the_order_of_their_windows() -> None:
         (VectorFilter(kinds=("text", "table")), "kind IN ('text', 'table')"),
         (VectorFilter(("a",), kinds=()), "filing IN ('a') AND false"),
         (
-            VectorFilter(places=(("b", 3), ("O'B", 1), ("b", 2), ("b", 3))),
+            VectorFilter(locations=(("b", 3), ("O'B", 1), ("b", 2), ("b", 3))),
             "((filing = 'O''B' AND page IN (1)) OR (filing = 'b' AND page IN (2, 3)))",
         ),
-        (VectorFilter(("a",), places=(("a", 1),)), "filing IN ('a') AND ((filing = 'a' AND page IN (1)))"),
-        (VectorFilter(places=()), "false"),
+        (VectorFilter(("a",), locations=(("a", 1),)), "filing IN ('a') AND ((filing = 'a' AND page IN (1)))"),
+        (VectorFilter(locations=()), "false"),
     ],
 )
 def test_filters_as_conditions(where: VectorFilter, expected: str | None) -> None:

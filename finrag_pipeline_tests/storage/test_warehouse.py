@@ -53,7 +53,7 @@ def test_an_empty_lake_has_every_table(lake: Lake) -> None:
     for name, entry in FOLDERS.items():
         of_fold = ["fold"] if entry.by == "model" else []
         columns = query_warehouse(lake, f'SELECT * FROM "{name}"').column_names
-        assert columns == [*TABLES[entry.schema].names, *of_fold]
+        assert columns == [*TABLES[name].names, *of_fold]
     assert query_warehouse(lake, "SELECT * FROM ledger").column_names == TABLES["ledger"].names
     assert not lake.partitions("folds"), "what declares the columns is no part"
 

@@ -7,9 +7,14 @@ import pyarrow as pa
 
 from finrag_pipeline.answering.systems import get_answer_system
 from finrag_pipeline.evaluation.summary import summarise
-from finrag_pipeline.orchestration.answer_sweep import AnswerSweep, answers_to_other_questions
-from finrag_pipeline.orchestration.corpora import fold_questions, others, sliced_by
 from finrag_pipeline.orchestration.steps import Part, Step, check, table_asset
+from finrag_pipeline.orchestration.sweeps import (
+    AnswerSweep,
+    answers_to_other_questions,
+    fold_questions,
+    others,
+    sliced_by,
+)
 from finrag_pipeline.schemas import ANSWER_SCORES, ANSWERS, FALSE_ANSWERS
 
 RECORDED = {"system": "recorded", "fold": "recorded"}
@@ -111,8 +116,8 @@ def false_answers(part: Part) -> Step:
         if not companies:
             return FALSE_ANSWERS.empty_table()
         asker = Asker(part.values)
-        told = [(one, asker.ask(one.question).answer) for one in unanswerable_questions(companies)]
-        rows = [{**asdict(one), "answer": said.answer, "abstained": said.abstained} for one, said in told]
+        replies = [(one, asker.ask(one.question).answer) for one in unanswerable_questions(companies)]
+        rows = [{**asdict(one), "answer": said.answer, "abstained": said.abstained} for one, said in replies]
         return pa.Table.from_pylist(rows, FALSE_ANSWERS)
 
     step = part.made(make, CALCULATOR_VERSION)

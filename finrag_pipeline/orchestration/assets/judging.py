@@ -1,4 +1,4 @@
-"""Judging: sentences, automatic metrics and verdicts of every answer; how far judges agree with people."""
+"""Judging: sentences, metrics and verdicts of answers, labels of people, what both say, comparisons."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -9,9 +9,12 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from finrag_pipeline.answering.systems import ANSWER_SYSTEMS, get_answer_system
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.baseline_judge import load_judges
 from finrag_pipeline.evaluation.judge_estimates import calibrate, labelled_answers
+from finrag_pipeline.evaluation.judge_estimates import judge_agreement as measure_agreement
+from finrag_pipeline.evaluation.judge_estimates import judged_estimates as estimate
 from finrag_pipeline.evaluation.judged_answers import (
     AUTOMATIC_VERSION,
     ITEMS_VERSION,
@@ -23,25 +26,35 @@ from finrag_pipeline.evaluation.judged_answers import (
 )
 from finrag_pipeline.evaluation.judged_answers import automatic_scores as score_answers
 from finrag_pipeline.evaluation.judges import JUDGES_VERSION, REFUSAL, Criterion, Judge, judge_answers
+from finrag_pipeline.evaluation.labels import (
+    CRITERIA,
+    FILLED,
+    FOLDER,
+    draw_sample,
+    filled_fingerprint,
+    filled_sheets,
+    read_sheets,
+    sampled_items,
+    write_sheets,
+)
+from finrag_pipeline.evaluation.paired_tests import ANSWERS, RETRIEVAL, compare_families
+from finrag_pipeline.evaluation.simulations import interval_coverage as simulate_intervals
+from finrag_pipeline.evaluation.simulations import sensitivity_to_agreement
 from finrag_pipeline.orchestration.assets.answering import RECORDED
-from finrag_pipeline.orchestration.fingerprints import versions
-from finrag_pipeline.orchestration.steps import Part, Run, Step, check, table_asset
+from finrag_pipeline.orchestration.lineage import versions
+from finrag_pipeline.orchestration.resources import Corpora
+from finrag_pipeline.orchestration.steps import Part, Run, Step, check, picture, table_asset
+from finrag_pipeline.orchestration.sweeps import measured_systems
 from finrag_pipeline.reporting.grid import grid_markdown
-from finrag_pipeline.reporting.tables import calibration_grid, rates_grid
-from finrag_pipeline.schemas import JUDGE_CALIBRATION
-from finrag_pipeline.settings import Settings
+from finrag_pipeline.reporting.plots import coverage_plot, sensitivity_plot
+from finrag_pipeline.reporting.tables import calibration_grid, comparison_grid, estimates_grid, rates_grid
+from finrag_pipeline.retrieval.spaces import Space
+from finrag_pipeline.schemas import JUDGE_CALIBRATION, LABEL_SAMPLE, SYSTEM_COMPARISONS
+from finrag_pipeline.settings import JudgeSettings, Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 
 _VALID = {"relevance": {0, 1}, "veracity": {0, 1}, "correctness": {0, 1, REFUSAL}}
-_QUESTION = ("question_id", "question", "answer", "question_type", "reasoning")
-
-
-def _made_from(store: Lake, partition: dict[str, str]) -> list[Any] | None:
-    """What an answer is read from, as fingerprints; None where there are no answers."""
-    info = store.info("answers", partition)
-    questions = store.read("benchmark_questions", columns=_QUESTION)
-    return [info.fingerprint, ITEMS_VERSION, questions.to_pydict()] if info else None
 
 
 def _answers(store: Lake, partition: dict[str, str]) -> tuple[list[Answer], list[str]]:
@@ -51,7 +64,10 @@ def _answers(store: Lake, partition: dict[str, str]) -> tuple[list[Answer], list
     return found, without_text(rows, found)
 
 
-def _skipped(part: Part) -> Step:
+def _without_answers(part: Part) -> Step | None:
+    """The part left out where there are no answers to look at; None where there are."""
+    if part.store.info("answers", part.partition):
+        return None
     part.store.remove(part.entry.name, part.partition)  # of answers that are gone
     return part.skipped(f"The lake holds no answers of {part.system} on {part.partition['fold']}.")
 
@@ -64,12 +80,12 @@ def _skipped(part: Part) -> Step:
 )
 def answer_sentences(part: Part) -> Step:
     """Every answer by sentence: what it cites, what of that was retrieved, and what it is held against."""
-    if (made_from := _made_from(part.store, part.partition)) is None:
-        return _skipped(part)
+    if left_out := _without_answers(part):
+        return left_out
     found, missing = _answers(part.store, part.partition)
-    step = part.made(lambda: sentence_rows(found), wanted=fingerprint("answer_sentences", made_from))
-    told = f"No text of {', '.join(missing[:5])}: chunk the filings as they were." if missing else None
-    step.checks = [check("sources_have_text", not missing, description=told, missing=len(missing))]
+    step = part.made(lambda: sentence_rows(found))
+    description = f"No text of {', '.join(missing[:5])}: chunk the filings as they were." if missing else None
+    step.checks = [check("sources_have_text", not missing, description=description, missing=len(missing))]
     repeats = max((one.repeat + 1 for one in found), default=0)
     step.metadata = {"answers": len(found), "repeats": repeats}
     return step
@@ -78,10 +94,7 @@ def answer_sentences(part: Part) -> Step:
 @table_asset(optional=True)
 def automatic_scores(part: Part) -> Step:
     """Right language, a response at all, citations that work: of every answer and sentence."""
-    if (made_from := _made_from(part.store, part.partition)) is None:
-        return _skipped(part)
-    wanted = fingerprint("automatic_scores", AUTOMATIC_VERSION, made_from)
-    return part.made(lambda: score_answers(_answers(part.store, part.partition)[0]), wanted=wanted)
+    return _without_answers(part) or part.made(lambda: score_answers(_answers(part.store, part.partition)[0]))
 
 
 _LABELS_ARE_VALID = {"labels_are_valid": "Every label is one of its criterion, and a missing one says why."}
@@ -95,7 +108,7 @@ def _judges(run: Run) -> list[Judge]:
     return judges
 
 
-def _load_judges(values: Settings, store: Lake) -> tuple[list[Judge], dict[str, str]]:
+def _load_judges(values: Settings, store: Lake, _: Corpora) -> tuple[list[Judge], dict[str, str]]:
     return load_judges(values.judge, store)
 
 
@@ -105,9 +118,9 @@ def verdicts(part: Part) -> Step:
 
     Replies of language models are kept by what they were asked, and what has failed is asked again.
     """
-    if (made_from := _made_from(part.store, part.partition)) is None:
-        return _skipped(part)
-    return _judged(part, part.partition, made_from, ("relevance", "veracity", "correctness"))
+    return _without_answers(part) or _judged(
+        part, part.partition, [part.wanted()], ("relevance", "veracity", "correctness")
+    )
 
 
 @table_asset(blocking_checks=_LABELS_ARE_VALID, checks=_NO_VERDICT_MISSING)
@@ -117,7 +130,8 @@ def recorded_verdicts(part: Part) -> Step:
     What they were given is not recorded, so that neither veracity nor citations can be judged.
     """
     store = part.store
-    made_from = _made_from(store, RECORDED) or []
+    info = store.info("answers", RECORDED)
+    made_from = [info.fingerprint, ITEMS_VERSION, store.fingerprints("benchmark_questions")] if info else []
     wanted = fingerprint("automatic_scores", AUTOMATIC_VERSION, made_from)
     if (info := store.info("automatic_scores", RECORDED)) is None or info.fingerprint != wanted:
         scores = score_answers(_answers(store, RECORDED)[0] if made_from else [])
@@ -207,10 +221,10 @@ def judge_calibration(part: Part) -> Step:
 
     def make() -> pa.Table:
         tables = [JUDGE_CALIBRATION.empty_table()]
-        told: dict[str, Any] = {"references": references, "groups": groups, "seed": values.seed}
+        shared: dict[str, Any] = {"references": references, "groups": groups, "seed": values.seed}
         for judge, criterion in product(judges, ("correctness", "veracity")):
             try:
-                tables.append(calibrate(judge, found, labels, criteria=[criterion], **told))
+                tables.append(calibrate(judge, found, labels, criteria=[criterion], **shared))
             except LakeError as error:  # no verdict at all: the others are reported nevertheless
                 part.context.log.error(str(error))
         return pa.concat_tables(tables)
@@ -221,8 +235,229 @@ def judge_calibration(part: Part) -> Step:
         row["judge"] for row in rows if row["criterion"] == "correctness" and (row["kappa_low"] or 0.0) > 0
     }
     weak = [judge.name for judge in judges if judge.name not in good]
-    told = f"Not better than chance, or without verdicts: {', '.join(weak)}." if weak else None
-    step.checks = [check("better_than_chance", not weak, warn=True, description=told)]
+    description = f"Not better than chance, or without verdicts: {', '.join(weak)}." if weak else None
+    step.checks = [check("better_than_chance", not weak, warn=True, description=description)]
     table = dg.MetadataValue.md(grid_markdown(calibration_grid(part.read())))
     step.metadata = {"answers": len(found), "table": table}
+    return step
+
+
+PROBLEMS = (FOLDER, "problems.json")
+"""What is wrong with filled sheets, by name of the sheet."""
+
+
+def _sampled_parts(store: Lake, settings: JudgeSettings) -> list[dict[str, str]]:
+    """Parts of ``answers`` whose systems people label."""
+    names = {get_answer_system(name).name for name in settings.sampled} or set(ANSWER_SYSTEMS)
+    return [keys for keys in store.partitions("answers") if keys["system"] in names]
+
+
+def _sampled_answers(store: Lake, parts: list[dict[str, str]]) -> dict[str, list[Answer]]:
+    """Answers over the whole corpus by system; those that were never written are left out."""
+    found: dict[str, list[Answer]] = {}
+    questions = store.read("benchmark_questions")
+    for keys in parts:
+        rows = store.read("answers", keys)
+        rows = rows.filter(pc.equal(rows["space"], Space.CORPUS.value))
+        for one in read_answers(store, rows, questions):
+            if one.text.strip():
+                found.setdefault(one.system, []).append(one)
+    return found
+
+
+@table_asset(
+    blocking_checks={
+        "within_budget": "No sheet asks for more labels than the budget, and every type of question is on it."
+    },
+)
+def label_sample(part: Part) -> Step:
+    """Stratified samples of answers and sentences over the corpus, and the sheets to label them on."""
+    store, values, encoder = part.store, part.values, part.run.encoder
+    parts = _sampled_parts(store, values.judge)
+    infos = [store.info("answers", keys) for keys in parts]
+    made_from = [info.fingerprint for info in infos if info]
+    code = (*versions("label_sample"), ITEMS_VERSION)
+    wanted = fingerprint(
+        "label_sample", code, made_from, encoder.fingerprint, values.judge.budget, values.seed
+    )
+    asked = _sampled_answers(store, parts)
+
+    def make() -> pa.Table:
+        drawn = [
+            draw_sample(found, criterion, encoder.embed_short, values.judge.budget, values.seed)
+            for found in asked.values()
+            for criterion in CRITERIA
+        ]
+        return pa.concat_tables([LABEL_SAMPLE.empty_table(), *drawn])
+
+    step = part.made(make, wanted=wanted)
+    sample = part.read()
+    answers = [one for found in asked.values() for one in found]
+    sheets = write_sheets(store.local_path(FOLDER), sample, answers, values.judge.language or "en")
+    counts: dict[tuple[str, str], int] = {}
+    themes: dict[tuple[str, str, str], bool] = {}
+    for row in sample.to_pylist():
+        key = (row["system"], row["criterion"])
+        counts[key] = counts.get(key, 0) + row["sampled"]
+        themes[*key, row["theme"]] = themes.get((*key, row["theme"]), False) or row["sampled"]
+    fits = all(count <= values.judge.budget for count in counts.values()) and all(themes.values())
+    step.checks = [check("within_budget", fits, largest=max(counts.values(), default=0))]
+    listed = "\n".join(f"- `{FOLDER}/{path.name}`" for path in sheets) or "none"
+    step.metadata = {"labels": sum(counts.values()), "sheets": dg.MetadataValue.md(listed)}
+    return step
+
+
+@table_asset(
+    checks={
+        "sheets_readable": "Every filled sheet can be read; a bad one is left out, and the others count.",
+        "nothing_open": "No two annotators wait for a third to decide.",
+    },
+)
+def human_labels(part: Part) -> Step:
+    """Labels of people from the sheets in ``labels/filled/`` of the lake."""
+    store = part.store
+    folder = store.local_path(FOLDER)
+    known = sampled_items(part.read("label_sample"))
+
+    def make() -> pa.Table:
+        table, problems = read_sheets(filled_sheets(folder), known)
+        store.write_json(store.path(*PROBLEMS), problems)
+        return table
+
+    step = part.made(make, filled_fingerprint(folder))
+    problems = store.read_json(store.path(*PROBLEMS)) or {}
+    for name, problem in problems.items():
+        part.context.log.error(f"{FOLDER}/{FILLED}/{name}: {problem}")
+    states = part.read()["state"].to_pylist()
+    step.checks = [
+        check("sheets_readable", not problems, description="\n".join(problems.values()) or None),
+        check("nothing_open", "open" not in states, warn=True, open=states.count("open")),
+    ]
+    final = states.count("agreed") + states.count("decided")
+    step.metadata = {"sheets": len(filled_sheets(folder)), "final": final}
+    return step
+
+
+@table_asset(
+    blocking_checks={
+        "estimates_lie_in_their_intervals": "0 ≤ low ≤ estimate ≤ high ≤ 1, "
+        "but for the intervals of the literature."
+    },
+)
+def judged_estimates(part: Part) -> Step:
+    """Shares of relevant, true and correct answers by people, by each judge, and by both together (PPI)."""
+    confidence = part.values.evaluation.confidence
+    step = part.made(lambda: estimate(*_judged_by_both(part), confidence))
+    rows = part.read().to_pylist()
+    # Those of the literature leave [0, 1]: that is why others stand beside them.
+    broken = [
+        row
+        for row in rows
+        if row["method"] in ("human", "judge", "ppi")
+        and not -1e-9 <= row["low"] - 1e-9 <= row["estimate"] <= row["high"] + 1e-9 <= 1 + 2e-9
+    ]
+    step.checks = [check("estimates_lie_in_their_intervals", not broken, broken=len(broken))]
+    step.metadata = {"table": dg.MetadataValue.md(grid_markdown(estimates_grid(part.read())))}
+    return step
+
+
+@table_asset()
+def judge_agreement(part: Part) -> Step:
+    """Agreement of each judge with people on the labelled items: observed, by chance, Cohen's κ."""
+    return part.made(lambda: measure_agreement(*_judged_by_both(part), part.values.seed))
+
+
+def _judged_by_both(part: Part) -> tuple[pa.Table, pa.Table, pa.Table]:
+    """Verdicts, labels of people, and what these were drawn from."""
+    return part.store.read_all("verdicts"), part.read("human_labels"), part.read("label_sample")
+
+
+AGREEMENTS = tuple(round(0.62 + 0.02 * step, 2) for step in range(15)) + tuple(
+    round(0.91 + 0.01 * step, 2) for step in range(9)
+)
+"""Agreements of people and judge that are simulated: 62 % to 99 %, closer where it matters."""
+
+_HOLD = {"clustered", "ppi"}
+"""Intervals that must hold the truth in every study."""
+
+
+@table_asset(
+    blocking_checks={
+        "corrected_p_values": "No corrected p-value is below its own, "
+        "and every difference lies in its interval."
+    },
+)
+def system_comparisons(part: Part) -> Step:
+    """Paired tests: retrieval against dense and the page scorer, answers against the calculator."""
+    store, values = part.store, part.values
+    confidence = values.evaluation.confidence
+
+    def make() -> pa.Table:
+        from finrag_pipeline.evaluation.answer_metrics import as_series
+
+        questions = store.read("benchmark_questions")
+        answers = as_series(store.read_all("answer_scores"))
+        retrieval = store.read_all("retrieval_scores", only={"system": measured_systems(store)})
+        scored = ((retrieval, RETRIEVAL), (answers, ANSWERS))
+        compared = [
+            compare_families(scores, questions, families, confidence=confidence, seed=values.seed)
+            for scores, families in scored
+        ]
+        return pa.concat_tables([SYSTEM_COMPARISONS.empty_table(), *compared])
+
+    step = part.made(make)
+    found = part.read()
+    rows = found.to_pylist()
+    broken = [
+        row
+        for row in rows
+        if row["p_value"] is not None
+        and not (row["p_value"] <= row["p_holm"] <= 1 and row["low"] <= row["difference"] <= row["high"])
+    ]
+    step.checks = [check("corrected_p_values", not broken, broken=len(broken))]
+    sure = sum(row["p_holm"] is not None and row["p_holm"] < 1 - confidence for row in rows)
+    table = dg.MetadataValue.md(grid_markdown(comparison_grid(found)))
+    step.metadata = {"significant": sure, "table": table}
+    return step
+
+
+@table_asset()
+def judge_sensitivity(part: Part) -> Step:
+    """What a judge is worth: half width of the PPI++ interval over its agreement with people, simulated."""
+    values = part.values
+    draws, confidence = values.judge.simulation_draws, values.evaluation.confidence
+
+    def make() -> pa.Table:
+        return sensitivity_to_agreement(AGREEMENTS, confidence=confidence, draws=draws, seed=values.seed)
+
+    step = part.made(make, AGREEMENTS)
+    found = part.read()
+    rows = found.to_pylist()
+    plot = picture(sensitivity_plot(rows, fmt="png"), "Half width of the interval over agreement with people")
+    widths = {f"half_width_at_{100 * row['agreement']:.0f}": row["half_width"] for row in rows[-9:]}
+    step.metadata = {"plot": plot, **widths}
+    return step
+
+
+@table_asset(
+    checks={
+        "intervals_hold": "Intervals over questions hold the truth as often as they say, in every study."
+    },
+)
+def interval_coverage(part: Part) -> Step:
+    """How often each interval holds the truth in simulated studies, with its mean half width."""
+    values = part.values
+    draws, confidence = values.judge.simulation_draws, values.evaluation.confidence
+    step = part.made(lambda: simulate_intervals(draws=draws, confidence=confidence, seed=values.seed))
+    found = part.read()
+    rows = found.to_pylist()
+    # One point below what is aimed at, and three standard errors of the simulation.
+    least = confidence - 0.01 - 3 * (confidence * (1 - confidence) / draws) ** 0.5
+    short = [row for row in rows if row["interval"] in _HOLD and row["coverage"] < least]
+    description = (
+        "; ".join(f"{row['interval']}, {row['study']}: {row['coverage']:.3f}" for row in short) or None
+    )
+    step.checks = [check("intervals_hold", not short, description=description)]
+    plot = picture(coverage_plot(rows, confidence, fmt="png"), "Coverage by interval and study")
+    step.metadata = {"plot": plot}
     return step

@@ -10,10 +10,9 @@ import pyarrow as pa
 
 from finrag_pipeline.evaluation.benchmark import get_benchmark
 from finrag_pipeline.evaluation.summary import summarise
-from finrag_pipeline.orchestration.corpora import benchmark_filings, others, sliced_by, stale_results
-from finrag_pipeline.orchestration.fingerprints import versions
-from finrag_pipeline.orchestration.metadata import picture
-from finrag_pipeline.orchestration.steps import Part, Step, table_asset
+from finrag_pipeline.orchestration.lineage import versions
+from finrag_pipeline.orchestration.steps import Part, Step, picture, table_asset
+from finrag_pipeline.orchestration.sweeps import benchmark_filings, others, sliced_by, stale_results
 from finrag_pipeline.reporting.plots import gap_plot, recall_curve
 from finrag_pipeline.reporting.tables import metrics_markdown, statistics_markdown
 from finrag_pipeline.sample import SAMPLE_NAME
@@ -26,7 +25,7 @@ from finrag_pipeline.storage.warehouse import build_warehouse, lake_views
 def system_metrics(part: Part) -> Step:
     """Mean and document-cluster interval of every metric, system, space and slice."""
     store, values = part.store, part.values
-    if stale := stale_results(store, values):
+    if stale := stale_results(store, values, part.run.corpora):
         systems = sorted({keys["system"] for _, keys in stale})
         part.context.log.warning(f"no longer measured, run them again: {', '.join(systems)}")
     kept = others(store, "retrieval_scores", stale)

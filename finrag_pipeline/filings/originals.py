@@ -1,0 +1,168 @@
+"""Originals: files of filings as the lake keeps them, and as they lie in a folder before they enter it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from filecmp import cmp
+from pathlib import Path
+from typing import Any
+
+from finrag_pipeline.errors import BenchmarkError, LakeError, UsageError
+from finrag_pipeline.filings.names import filing_id
+from finrag_pipeline.storage.lake import Lake
+
+SUFFIXES = {".pdf": "pdf", ".jsonl": "page_text"}
+
+
+@dataclass(frozen=True)
+class FilingSource:
+    """The original of a filing as the lake keeps it."""
+
+    filing: str
+    file_name: str
+    source: str
+    bytes: int
+    sha256: str
+    original: str
+    document_information: dict[str, Any] | None = None
+
+
+def is_filing_file(path: Path) -> bool:
+    """Whether a file looks like a filing: a visible PDF or page-text JSONL file."""
+    return path.is_file() and not path.name.startswith(".") and path.suffix.lower() in SUFFIXES
+
+
+def filing_files(folder: Path) -> list[Path]:
+    """Files of ``folder`` that look like filings, by name."""
+    return sorted(path for path in folder.iterdir() if is_filing_file(path)) if folder.is_dir() else []
+
+
+def find_source(lake: Lake, filing: str) -> FilingSource | None:
+    """The kept original of a filing, or None."""
+    entry = lake.read_json(lake.path("filings", filing, "source.json"))
+    try:
+        return FilingSource(**entry) if isinstance(entry, dict) else None
+    except TypeError:  # written by a version with other fields: the file has to be ingested again
+        return None
+
+
+def get_source(lake: Lake, filing: str) -> FilingSource:
+    """The kept original of a filing.
+
+    Raises:
+        LakeError: there is none.
+    """
+    source = find_source(lake, filing)
+    if source is None:
+        raise LakeError(f"The lake holds no original of '{filing}'.", "Ingest its file: finrag ingest FILE.")
+    return source
+
+
+def original_path(lake: Lake, source: FilingSource) -> str:
+    """Path of the kept original in the lake."""
+    return lake.path("filings", source.filing, source.original)
+
+
+def drop_older_originals(lake: Lake, published: FilingSource) -> None:
+    """Remove the originals that ``published`` has taken the place of; its pages are in the lake now."""
+    folder = lake.path("filings", published.filing)
+    entry = lake.path("filings", published.filing, "source.json")
+    decided = lake.fs.modified(entry)
+    if find_source(lake, published.filing) != published:
+        return  # a newer version has come meanwhile
+    for path in lake.fs.ls(folder, detail=False):
+        # The copy of a version that is being accepted right now is younger than the entry.
+        if path.rsplit("/", 1)[-1] not in ("source.json", published.original) and (
+            lake.fs.modified(path) < decided
+        ):
+            lake.fs.rm(path)
+
+
+@dataclass(frozen=True)
+class SourceFolder:
+    """A folder of filings, with questions when it is a benchmark.
+
+    Attributes:
+        name: name of the folder.
+        files: file of each filing, by identifier.
+        questions: FinanceBench-format questions, or None for a plain corpus.
+        documents: document information, or None.
+    """
+
+    name: str
+    files: dict[str, Path]
+    questions: Path | None
+    documents: Path | None
+
+    def select(self, names: Collection[str] | None, limit: int | None) -> SourceFolder:
+        """Only the filings called ``names``, or the first ``limit``.
+
+        Raises:
+            UsageError: a name is not in the folder.
+        """
+        files = self.files
+        if names:
+            wanted = {filing_id(name) if name not in files else name for name in names}
+            unknown = sorted(wanted - set(files))
+            if unknown:
+                raise UsageError(
+                    f"{self.name} holds no filing {', '.join(unknown[:5])}.",
+                    f"Choose among its {len(files)} filings, for example {next(iter(files))}.",
+                )
+            files = {name: path for name, path in files.items() if name in wanted}
+        if limit is not None:
+            files = dict(list(files.items())[:limit])
+        return replace(self, files=files)
+
+
+def read_source_folder(folder: Path) -> SourceFolder:
+    """Find filings and questions in ``folder``.
+
+    A benchmark has ``pdfs/`` and FinanceBench's two JSONL files (``*open_source.jsonl`` or
+    ``questions.jsonl``, and ``*document_information.jsonl``); folders whose name begins with
+    ``page_text`` may add filings as pages of text. Any other folder is a corpus: its PDF and page-text
+    files. Where a filing comes both ways, the PDF is taken.
+
+    Two different files may lead to one identifier (``a.pdf`` beside ``a.PDF``): the second is listed under
+    its full name, and intake refuses it, so that it is reported and the rest goes on.
+
+    Raises:
+        BenchmarkError: the folder is missing, holds no filing, several question files, or different
+            filings of one name.
+    """
+    if not folder.is_dir():
+        raise BenchmarkError(f"{folder} is not a folder.", "Pass --source a folder of PDFs or a benchmark.")
+    questions = _only_one([*folder.glob("*open_source.jsonl"), *folder.glob("questions.jsonl")], "questions")
+    documents = _only_one(list(folder.glob("*document_information.jsonl")), "document information")
+    candidates = filing_files(folder / "pdfs") if (folder / "pdfs").is_dir() else []
+    if not candidates:
+        candidates = [path for path in filing_files(folder) if path not in (questions, documents)]
+    for page_text in sorted(folder.glob("page_text*")):
+        candidates.extend(path for path in filing_files(page_text) if path.suffix.lower() == ".jsonl")
+    files: dict[str, Path] = {}
+    for path in sorted(candidates, key=_preference):
+        first = files.setdefault(filing_id(path.name), path)
+        if first.suffix.lower() != path.suffix.lower() or first == path or cmp(first, path, shallow=False):
+            continue
+        if path.name in files or first.name == path.name:
+            raise BenchmarkError(
+                f"{folder} holds different files called {path.name}, in {first.parent.name}/ and "
+                f"{path.parent.name}/.",
+                "Leave only one of them in the folder.",
+            )
+        files[path.name] = path
+    if not files:
+        raise BenchmarkError(f"{folder} holds no filings.", "Put PDFs into it or into its folder pdfs/.")
+    return SourceFolder(folder.resolve().name, dict(sorted(files.items())), questions, documents)
+
+
+def _preference(path: Path) -> tuple[bool, bool, str]:
+    return path.suffix.lower() != ".pdf", path.suffix != path.suffix.lower(), path.name
+
+
+def _only_one(paths: list[Path], what: str) -> Path | None:
+    if len(paths) > 1:
+        names = ", ".join(sorted(path.name for path in paths))
+        raise BenchmarkError(f"Several files of {what}: {names}.", "Leave only one of them in the folder.")
+    return paths[0] if paths else None

@@ -1,0 +1,243 @@
+"""The Dagster instance of a lake, and the runs that the command line makes in its own process."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import socket
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from finrag_pipeline import errors
+from finrag_pipeline.errors import FinragError, LakeError
+from finrag_pipeline.settings import REPOSITORY, Settings
+from finrag_pipeline.storage.lake import Lake
+
+if TYPE_CHECKING:
+    import dagster as dg
+    from dagster._utils.error import SerializableErrorInfo
+
+    from finrag_pipeline.orchestration.resources import Corpora
+
+_YAML = REPOSITORY / "data_lake" / "dagster_home" / "dagster.yaml"
+_PROCESS_TAG = "finrag/process"
+_WATCH_SECONDS = 5.0
+_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+
+def dagster_home(settings: Settings) -> Path:
+    """Folder of the Dagster instance: ``DAGSTER_HOME`` when set, else ``dagster_home`` in the lake.
+
+    The repository's ``dagster.yaml`` is copied there when the folder has none.
+
+    Raises:
+        LakeError: the lake is remote and ``DAGSTER_HOME`` is not set.
+    """
+    if configured := os.environ.get("DAGSTER_HOME"):
+        home = Path(configured)
+    else:
+        lake = Lake(settings.lake)
+        if not lake.is_local:
+            raise LakeError("A remote lake needs a local Dagster instance.", "Set DAGSTER_HOME to a folder.")
+        home = lake.local_path("dagster_home")
+    home.mkdir(parents=True, exist_ok=True)
+    if Lake(settings.lake).is_local:
+        # The mailbox stands ready as soon as anything is started.
+        Lake(settings.lake).local_path("inbox").mkdir(parents=True, exist_ok=True)
+    if not (home / "dagster.yaml").exists() and _YAML.is_file():
+        # In one step: another process that starts now must not read half of it.
+        temporary = home / f"dagster.yaml.{os.getpid()}.tmp"
+        shutil.copyfile(_YAML, temporary)
+        temporary.replace(home / "dagster.yaml")
+    return home.resolve()
+
+
+class Materialiser:
+    """Runs jobs of the definitions in this process, on the shared instance."""
+
+    def __init__(self, definitions: dg.Definitions, instance: dg.DagsterInstance) -> None:
+        self._definitions = definitions
+        self.instance = instance
+        self.corpora: Corpora = (definitions.resources or {})["corpora"]
+
+    def add_partitions(self, name: str, keys: Sequence[str]) -> None:
+        """Make ``keys`` known as dynamic partitions of ``name``; those known already are left as they are."""
+        from sqlalchemy.exc import IntegrityError
+
+        while new := sorted(set(keys) - set(self.instance.get_dynamic_partitions(name))):
+            # Another process may be adding the same ones: then they are known the next time round.
+            with suppress(IntegrityError):
+                self.instance.add_dynamic_partitions(name, new)
+
+    def run(
+        self,
+        job: str,
+        partition: str | None = None,
+        tags: Mapping[str, str] | None = None,
+        assets: Sequence[str] | None = None,
+    ) -> str | None:
+        """Run a job, or some of its assets; what went wrong, None when nothing did.
+
+        Raises:
+            KeyboardInterrupt: it was stopped from the keyboard, which Dagster takes for a failing step.
+        """
+        import dagster as dg
+
+        result = self._definitions.resolve_job_def(job).execute_in_process(
+            instance=self.instance,
+            partition_key=partition,
+            run_config=_QUIET,
+            tags={**(tags or {}), _PROCESS_TAG: _process_tag(os.getpid())},
+            raise_on_error=False,
+            asset_selection=[dg.AssetKey(name) for name in assets] if assets else None,
+        )
+        if not result.success and _was_interrupted(result):
+            raise KeyboardInterrupt
+        return None if result.success else _first_error(result)
+
+    def run_or_raise(self, job: str, **options: Any) -> None:
+        """`run`.
+
+        Raises:
+            FinragError: it failed.
+        """
+        if error := self.run(job, **options):
+            raise FinragError(error, "See the run in the Dagster UI (make ui).")
+
+
+def _was_interrupted(result: dg.ExecuteInProcessResult) -> bool:
+    return any(error.cls_name == "DagsterExecutionInterruptedError" for _, error in _step_errors(result))
+
+
+def _step_errors(result: dg.ExecuteInProcessResult) -> Iterator[tuple[str, SerializableErrorInfo]]:
+    """Step and error of every failing step, followed by what caused the error."""
+    for event in result.all_events:
+        error = event.step_failure_data.error if event.is_step_failure else None
+        while error is not None:
+            yield str(event.step_key), error
+            error = error.cause
+
+
+def _first_error(result: dg.ExecuteInProcessResult) -> str:
+    """What went wrong first, in words for people where the pipeline or a check has found them."""
+    for event in result.all_events:
+        failure = event.step_failure_data.user_failure_data if event.is_step_failure else None
+        if failure and failure.description:
+            return str(failure.description)
+    last = "the run failed"
+    for step, error in _step_errors(result):
+        if error.cls_name == "DagsterAssetCheckFailedError":
+            checks = [c for c in result.get_asset_check_evaluations() if c.blocking and not c.passed]
+            return " ".join(c.description or f"Check {c.check_name} of {step} failed." for c in checks)
+        if isinstance(getattr(errors, error.cls_name or "", None), type):
+            return error.message.split(": ", 1)[-1].strip()
+        last = f"{step}: {error.message.strip()}"
+    return last
+
+
+@contextmanager
+def open_materialiser(settings: Settings) -> Iterator[Materialiser]:
+    """The definitions for ``settings`` on the instance of their lake; clears up after killed runs first."""
+    from finrag_pipeline.orchestration.build import build_definitions
+
+    logging.getLogger("dagster").setLevel(logging.ERROR)
+    with open_instance(settings) as instance, _clearing_up(instance):
+        yield Materialiser(build_definitions(settings), instance)
+
+
+@contextmanager
+def open_instance(settings: Settings) -> Iterator[dg.DagsterInstance]:
+    """The Dagster instance of the lake of ``settings``."""
+    home = dagster_home(settings)
+    os.environ["DAGSTER_HOME"] = str(home)
+    import dagster as dg
+    from filelock import FileLock
+
+    from finrag_pipeline.orchestration.event_log import event_log_kept_open
+
+    # Two processes that make its tables at once leave a database that no process can open any more.
+    with FileLock(home / ".making-tables.lock"):
+        instance = dg.DagsterInstance.get()
+        instance.get_runs(limit=1)
+        instance.get_dynamic_partitions("filings")
+        instance.all_instigator_state()
+    with instance, event_log_kept_open(instance.event_log_storage):
+        yield instance
+
+
+@contextmanager
+def _clearing_up(instance: dg.DagsterInstance) -> Iterator[None]:
+    """Free what killed processes held, now and while this one works: it may be waiting for just that."""
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(_WATCH_SECONDS):
+            try:
+                release_dead_runs(instance)
+            except Exception:  # a busy database; the next round comes soon
+                logging.getLogger(__name__).debug("could not look for killed runs", exc_info=True)
+
+    release_dead_runs(instance)
+    watcher = threading.Thread(target=watch, name="killed runs", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+def release_dead_runs(instance: dg.DagsterInstance) -> list[str]:
+    """Fail runs of the command line whose process is gone, and free their pool slots.
+
+    A run that was killed stays 'started' for ever otherwise, and holds its slot.
+
+    Returns:
+        Identifiers of the runs.
+    """
+    import dagster as dg
+
+    status = dg.DagsterRunStatus
+    unfinished = [status.NOT_STARTED, status.STARTING, status.STARTED, status.CANCELING]
+    started = instance.get_runs(filters=dg.RunsFilter(statuses=unfinished))
+    dead = []
+    for run in started:
+        tag = run.tags.get(_PROCESS_TAG)
+        if tag is not None and not _is_alive(tag):
+            instance.report_run_failed(run, "The process of this run is gone.")
+            instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+            dead.append(run.run_id)
+    return dead
+
+
+def _process_tag(pid: int) -> str:
+    return f"{socket.gethostname()}:{pid}:{_start_time(pid)}"
+
+
+def _is_alive(tag: str) -> bool:
+    host, pid, started = tag.rsplit(":", 2)
+    if host != socket.gethostname():
+        return True  # another machine's process cannot be judged from here
+    if started:
+        return _start_time(int(pid)) == started
+    try:  # no /proc on this system
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _start_time(pid: int) -> str:
+    # Field 22 of /proc/<pid>/stat: with it, a recycled process number is not mistaken for the run.
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except (OSError, IndexError):
+        return ""
+    # A zombie has ended; only nobody has asked for its exit code yet.
+    return "" if fields[0] == "Z" else fields[19]

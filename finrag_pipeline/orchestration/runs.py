@@ -1,0 +1,358 @@
+"""What ``finrag run``, ``ingest`` and ``index`` do: materialise through Dagster what is not fresh."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from finrag_pipeline.answering.systems import get_answer_system
+from finrag_pipeline.chunking.registry import CHUNKINGS
+from finrag_pipeline.errors import BenchmarkError, FilingError, FinragError, LakeError
+from finrag_pipeline.evaluation.benchmark import register_benchmark
+from finrag_pipeline.evaluation.questions import find_document_information, read_document_information
+from finrag_pipeline.filings.intake import accept
+from finrag_pipeline.filings.names import filing_id
+from finrag_pipeline.filings.originals import FilingSource, SourceFolder, read_source_folder
+from finrag_pipeline.orchestration.instance import Materialiser, open_materialiser
+from finrag_pipeline.orchestration.lineage import code_state, stale_filings, stale_on_demand
+from finrag_pipeline.orchestration.partitions import FILINGS, FOLD_COUNT, sweep_range, trained_range
+from finrag_pipeline.orchestration.resources import Corpora, get_encoder, make_corpus
+from finrag_pipeline.orchestration.sweeps import (
+    Sweep,
+    answers_to_other_questions,
+    benchmark_filings,
+    drop,
+    stale_results,
+)
+from finrag_pipeline.rankers.registry import usable_models
+from finrag_pipeline.retrieval.chunk_index import searchable_filings
+from finrag_pipeline.retrieval.component import Inputs
+from finrag_pipeline.retrieval.page_stage import PagesInOrder
+from finrag_pipeline.retrieval.systems import ABLATIONS, SYSTEMS, get_system
+from finrag_pipeline.sample import SAMPLE_NAME
+from finrag_pipeline.schemas import PER_FILING
+from finrag_pipeline.schemas.catalogue import CATALOGUE, INDEX_FILING, INDEX_ON_DEMAND, ancestors
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.fingerprints import fingerprint
+from finrag_pipeline.storage.lake import Lake
+
+Progress = Callable[[str, str, int, int], None]
+"""Called with stage, item, items done and items in all."""
+
+ANSWERED = "calculator"
+"""The answering system whose answers belong to every run that measures its retrieval."""
+
+
+@dataclass
+class RunReport:
+    """What a run did; ``not_run`` has the reason by system."""
+
+    source: str
+    filings: int
+    indexed: list[str] = field(default_factory=list)
+    fresh: list[str] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    not_run: dict[str, str] = field(default_factory=dict)
+    measured: bool = False
+    report: str | None = None
+
+
+def run(
+    settings: Settings,
+    source: Path | None,
+    names: Sequence[str] | None,
+    limit: int | None,
+    systems: Sequence[str] | None,
+    progress: Progress,
+    ablations: bool = False,
+) -> RunReport:
+    """Bring filings into the lake, index them, and measure systems when the source has questions.
+
+    Args:
+        settings: settings of the run.
+        source: folder of a benchmark or corpus; that of the profile when None.
+        names: only these filings.
+        limit: only the first filings.
+        systems: only these systems; all when None.
+        progress: called with how far it has come.
+        ablations: also the variants of the systems that show what a choice adds.
+
+    Raises:
+        FinragError: nothing could be done at all; failures of single filings are in the report.
+    """
+    lake = Lake(settings.lake)
+    chosen = [get_system(name).name for name in systems] if systems else list(SYSTEMS)
+    if ablations:
+        chosen += [name for name in ABLATIONS if name not in chosen]
+    folder = read_source_folder(source or profile_source(settings, lake)).select(names, limit)
+    outcome = RunReport(folder.name, len(folder.files))
+    accepted = _accept_all(lake, folder, settings, outcome, progress)
+    if folder.questions is not None:
+        register_benchmark(lake, folder.name, list(folder.files), folder.questions, folder.documents)
+    with open_materialiser(settings) as materialiser:
+        work = _Work(settings, lake, materialiser, outcome, progress)
+        work.index_filings(accepted)
+        if folder.questions is None:
+            work.run("publish", "warehouse", assets=["warehouse"])
+        else:
+            try:
+                work.measure(chosen)
+            except FinragError as error:
+                if not outcome.failures:
+                    raise
+                failed = "; ".join(f"{name}: {text}" for name, text in outcome.failures.items())
+                raise FinragError(f"{error.reason} Before that: {failed}", error.remedy) from error
+    return outcome
+
+
+def ingest(settings: Settings, files: Sequence[Path], progress: Progress) -> RunReport:
+    """Bring single files into the lake and make them searchable; benchmarks keep their corpus."""
+    lake = Lake(settings.lake)
+    outcome = RunReport("files", len(files))
+    accepted: dict[str, FilingSource] = {}
+    for number, path in enumerate(files):
+        progress("accept", path.name, number, len(files))
+        if (filing := filing_id(path.name)) in accepted:
+            # The second of two files of one name would silently take the place of the first.
+            outcome.failures[str(path)] = f"Another file given is filing '{filing}' already. Rename one."
+            continue
+        try:
+            accepted[filing] = accept(lake, path, max_bytes=settings.max_filing_bytes)
+        except FilingError as error:
+            outcome.failures[path.name] = str(error)
+    if accepted:
+        with open_materialiser(settings) as materialiser:
+            work = _Work(settings, lake, materialiser, outcome, progress)
+            work.index_filings(list(accepted.values()))
+            work.run("publish", "warehouse", assets=["warehouse"])
+    return outcome
+
+
+def index(settings: Settings, systems: Sequence[str], progress: Progress) -> RunReport:
+    """Make what systems read of every filing of the lake and 'finrag ingest' does not make.
+
+    Raises:
+        UsageError: an unknown system.
+        LakeError: the lake holds no filing.
+    """
+    lake = Lake(settings.lake)
+    chosen = [get_system(name).name for name in systems]
+    filings = searchable_filings(lake)
+    if not filings:
+        raise LakeError("The lake holds nothing to index.", "Run 'finrag run', or 'finrag ingest FILE'.")
+    outcome = RunReport("lake", len(filings))
+    with open_materialiser(settings) as materialiser:
+        stale = _Work(settings, lake, materialiser, outcome, progress).index_on_demand(chosen, filings)
+    outcome.indexed = [filing for filing in stale if filing not in outcome.failures]
+    outcome.fresh = [filing for filing in filings if filing not in stale]
+    return outcome
+
+
+def profile_source(settings: Settings, lake: Lake) -> Path:
+    """Source of the profile: the generated sample filings, or the downloaded benchmark.
+
+    Raises:
+        BenchmarkError: the benchmark was not downloaded.
+    """
+    if settings.profile == "sample":
+        from finrag_pipeline.sample.generate import write_sample
+
+        return write_sample(lake.local_path("sources", SAMPLE_NAME))
+    folder = lake.local_path("sources", "financebench")
+    if not folder.is_dir():
+        raise BenchmarkError(
+            "FinanceBench is not in the lake.", "Run 'finrag fetch financebench', or pass --source."
+        )
+    return folder
+
+
+def _accept_all(
+    lake: Lake, folder: SourceFolder, settings: Settings, outcome: RunReport, progress: Progress
+) -> list[FilingSource]:
+    documents: dict[str, Any] = {}
+    if folder.documents is not None:
+        documents, outcome.warnings = read_document_information(folder.documents)
+    accepted = []
+    for number, (filing, path) in enumerate(folder.files.items()):
+        progress("accept", filing, number, len(folder.files))
+        information = find_document_information(documents, filing)
+        declared = None
+        if information is not None:
+            declared = {
+                "company": information.company,
+                "doc_type": information.form,
+                "doc_period": information.year,
+                "gics_sector": information.sector,
+            }
+        try:
+            accepted.append(accept(lake, path, declared, settings.max_filing_bytes))
+        except FilingError as error:
+            outcome.failures[filing] = str(error)
+    progress("accept", "", len(folder.files), len(folder.files))
+    return accepted
+
+
+@dataclass
+class _Work:
+    """The jobs of a run of the command line, in their order.
+
+    Attributes:
+        settings: of the run.
+        lake: that it works on.
+        materialiser: runs the jobs.
+        outcome: takes what was done, failures included.
+        progress: called with how far it has come.
+    """
+
+    settings: Settings
+    lake: Lake
+    materialiser: Materialiser
+    outcome: RunReport
+    progress: Progress
+
+    def run(self, job: str, item: str, **options: Any) -> None:
+        """Run a job that must succeed.
+
+        Raises:
+            FinragError: it failed.
+        """
+        self.progress(job, item, 0, 1)
+        self.materialiser.run_or_raise(job, **options)
+        self.progress(job, item, 1, 1)
+
+    def _run_each(self, job: str, filings: Mapping[str, Sequence[str] | None]) -> dict[str, str]:
+        """Run a job for each filing, for some of its assets or all of them; what went wrong, by filing."""
+        errors, encoder = {}, get_encoder(self.settings, self.lake)
+        for number, (filing, assets) in enumerate(filings.items()):
+            self.progress(job, filing, number, len(filings))
+            encoder.listener = partial(self.progress, "embed", filing)
+            if error := self.materialiser.run(job, partition=filing, assets=assets):
+                errors[filing] = error
+        encoder.listener = None
+        self.progress(job, "", len(filings), len(filings))
+        return errors
+
+    def index_filings(self, sources: Sequence[FilingSource]) -> None:
+        """Run the per-filing job for every filing that is not fresh."""
+        keys = [source.filing for source in sources]
+        self.materialiser.add_partitions(FILINGS, keys)
+        stale = stale_filings(self.lake, self.settings, sources, self.materialiser.instance)
+        errors = self._run_each(INDEX_FILING, dict.fromkeys(stale))
+        self.outcome.fresh = [key for key in keys if key not in stale]
+        self.outcome.indexed += [key for key in stale if key not in errors]
+        self.outcome.failures |= {key: _reason(self.lake, key) or error for key, error in errors.items()}
+
+    def index_on_demand(self, systems: Sequence[str], filings: Sequence[str]) -> list[str]:
+        """Make what only some systems read of filings: vectors of chunks, other chunks.
+
+        Returns:
+            The filings that were not fresh, failures included.
+        """
+        wanted = {asset for name in systems for asset in get_system(name).made_on_demand()}
+        stale: dict[str, list[str]] = {}
+        for chunking in CHUNKINGS.values():
+            if assets := [asset for asset in chunking.made_on_demand if asset in wanted]:
+                vectors = chunking.index in assets
+                for filing in stale_on_demand(self.lake, self.settings, chunking, filings, vectors):
+                    stale.setdefault(filing, []).extend(assets)
+        self.outcome.failures |= self._run_each(INDEX_ON_DEMAND, stale)
+        return list(stale)
+
+    def measure(self, systems: Sequence[str]) -> None:
+        """Questions, sweep, answers, metrics, warehouse and report of the benchmark, unless all is fresh.
+
+        The answers are the calculator's, which asks no language model; those of others are made on request.
+
+        Raises:
+            FinragError: a job failed.
+        """
+        lake, settings, outcome, corpora = self.lake, self.settings, self.outcome, self.materialiser.corpora
+        outcome.measured = True
+        outcome.report = str(lake.local_path("report", "index.html"))
+        marker = lake.path("benchmarks", "measured.json")
+        known = lake.read_json(marker)
+        if (
+            not outcome.indexed
+            and isinstance(known, dict)
+            and known.get("state") == _readable_state(lake, settings, systems)
+        ):
+            outcome.not_run = known["not_run"]
+            return
+        self.index_on_demand(systems, benchmark_filings(lake))
+        self.run("prepare_benchmark", "prepare")
+        if any(isinstance(get_system(name).pages, PagesInOrder) for name in systems):
+            self.run("train_page_ranker", "page_ranker", tags=trained_range())
+        missing = problems(lake, settings, systems, corpora)
+        outcome.not_run = missing
+        runnable = [system for system in systems if system not in missing]
+        for number, system in enumerate(runnable):
+            self.progress("sweep", system, number, len(runnable))
+            self.materialiser.run_or_raise("sweep", tags=sweep_range(system))
+        self.progress("sweep", "", len(runnable), len(runnable))
+        if get_answer_system(ANSWERED).retrieval in runnable:
+            self.run("answer", ANSWERED, tags=sweep_range(ANSWERED))
+        drop(lake, stale_results(lake, settings, corpora) + answers_to_other_questions(lake))
+        if lake.partitions("answer_scores"):
+            self.run("publish_answers", "answers")
+        self.run("publish", "publish")
+        lake.write_json(marker, {"state": _state(lake, settings, systems), "not_run": missing})
+
+
+def _reason(lake: Lake, filing: str) -> str | None:
+    for asset in PER_FILING:
+        entry = lake.ledger_entry(asset, filing)
+        if entry and entry["outcome"] == "failed":
+            return " ".join(part for part in (entry["error"], entry["remedy"]) if part)
+    return None
+
+
+def problems(
+    lake: Lake, settings: Settings, systems: Sequence[str], corpora: Corpora | None = None
+) -> dict[str, str]:
+    """Why some of ``systems`` cannot be measured here, by system; the others can."""
+    sweep = Sweep(settings, lake, corpora)
+    found = {name: sweep.problem(get_system(name)) for name in systems}
+    return {name: problem for name, problem in found.items() if problem is not None}
+
+
+def _readable_state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str | None:
+    """`_state`, or None where a model is damaged: the run then trains it again."""
+    try:
+        return _state(lake, settings, systems)
+    except LakeError:
+        return None
+
+
+def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
+    """What the results in the lake are and were made from; equal before and after when nothing changed."""
+    made = ("system_metrics", "gap_counts", "answer_metrics")
+    tables = {CATALOGUE[name].folder for name in ancestors(made).union(made)} - {""}
+    parts = {
+        table: [
+            (keys, info.fingerprint) for keys in lake.partitions(table) if (info := lake.info(table, keys))
+        ]
+        for table in sorted(tables)
+    }
+    active = lake.read_json(lake.path("benchmarks", "active.json"))
+    record = lake.read_json(lake.path("benchmarks", active["name"], "benchmark.json")) if active else None
+    published = [
+        lake.fs.exists(lake.path(*path)) for path in (("report", "index.html"), ("warehouse.duckdb",))
+    ]
+    prepared = all(lake.info(asset) for asset in ("benchmark_questions", "folds"))
+    # A model that can be had now, or was trained again, is work to do.
+    not_run = problems(lake, settings, systems) if prepared else {}
+    trained = [usable_models(lake, settings, fold).fingerprint for fold in range(FOLD_COUNT)]
+    shared: dict[Hashable, Any] = {}
+    models = [
+        get_system(name).fingerprint(Inputs(make_corpus(settings, lake, (), get_system(name), shared)))
+        for name in systems
+        if prepared and name not in not_run
+    ]
+    # A lake that has moved, or more workers, change no result.
+    chosen = settings.model_dump(mode="json", exclude={"lake", "workers"})
+    made_with = (chosen, list(systems), code_state(), not_run, trained, models)
+    return fingerprint(parts, record, published, made_with)

@@ -1,0 +1,205 @@
+"""What a question says of where its answer stands, as a filter before the search.
+
+The Mixpeek technical guide (section 6) maps a metric to the statements it is computed from: ratios first,
+because 'return on assets' holds the word 'assets'; then single metrics; all three statements where none is
+named. It then adds keyword searches such as '2017 cash flow statement', ten chunks for each of the first two
+years and each statement, to the fifteen chunks nearest to the question.
+
+Here the pages of the statements are known, so that no keyword has to find them: the search, by keywords and
+by meaning, is made inside the pages that hold facts of the primary statements for the first two fiscal years
+asked about, in the filings that the resolver allows. What both searches find is fused, which drops doubles.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
+
+from finrag_pipeline.errors import Problem
+from finrag_pipeline.resolver import RESOLVER_VERSION
+from finrag_pipeline.retrieval.component import Component, Hit, Inputs, Query, Search
+from finrag_pipeline.retrieval.query_expansion import LEXICON
+from finrag_pipeline.retrieval.spaces import Scope
+from finrag_pipeline.storage.lake import Lake
+
+if TYPE_CHECKING:
+    from finrag_pipeline.chunking.registry import Chunking
+    from finrag_pipeline.resolver.resolver import Resolution
+    from finrag_pipeline.retrieval.corpus import Corpus
+
+STATEMENT_PAGES_VERSION = "1"
+
+INCOME, POSITION, CASH = "income_statement", "financial_position", "cash_flows"
+STATEMENTS = (INCOME, POSITION, CASH)
+"""The three statements of the guide, by the names of ``statement_facts``."""
+
+_P_AND_L = re.compile(
+    r"(?<![\w&])p ?& ?l(?!\w)|(?<!\w)income statement(?!\w)|(?<!\w)statement of operations(?!\w)"
+)
+
+
+def _compiled(patterns: Iterable[str]) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(patterns)})(?!\w)")
+
+
+_RATIO_PATTERNS = [(_compiled([words]), statements) for words, statements in LEXICON["ratios"].items()]
+_METRIC_PATTERNS = {statement: _compiled(words) for statement, words in LEXICON["metrics"].items()}
+
+
+def needed_statements(question: str) -> tuple[str, ...]:
+    """Statements that a question's metric is computed from, in the order of `STATEMENTS`.
+
+    Ratios are looked for first, then single metrics; all three where the question names neither.
+    """
+    text = re.sub(r"[-‐‑–—/]", " ", question.lower())
+    for pattern, statements in _RATIO_PATTERNS:
+        if pattern.search(text):
+            return tuple(statement for statement in STATEMENTS if statement in statements)
+    found = {statement for statement, pattern in _METRIC_PATTERNS.items() if pattern.search(text)}
+    if _P_AND_L.search(text):
+        found.add(INCOME)
+    return tuple(statement for statement in STATEMENTS if statement in found) or STATEMENTS
+
+
+@dataclass(frozen=True)
+class StatementPages:
+    """Pages of primary statements.
+
+    Attributes:
+        years: fiscal years whose facts stand on a page, by filing, page and statement.
+    """
+
+    years: Mapping[tuple[str, int, str], frozenset[int]]
+
+    def __bool__(self) -> bool:
+        return bool(self.years)
+
+    def locations(
+        self, filings: Collection[str] | None, statements: Collection[str], years: Sequence[int] = ()
+    ) -> tuple[tuple[str, int], ...]:
+        """Pages of some statements, as (filing, zero-based page), in order.
+
+        Args:
+            filings: filings to look in; all when None.
+            statements: kinds of statement.
+            years: fiscal years of which a page must show one; when no page does, years are left aside.
+        """
+        of_kind = {
+            (filing, page): shown
+            for (filing, page, statement), shown in self._merged(statements).items()
+            if filings is None or filing in filings
+        }
+        of_years = [location for location, shown in of_kind.items() if shown & set(years)]
+        return tuple(sorted(of_years or of_kind))
+
+    def _merged(self, statements: Collection[str]) -> dict[tuple[str, int, str], frozenset[int]]:
+        merged: dict[tuple[str, int, str], frozenset[int]] = defaultdict(frozenset)
+        for (filing, page, statement), shown in self.years.items():
+            if statement in statements:
+                merged[filing, page, ""] |= shown
+        return merged
+
+
+def read_statement_pages(lake: Lake, filings: Collection[str]) -> StatementPages:
+    """Pages with facts of primary statements in ``filings``, from ``statement_facts``."""
+    facts = lake.read_all(
+        "statement_facts", ["filing", "page", "statement", "scope", "fiscal_year"], {"filing": filings}
+    )
+    facts = facts.filter(pc.equal(facts["scope"], "primary"))
+    years: dict[tuple[str, int, str], set[int]] = defaultdict(set)
+    for row in facts.to_pylist():
+        shown = years[row["filing"], row["page"], row["statement"]]
+        if row["fiscal_year"] is not None:
+            shown.add(row["fiscal_year"])
+    return StatementPages({location: frozenset(found) for location, found in years.items()})
+
+
+MOST_FILINGS = 3
+"""Filings of the resolver that a search is narrowed to at most."""
+
+
+@dataclass(frozen=True)
+class Narrowed:
+    """A scope and what it was narrowed by, for people; empty when it was not."""
+
+    scope: Scope
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class NamedFilings(Component):
+    """The search is narrowed to the filings that the question names.
+
+    It is intersected with the search space before the ranking. It never ends in nothing: where it leaves no
+    chunk, the scope stands as it was.
+    """
+
+    def fingerprint(self, inputs: Inputs) -> Any:
+        """Of the resolver and what it reads."""
+        return [RESOLVER_VERSION, inputs.parts("filings", "filing_pages")]
+
+    def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
+        """What is found in the narrowed scope, with the reason."""
+        resolution = inputs.corpus.resolver.resolve(query.question)
+        narrowed = self.narrow(resolution, inputs.corpus, scope)
+        hits = inner(query, inputs, narrowed.scope, depth)
+        return [replace(hit, why=f"{hit.why}; {narrowed.why}") for hit in hits] if narrowed.why else hits
+
+    def narrow(self, resolution: Resolution, corpus: Corpus, scope: Scope) -> Narrowed:
+        """``scope`` as what the question asks about narrows it."""
+        allowed = resolution.allowed(MOST_FILINGS)
+        if allowed is None:
+            return Narrowed(scope)
+        return _or_else(corpus, scope.within_filings(allowed), "filings asked about", Narrowed(scope))
+
+
+@dataclass(frozen=True)
+class NamedStatements(NamedFilings):
+    """The search is narrowed also to the pages of the statements that the question's metric stands in.
+
+    Attributes:
+        periods: fiscal years of a question that are looked at, in the order of the question.
+    """
+
+    periods: int = 2
+
+    def reads(self, chunking: Chunking) -> tuple[str, ...]:
+        """The facts."""
+        return ("statement_facts",)
+
+    def problem(self, inputs: Inputs) -> Problem | None:
+        """Where no filing has facts."""
+        known = inputs.corpus.lake.partitions("statement_facts")
+        return None if known else Problem("The lake holds no statement facts.")
+
+    def fingerprint(self, inputs: Inputs) -> Any:
+        """Of the resolver, the rules and the facts."""
+        return [super().fingerprint(inputs), STATEMENT_PAGES_VERSION, inputs.parts("statement_facts")]
+
+    def narrow(self, resolution: Resolution, corpus: Corpus, scope: Scope) -> Narrowed:
+        """``scope`` as what the question asks about narrows it."""
+        narrowed = super().narrow(resolution, corpus, scope)
+        statements = needed_statements(resolution.question)
+        years = _fiscal_years(resolution.periods)[: self.periods]
+        key = ("statement_pages", corpus.filings)
+        pages = corpus.once(key, lambda: read_statement_pages(corpus.lake, corpus.filings))
+        locations = pages.locations(narrowed.scope.filings, statements, years)
+        names = ", ".join(statement.replace("_", " ") for statement in statements)
+        return _or_else(corpus, narrowed.scope.within_locations(locations), f"pages of {names}", narrowed)
+
+
+def _or_else(corpus: Corpus, scope: Scope, why: str, before: Narrowed) -> Narrowed:
+    positions = corpus.positions(scope.filings, scope.pages, scope.locations)
+    if positions is not None and not len(positions):
+        return before
+    return Narrowed(scope, f"{before.why}, {why}" if before.why else why)
+
+
+def _fiscal_years(periods: Iterable[Any]) -> list[int]:
+    """Distinct fiscal years of the periods of a resolution, in their order."""
+    return list(dict.fromkeys(period.fiscal_year for period in periods if period.fiscal_year is not None))
