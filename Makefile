@@ -4,7 +4,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
-EXTRAS := offline,fast,ui,dev
+EXTRAS := offline,fast,tatr,ui,dev
 PORT ?= 3000
 
 .PHONY: run test ui env lint types unit bench constraints clean
@@ -19,7 +19,7 @@ ui: env
 
 env: $(VENV)/.complete
 
-$(VENV)/.complete: setup.py constraints.txt
+$(VENV)/.complete: setup.py constraints.txt Makefile
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --constraint constraints.txt --editable '.[$(EXTRAS)]'

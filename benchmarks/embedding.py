@@ -10,8 +10,7 @@ import numpy as np
 
 from benchmarks.pairs import paired, rate
 from finrag_pipeline.embedding.backends import load_embedder
-from finrag_pipeline.embedding.calibration import calibration_texts
-from finrag_pipeline.embedding.encoder import Encoder
+from finrag_pipeline.embedding.encoder import Encoder, calibration_texts
 from finrag_pipeline.embedding.model_files import model_folder
 from finrag_pipeline.settings import EncoderSettings, get_settings
 from finrag_pipeline.storage.lake import Lake

@@ -21,6 +21,18 @@ class FinragError(Exception):
         return (type(self), (self.reason, self.remedy))
 
 
+class Problem(str):
+    """Why something cannot run here, for people, with the one command that mends it."""
+
+    command: str
+
+    def __new__(cls, reason: str, command: str = "finrag run") -> Problem:
+        """The reason, which reads like any text, and the command."""
+        made = super().__new__(cls, reason)
+        made.command = command
+        return made
+
+
 class FilingError(FinragError):
     """A filing that cannot be read: corrupt, encrypted, empty, not a PDF, malformed page text."""
 

@@ -31,12 +31,13 @@ class EncoderSettings(BaseModel):
     revision: str | None = Field(None, description="Hub revision; None takes the cached or newest one.")
     backend: Literal["auto", "torch", "openvino"] = Field(
         "auto",
-        description="auto: numpy for static encoders, else openvino when it is installed, else torch.",
+        description="auto: numpy for static encoders, else torch where it has a GPU, else openvino when it "
+        "is installed, else torch.",
     )
     precision: Literal["auto", "fp32", "bf16", "int8"] = Field(
         "auto",
-        description="Arithmetic of the backend; bf16 and int8 need openvino. auto: that of the vectors which "
-        "the lake has; in a lake without any, bf16 where the processor has it, else fp32.",
+        description="Arithmetic of the backend; int8 needs openvino, bf16 openvino or a GPU. auto: that of "
+        "the vectors which the lake has; without any, bf16 where GPU or processor has it, else fp32.",
     )
     window: int = Field(
         256, ge=16, description="Tokens read at once by an encoder that sets no limit, such as a static one."

@@ -89,8 +89,8 @@ def test_an_empty_lake_can_be_looked_at(call: Call, tmp_path: Path) -> None:
     assert call("filings").code == 0
     assert call("clean").out.startswith("removed 0 files")
     status = {row["name"]: row["status"] for row in call("systems", "--json").json()}
-    assert {status[name] for name in ("bm25", "dense", "finrag")} == {"runnable"}  # it ships with a ranker
-    assert status["page_scorer"] == "not run"
+    assert {status[name] for name in ("bm25", "dense", "finrag")} == {"runs here"}  # it ships with a ranker
+    assert status["page_scorer"] == status["finrag_rerank"] == "needs"
     doctor = call("doctor", "--json")
     assert doctor.code == 0, doctor.out
     assert "0 filings" in next(f["found"] for f in doctor.json() if f["check"] == "lake")
@@ -98,10 +98,10 @@ def test_an_empty_lake_can_be_looked_at(call: Call, tmp_path: Path) -> None:
 
 def test_without_its_model_a_system_says_why_it_cannot_run(call: Call) -> None:
     rows = call("systems", "--json", FINRAG_ENCODER__NAME="nobody/no-such-model").json()
-    status = {row["name"]: (row["status"], row["why"]) for row in rows if row["space"] == "corpus"}
-    assert status["bm25"] == ("runnable", "")
+    status = {row["name"]: (row["status"], row["why"]) for row in rows}
+    assert status["bm25"] == ("runs here", "")
     for name in ("dense", "hybrid_rrf"):
-        assert status[name][0] == "not run" and "nobody/no-such-model" in status[name][1]
+        assert status[name][0] == "needs" and "nobody/no-such-model" in status[name][1]
     doctor = call("doctor", "--json", FINRAG_ENCODER__NAME="nobody/no-such-model")
     assert doctor.code == 1
     broken = [finding for finding in doctor.json() if finding["status"] == "broken"]

@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
+from pydantic import BaseModel
 
 from finrag_pipeline.errors import BenchmarkError, FilingError, FinragError, LakeError, ModelError, UsageError
-from finrag_pipeline.settings import Settings, get_settings
+from finrag_pipeline.settings import REPOSITORY, Settings, get_settings
 
 
 @pytest.fixture
@@ -112,3 +116,42 @@ def test_judges_are_named_one_by_one_and_an_address_means_an_endpoint(
     assert (first.kind, first.name, second.kind) == ("endpoint", "Qwen2.5", "local")
     assert first.key is not None and first.key.get_secret_value() == "sk-secret"
     assert "sk-secret" not in f"{settings} {settings.model_dump(mode='json')}"
+
+
+def _groups() -> Iterator[tuple[str, type[BaseModel]]]:
+    """Every group of settings by its name, and the settings without one."""
+    yield "", Settings
+    for name, field in Settings.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield name, field.annotation
+
+
+def test_every_setting_is_read_where_its_group_is_known() -> None:
+    package = REPOSITORY / "finrag_pipeline"
+    left_out = {package / "settings.py", *(package / "reporting").rglob("*.py")}
+    texts = [path.read_text() for path in package.rglob("*.py") if path not in left_out]
+    names = {text: set(re.findall(r"\.(\w+)", text)) for text in texts}
+    unread = []
+    for group, kind in _groups():
+        classes = {parent.__name__ for parent in kind.__mro__ if parent.__module__ == Settings.__module__}
+        knowing = [
+            found
+            for text, found in names.items()
+            if not group or f".{group}" in text or any(one in text for one in classes)
+        ]
+        unread += [f"{group}.{name}" for name in kind.model_fields if not any(name in one for one in knowing)]
+    assert unread == []
+
+
+@pytest.mark.parametrize("folds", [None, 3])
+def test_as_many_folds_are_made_as_were_asked_for(folds: int | None) -> None:
+    code = (
+        "from finrag_pipeline.orchestration.partitions import fold_partitions, trained_partitions\n"
+        "print(*fold_partitions.get_partition_keys(), len(trained_partitions.get_partition_keys()))"
+    )
+    asked = {"FINRAG_EVALUATION__FOLDS": str(folds)} if folds else {}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **asked}, capture_output=True, text=True, check=True
+    )
+    count = folds or 5
+    assert done.stdout.split() == [*(f"fold_{n}" for n in range(count)), str(count + 1)]

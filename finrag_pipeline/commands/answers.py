@@ -105,6 +105,8 @@ _TABLES = {
     "coverage": "interval_coverage",
 }
 _RECORDED = "recorded "
+_BY_CHANCE = {("baseline", "relevance")}
+"""Judge and criterion that people's labels have shown to be worthless: docs/evaluation.md, calibration."""
 
 
 def judge_answers(
@@ -175,6 +177,9 @@ def judge(
         list[str] | None,
         typer.Option(help="Answering system; may be repeated. All that have answers by default."),
     ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Also estimates by judges that agree with people only by chance.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Judge the answers of the lake: rates, calibration of the judges, and estimates with intervals.
@@ -197,9 +202,25 @@ def judge(
         note(found["not_calibrated"])
     else:
         _print_calibration(found["calibration"])
-    print_estimates(found["estimates"])
+    chance = set() if every else no_better_than_chance(found["calibration"], found["agreement"])
+    shown = [row for row in found["estimates"] if (row["judge"], row["criterion"]) not in chance]
+    print_estimates(shown)
+    for name, criterion in sorted({(row["judge"], row["criterion"]) for row in found["estimates"]} & chance):
+        told = f"{name} on {criterion} agrees with people no more than by chance; its estimates: --all"
+        err.print(f"[yellow]{plain(told)}[/yellow]")
     hint("Recorded answers, tests between systems, simulations: --json. Method: docs/evaluation.md")
     hint("Next: finrag report, to see what was judged question by question")
+
+
+def no_better_than_chance(
+    calibration: Sequence[dict[str, Any]], agreement: Sequence[dict[str, Any]]
+) -> set[tuple[str, str]]:
+    """Judges and criteria whose kappa with people's labels is not above 0: measured here, or known before."""
+    kappas = dict.fromkeys(_BY_CHANCE, 0.0)
+    for row in [*(row for row in calibration if row["group"] == "all"), *agreement]:
+        if row.get("theme", "all") == "all" and row["kappa"] is not None:
+            kappas[row["judge"], row["criterion"]] = row["kappa"]
+    return {key for key, kappa in kappas.items() if kappa <= 0}
 
 
 def _print_rates(rows: Sequence[dict[str, Any]]) -> None:

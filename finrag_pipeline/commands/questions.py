@@ -119,11 +119,18 @@ def print_evidence(evidence: Sequence[EvidenceRow]) -> None:
 
 @app.command()
 def systems(as_json: Json = False) -> None:
-    """List the retrieval systems, where they come from, and whether they can run here."""
+    """List every row of the papers: measured, runs here, or what it needs, with the command."""
     from finrag_pipeline.services.search import list_systems
 
     rows = list_systems(current_settings())
     if as_json:
         print_json(rows)
         return
-    print_rows("Retrieval systems", ["name", "space", "status", "source", "why"], rows)
+    print_rows("Systems", ["name", "kind", "status", "why", "source"], rows)
+    commands: dict[str, list[str]] = {}
+    for row in rows:
+        if row["status"] == "needs":
+            commands.setdefault(row["command"], []).append(row["name"])
+    for command, names in commands.items():  # whole lines, to be copied
+        out.print(f"[dim]{', '.join(names)}:[/dim]", soft_wrap=True)
+        out.print(f"  {command}", markup=False, soft_wrap=True, highlight=False)

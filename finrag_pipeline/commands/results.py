@@ -78,6 +78,24 @@ def print_metrics(table: Any, by: str | None) -> None:
         n = next((str(cell["n"]) for cell in found if cell), "")
         grid.add_row(*([plain(value)] if by else []), space, system, n, *map(_dimmed, found))
     Console(width=max(out.width, 170 if by else 140)).print(grid)
+    for sentence in fewer_questions(rows):
+        out.print(f"[yellow]{plain(sentence)}[/yellow]", soft_wrap=True)
+
+
+def fewer_questions(rows: list[dict[str, Any]]) -> list[str]:
+    """What people must know of systems that were measured over fewer questions than others."""
+    counts: dict[tuple[str, str], dict[str, int]] = {}
+    for row in rows:
+        by_system = counts.setdefault((row["slice_value"], row["space"]), {})
+        by_system[row["system"]] = max(row["n"], by_system.get(row["system"], 0))
+    return list(
+        dict.fromkeys(
+            f"{name} was measured on {count} of {max(found.values())} questions only: do not compare it."
+            for found in counts.values()
+            for name, count in found.items()
+            if count < max(found.values())
+        )
+    )
 
 
 def _dimmed(cell: dict[str, Any] | None) -> str:

@@ -59,7 +59,12 @@ def run(
         print_metrics(metrics_table(current_lake(), None), None)
         out.print(f"Report: {done.report}", soft_wrap=True)
         _print_examples(done.source)
-    raise typer.Exit(PARTLY if done.failures else 0)
+    if done.not_run and not as_json:
+        for name, reason in done.not_run.items():
+            err.print(f"not run: {name}: {reason}", markup=False, soft_wrap=True, style="yellow")
+        err.print(f"{len(done.not_run)} systems were not run. What each needs: finrag systems")
+    asked_in_vain = systems and done.not_run
+    raise typer.Exit(PARTLY if done.failures or asked_in_vain else 0)
 
 
 @app.command()
@@ -101,6 +106,7 @@ def _done(work: Callable[[ProgressBar], Any], as_json: bool) -> Any:
                 "fresh": done.fresh,
                 "failures": [{"filing": name, "error": text} for name, text in done.failures.items()],
                 "warnings": done.warnings,
+                "not_run": done.not_run,
                 "report": done.report,
                 "seconds": round(seconds, 2),
             }

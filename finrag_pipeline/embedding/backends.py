@@ -26,6 +26,7 @@ from finrag_pipeline.embedding.model_files import (
     model_folder,
     network_folder,
     openvino,
+    problem_of_precision,
     tokenizer_file,
 )
 from finrag_pipeline.errors import ModelError
@@ -60,17 +61,12 @@ def load_embedder(settings: EncoderSettings, cache: Path, calibration: Callable[
         ModelError: the model or the backend is not to be had.
     """
     backend, precision = chosen_backend(settings), chosen_precision(settings)
-    if backend != "openvino" and precision != "fp32":
-        raise ModelError(
-            f"The {backend} backend runs at fp32, not {precision}.",
-            "Set FINRAG_ENCODER__PRECISION=auto."
-            if backend == "numpy"
-            else "Set FINRAG_ENCODER__BACKEND=openvino.",
-        )
+    if problem := problem_of_precision(backend, precision):
+        raise ModelError(problem, "Set FINRAG_ENCODER__PRECISION=auto.")
     if backend == "numpy":
         return StaticEmbedder(settings)
     if backend == "torch":
-        return TorchEmbedder(settings)
+        return TorchEmbedder(settings.model_copy(update={"precision": precision}))
     if is_static(settings):
         raise ModelError(
             f"{settings.name} is a static encoder, which OpenVINO does not run.",
@@ -83,7 +79,7 @@ def load_embedder(settings: EncoderSettings, cache: Path, calibration: Callable[
     return OpenVinoEmbedder(settings.model_copy(update={"precision": precision}), cache, calibration)
 
 
-def load_sentence_transformer(folder: Path) -> Any:
+def load_sentence_transformer(folder: Path, bf16: bool = False) -> Any:
     """A model of sentence-transformers, on a GPU when there is one; no code in its folder is run.
 
     Raises:
@@ -92,14 +88,13 @@ def load_sentence_transformer(folder: Path) -> Any:
     from sentence_transformers import SentenceTransformer
 
     with loading(folder) as shared:
-        return SentenceTransformer(
-            str(folder), device=torch_device(), model_kwargs={"use_safetensors": True}, **shared
-        )
+        how = {"use_safetensors": True, **({"dtype": "bfloat16"} if bf16 else {})}
+        return SentenceTransformer(str(folder), device=torch_device(), model_kwargs=how, **shared)
 
 
 def _sentence_transformer(settings: EncoderSettings) -> Any:
-    encoder_fingerprint(settings)  # raises when there are weights as pickles only
-    model = load_sentence_transformer(model_folder(settings.name, settings.revision))
+    folder = model_folder(settings.name, settings.revision)
+    model = load_sentence_transformer(folder, settings.precision == "bf16")
     model.default_prompt_name = None  # texts come with their prompts
     if is_static(settings):
         model.tokenizer.enable_truncation(max_tokens(settings))
@@ -124,9 +119,12 @@ class TorchEmbedder:
         step = self._batch_size * 16
         for start in range(0, len(texts), step):
             part = list(texts[start : start + step])
-            vectors[start : start + len(part)] = self._model.encode(
-                part, batch_size=self._batch_size, normalize_embeddings=True, show_progress_bar=False
+            found = self._model.encode(
+                part, batch_size=self._batch_size, convert_to_tensor=True, show_progress_bar=False
             )
+            # Lengths are made one in full precision.
+            lengths = found.float().norm(dim=1, keepdim=True).clamp(min=1e-12)
+            vectors[start : start + len(part)] = (found.float() / lengths).cpu().numpy()
             if progress:
                 progress(len(part))
         return vectors
@@ -143,7 +141,6 @@ class StaticEmbedder:
         from tokenizers import Tokenizer
 
         folder = network_folder(model_folder(settings.name, settings.revision))
-        encoder_fingerprint(settings)  # raises when there are no safetensors weights
         try:
             self._vectors = _token_vectors(load_file(folder / "model.safetensors"))
             self._tokenizer = Tokenizer.from_file(str(tokenizer_file(settings)))

@@ -5,7 +5,7 @@ Cheap to make; weights are loaded when the first missing vector is asked for.
 
 from __future__ import annotations
 
-import os
+import tempfile
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,20 +14,22 @@ import numpy as np
 
 from finrag_pipeline.embedding.backends import Embedder, Progress, load_embedder
 from finrag_pipeline.embedding.cache import EmbeddingCache
-from finrag_pipeline.embedding.calibration import calibration_texts
 from finrag_pipeline.embedding.model_files import (
     chosen_backend,
     chosen_precision,
     encoder_fingerprint,
     max_tokens,
     model_folder,
+    problem_of_precision,
     prompts,
 )
 from finrag_pipeline.embedding.tokens import TokenCounter, token_counter
 from finrag_pipeline.embedding.windows import split_windows
 from finrag_pipeline.settings import EncoderSettings
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.model_folders import user_cache
 
+CALIBRATION_TEXTS = 128
 SPECIAL_TOKENS = 2
 """Tokens an encoder may add around a text ([CLS] and [SEP])."""
 
@@ -50,9 +52,10 @@ class Encoder:
         """
         if self.settings.precision != "auto":
             return self.settings
-        if chosen_backend(self.settings) != "openvino":
-            return self.settings.model_copy(update={"precision": "fp32"})
+        backend = chosen_backend(self.settings)
         for precision in ("bf16", "fp32"):
+            if problem_of_precision(backend, precision):
+                continue
             found = self.settings.model_copy(update={"precision": precision})
             if self._lake.fs.exists(
                 self._lake.path("parquet", "embeddings", f"encoder={encoder_fingerprint(found)}")
@@ -95,8 +98,7 @@ class Encoder:
                 .is_relative_to(own.resolve())
             ):
                 return own / "encoders"
-        cache = os.environ.get("XDG_CACHE_HOME")
-        return (Path(cache) if cache else Path.home() / ".cache") / "finrag" / "encoders"
+        return user_cache("encoders")
 
     @cached_property
     def _cache(self) -> EmbeddingCache:
@@ -146,3 +148,17 @@ class Encoder:
     def _question(self, text: str) -> str:
         # Not its first window, which would be half of a question that is a little too long: the encoder cuts.
         return self._prompts[0] + " ".join(text.split())
+
+
+def calibration_texts() -> list[str]:
+    """Paragraph-sized texts of the sample filings, for quantising: the same on every machine."""
+    from finrag_pipeline.filings.originals import filing_files
+    from finrag_pipeline.filings.pdf import inspect_pdf, read_texts
+    from finrag_pipeline.sample.generate import write_sample
+
+    with tempfile.TemporaryDirectory() as folder:
+        texts: list[str] = []
+        for path in filing_files(write_sample(Path(folder) / "sample") / "pdfs"):
+            texts.extend(text[:1200] for text in read_texts(path, 0, inspect_pdf(path).pages) if text.strip())
+    step = max(1, len(texts) // CALIBRATION_TEXTS)
+    return texts[::step][:CALIBRATION_TEXTS]

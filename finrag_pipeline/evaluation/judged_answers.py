@@ -20,6 +20,7 @@ from typing import Any
 import pyarrow as pa
 
 from finrag_pipeline.answering.final_answer import declines
+from finrag_pipeline.answering.grounding import CALCULATION
 from finrag_pipeline.chunking.registry import CHUNKINGS
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.metrics import RIGOROUS, Metric
@@ -250,8 +251,11 @@ def read_answers(lake: Lake, rows: pa.Table, questions: pa.Table) -> list[Answer
 
 
 def without_text(rows: pa.Table, answers: Sequence[Answer]) -> list[str]:
-    """Sources that were given to an answer and that the lake holds no text of, distinct."""
-    known = {name for answer in answers for name in answer.sources}
+    """Sources that were given to an answer and that the lake holds no text of, distinct.
+
+    A calculation that the answer was held to is no text of a filing.
+    """
+    known = {CALCULATION}.union(*(answer.sources for answer in answers))
     given = {name for names in rows["retrieved"].to_pylist() for name in names or ()}
     return sorted(given - known)
 

@@ -27,6 +27,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from finrag_pipeline.answering.grounding import CALCULATION
 from finrag_pipeline.answering.passages import Passage, read_page_source
 from finrag_pipeline.chunking.registry import CHUNKINGS
 from finrag_pipeline.errors import LakeError
@@ -325,6 +326,8 @@ def _given(
     """What an answering system was given: chunks of the ranking, and pages that its facts stand on."""
     found = []
     for source in answer["retrieved"]:
+        if source == CALCULATION:  # what the answer was held to, on no page
+            continue
         place = read_page_source(source) or places.get(source)
         if place is None:
             raise LakeError(f"No ranking holds '{source}'.", "Materialise retrieval_runs and answers again.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from finrag_pipeline.errors import Problem
 from finrag_pipeline.language_models.cache import CachedLanguageModel
 from finrag_pipeline.language_models.endpoint import EndpointModel
 from finrag_pipeline.language_models.local import VARIABLE, LocalModel
@@ -28,16 +29,17 @@ def load_language_model(settings: LanguageModelSettings, lake: Lake) -> Language
             return CachedLanguageModel(LocalModel(settings), lake)
 
 
-def language_model_problem(settings: LanguageModelSettings) -> str | None:
+ENDPOINT = "export FINRAG_LANGUAGE_MODEL__BASE_URL=http://localhost:8000/v1"
+"""The line that sets up a language model: any OpenAI-compatible server."""
+
+
+def language_model_problem(settings: LanguageModelSettings) -> Problem | None:
     """Why no language model can answer here; None when one is set up. Asks no endpoint and loads nothing."""
     match settings.kind:
         case "none":
-            return "No language model is set up (FINRAG_LANGUAGE_MODEL__KIND)."
+            return Problem("No language model is set up (FINRAG_LANGUAGE_MODEL__KIND).", ENDPOINT)
         case "endpoint":
-            return (
-                None
-                if settings.base_url
-                else "The endpoint has no address (FINRAG_LANGUAGE_MODEL__BASE_URL)."
-            )
+            told = "The endpoint has no address (FINRAG_LANGUAGE_MODEL__BASE_URL)."
+            return None if settings.base_url else Problem(told, ENDPOINT)
         case "local":
             return model_problem(settings.name, settings.revision, VARIABLE)

@@ -42,6 +42,7 @@ def build_definitions(settings: Settings | None = None) -> dg.Definitions:
             jobs.nightly_sweep,
             jobs.nightly_publish,
             jobs.nightly_compaction,
+            *jobs.WEEKLY_TRAINING,
         ],
         resources={
             # Values are shown with every run; the keys of language models come from the environment.

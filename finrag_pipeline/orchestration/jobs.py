@@ -12,7 +12,7 @@ import dagster as dg
 from finrag_pipeline.chunking.registry import CHUNKINGS
 from finrag_pipeline.evaluation.benchmark import active_benchmark
 from finrag_pipeline.orchestration import checks
-from finrag_pipeline.orchestration.partitions import FILINGS, sweep_range
+from finrag_pipeline.orchestration.partitions import FILINGS, PRODUCTION, sweep_range
 from finrag_pipeline.orchestration.resources import LakeResource, SettingsResource, get_encoder
 from finrag_pipeline.retrieval.systems import SYSTEMS
 from finrag_pipeline.schemas.catalogue import CATALOGUE, INDEX_FILING, INDEX_ON_DEMAND, VECTORS, made_by
@@ -166,3 +166,26 @@ nightly_compaction = dg.ScheduleDefinition(
     execution_timezone="UTC",
     description="Every night: compact LanceDB and clear leftovers.",
 )
+
+
+def _weekly_training(model: str) -> dg.ScheduleDefinition:
+    @dg.schedule(
+        name=f"weekly_{model}",
+        job=JOBS[f"train_{model}"],
+        cron_schedule="0 7 * * 0",
+        default_status=_STATUS,
+        execution_timezone="UTC",
+        description=f"Every week: train the {model.replace('_', ' ')} that searches use, where its questions "
+        "or filings changed; else it is a cache hit.",
+    )
+    def weekly(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
+        if active_benchmark(lake.open()) is None:
+            return _NO_BENCHMARK
+        if lake.open().info(model, {"fold": PRODUCTION}) is None:
+            return dg.SkipReason(f"No {model} was trained for searching; the first one is asked for.")
+        return dg.RunRequest(partition_key=PRODUCTION)
+
+    return weekly
+
+
+WEEKLY_TRAINING = [_weekly_training(model) for model in ("page_ranker", "page_scorer", "reranker")]

@@ -7,8 +7,10 @@ import dagster as dg
 
 from finrag_pipeline.answering.systems import ANSWER_SYSTEMS
 from finrag_pipeline.retrieval.systems import ALL_SYSTEMS
+from finrag_pipeline.settings import get_settings
 
-FOLD_COUNT = 5
+FOLD_COUNT = get_settings().evaluation.folds
+"""Read once: partitions are part of the graph."""
 PRODUCTION = "production"
 
 FILINGS = "filings"

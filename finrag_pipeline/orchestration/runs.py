@@ -48,7 +48,7 @@ ANSWERED = "calculator"
 
 @dataclass
 class RunReport:
-    """What a run did."""
+    """What a run did; ``not_run`` has the reason by system."""
 
     source: str
     filings: int
@@ -56,6 +56,7 @@ class RunReport:
     fresh: list[str] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    not_run: dict[str, str] = field(default_factory=dict)
     measured: bool = False
     report: str | None = None
 
@@ -279,15 +280,14 @@ class _Work:
             and isinstance(known, dict)
             and known.get("state") == _readable_state(lake, settings, systems)
         ):
-            outcome.warnings += known.get("not_run", [])
+            outcome.not_run = known["not_run"]
             return
         self.index_on_demand(systems, benchmark_filings(lake))
         self.run("prepare_benchmark", "prepare")
         if any(isinstance(get_system(name).pages, PagesInOrder) for name in systems):
             self.run("train_page_ranker", "page_ranker", tags=trained_range())
         missing = problems(lake, settings, systems, corpora)
-        not_run = [f"{system} was not run: {reason}" for system, reason in missing.items()]
-        outcome.warnings += not_run
+        outcome.not_run = missing
         runnable = [system for system in systems if system not in missing]
         for number, system in enumerate(runnable):
             self.progress("sweep", system, number, len(runnable))
@@ -299,7 +299,7 @@ class _Work:
         if lake.partitions("answer_scores"):
             self.run("publish_answers", "answers")
         self.run("publish", "publish")
-        lake.write_json(marker, {"state": _state(lake, settings, systems), "not_run": not_run})
+        lake.write_json(marker, {"state": _state(lake, settings, systems), "not_run": missing})
 
 
 def _reason(lake: Lake, filing: str) -> str | None:

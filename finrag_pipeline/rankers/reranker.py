@@ -29,7 +29,6 @@ from finrag_pipeline.retrieval.fusion import reciprocal_rank_fusion
 from finrag_pipeline.retrieval.page_stage import PageHit, PageRanker
 from finrag_pipeline.settings import RerankerSettings, RerankerTrainingSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
-from finrag_pipeline.storage.model_folders import model_folder
 from finrag_pipeline.storage.torch_models import first_line, quiet_libraries, torch_device
 
 if TYPE_CHECKING:
@@ -53,7 +52,6 @@ def load_cross_encoder(folder: Path, length: int, seed: int) -> CrossEncoder:
     Raises:
         ModelError: it cannot be loaded, or has several outputs.
     """
-    model_folder(str(folder), None, VARIABLE)  # raises where weights are pickles only
     quiet_libraries()
     import torch
     from sentence_transformers import CrossEncoder

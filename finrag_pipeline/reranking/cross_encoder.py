@@ -1,25 +1,28 @@
-"""Cross-encoders of sentence-transformers as rerankers; safetensors only, no code of a repository is run."""
+"""Cross-encoders of sentence-transformers as rerankers; their scores are kept, and no pair is scored twice.
+
+No code of a model's repository is run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from finrag_pipeline.errors import ModelError
-from finrag_pipeline.reranking.protocol import Reranker
-from finrag_pipeline.reranking.scores import ScoreCache
+from finrag_pipeline.errors import ModelError, Problem
 from finrag_pipeline.settings import RerankerSettings
-from finrag_pipeline.storage.fingerprints import fingerprint
+from finrag_pipeline.storage.fingerprints import fingerprint, text_hash
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.model_folders import model_fingerprint, model_folder, model_problem
 from finrag_pipeline.storage.torch_models import loading, read_config, torch_device, usable_length
 
 VARIABLE = "FINRAG_RERANKER__NAME"
 RERANKER_VERSION = "1"
+FOLDER = "rerank_scores"
 _CHOOSE = f"Choose a cross-encoder with one output: {VARIABLE}."
 
 
@@ -85,7 +88,7 @@ class CrossEncoderReranker:
         return model
 
     def score(self, question: str, texts: Sequence[str]) -> np.ndarray:
-        """One score per text, higher is better, shape (texts,), float32; see `Reranker.score`.
+        """One score per text, higher is better, shape (texts,), float32.
 
         Question and text together are cut at ``max_length`` tokens.
 
@@ -104,7 +107,7 @@ class CrossEncoderReranker:
         )
 
 
-def load_reranker(name: str | None, settings: RerankerSettings, lake: Lake) -> Reranker:
+def load_reranker(name: str | None, settings: RerankerSettings, lake: Lake) -> CrossEncoderReranker:
     """The reranker called ``name``: a hub name or a folder; that of the settings when None.
 
     Cheap: nothing is loaded before the first score, and what is wrong with the model is said then; ask
@@ -113,7 +116,7 @@ def load_reranker(name: str | None, settings: RerankerSettings, lake: Lake) -> R
     return CrossEncoderReranker(_named(name, settings), lake)
 
 
-def weights_problem(name: str | None, settings: RerankerSettings) -> str | None:
+def weights_problem(name: str | None, settings: RerankerSettings) -> Problem | None:
     """Why a reranker cannot run here; None when its weights are here or can be fetched. Fetches nothing."""
     named = _named(name, settings)
     return model_problem(named.name, named.revision, VARIABLE)
@@ -124,3 +127,53 @@ def _named(name: str | None, settings: RerankerSettings) -> RerankerSettings:
         return settings
     # A revision belongs to the model it was set for.
     return settings.model_copy(update={"name": name, "revision": None})
+
+
+class ScoreCache:
+    """Scores of one model in the lake, one small file per question.
+
+    Args:
+        lake: where they are.
+        model: fingerprint of the model.
+    """
+
+    def __init__(self, lake: Lake, model: str) -> None:
+        self._lake = lake
+        self._model = model
+
+    def scores(
+        self, question: str, texts: Sequence[str], compute: Callable[[list[str]], np.ndarray]
+    ) -> np.ndarray:
+        """Scores of ``texts``, shape (texts,), float32; ``compute`` is asked for the missing ones alone.
+
+        Args:
+            question: what the texts are scored for.
+            texts: may repeat.
+            compute: scores of distinct texts, shape (texts,).
+
+        Raises:
+            ModelError: the model gave something that is no number; nothing is kept then.
+        """
+        asked = text_hash(question)
+        path = self._lake.path(FOLDER, self._model, asked[:2], f"{asked}.json")
+        known = self._read(path)
+        hashes = [text_hash(text) for text in texts]
+        missing = {h: text for h, text in zip(hashes, texts, strict=True) if h not in known}
+        if missing:
+            found = np.asarray(compute(list(missing.values())), np.float32)
+            if found.shape != (len(missing),) or not np.isfinite(found).all():
+                raise ModelError(
+                    "The reranker returned scores that are not numbers.", "Choose another model."
+                )
+            new = dict(zip(missing, found.tolist(), strict=True))
+            # Read again: another process may have added scores of the same question meanwhile. One that
+            # is lost all the same is computed again.
+            self._lake.write_json(path, {**self._read(path), **new})
+            known.update(new)
+        return np.array([known[h] for h in hashes], np.float32)
+
+    def _read(self, path: str) -> dict[str, float]:
+        entries = self._lake.read_json(path)
+        if not isinstance(entries, dict):
+            return {}
+        return {h: s for h, s in entries.items() if isinstance(s, float) and math.isfinite(s)}

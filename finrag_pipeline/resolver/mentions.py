@@ -311,6 +311,12 @@ _MONTH_NAMES = word_set(
 _NO_NAME = word_set("i we us our you my it its their this that these those there here let company") | FRONT
 _LEADING = NAMING - word_set("and vs versus between")
 _LONGEST_RUN = 5
+_ASKING = word_set(
+    "analyse analyze approximate break calculate check compare compute concerning derive describe detail "
+    "determine discuss display estimate evaluate explain extract find highlight identify kindly list locate "
+    "outline please present provide quantify regarding retrieve review search summarise summarize"
+)
+"""Words that open a question and are no names."""
 
 
 def unknown_name(question: str, names: Names) -> str | None:
@@ -338,6 +344,26 @@ def unknown_name(question: str, names: Names) -> str | None:
         legal = len(run) > 1 and run[-1].key in LEGAL
         if (led or legal or run[-1].possessive) and _may_be_company(run, legal, names):
             return question[run[0].start : run[-1].end - (2 if run[-1].bare else 0)]
+    return None
+
+
+def possible_name(question: str, names: Names) -> str | None:
+    """The first capitalised name that may be a company's: no everyday word, or a possessive.
+
+    Wider than `unknown_name`: also the name of a place or a product, or the word before a metric that opens a
+    search such as 'Zephyrion revenue 2022'.
+    """
+    tokens = tokenise(question)
+    style = style_of(tokens)
+    if style.caseless:
+        opens_metric = len(tokens) > 1 and tokens[1].key in METRICS and tokens[0].key not in _ASKING
+        tokens = tokens[:1] if opens_metric else []
+    for place, token in enumerate([] if style.titled else tokens):
+        if not token.capital or (token.bare or token.key) in _NO_NAME | METRICS or _is_time(token):
+            continue
+        owner = token.possessive and place > 0 and tokens[place - 1].key not in ("the", "a", "an")
+        if owner or not _everyday(token, names):
+            return question[token.start : token.end - (2 if token.bare else 0)]
     return None
 
 

@@ -14,7 +14,7 @@ from finrag_pipeline.filings.forms import ANNUAL
 from finrag_pipeline.resolver.companies import Names, read_companies
 from finrag_pipeline.resolver.fit import Facts, Fit, fit, read_facts
 from finrag_pipeline.resolver.forms import AskedForm, read_form
-from finrag_pipeline.resolver.mentions import Mention, find_mentions, unknown_name
+from finrag_pipeline.resolver.mentions import Mention, find_mentions, possible_name, unknown_name
 from finrag_pipeline.resolver.periods import AskedPeriod, anchor, read_periods
 from finrag_pipeline.resolver.tokens import plain
 from finrag_pipeline.storage.lake import Lake
@@ -189,6 +189,13 @@ class Resolver:
         unknown = unknown_name(text, self._names)
         ranked, ties = ((), 0) if unknown else self._of_all(periods, form)
         return Resolution(question, (), periods, form.form, ranked, unknown, ties)
+
+    def stranger(self, question: str) -> str | None:
+        """A name that may be of a company without a filing; None where a company of the index is named."""
+        resolution, text = self.resolve(question), plain(question[:MOST_CHARACTERS])
+        if resolution.companies or not self._names.companies:
+            return None
+        return resolution.unknown_company or possible_name(text, self._names)
 
     def filings_of(self, filing: str) -> tuple[str, ...]:
         """Filings of the company that filed ``filing``, itself included; none if it is unknown."""

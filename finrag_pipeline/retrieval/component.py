@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from finrag_pipeline.errors import Problem
 from finrag_pipeline.storage.fingerprints import fingerprint
 
 if TYPE_CHECKING:
@@ -89,10 +90,11 @@ class Learned:
     models: Mapping[str, LearnedModel] = field(default_factory=lambda: MappingProxyType({}))
     fold: int | None = None
 
-    def missing(self, what: str) -> str:
+    def missing(self, what: str) -> Problem:
         """That there is no model ``what``, for people."""
         which = "for searching" if self.fold is None else f"without the questions of fold {self.fold}"
-        return f"No {what.replace('_', ' ')} was trained {which}."
+        command = "finrag run" if what == "page_ranker" else f"finrag train {what}"
+        return Problem(f"No {what.replace('_', ' ')} was trained {which}.", command)
 
     @property
     def fingerprint(self) -> str:
@@ -157,7 +159,7 @@ class Component:
         """
         return ()
 
-    def problem(self, inputs: Inputs) -> str | None:
+    def problem(self, inputs: Inputs) -> Problem | None:
         """Why it cannot run here, for people; None when it can. Loads and fetches nothing."""
         return None
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from finrag_pipeline.chunking.registry import FIXED, Chunking
 from finrag_pipeline.embedding.encoder import Encoder
-from finrag_pipeline.errors import LakeError, ModelError
+from finrag_pipeline.errors import LakeError, Problem
 from finrag_pipeline.retrieval.bm25 import (
     BM25_VERSION,
     Bm25Index,
@@ -177,18 +177,14 @@ class Corpus:
                 found.setdefault(row["page"], []).append((row["chunk_id"], row["text"]))
         return found
 
-    def encoder_problem(self) -> str | None:
+    def encoder_problem(self) -> Problem | None:
         """Why the encoder cannot be had, for people; None when it can. Loads and fetches nothing."""
         encoder = self.settings.encoder
 
-        def look() -> str | None:
-            from finrag_pipeline.embedding.model_files import model_folder
+        def look() -> Problem | None:
+            from finrag_pipeline.embedding import model_files
 
-            try:
-                model_folder(encoder.name, encoder.revision, check_weights=False)
-            except ModelError as error:
-                return str(error)
-            return None
+            return model_files.encoder_problem(encoder)
 
         return self.once(("problem of encoder", encoder.name), look)
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
+from finrag_pipeline.errors import Problem
 from finrag_pipeline.resolver import RESOLVER_VERSION
 from finrag_pipeline.retrieval.component import Component, Hit, Inputs, Query, Search
 from finrag_pipeline.retrieval.query_expansion import LEXICON
@@ -171,11 +172,10 @@ class NamedStatements(NamedFilings):
         """The facts."""
         return ("statement_facts",)
 
-    def problem(self, inputs: Inputs) -> str | None:
+    def problem(self, inputs: Inputs) -> Problem | None:
         """Where no filing has facts."""
-        return (
-            None if inputs.corpus.lake.partitions("statement_facts") else "The lake holds no statement facts."
-        )
+        known = inputs.corpus.lake.partitions("statement_facts")
+        return None if known else Problem("The lake holds no statement facts.")
 
     def fingerprint(self, inputs: Inputs) -> Any:
         """Of the resolver, the rules and the facts."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from finrag_pipeline.embedding.windows import WINDOWS_VERSION
+from finrag_pipeline.errors import Problem
 from finrag_pipeline.retrieval.bm25 import BM25_VERSION, build_bm25, top_documents
 from finrag_pipeline.retrieval.component import Component, Hit, Inputs, Query, Search
 from finrag_pipeline.retrieval.fusion import fuse_ranks
@@ -70,7 +71,7 @@ class Bm25OnPages(Component):
 class Splade(Component):
     """Learned sparse vectors."""
 
-    def problem(self, inputs: Inputs) -> str | None:
+    def problem(self, inputs: Inputs) -> Problem | None:
         """Why its weights cannot be had."""
         settings = inputs.corpus.settings.splade
         return inputs.corpus.once(("problem of splade", settings.name), lambda: splade_problem(settings))
@@ -98,7 +99,7 @@ class Dense(Component):
         """Vectors of the chunks."""
         return (chunking.index,)
 
-    def problem(self, inputs: Inputs) -> str | None:
+    def problem(self, inputs: Inputs) -> Problem | None:
         """Why the encoder cannot be had, or that filings have no vectors yet."""
         return inputs.corpus.encoder_problem()
 

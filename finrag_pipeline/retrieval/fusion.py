@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from finrag_pipeline.chunking.registry import Chunking
-from finrag_pipeline.errors import ModelError
+from finrag_pipeline.errors import ModelError, Problem
 from finrag_pipeline.retrieval.component import Component, Hit, Inputs, Query, Search
 from finrag_pipeline.retrieval.spaces import Scope, Space
 from finrag_pipeline.storage.fingerprints import fingerprint
@@ -34,7 +34,7 @@ class Fusion(Component):
         """What the stages read."""
         return tuple(asset for stage in self.stages for asset in stage.reads(chunking))
 
-    def problem(self, inputs: Inputs) -> str | None:
+    def problem(self, inputs: Inputs) -> Problem | None:
         """The first problem of a stage."""
         return next(filter(None, (stage.problem(inputs) for stage in self.stages)), None)
 
@@ -101,10 +101,10 @@ class WeightedSum(Fusion):
         found = inputs.learned.models.get("hybrid_alpha")
         return found.by_space if isinstance(found, HybridWeights) else {}
 
-    def problem(self, inputs: Inputs) -> str | None:
+    def problem(self, inputs: Inputs) -> Problem | None:
         """That the weight was not tuned, or the first problem of a stage."""
         if not self._weights(inputs):
-            return "The weight of the hybrid was not tuned: materialise hybrid_alpha_sweep."
+            return Problem("The weight of the hybrid was not tuned: materialise hybrid_alpha_sweep.")
         return super().problem(inputs)
 
     def fingerprint(self, inputs: Inputs) -> Any:

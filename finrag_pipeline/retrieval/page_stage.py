@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 
 from finrag_pipeline.chunking.registry import Chunking
-from finrag_pipeline.errors import LakeError, ModelError
+from finrag_pipeline.errors import LakeError, ModelError, Problem
 from finrag_pipeline.resolver import RESOLVER_VERSION
 from finrag_pipeline.retrieval.component import Component, Hit, Inputs, LearnedModel, Query, Search
 from finrag_pipeline.retrieval.spaces import Scope
@@ -87,7 +87,7 @@ class PageStage(Component):
         """Its ranker."""
         return (self.model,)
 
-    def problem(self, inputs: Inputs) -> str | None:
+    def problem(self, inputs: Inputs) -> Problem | None:
         """That the ranker was not trained."""
         if self.model in inputs.learned.models:
             return None
@@ -147,7 +147,7 @@ class PageOrder(Component):
         """The question is compared with sentences."""
         return True
 
-    def problem(self, inputs: Inputs) -> str | None:
+    def problem(self, inputs: Inputs) -> Problem | None:
         """Why the encoder cannot be had."""
         return inputs.corpus.encoder_problem()
 
@@ -183,14 +183,15 @@ class PagesInOrder(PageStage, PageOrder):
         """Profiles and sentences of pages."""
         return PAGE_PARTS
 
-    def problem(self, inputs: Inputs) -> str | None:
+    def problem(self, inputs: Inputs) -> Problem | None:
         """That the ranker was not trained, or that filings have no profiles for it to read."""
         if problem := PageStage.problem(self, inputs) or PageOrder.problem(self, inputs):
             return problem
         parts = [inputs.corpus.lake.partitions(table) for table in PAGE_PARTS]
         profiled = set.intersection(*({keys["filing"] for keys in part} for part in parts))
         missing = len(set(inputs.corpus.filings) - profiled)
-        return f"{missing} filings have no page profiles: run 'finrag run'." if missing else None
+        told = f"{missing} filings have no page profiles: run 'finrag run'."
+        return Problem(told) if missing else None
 
     def fingerprint(self, inputs: Inputs) -> Any:
         """Of the ranker, the resolver and what features are made of; profiles stand for tables and facts."""

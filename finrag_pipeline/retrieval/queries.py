@@ -21,8 +21,8 @@ import numpy as np
 
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.windows import mean_pool
-from finrag_pipeline.errors import FinragError, ModelError
-from finrag_pipeline.language_models.load import language_model_problem, load_language_model
+from finrag_pipeline.errors import FinragError, ModelError, Problem
+from finrag_pipeline.language_models.load import ENDPOINT, language_model_problem, load_language_model
 from finrag_pipeline.language_models.parallel import Request, complete_all
 from finrag_pipeline.language_models.protocol import Completion, LanguageModel, Message
 from finrag_pipeline.retrieval.component import Component, Inputs, Query
@@ -275,16 +275,16 @@ class Passages(AsAsked):
     single: bool = False
     fused: bool = False
 
-    def problem(self, inputs: Inputs) -> str | None:
+    def problem(self, inputs: Inputs) -> Problem | None:
         """Why some question has no passages."""
         try:
             source = passage_source(inputs.corpus)
         except FinragError as error:
-            return str(error)
+            return Problem(str(error), ENDPOINT)
         if isinstance(source, RecordedPassages):
             missing = sum(source.find(question) is None for question in inputs.questions)
             found = f"{missing} of {len(inputs.questions)} questions have no recorded passages."
-            return found if missing else None
+            return Problem(found, f"export FINRAG_HYDE__SOURCE=generated && {ENDPOINT}") if missing else None
         return language_model_problem(inputs.corpus.settings.language_model)
 
     def note(self, inputs: Inputs) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from finrag_pipeline.chunking.fixed import CHILD, parent_of
+from finrag_pipeline.errors import Problem
 from finrag_pipeline.language_models.fencing import NOTICE, fenced
 from finrag_pipeline.language_models.load import language_model_problem
 from finrag_pipeline.language_models.protocol import Completion, LanguageModel, Message
@@ -21,7 +22,7 @@ from finrag_pipeline.retrieval.queries import language_model
 from finrag_pipeline.retrieval.spaces import Scope
 
 if TYPE_CHECKING:
-    from finrag_pipeline.reranking.protocol import Reranker
+    from finrag_pipeline.reranking.cross_encoder import CrossEncoderReranker
 
 SELECTION_VERSION = "1"
 """Changes with the prompt or the reading of the reply."""
@@ -131,25 +132,28 @@ class CrossEncoder(Component):
     one.
 
     Attributes:
-        model: hub name or folder.
-        depth: candidates that are read (N in the papers).
+        model: hub name or folder; that of the settings when None.
+        depth: candidates that are read (N in the papers); as many as the settings say when None.
     """
 
-    model: str
-    depth: int = 20
+    model: str | None = None
+    depth: int | None = None
 
-    def _reranker(self, inputs: Inputs) -> Reranker:
-        def load() -> Reranker:
+    def _depth(self, inputs: Inputs) -> int:
+        return self.depth or inputs.corpus.settings.reranker.candidates
+
+    def _reranker(self, inputs: Inputs) -> CrossEncoderReranker:
+        def load() -> CrossEncoderReranker:
             from finrag_pipeline.reranking.cross_encoder import load_reranker
 
             return load_reranker(self.model, inputs.corpus.settings.reranker, inputs.corpus.lake)
 
         return inputs.corpus.once(("reranker", self.model), load)
 
-    def problem(self, inputs: Inputs) -> str | None:
+    def problem(self, inputs: Inputs) -> Problem | None:
         """Why its weights cannot be had."""
 
-        def look() -> str | None:
+        def look() -> Problem | None:
             from finrag_pipeline.reranking import cross_encoder
 
             return cross_encoder.weights_problem(self.model, inputs.corpus.settings.reranker)
@@ -157,16 +161,17 @@ class CrossEncoder(Component):
         return inputs.corpus.once(("problem of reranker", self.model), look)
 
     def fingerprint(self, inputs: Inputs) -> Any:
-        """Of the weights."""
-        return self._reranker(inputs).fingerprint
+        """Of the weights, and how many candidates they order."""
+        return [self._reranker(inputs).fingerprint, self._depth(inputs)]
 
     def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
         """The candidates in their new order."""
         import numpy as np
 
         # However few are asked for, all N are read.
-        hits = inner(query, inputs, scope, max(depth, self.depth))
-        head, tail = hits[: self.depth], hits[self.depth :]
+        read = self._depth(inputs)
+        hits = inner(query, inputs, scope, max(depth, read))
+        head, tail = hits[:read], hits[read:]
         if not head:
             return hits
         texts = [inputs.corpus.text(hit.chunk_id) for hit in head]
@@ -196,7 +201,7 @@ class LanguageModelSelection(Component):
 
     depth: int = 10
 
-    def problem(self, inputs: Inputs) -> str | None:
+    def problem(self, inputs: Inputs) -> Problem | None:
         """Why there is no language model."""
         settings = inputs.corpus.settings.language_model
         return inputs.corpus.once("problem of language_model", lambda: language_model_problem(settings))

@@ -18,7 +18,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from finrag_pipeline.errors import ModelError
+from finrag_pipeline.errors import ModelError, Problem
 from finrag_pipeline.settings import SpladeSettings
 from finrag_pipeline.storage.fingerprints import fingerprint, text_hash
 from finrag_pipeline.storage.lake import Lake
@@ -268,6 +268,6 @@ class SpladeIndex:
         return np.asarray(self._weights @ asked, np.float32)
 
 
-def splade_problem(settings: SpladeSettings) -> str | None:
+def splade_problem(settings: SpladeSettings) -> Problem | None:
     """Why SPLADE cannot run here; None when its weights are here or can be fetched. Fetches nothing."""
     return model_problem(settings.name, settings.revision, VARIABLE)

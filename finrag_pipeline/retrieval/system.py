@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from finrag_pipeline.chunking.registry import ON_DEMAND, get_chunking
+from finrag_pipeline.errors import Problem
 from finrag_pipeline.retrieval.component import Component, Hit, Inputs, Query, Search, no_more
 from finrag_pipeline.retrieval.queries import AsAsked
 from finrag_pipeline.retrieval.spaces import Scope, Space, restriction
@@ -105,7 +106,7 @@ class RetrievalSystem:
         encoder = settings.encoder.model_copy(update={"name": self.encoder, "revision": None})
         return settings.model_copy(update={"encoder": encoder})
 
-    def problem(self, inputs: Inputs) -> str | None:
+    def problem(self, inputs: Inputs) -> Problem | None:
         """Why it cannot run here, for people; None when it can.
 
         A system with a problem is not run. It is never run with something else in its place.
@@ -113,7 +114,7 @@ class RetrievalSystem:
         found = (component.problem(inputs) for component in self.components())
         return next((problem for problem in found if problem), None) or self.not_made(inputs)
 
-    def not_made(self, inputs: Inputs) -> str | None:
+    def not_made(self, inputs: Inputs) -> Problem | None:
         """That filings lack what is made on demand; the ledger tells, so that no index is opened."""
         lake, filings = inputs.corpus.lake, set(inputs.corpus.filings)
         for asset in self.made_on_demand():
@@ -122,7 +123,8 @@ class RetrievalSystem:
             entries = lake.ledger_entries(asset)
             made = {e["partition"] for e in entries if e["outcome"] not in ("failed", "skipped")}
             if missing := filings - made:
-                return f"{len(missing)} filings have no {asset}: run 'finrag index {self.name}'."
+                command = f"finrag index {self.name}"
+                return Problem(f"{len(missing)} filings have no {asset}: run '{command}'.", command)
         return None
 
     def made_on_demand(self) -> tuple[str, ...]:

@@ -107,9 +107,6 @@ def variant(
     )
 
 
-RERANKER = "BAAI/bge-reranker-v2-m3"
-"""The cross-encoder of the papers."""
-
 _PAPER = "Kobeissi & Langlais, oracle-based evaluation of financial retrieval"
 _KIM = "Kim et al., optimizing retrieval strategies for financial question answering"
 _GUIDE = "Mixpeek technical guide"
@@ -156,7 +153,7 @@ SYSTEMS: dict[str, RetrievalSystem] = {
             "Dense, reranked",
             _paper("BGE-M3 + ReRanker"),
             Dense(),
-            rerank=CrossEncoder(RERANKER),
+            rerank=CrossEncoder(),
         ),
         RetrievalSystem(
             "multi_hyde_rerank",
@@ -164,7 +161,7 @@ SYSTEMS: dict[str, RetrievalSystem] = {
             _paper("BGE-M3 + Multi-HyDE + ReRanker"),
             Dense(),
             query=Passages(),
-            rerank=CrossEncoder(RERANKER),
+            rerank=CrossEncoder(),
         ),
         RetrievalSystem(
             "page_scorer",

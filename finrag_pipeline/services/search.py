@@ -11,16 +11,18 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from finrag_pipeline.answering.systems import ANSWER_SYSTEMS
 from finrag_pipeline.chunking.registry import CHUNKINGS, get_chunking
 from finrag_pipeline.embedding.encoder import Encoder
-from finrag_pipeline.errors import LakeError, ModelError, UsageError
+from finrag_pipeline.errors import LakeError, ModelError, Problem, UsageError
+from finrag_pipeline.language_models.load import language_model_problem
 from finrag_pipeline.rankers.registry import trained_models
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.component import Hit, Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.page_stage import PageOrder
 from finrag_pipeline.retrieval.question_text import check_question, snippet
-from finrag_pipeline.retrieval.spaces import Scope, Space
+from finrag_pipeline.retrieval.spaces import Scope
 from finrag_pipeline.retrieval.systems import (
     ALIASES,
     ALL_SYSTEMS,
@@ -131,6 +133,14 @@ def _outdated(lake: Lake, asset: str, source: str) -> set[str]:
     }
 
 
+DETECTORS_FROM = {
+    "words": "this pipeline, alignment of words",
+    "pymupdf": "Mixpeek technical guide, baseline of ruling lines",
+    "tatr": "Mixpeek technical guide, section 3, Table Transformer",
+}
+"""Detectors of tables, and where they come from."""
+
+
 @dataclass(frozen=True)
 class SearchAnswer:
     """Answer of a search; `as_json` is the documented contract."""
@@ -155,7 +165,8 @@ class Found:
         system: the system that ranked.
         corpus: holds the texts of the hits.
         hits: best first.
-        warnings: which filings were not searched, or that no ranker was trained.
+        warnings: which filings were not searched, or that the company has no
+            filing.
     """
 
     question: str
@@ -298,14 +309,22 @@ class Searcher:
             # The order of its pages does not depend on how many are shown; that of fused rankings does.
             depth=k if isinstance(chosen.pages, PageOrder) else max(k, self._settings.retrieval.depth),
         )
-        return Found(question, chosen, corpus, hits[:k], list(known.warnings))
+        warnings = list(known.warnings)
+        stranger = None if filings else self.resolver.stranger(question)
+        texts = (corpus.text(hit.chunk_id).lower() for hit in hits[:k])
+        if stranger and not any(stranger.lower() in text for text in texts):
+            warnings.append(f"No filing in the lake is of '{stranger}', and no page found names it.")
+        return Found(question, chosen, corpus, hits[:k], warnings)
 
 
 def list_systems(settings: Settings) -> list[dict[str, str]]:
-    """Every system in every space, and the papers' oracles: ``{name, source, space, status, why}``.
+    """Every row of the papers and of this project: ``{name, kind, status, why, command, source}``.
 
-    A system is ``not run`` when something that it needs is missing here; ``why`` then says what.
+    The kind is ``retrieval``, ``answers`` or ``tables``; the status ``measured`` (on the benchmark of the
+    lake), ``runs here``, or ``needs``, with what it needs and the one command that provides it.
     """
+    from finrag_pipeline.tables.extract import detector_problem
+
     lake = Lake(settings.lake)
     learned, questions = trained_models(lake, settings, None), _questions_to_ask(lake)
     corpora = Corpora(lake, settings)
@@ -313,25 +332,65 @@ def list_systems(settings: Settings) -> list[dict[str, str]]:
         name: Inputs(corpora.with_parts(system), learned, questions) for name, system in ALL_SYSTEMS.items()
     }
     problems = {name: system.problem(inputs[name]) for name, system in ALL_SYSTEMS.items()}
+    measured = {kind: measured_on(lake, kind) for kind in ("system_metrics", "answer_metrics")}
+    no_model = language_model_problem(settings.language_model)
 
-    def row(name: str, source: str, space: Space, system: str, remark: str) -> dict[str, str]:
-        problem = problems[system]
-        note = "" if problem else ALL_SYSTEMS[system].note(inputs[system])
-        remark = problem or "; ".join(part for part in (remark, note) if part)
-        status = "not run" if problem else "runnable"
-        return {"name": name, "source": source, "space": space.value, "status": status, "why": remark}
+    def row(
+        name: str,
+        kind: str,
+        source: object,
+        problem: Problem | None,
+        known: str,
+        command: str,
+        note: str = "",
+    ) -> dict[str, str]:
+        # What is made on demand is made by the run that measures.
+        needs = problem is not None and not problem.command.startswith("finrag index")
+        status = "measured" if known else "needs" if needs else "runs here"
+        why = "; ".join(part for part in (known, problem or note) if part)
+        command = problem.command if problem and needs else "" if known else command
+        return {
+            **{"name": name, "kind": kind, "status": status, "why": why},
+            **{"command": command, "source": str(source)},
+        }
 
-    oracle = "oracle: searches only what the gold labels allow"
-    rows = [
-        row(name, str(system.source), space, name, oracle if space.is_oracle else "")
-        for name, system in ALL_SYSTEMS.items()
-        for space in Space
-    ]
-    rows += [
-        row(alias.name, str(alias.source), alias.space, alias.system, f"{oracle}; the runs of {alias.system}")
-        for alias in ALIASES.values()
-    ]
+    rows = []
+    for name, system in ALL_SYSTEMS.items():
+        note, known = system.note(inputs[name]), measured["system_metrics"].get(name, "")
+        command = f"finrag run --systems {name}"
+        rows.append(row(name, "retrieval", system.source, problems[name], known, command, note))
+    for alias in ALIASES.values():
+        known = measured["system_metrics"].get(alias.system, "")
+        command = f"finrag run --systems {alias.system}"
+        note = f"{alias.system} where the gold labels allow"
+        rows.append(row(alias.name, "retrieval", alias.source, problems[alias.system], known, command, note))
+    for name, answering in ANSWER_SYSTEMS.items():
+        problem = (no_model if answering.needs_model else None) or problems[answering.retrieval]
+        known, command = measured["answer_metrics"].get(name, ""), f"finrag answers --systems {name}"
+        rows.append(row(name, "answers", answering.source, problem, known, command))
+    for name, source in DETECTORS_FROM.items():
+        problem = detector_problem(name, settings.tables)
+        rows.append(
+            row(name, "tables", source, problem, "", f"finrag tables --detector {name} --pdfs FOLDER")
+        )
     return rows
+
+
+def measured_on(lake: Lake, table: str) -> dict[str, str]:
+    """On how many questions of the benchmark each system was measured, for people."""
+    if lake.info(table) is None:
+        return {}
+    rows = lake.read(table, columns=["system", "slice", "n"]).to_pylist()
+    counts: dict[str, int] = {}
+    for found in rows:
+        if found["slice"] == "all":
+            name = found["system"].split(" on ")[0]  # of answers with the retrieval that they stand on
+            counts[name] = max(found["n"], counts.get(name, 0))
+    most = max(counts.values(), default=0)
+    return {
+        name: f"on {count} questions" if count == most else f"on {count} of {most} questions"
+        for name, count in counts.items()
+    }
 
 
 def _questions_to_ask(lake: Lake) -> frozenset[str]:

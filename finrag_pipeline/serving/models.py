@@ -119,15 +119,14 @@ class SearchAnswer(AnswerPart):
 
 
 class SystemRow(AnswerPart):
-    """A retrieval system in one search space."""
+    """A retrieval system, an answering system or a detector of tables."""
 
     name: str = Field(description="Identifier, for `system` of a search.", examples=["finrag"])
-    source: str = Field(description="Paper, table and row that it comes from.")
-    space: str = Field(
-        description="corpus is what a search does; filing and pages are measured with gold labels only."
-    )
-    status: str = Field(description="runnable, or not run: something that it needs is missing here.")
+    kind: str = Field(description="retrieval, answers or tables.")
+    status: str = Field(description="measured, runs here, or needs: something is missing here.")
     why: str = Field(description="What is missing, or what is particular about it.")
+    command: str = Field(description="The one command that provides what is missing, or measures it.")
+    source: str = Field(description="Paper, table and row that it comes from.")
 
 
 class FilingRow(AnswerPart):

@@ -1,6 +1,7 @@
 """Folders of models that transformers can load: finding them, telling them apart, saying what is missing.
 
-Only safetensors weights count; a model whose weights are pickles is as good as absent.
+Only safetensors are loaded. Weights that were published as ``pytorch_model.bin`` are converted once, by a
+reader that refuses everything but tensors.
 """
 
 from __future__ import annotations
@@ -8,28 +9,33 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import socket
-from collections.abc import Sequence
+import uuid
+import zipfile
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from finrag_pipeline.errors import ModelError
+from finrag_pipeline.errors import ModelError, Problem
 from finrag_pipeline.storage.fingerprints import file_sha256, fingerprint
 from finrag_pipeline.storage.torch_models import first_line
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 _PROXIES = {"ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY"}
 _PORTS = {"http": 80}
+_FILES = ["*.json", "*.txt", "*.model", "*.jinja", "*.safetensors", "[0-9]*_*/pytorch_model.bin"]
+"""Patterns of the files that belong to a model; a star also stands for folders."""
+PICKLE = "pytorch_model.bin"
+"""Name of weights that were published before there were safetensors."""
 
 
-def cached_model(name: str, revision: str | None, files: Sequence[str], variable: str) -> Path | None:
+def cached_model(name: str, revision: str | None, variable: str) -> Path | None:
     """Folder of a model in the hub's cache; None where it is not there with its weights.
 
     Args:
         name: on the hub.
         revision: None takes the newest one in the cache.
-        files: patterns of the files that belong to it.
         variable: of the environment, with which another model is chosen.
 
     Raises:
@@ -45,7 +51,7 @@ def cached_model(name: str, revision: str | None, files: Sequence[str], variable
 
     try:
         cached = Path(
-            snapshot_download(name, revision=revision, allow_patterns=list(files), local_files_only=True)
+            snapshot_download(name, revision=revision, allow_patterns=_FILES, local_files_only=True)
         )
     except (LocalEntryNotFoundError, FileNotFoundError):
         return None
@@ -53,7 +59,11 @@ def cached_model(name: str, revision: str | None, files: Sequence[str], variable
         raise ModelError(
             f"'{name}' is neither a folder nor the name of a model on the hub.", f"Set {variable}."
         ) from error
-    return cached if any(cached.rglob("*.safetensors")) else None  # else only part of it was ever fetched
+    return cached if _has_weights(cached) else None  # else only part of it was ever fetched
+
+
+def _has_weights(folder: Path) -> bool:
+    return (folder / PICKLE).is_file() or any(folder.rglob("*.safetensors"))
 
 
 def offline_problem(name: str) -> str | None:
@@ -83,13 +93,12 @@ def unreachable(wait: float) -> str | None:
     return None
 
 
-def fetched_model(name: str, revision: str | None, files: Sequence[str], remedy: str) -> Path:
-    """Folder of a model after it was fetched from the hub.
+def fetched_model(name: str, revision: str | None, remedy: str) -> Path:
+    """Folder of a model after it was fetched from the hub; pickled weights only where it has no others.
 
     Args:
         name: on the hub.
         revision: None takes the newest one.
-        files: patterns of the files that belong to it.
         remedy: what people can do where the hub is out of reach.
 
     Raises:
@@ -100,40 +109,61 @@ def fetched_model(name: str, revision: str | None, files: Sequence[str], remedy:
     if problem := offline_problem(name):
         raise ModelError(problem, remedy)
     try:
-        return Path(snapshot_download(name, revision=revision, allow_patterns=list(files), etag_timeout=10))
+        for files in (_FILES, [*_FILES, PICKLE]):
+            folder = Path(snapshot_download(name, revision=revision, allow_patterns=files, etag_timeout=10))
+            if _has_weights(folder):
+                break
+        return folder
     except Exception as error:
         raise ModelError(f"Model {name} cannot be had: {first_line(error)}.", remedy) from error
 
 
-FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.safetensors")
-"""Patterns of the files that belong to a model; a star also stands for folders."""
-
 _INDEX = "model.safetensors.index.json"
 _PICKLES = {".bin", ".pt", ".pth", ".pkl", ".ckpt"}
 _BLOB = re.compile(r"[0-9a-f]{64}")
+_LAYER = re.compile(r"\d+_")
+"""Layers of sentence-transformers models have folders of their own, such as ``1_Pooling``."""
 
 
-def model_folder(name: str, revision: str | None, variable: str) -> Path:
+def user_cache(kind: str) -> Path:
+    """Folder for what is made once of downloaded models, for all lakes of the user."""
+    cache = os.environ.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "finrag" / kind
+
+
+def model_folder(name: str, revision: str | None, variable: str, remedy: str | None = None) -> Path:
     """Folder with the files of the model ``name``: itself a folder, in the hub's cache, or fetched.
+
+    Where its weights are ``pytorch_model.bin`` alone, a folder with the same files and these weights as
+    safetensors.
 
     Args:
         name: local folder or hub name.
         revision: on the hub; None takes the cached or newest one.
         variable: of the environment, with which another model is chosen.
+        remedy: what people can do where the hub is out of reach.
 
     Raises:
-        ModelError: the model is nowhere to be had, or its weights are incomplete or no safetensors.
+        ModelError: the model is nowhere to be had, or its weights are incomplete or more than tensors.
     """
-    folder = _here(name, revision, variable)
+    folder = model_here(name, revision, variable)
     if folder is None:
-        remedy = f"Download it on a machine with access and set {variable} to its folder."
-        folder = fetched_model(name, revision, FILES, remedy)
+        remedy = remedy or f"Download it on a machine with access and set {variable} to its folder."
+        folder = fetched_model(name, revision, remedy)
     if problem := _unusable(folder):
         raise ModelError(problem, "Download the model again, or convert its weights to safetensors.")
-    return folder
+    return _converted(folder)
 
 
-def model_problem(name: str, revision: str | None, variable: str, wait: float = 5.0) -> str | None:
+def provide(name: str, variable: str) -> str:
+    """The one line that provides a model where the hub is out of reach."""
+    if Path(name).is_absolute():
+        return f"export {variable}=FOLDER"
+    folder = f"models/{name.rsplit('/', 1)[-1]}"
+    return f"hf download {name} --local-dir {folder} && export {variable}={folder}"
+
+
+def model_problem(name: str, revision: str | None, variable: str, wait: float = 5.0) -> Problem | None:
     """Why the model ``name`` cannot run here; None when it is here or can be fetched. Fetches nothing.
 
     Args:
@@ -142,8 +172,13 @@ def model_problem(name: str, revision: str | None, variable: str, wait: float = 
         variable: of the environment, with which another model is chosen.
         wait: seconds to wait for the hub.
     """
+    reason = _reason(name, revision, variable, wait)
+    return Problem(reason, provide(name, variable)) if reason else None
+
+
+def _reason(name: str, revision: str | None, variable: str, wait: float) -> str | None:
     try:
-        folder = _here(name, revision, variable)
+        folder = model_here(name, revision, variable)
     except ModelError as error:
         return error.reason
     if folder is not None:
@@ -162,16 +197,21 @@ def model_problem(name: str, revision: str | None, variable: str, wait: float = 
         ]
     except Exception as error:  # every kind of network and hub trouble
         return f"{lost}: {first_line(error)}."
-    if not any(file.endswith(".safetensors") for file in files):
-        return f"Model {name} has no safetensors weights on the hub."
+    if not any(file.endswith((".safetensors", PICKLE)) for file in files):
+        return f"Model {name} has neither safetensors nor a {PICKLE} on the hub."
     return None
 
 
-def _here(name: str, revision: str | None, variable: str) -> Path | None:
+def model_here(name: str, revision: str | None, variable: str) -> Path | None:
+    """Folder of a model on this machine; None where it would have to be fetched.
+
+    Raises:
+        ModelError: the name can be neither a folder nor one of the hub, or a list of weights is damaged.
+    """
     local = Path(name).expanduser()
     if local.is_dir():
         return local
-    cached = cached_model(name, revision, FILES, variable)
+    cached = cached_model(name, revision, variable)
     # Part of the shards: a download was broken off, and fetching takes it up again.
     return None if cached is not None and _missing_shards(cached) else cached
 
@@ -195,15 +235,85 @@ def _unusable(folder: Path) -> str | None:
         return error.reason
     if missing:
         return f"{folder} lacks {len(missing)} parts of the weights, {missing[0]} among them."
-    if not any(folder.glob("*.safetensors")):
-        return f"{folder} holds no safetensors weights."
-    for part in folder.iterdir():
-        # Layers that sentence-transformers puts after the transformer have folders of their own.
-        if part.is_dir() and re.match(r"\d+_", part.name):
-            names = [file.suffix for file in part.iterdir()]
-            if ".safetensors" not in names and _PICKLES.intersection(names):
-                return f"{part} holds weights as a pickle."
+    files: dict[Path, list[Path]] = {}
+    for path in _parts(folder):
+        files.setdefault(path.parent, []).append(path)
+    usable = {place for place, of in files.items() if any(_is_usable(path) for path in of)}
+    if not any(place == folder or place.name.startswith("0_") for place in usable):
+        return f"{folder} holds neither safetensors nor a {PICKLE}."
+    for path in (path for place, of in files.items() if place not in usable for path in of):
+        if path.suffix in _PICKLES:
+            return f"{path} is neither safetensors nor a {PICKLE}."
     return None
+
+
+def _is_usable(path: Path) -> bool:
+    return path.suffix == ".safetensors" or path.name == PICKLE
+
+
+def _parts(folder: Path) -> list[Path]:
+    """Files of a model and of its layers."""
+    layers = [place for place in folder.iterdir() if place.is_dir() and _LAYER.match(place.name)]
+    return [path for place in (folder, *layers) for path in place.iterdir() if path.is_file()]
+
+
+def _converted(folder: Path) -> Path:
+    """``folder``, or one that differs from it in pickled weights, which are safetensors there.
+
+    Made once in the user's cache; ``converted.json`` there holds the SHA-256 of each file of weights before
+    and after.
+
+    Raises:
+        ModelError: a file of weights is damaged, or holds more than tensors.
+    """
+    parts = _parts(folder)
+    safe = {path.parent for path in parts if path.suffix == ".safetensors"}
+    pickles = [path for path in parts if path.name == PICKLE and path.parent not in safe]
+    if not pickles:
+        return folder
+    states = [(path.resolve(), path.stat()) for path in pickles]
+    key = fingerprint(folder.resolve(), [(path, one.st_size, one.st_mtime_ns) for path, one in states])
+    made = user_cache("weights") / key
+    if (made / "converted.json").is_file():
+        return made
+    temporary = made.with_name(f"{key}.{uuid.uuid4().hex}.tmp")
+    try:
+        card = {}
+        for path in parts:
+            place = temporary / path.relative_to(folder)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if path in pickles:
+                _convert(path, weights := place.with_name("model.safetensors"))
+                name = path.relative_to(folder).as_posix()
+                card[name] = {"sha256": file_hash(path), "safetensors_sha256": file_sha256(weights)}
+            elif path.suffix not in _PICKLES:
+                place.symlink_to(path.resolve())
+        told = {"folder": str(folder.resolve()), "weights": card}
+        (temporary / "converted.json").write_text(json.dumps(told, indent=1), "utf-8")
+        if not made.exists():  # else another process was faster
+            temporary.rename(made)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return made
+
+
+def _convert(pickle: Path, target: Path) -> None:
+    import torch
+    from safetensors.torch import save_file
+
+    try:
+        # Refuses whatever would need code to be run.
+        state = torch.load(pickle, "cpu", weights_only=True, mmap=zipfile.is_zipfile(pickle))
+    except Exception as error:  # the library raises nothing narrower
+        raise ModelError(
+            f"{pickle} is damaged or holds more than tensors, and was not loaded: {first_line(error)}.",
+            "Download the model again, or choose one with safetensors.",
+        ) from error
+    if not isinstance(state, dict) or not all(isinstance(one, torch.Tensor) for one in state.values()):
+        raise ModelError(f"{pickle} holds something else than tensors.", "Choose another model.")
+    # Copies: tied weights share their memory, which safetensors do not allow.
+    tensors = {name: one.contiguous().clone() for name, one in state.items()}
+    save_file(tensors, target, metadata={"format": "pt"})
 
 
 def model_fingerprint(folder: Path) -> str:
@@ -216,13 +326,13 @@ def model_fingerprint(folder: Path) -> str:
         path
         for pattern in ("*.json", "*.jinja", "*.model", "vocab.txt", "merges.txt")
         for path in folder.rglob(pattern)
-        if path.is_file() and path.name not in {_INDEX, "README.md"}
+        if path.is_file() and path.name not in {_INDEX, "README.md", "converted.json"}
     )
-    files = {path.relative_to(folder).as_posix(): _content(path) for path in (*weights, *others)}
+    files = {path.relative_to(folder).as_posix(): file_hash(path) for path in (*weights, *others)}
     return fingerprint(files)
 
 
-def _content(path: Path) -> str:
+def file_hash(path: Path) -> str:
     """SHA-256 of a file; large ones in the hub's cache are named by it, which saves reading gigabytes."""
     target = path.resolve()
     if target.parent.name == "blobs" and _BLOB.fullmatch(target.name):
@@ -233,5 +343,5 @@ def _content(path: Path) -> str:
 
 @lru_cache(maxsize=256)
 def _sha256(path: Path, size: int, modified: int) -> str:
-    # Size and time are part of the key: a model may be trained again into the same folder.
+    # Size and time are part of the key: a model may be trained anew into the same folder.
     return file_sha256(path)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from finrag_pipeline.errors import UsageError
+from finrag_pipeline.errors import Problem, UsageError
 from finrag_pipeline.schemas import PAGE_TABLES
 from finrag_pipeline.settings import TableSettings
 from finrag_pipeline.tables.model import TableDetector
@@ -52,6 +53,26 @@ def get_detector(name: str, settings: TableSettings) -> TableDetector:
     if name not in DETECTORS:
         raise UsageError(f"There is no table detector '{name}'.", f"Choose one of {', '.join(DETECTORS)}.")
     return DETECTORS[name](settings)
+
+
+def detector_problem(name: str, settings: TableSettings) -> Problem | None:
+    """Why a detector cannot run here; None when it can. Loads and fetches nothing."""
+    if name != "tatr":
+        return None
+    from finrag_pipeline.storage.model_folders import model_here, model_problem
+    from finrag_pipeline.storage.torch_models import read_config
+
+    for stage in ("detection", "structure"):
+        model, revision = getattr(settings, f"{stage}_model"), getattr(settings, f"{stage}_revision")
+        variable = f"FINRAG_TABLES__{stage.upper()}_MODEL"
+        if problem := model_problem(model, revision, variable):
+            return problem
+        folder = model_here(model, revision, variable)
+        own = folder is not None and read_config(folder).get("use_timm_backbone") is False
+        lost = [package for package in ("timm", "torchvision") if find_spec(package) is None]
+        if lost and not own:
+            return Problem(f"{lost[0]} is not installed.", "pip install 'finrag_pipeline[tatr]'")
+    return None
 
 
 def extract_tables(

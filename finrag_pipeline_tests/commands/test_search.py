@@ -5,11 +5,13 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
+from finrag_pipeline.answering.systems import ANSWER_SYSTEMS
 from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, PARENT_CHILD
 from finrag_pipeline.errors import FinragError, LakeError, ModelError, UsageError
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index
@@ -18,12 +20,14 @@ from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.page_stage import PAGE_PARTS
 from finrag_pipeline.retrieval.question_text import SNIPPET_CHARACTERS, snippet
 from finrag_pipeline.retrieval.systems import ALIASES, ALL_SYSTEMS, get_system
+from finrag_pipeline.schemas import SYSTEM_METRICS
 from finrag_pipeline.services.evaluate import evaluate
 from finrag_pipeline.services.search import Searcher, list_systems
 from finrag_pipeline.serving.app import create_app
 from finrag_pipeline.serving.service import SearchService
 from finrag_pipeline.settings import EncoderSettings, Settings
 from finrag_pipeline.storage.vectors import VectorIndex
+from finrag_pipeline.tables.extract import DETECTORS
 from finrag_pipeline_tests.console import Done, called
 from finrag_pipeline_tests.indexed_lake import FILINGS, IndexedLake
 from finrag_pipeline_tests.profiled_lake import copied, train
@@ -234,8 +238,29 @@ class TestHalfIngested:
         assert searcher.search("goodwill", "dense", 5).warnings == []
         with pytest.raises(LakeError, match=f"'{lake.filings[2]}' is not complete: its {part}"):
             searcher.search("goodwill", "finrag", 5, [lake.filings[2]])
-        rows = {row["name"]: row for row in list_systems(lake.settings) if row["space"] == "corpus"}
-        assert rows["finrag"]["status"] == "runnable", "it is, over what is complete"
+        rows = {row["name"]: row for row in list_systems(lake.settings)}
+        assert rows["finrag"]["status"] == "runs here", "it does, over what is complete"
+
+    @pytest.mark.parametrize(
+        ("question", "told"),
+        [
+            ("What was the goodwill of Zephyrion Corp?", "Zephyrion Corp"),
+            ("What is Apple's revenue in 2023?", "Apple"),
+            ("Zephyrion revenue 2022", "Zephyrion"),
+            ("free cash flow of Zephyrion", "Zephyrion"),
+            ("What was the goodwill of Cedar Corp?", None),
+            ("goodwill", None),
+            ("Summarize revenue by segment", None),
+            ("WHAT IS THE TARGET FOR ALL COSTS?", None),
+            ("How did EBITDA develop in the United States?", None),
+        ],
+    )
+    def test_a_company_that_is_not_in_the_lake_is_told(
+        self, indexed: IndexedLake, question: str, told: str | None
+    ) -> None:
+        warnings = Searcher(indexed.settings).search(question, "bm25", 5).warnings
+        wanted = [f"No filing in the lake is of '{told}', and no page found names it."] if told else []
+        assert warnings == wanted
 
     def test_a_filing_without_chunks_is_named_too(self, indexed: IndexedLake, tmp_path: Path) -> None:
         """A run was killed when it had made the pages and not yet their chunks."""
@@ -347,52 +372,52 @@ class TestSnippet:
 
 
 class TestSystems:
-    def test_every_system_in_every_space_and_the_oracles_of_the_papers(self, indexed: IndexedLake) -> None:
+    def test_each_row_of_the_papers_once(self, indexed: IndexedLake) -> None:
         rows = list_systems(indexed.settings)
-        assert [list(row) for row in rows] == [["name", "source", "space", "status", "why"]] * len(rows)
-        spaces = ("corpus", "filing", "pages")
-        expected = [(name, space) for name in ALL_SYSTEMS for space in spaces]
-        expected += [("oracle_filing", "filing"), ("oracle_page", "pages")]
-        assert [(row["name"], row["space"]) for row in rows] == expected
-        assert all(
-            "oracle" in row["why"] for row in rows if row["space"] != "corpus" and row["status"] != "not run"
-        )
+        keys = ["name", "kind", "status", "why", "command", "source"]
+        assert [list(row) for row in rows] == [keys] * len(rows)
+        assert [row["name"] for row in rows] == [*ALL_SYSTEMS, *ALIASES, *ANSWER_SYSTEMS, *DETECTORS]
+        assert all(row["command"] for row in rows if row["status"] != "measured")
 
-    def test_what_cannot_run_here_says_what_is_missing(self, indexed: IndexedLake) -> None:
-        rows = {row["name"]: row for row in list_systems(indexed.settings) if row["space"] == "corpus"}
-        assert {name for name in SYSTEMS if rows[name]["status"] != "runnable"} == set()
-        missing = {
-            "splade": "splade-cocondenser",
-            "hyde": "passages",
-            "multi_hyde_rerank": "passages",
-            "dense_rerank": "bge-reranker",
-            "page_scorer": "No page scorer was trained",
-            "hybrid_alpha": "hybrid_alpha_sweep",
-            "document_selection": "language model",
-            "finrag_rerank": "No reranker was trained",
-        }
-        for name, told in missing.items():
-            assert rows[name]["status"] == "not run" and told in rows[name]["why"], rows[name]
-
-    def test_an_oracle_of_the_papers_has_the_status_of_the_system_it_stands_for(
+    def test_what_cannot_run_here_says_what_is_missing_and_the_command_that_provides_it(
         self, indexed: IndexedLake
     ) -> None:
-        rows = [row for row in list_systems(indexed.settings) if row["name"] in ALIASES]
-        assert {(row["status"], row["why"].split("; ")[-1]) for row in rows} == {
-            ("runnable", "the runs of dense")
+        rows = {row["name"]: row for row in list_systems(indexed.settings)}
+        assert {name for name in SYSTEMS if rows[name]["status"] != "runs here"} == set()
+        missing = {
+            "splade": ("splade-cocondenser", "hf download naver/splade"),
+            "hyde": ("passages", "export FINRAG_LANGUAGE_MODEL__BASE_URL="),
+            "multi_hyde_rerank": ("passages", "export FINRAG_LANGUAGE_MODEL__BASE_URL="),
+            "dense_rerank": ("bge-reranker", "hf download BAAI/bge-reranker"),
+            "page_scorer": ("No page scorer was trained", "finrag train page_scorer"),
+            "hybrid_alpha": ("hybrid_alpha_sweep", "finrag run"),
+            "document_selection": ("language model", "export FINRAG_LANGUAGE_MODEL__BASE_URL="),
+            "finrag_rerank": ("No reranker was trained", "finrag train reranker"),
+            "prompt_splade": ("No language model", "export FINRAG_LANGUAGE_MODEL__BASE_URL="),
+            "tatr": ("table-transformer-detection", "hf download microsoft/table-transformer-detection"),
         }
-        encoder = EncoderSettings(name="/no/such/model")  # type: ignore[call-arg]
-        rows = list_systems(indexed.settings.model_copy(update={"encoder": encoder}))
-        assert {row["status"] for row in rows if row["name"] in ALIASES} == {"not run"}
+        for name, (told, command) in missing.items():
+            assert rows[name]["status"] == "needs" and told in rows[name]["why"], rows[name]
+            assert rows[name]["command"].startswith(command)
 
-    def test_without_its_encoder_a_system_is_not_run_and_says_why(self, indexed: IndexedLake) -> None:
+    def test_what_was_measured_says_on_how_many_questions(self, indexed: IndexedLake, tmp_path: Path) -> None:
+        lake = copied(indexed, tmp_path)
+        none = dict.fromkeys(SYSTEM_METRICS.names)
+        row = none | {"space": "corpus", "slice": "all", "slice_value": "all", "metric": "page_rec", "k": 5}
+        counts = {"bm25": 39, "dense": 39, "page_scorer": 9}
+        found = [row | {"system": name, "n": n, "mean": 0.5, "documents": 9} for name, n in counts.items()]
+        lake.lake.write("system_metrics", pa.Table.from_pylist(found, SYSTEM_METRICS), "x")
+        rows = {row["name"]: (row["status"], row["why"].split(";")[0]) for row in list_systems(lake.settings)}
+        assert rows["bm25"] == rows["oracle_page"] == ("measured", "on 39 questions")
+        assert rows["page_scorer"] == ("measured", "on 9 of 39 questions")
+
+    def test_without_its_encoder_a_system_needs_it(self, indexed: IndexedLake) -> None:
         encoder = EncoderSettings(name="/no/such/model")  # type: ignore[call-arg]
-        rows = list_systems(indexed.settings.model_copy(update={"encoder": encoder}))
-        for row in rows:
+        for row in list_systems(indexed.settings.model_copy(update={"encoder": encoder})):
             if row["name"].startswith("bm25"):
-                assert row["status"] == "runnable"
-            elif row["name"].startswith(("dense", "hybrid_rrf")) and "rerank" not in row["name"]:
-                assert row["status"] == "not run" and "/no/such/model" in row["why"]
+                assert row["status"] == "runs here"
+            elif row["name"].startswith(("dense", "hybrid_rrf", "oracle")) and "rerank" not in row["name"]:
+                assert row["status"] == "needs" and "/no/such/model" in row["why"]
 
     def test_the_json_of_the_command_line(self, finrag: Callable[..., Done], indexed: IndexedLake) -> None:
         done = finrag("systems", "--json")

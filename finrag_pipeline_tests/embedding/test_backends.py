@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from finrag_pipeline.embedding import model_files
 from finrag_pipeline.embedding.backends import (
     Embedder,
     OpenVinoEmbedder,
@@ -16,8 +17,10 @@ from finrag_pipeline.embedding.backends import (
     conversion_key,
     load_embedder,
 )
+from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.settings import EncoderSettings
+from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.tiny_encoder import DIMENSIONS, WINDOW
 
 TEXTS = [
@@ -177,12 +180,30 @@ class TestChoice:
         return hide
 
     @pytest.mark.parametrize("precision", ["int8", "bf16"])
-    def test_torch_runs_at_fp32_only(
+    def test_torch_without_a_gpu_runs_at_fp32_only(
         self, tiny_encoder_settings: EncoderSettings, tmp_path: Path, precision: str
     ) -> None:
         settings = tiny_encoder_settings.model_copy(update={"precision": precision})
-        with pytest.raises(ModelError, match=f"torch backend runs at fp32, not {precision}"):
+        with pytest.raises(ModelError, match=f"torch runs at fp32 here, not {precision}"):
             load_embedder(settings, tmp_path, _no_calibration)
+
+    def test_a_gpu_is_used_in_bf16_before_openvino(
+        self,
+        tiny_encoder_settings: EncoderSettings,
+        lake: Lake,
+        torch_vectors: np.ndarray,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """The device is the CPU all the same: what PyTorch would run on the GPU runs here."""
+        monkeypatch.setattr(model_files, "has_gpu", lambda: True)
+        encoder = Encoder(tiny_encoder_settings.model_copy(update={"backend": "auto"}), lake)
+        assert (model_files.chosen_backend(encoder.settings), encoder.running.precision) == ("torch", "bf16")
+        assert isinstance(encoder.embedder, TorchEmbedder)
+        assert "bfloat16" in str(next(encoder.embedder._model.parameters()).dtype)
+        vectors = encoder.embedder.embed(TEXTS)
+        _assert_unit(vectors)
+        assert (vectors * torch_vectors).sum(axis=1).min() > 0.99
+        assert not np.allclose(vectors, torch_vectors, atol=1e-6)
 
     def test_auto_takes_torch_where_openvino_is_missing(
         self, tiny_encoder_settings: EncoderSettings, tmp_path: Path, without: Callable[[str], None]

@@ -177,7 +177,7 @@ def test_lakes_share_a_converted_model_and_keep_those_of_their_own(
 
 
 def test_the_calibration_texts_are_typical_and_always_the_same() -> None:
-    from finrag_pipeline.embedding.calibration import CALIBRATION_TEXTS, calibration_texts
+    from finrag_pipeline.embedding.encoder import CALIBRATION_TEXTS, calibration_texts
 
     texts = calibration_texts()
     assert 32 <= len(texts) <= CALIBRATION_TEXTS

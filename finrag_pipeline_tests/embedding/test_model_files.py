@@ -16,6 +16,7 @@ from finrag_pipeline.embedding.model_files import (
     MINILM,
     MINILM_SHA256,
     encoder_fingerprint,
+    encoder_problem,
     max_tokens,
     model_folder,
     tokenizer_fingerprint,
@@ -118,7 +119,22 @@ class TestFolder:
 
 
 class TestWeights:
-    def test_a_pickle_alone_is_never_loaded(self, model: Path, tmp_path: Path) -> None:
+    def test_a_model_published_as_pytorch_model_bin_gives_the_same_vectors(
+        self, model: Path, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        import torch
+        from safetensors.torch import load_file
+
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        weights = model / "model.safetensors"
+        torch.save(load_file(weights), model / "pytorch_model.bin")
+        torch.save({"weight": torch.ones(1)}, model / "sparse_linear.pt")  # beside it, as in BAAI/bge-m3
+        weights.unlink()
+        assert encoder_problem(_settings(model)) is None
+        vectors = TorchEmbedder(_settings(model)).embed(["net revenue"])
+        assert vectors.tolist() == TorchEmbedder(_settings(tiny_model)).embed(["net revenue"]).tolist()
+
+    def test_a_pickle_that_runs_code_is_never_loaded(self, model: Path, tmp_path: Path) -> None:
         """Loading it would run its code: it would leave a file."""
 
         class Intruder:
@@ -128,7 +144,7 @@ class TestWeights:
         (model / "model.safetensors").unlink()
         (model / "pytorch_model.bin").write_bytes(pickle.dumps(Intruder()))
         for use in (encoder_fingerprint, TorchEmbedder):
-            with pytest.raises(ModelError, match="holds no safetensors weights"):
+            with pytest.raises(ModelError, match="holds more than tensors"):
                 use(_settings(model))
         assert not (tmp_path / "intruder was here").exists()
 
@@ -139,8 +155,8 @@ class TestWeights:
         )
         (model / "modules.json").write_text(json.dumps(modules))
         (model / "2_Dense").mkdir()
-        (model / "2_Dense" / "pytorch_model.bin").write_bytes(pickle.dumps({}))
-        with pytest.raises(ModelError, match="2_Dense holds weights as a pickle"):
+        (model / "2_Dense" / "weights.pkl").write_bytes(pickle.dumps({}))
+        with pytest.raises(ModelError, match=r"weights\.pkl is neither safetensors nor"):
             encoder_fingerprint(_settings(model))
 
     def test_damaged_weights(self, model: Path) -> None:

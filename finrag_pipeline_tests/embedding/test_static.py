@@ -112,7 +112,7 @@ def test_neither_pytorch_nor_openvino_is_loaded(static: Path, tmp_path: Path) ->
 
 
 def test_what_it_cannot_do_is_said(static: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="numpy backend runs at fp32, not int8") as caught:
+    with pytest.raises(ModelError, match="numpy runs at fp32 here, not int8") as caught:
         load_embedder(_settings(static, precision="int8"), tmp_path, _never)
     assert "PRECISION=auto" in caught.value.remedy
     with pytest.raises(ModelError, match="static encoder, which OpenVINO does not run"):

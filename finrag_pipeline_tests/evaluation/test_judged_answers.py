@@ -173,7 +173,11 @@ def test_answers_with_sources_and_slices(filled):
         ),
     )
     rows = pa.Table.from_pylist(
-        [answer_row("q1", ["A#b 2020/p0/c0", "gone/p1/c0"]), answer_row("q2", []), answer_row("q9", [])],
+        [
+            answer_row("q1", ["A#b 2020/p0/c0", "gone/p1/c0", "calculation"]),  # the last is of no filing
+            answer_row("q2", []),
+            answer_row("q9", []),
+        ],
         ANSWERS,
     )
     first, second = found = read_answers(filled, rows, questions)

@@ -174,6 +174,8 @@ class TestAnswers:
         assert row["level"] == "page"
         assert self.gap("incorrect", retrieved=[f"{GOLD}#page=4"])["level"] == "generation"
         assert self.gap("incorrect", retrieved=[])["level"] == "filing"
+        held_to = self.gap("incorrect", retrieved=[f"{GOLD}#page=4", "calculation"])
+        assert held_to["level"] == "generation", "a calculation is no page"
 
     def test_a_source_that_nobody_ranked(self):
         with pytest.raises(LakeError, match="No ranking holds 'x'"):

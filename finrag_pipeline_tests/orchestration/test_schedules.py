@@ -12,6 +12,7 @@ from finrag_pipeline.evaluation.benchmark import register_benchmark
 from finrag_pipeline.orchestration import jobs
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT, filings_partitions, sweep_partitions
 from finrag_pipeline.retrieval.systems import SYSTEMS
+from finrag_pipeline.schemas import TABLES
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.orchestration.conftest import Pipeline
 
@@ -49,7 +50,9 @@ def test_every_filing_is_brought_up_to_date_every_night(pipeline: Pipeline) -> N
     ]
 
 
-@pytest.mark.parametrize("schedule", OF_THE_BENCHMARK, ids=lambda schedule: schedule.name)
+@pytest.mark.parametrize(
+    "schedule", [*OF_THE_BENCHMARK, *jobs.WEEKLY_TRAINING], ids=lambda schedule: schedule.name
+)
 def test_without_a_benchmark_nothing_is_measured(pipeline: Pipeline, schedule: dg.ScheduleDefinition) -> None:
     tick = evaluate(pipeline, schedule)
     assert not tick.run_requests
@@ -71,6 +74,19 @@ def test_preparation_and_publishing_are_one_run_each(
     measured: Pipeline, schedule: dg.ScheduleDefinition
 ) -> None:
     assert len(evaluate(measured, schedule).run_requests or []) == 1
+
+
+@pytest.mark.parametrize("schedule", jobs.WEEKLY_TRAINING, ids=lambda schedule: schedule.name)
+def test_models_that_searches_use_are_trained_every_week(
+    measured: Pipeline, schedule: dg.ScheduleDefinition
+) -> None:
+    """Only what was trained once; the training itself does nothing where its data is as it was."""
+    tick = evaluate(measured, schedule)
+    assert not tick.run_requests and "was trained for searching" in str(tick.skip_message)
+    model = schedule.name.removeprefix("weekly_")
+    measured.lake.write(model, TABLES[model].empty_table(), "x", {"fold": "production"})
+    (request,) = evaluate(measured, schedule).run_requests or []
+    assert (schedule.job_name, request.partition_key) == (f"train_{model}", "production")
 
 
 def test_compaction_runs_whatever_the_lake_holds(pipeline: Pipeline) -> None:

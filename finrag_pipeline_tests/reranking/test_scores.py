@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from finrag_pipeline.errors import ModelError
-from finrag_pipeline.reranking.scores import FOLDER, ScoreCache
+from finrag_pipeline.reranking.cross_encoder import FOLDER, ScoreCache
 from finrag_pipeline.storage.lake import Lake
 
 

@@ -17,7 +17,7 @@ from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.first_stages import Splade
 from finrag_pipeline.retrieval.fusion import HybridWeights
 from finrag_pipeline.retrieval.page_stage import PAGE_PARTS
-from finrag_pipeline.retrieval.systems import ALL_SYSTEMS, RERANKER, SYSTEMS, RetrievalSystem, variant
+from finrag_pipeline.retrieval.systems import ALL_SYSTEMS, SYSTEMS, RetrievalSystem, variant
 from finrag_pipeline.schemas import PAGE_PROFILES, STATEMENT_FACTS, TABLES
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
@@ -62,14 +62,13 @@ class TestProblem:
         able = {name for name, problem in found.items() if problem is None}
         assert able == {
             "bm25", "dense", "hybrid_rrf", "hybrid_alpha", "parent_child", "query_expansion", "filtered_dense",
-            "page_scorer", "filtered_sentences",
+            "page_scorer", "filtered_sentences", "finrag", "finrag_rerank",
         }  # fmt: skip
         assert "splade-cocondenser" in str(found["splade"])
         assert "bge-reranker-v2-m3" in str(found["dense_rerank"])
         assert "language model" in str(found["document_selection"])
         assert "passages" in str(found["hyde"]) and "passages" in str(found["multi_hyde_rerank"])
         assert "no statement facts" in str(found["statement_aware"])
-        assert "no page profiles" in str(found["finrag"])
 
     def test_an_encoder_of_its_own_that_is_not_here(self, indexed: IndexedLake) -> None:
         other = variant(SYSTEMS["hybrid_rrf"], encoder="/no/such/model")
@@ -121,7 +120,7 @@ class TestProblem:
         inputs = inputs_of(indexed)
         for _ in range(3):
             assert SYSTEMS["dense_rerank"].problem(inputs) is None
-        assert asked == [RERANKER]
+        assert asked == [None]
 
     def test_what_learns_nothing_needs_no_training(self, indexed: IndexedLake) -> None:
         untrained = inputs_of(indexed, learned=Learned())
@@ -170,7 +169,7 @@ class TestFingerprint:
         tools = {
             "passages": Written(lambda q, n: q),
             "language_model": Replies("T"),
-            "rerankers": {RERANKER: ScoredBy(lambda q, t: 0.0)},
+            "rerankers": {None: ScoredBy(lambda q, t: 0.0)},
         }
         corpus = Corpus(lake, ("a",), indexed.settings, Encoder(indexed.settings.encoder, lake))
         for name, tool in (tools | other).items():
@@ -192,7 +191,7 @@ class TestFingerprint:
         hyde = {"hyde", "multi_hyde", "multi_hyde_rerank", "multi_hyde_fused"}
         assert changed(passages=Written(lambda q, n: q, fingerprint="others")) == hyde
         reranker = ScoredBy(lambda q, t: 0.0, fingerprint="trained anew")
-        assert changed(rerankers={RERANKER: reranker}) == {"dense_rerank", "multi_hyde_rerank"}
+        assert changed(rerankers={None: reranker}) == {"dense_rerank", "multi_hyde_rerank"}
         assert changed(language_model=Replies("T", fingerprint="another")) == {"document_selection"}
 
     def test_tables_that_filters_and_rankers_read(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,7 +24,7 @@ from finrag_pipeline.retrieval.query_expansion import expand_query
 from finrag_pipeline.retrieval.second_stages import CrossEncoder
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.system import run_system
-from finrag_pipeline.retrieval.systems import ABLATIONS, RERANKER, SYSTEMS, RetrievalSystem, variant
+from finrag_pipeline.retrieval.systems import ABLATIONS, SYSTEMS, RetrievalSystem, variant
 from finrag_pipeline.settings import ChunkSettings
 from finrag_pipeline_tests.indexed_lake import IndexedLake
 from finrag_pipeline_tests.retrieval.stand_ins import (
@@ -32,10 +33,12 @@ from finrag_pipeline_tests.retrieval.stand_ins import (
     ScoredBy,
     Written,
     corpus_of,
+    give,
     ids,
     rank,
     resolver,
 )
+from finrag_pipeline_tests.tiny_transformers import write_tiny_bert
 
 QUESTION = "What was the net revenue and the goodwill of the company?"
 
@@ -187,15 +190,33 @@ class TestReranking:
 
     def test_n_candidates_are_read_however_few_are_wanted(self, indexed: IndexedLake) -> None:
         reranker = ScoredBy(lambda question, text: -len(text))
-        corpus = corpus_of(indexed, {"rerankers": {RERANKER: reranker}})
+        corpus = corpus_of(indexed, {"rerankers": {None: reranker}})
         few = rank(SYSTEMS["dense_rerank"], QUESTION, corpus, depth=3)
         assert ids(few) == ids(rank(SYSTEMS["dense_rerank"], QUESTION, corpus))[:3]
         assert reranker.asked[0] == (QUESTION, 20)
 
+    def test_name_and_candidates_of_the_settings_count(self, indexed: IndexedLake, tmp_path: Path) -> None:
+        def corpus(**values: Any) -> Corpus:
+            chosen = indexed.settings.reranker.model_copy(update=values)
+            settings = indexed.settings.model_copy(update={"reranker": chosen})
+            return Corpus(indexed.lake, indexed.filings, settings, indexed.encoder)
+
+        row, reranker = SYSTEMS["dense_rerank"], ScoredBy(lambda question, text: -len(text))
+        five = corpus(candidates=5)
+        give(five, "rerankers", {None: reranker})
+        rank(row, QUESTION, five)
+        assert reranker.asked == [(QUESTION, 5)]
+        head = "BertForSequenceClassification"
+        one, other = (write_tiny_bert(tmp_path / str(n), head, n, num_labels=1) for n in range(2))
+        changes = ({"name": str(one)}, {"name": str(other)}, {"name": str(one), "candidates": 5})
+        found = [Inputs(corpus(**change)) for change in changes]
+        assert [row.problem(inputs) for inputs in found] == [None] * 3
+        assert len({row.fingerprint(inputs) for inputs in found}) == 3
+
     def test_it_reads_the_question_and_not_the_passages(self, indexed: IndexedLake) -> None:
         reranker = ScoredBy(lambda question, text: 0.0)
         passages = Written(lambda question, place: "net income")
-        tools = {"rerankers": {RERANKER: reranker}, "passages": passages}
+        tools = {"rerankers": {None: reranker}, "passages": passages}
         corpus = corpus_of(indexed, tools)
         hits = rank(SYSTEMS["multi_hyde_rerank"], QUESTION, corpus)
         assert reranker.asked == [(QUESTION, 20)]
@@ -236,7 +257,7 @@ def _every_tool(indexed: IndexedLake) -> dict[str, Any]:
         "statement_pages": StatementPages({(indexed.filings[0], 1, "cash_flows"): frozenset()}),
         "passages": Written(lambda question, place: f"{question} {place}"),
         "language_model": Replies("T T T T T F F F F F"),
-        "rerankers": {RERANKER: ScoredBy(lambda question, text: len(text))},
+        "rerankers": {None: ScoredBy(lambda question, text: len(text))},
     }
 
 

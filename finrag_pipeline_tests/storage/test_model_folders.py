@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.storage import model_folders
@@ -15,6 +17,11 @@ from finrag_pipeline.storage.model_folders import model_fingerprint, model_folde
 from finrag_pipeline.storage.torch_models import first_line, read_config, usable_length
 
 VARIABLE = "FINRAG_SOME__NAME"
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 @pytest.fixture
@@ -55,13 +62,13 @@ class TestFolder:
         with pytest.raises(ModelError, match="is damaged"):
             model_folder(*_name_of(folder))
 
-    def test_pickles(self, folder: Path) -> None:
-        (folder / "2_Dense" / "model.safetensors").rename(folder / "2_Dense" / "pytorch_model.bin")
-        assert "2_Dense holds weights as a pickle" in (model_problem(*_name_of(folder)) or "")
+    def test_pickles_of_another_name(self, folder: Path) -> None:
+        (folder / "2_Dense" / "model.safetensors").rename(folder / "2_Dense" / "weights.pt")
+        assert "weights.pt is neither safetensors nor" in (model_problem(*_name_of(folder)) or "")
 
     def test_no_weights(self, tmp_path: Path) -> None:
-        (tmp_path / "pytorch_model.bin").touch()
-        assert "holds no safetensors weights" in (model_problem(*_name_of(tmp_path)) or "")
+        (tmp_path / "colbert_linear.pt").touch()
+        assert "holds neither safetensors nor" in (model_problem(*_name_of(tmp_path)) or "")
 
     def test_an_unknown_name_offline(self) -> None:
         problem = model_problem("nobody/no-such-model", None, VARIABLE)
@@ -123,6 +130,74 @@ class TestFolder:
         monkeypatch.setattr(model_folders, "fetched_model", fetched)
         assert model_folder("some/model", None, VARIABLE) == folder
         assert model_problem("some/model", None, VARIABLE) is None
+
+
+class TestPickles:
+    """Models that were published as ``pytorch_model.bin``, as BAAI/bge-m3 was."""
+
+    @pytest.fixture
+    def published(self, tmp_path: Path) -> Path:
+        folder = tmp_path / "published"
+        (folder / "1_Dense").mkdir(parents=True)
+        tied = torch.arange(6.0).reshape(2, 3)
+        state = {"embeddings.weight": tied, "decoder.weight": tied, "turned": tied.T}
+        torch.save(state, folder / "pytorch_model.bin")
+        torch.save({"linear.weight": tied}, folder / "1_Dense" / "pytorch_model.bin")
+        torch.save({"weight": tied}, folder / "colbert_linear.pt")
+        (folder / "config.json").write_text("{}")
+        (folder / "1_Dense" / "config.json").write_text("{}")
+        return folder
+
+    def test_they_are_converted_once_and_their_sums_are_kept(self, published: Path) -> None:
+        assert model_problem(*_name_of(published)) is None
+        made = model_folder(*_name_of(published))
+        names = {path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file()}
+        layer = {"1_Dense/config.json", "1_Dense/model.safetensors"}
+        assert names == {"config.json", "converted.json", "model.safetensors", *layer}
+        weights = load_file(made / "model.safetensors")
+        assert weights["turned"].tolist() == [[0, 3], [1, 4], [2, 5]]
+        assert weights["decoder.weight"].tolist() == weights["embeddings.weight"].tolist()
+        card = json.loads((made / "converted.json").read_text())["weights"]["pytorch_model.bin"]
+        assert card["sha256"] == model_folders.file_sha256(published / "pytorch_model.bin")
+        assert card["safetensors_sha256"] == model_folders.file_sha256(made / "model.safetensors")
+        before = (made / "model.safetensors").stat().st_mtime_ns
+        assert model_folder(*_name_of(published)) == made
+        assert (made / "model.safetensors").stat().st_mtime_ns == before
+        torch.save({"other": torch.ones(1)}, published / "pytorch_model.bin")
+        assert list(load_file(model_folder(*_name_of(published)) / "model.safetensors")) == ["other"]
+
+    def test_the_old_format_of_pytorch(self, published: Path) -> None:
+        state = {"weight": torch.ones(2)}
+        torch.save(state, published / "pytorch_model.bin", _use_new_zipfile_serialization=False)
+        assert load_file(model_folder(*_name_of(published)) / "model.safetensors")["weight"].tolist() == [
+            1,
+            1,
+        ]
+
+    @pytest.mark.parametrize("what", ["code", "numbers", "bytes"])
+    def test_more_than_tensors_is_refused_and_its_code_is_not_run(
+        self, published: Path, tmp_path: Path, what: str
+    ) -> None:
+        class Intruder:
+            def __reduce__(self) -> tuple:
+                return (Path.touch, (tmp_path / "intruder was here",))
+
+        if what == "bytes":
+            (published / "pytorch_model.bin").write_bytes(b"no weights")
+        else:
+            state = {"weight": torch.ones(1), "more": Intruder() if what == "code" else 3}
+            torch.save(state, published / "pytorch_model.bin")
+        with pytest.raises(
+            ModelError, match=r"pytorch_model\.bin (is damaged or holds more|holds something)"
+        ):
+            model_folder(*_name_of(published))
+        assert not (tmp_path / "intruder was here").exists()
+        assert not list(model_folders.user_cache("weights").glob("*"))
+
+    def test_safetensors_beside_them_go_first(self, published: Path) -> None:
+        for path in (published, published / "1_Dense"):
+            save_file({"safe": torch.ones(1)}, path / "model.safetensors")
+        assert model_folder(*_name_of(published)) == published
 
 
 class TestFingerprint:

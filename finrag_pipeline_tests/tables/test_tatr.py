@@ -8,17 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.published_models import DETECTED, TABLE_CLASSES, write_table_transformer
 from finrag_pipeline.errors import ModelError, UsageError
 from finrag_pipeline.filings.pdf import page_pictures
 from finrag_pipeline.settings import TableSettings
 from finrag_pipeline.storage.model_folders import model_folder
-from finrag_pipeline.tables.extract import get_detector
+from finrag_pipeline.tables import extract
+from finrag_pipeline.tables.extract import detector_problem, get_detector
 from finrag_pipeline.tables.model import FilingWords
 from finrag_pipeline.tables.tatr import network
 from finrag_pipeline.tables.tatr.detector import TatrDetector
-from finrag_pipeline.tables.tatr.network import Network, Seen
+from finrag_pipeline.tables.tatr.network import Network, Seen, load_model
 from finrag_pipeline.tables.tatr.structure import CLASSES, best_boxes, edges_between, grid_of, kept_apart
-from finrag_pipeline.tables.tatr.weights import load_model
 from finrag_pipeline_tests.tables.drawn import (
     HEIGHT,
     LEFT,
@@ -255,13 +256,6 @@ def test_padding_is_masked(settings: TableSettings) -> None:
     )
 
 
-def test_a_folder_without_safetensors_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text('{"model_type": "table-transformer"}')
-    (tmp_path / "pytorch_model.bin").write_bytes(b"never read")
-    with pytest.raises(ModelError, match="no safetensors"):
-        load_model(tmp_path, CLASSES)
-
-
 def test_another_architecture_is_refused(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
     (tmp_path / "model.safetensors").write_bytes(b"")
@@ -316,6 +310,60 @@ def test_a_model_nowhere_to_be_had_names_its_variable(monkeypatch: pytest.Monkey
 def test_a_name_that_cannot_be_one_is_refused() -> None:
     with pytest.raises(ModelError, match="neither a folder nor the name"):
         model_folder("no/such/folder", None, "FINRAG_TABLES__STRUCTURE_MODEL")
+
+
+PUBLISHED = {"detection": (DETECTED, 15, True), "structure": (TABLE_CLASSES, 125, False)}
+"""Labels, queries, and whether the weights are a pickle."""
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Both models in their published size, under their published names, with random weights."""
+    pytest.importorskip("timm", reason="timm is not installed: pip install 'finrag_pipeline[tatr]'")
+    root = tmp_path_factory.mktemp("published")
+    return {name: write_table_transformer(root / name, *what) for name, what in PUBLISHED.items()}
+
+
+@pytest.mark.parametrize("stage", PUBLISHED)
+def test_a_published_checkpoint_is_loaded_whole(
+    published: dict[str, Path], stage: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """ResNet-18 of timm; every tensor of the file has its place, and no place is left at random."""
+    import torch
+    from safetensors.torch import load_file
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = model_folder(str(published[stage]), None, "X")
+    tensors = load_file(folder / "model.safetensors")
+    model, labels = load_model(folder, PUBLISHED[stage][0])
+    own = model.state_dict()
+    assert [name for name in tensors if not torch.equal(tensors[name], own[name])] == []
+    assert {name for name in own if not name.endswith("num_batches_tracked")} == tensors.keys()
+    assert tuple(labels.values()) == PUBLISHED[stage][0] and sum(map(torch.numel, tensors.values())) > 28e6
+
+
+def test_published_sizes_run_from_page_to_grid(
+    published: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    names = {f"{stage}_model": str(folder) for stage, folder in published.items()}
+    settings = TableSettings(**names, detection_threshold=0.0, structure_threshold=0.0)  # type: ignore[arg-type]
+    assert detector_problem("tatr", settings) is None
+    (tables,) = get_detector("tatr", settings).detect(words_of(write_table(tmp_path / "page.pdf")))
+    assert all(table.rows and table.columns for table in tables), "random weights may see nothing"
+
+
+def test_what_tatr_lacks_is_told_with_the_command(
+    settings: TableSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert detector_problem("words", TableSettings()) is None
+    assert detector_problem("tatr", settings) is None, "its backbone needs no timm"
+    problem = detector_problem("tatr", TableSettings())
+    assert problem is not None and "FINRAG_TABLES__DETECTION_MODEL" in problem.command
+    folder = write_table_transformer(tmp_path / "detection", *PUBLISHED["detection"])
+    monkeypatch.setattr(extract, "find_spec", lambda name: None)
+    problem = detector_problem("tatr", settings.model_copy(update={"detection_model": str(folder)}))
+    assert problem is not None and problem.command == "pip install 'finrag_pipeline[tatr]'"
 
 
 def test_published_configurations_ask_for_timm(settings: TableSettings) -> None:

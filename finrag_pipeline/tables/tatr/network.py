@@ -1,4 +1,4 @@
-"""Objects in pictures: batches through a Table Transformer, on a GPU where there is one."""
+"""Objects in pictures: loading a Table Transformer, and batches through it, on a GPU where there is one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from finrag_pipeline.tables.tatr.weights import load_model
+from finrag_pipeline.errors import ModelError
+from finrag_pipeline.storage.torch_models import AGAIN, loading, read_config, torch_device
 
 # Mean and standard deviation per colour of the pictures the backbone was trained on (ImageNet).
 _MEAN, _DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -46,7 +47,7 @@ class Network:
         batch_size: pictures per forward pass.
 
     Raises:
-        ModelError: see `weights.load_model`.
+        ModelError: see `load_model`.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class Network:
         import torch
 
         self._model, self._labels = load_model(folder, needed)
-        self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self._device = torch.device(torch_device())
         self._model.to(self._device)
         self._longest, self._threshold, self._batch_size = longest, threshold, batch_size
 
@@ -114,3 +115,48 @@ def _corners(boxes: np.ndarray, width: int, height: int) -> np.ndarray:
     halves = boxes[:, 2:] / 2
     corners = np.concatenate([boxes[:, :2] - halves, boxes[:, :2] + halves], axis=1).clip(0, 1)
     return corners * np.array([width, height, width, height])
+
+
+def load_model(folder: Path, needed: tuple[str, ...]) -> tuple[Any, dict[int, str]]:
+    """The model of a folder on the CPU, and the names of its classes.
+
+    Raises:
+        ModelError: the files are missing or damaged, it is another architecture, timm is missing, or a class
+            of ``needed`` is unknown to it.
+    """
+    config = read_config(folder)
+    if config.get("model_type") != "table-transformer":
+        raise ModelError(
+            f"{folder} holds a model of type '{config.get('model_type')}', not 'table-transformer'.",
+            "Choose a Table Transformer.",
+        )
+    from transformers import TableTransformerConfig, TableTransformerForObjectDetection
+
+    with loading(folder) as shared:
+        # Some files say null where a value is left out, which the library does not read.
+        stated = TableTransformerConfig(**{name: one for name, one in config.items() if one is not None})
+        try:
+            loaded: Any = TableTransformerForObjectDetection.from_pretrained(
+                folder, config=stated, use_safetensors=True, output_loading_info=True, **shared
+            )
+        except ImportError as error:
+            raise ModelError(
+                f"The backbone of {folder} needs timm and torchvision.",
+                "Install the tatr extra: pip install 'finrag_pipeline[tatr]'.",
+            ) from error
+    model, report = loaded
+    # Counters of batches in normalisation layers are not used when predicting.
+    missing = [key for key in report["missing_keys"] if not key.endswith("num_batches_tracked")]
+    if missing:
+        raise ModelError(
+            f"{folder} lacks {len(missing)} of the model's weights, {sorted(missing)[0]} among them.",
+            AGAIN,
+        )
+    labels = {int(number): str(label) for number, label in model.config.id2label.items()}
+    unknown = [label for label in needed if label not in labels.values()]
+    if unknown:
+        raise ModelError(
+            f"{folder} does not know the class '{unknown[0]}'; it has {', '.join(labels.values())}.",
+            "Choose a model for detection for the one stage, for structure for the other.",
+        )
+    return model.eval(), labels
