@@ -125,14 +125,40 @@ def export_run(
 
 @app.command()
 def evaluate(
-    questions: Annotated[Path, typer.Option(help="Questions, as JSON Lines in FinanceBench's format.")],
-    systems: Annotated[list[str] | None, typer.Option(help="Retrieval system; may be repeated.")] = None,
+    questions: Annotated[
+        Path,
+        typer.Option(
+            help="Questions, as JSON Lines in FinanceBench's format; or a folder in BEIR's format, "
+            "which brings its documents (corpus.jsonl, queries.jsonl, qrels/test.tsv)."
+        ),
+    ],
+    systems: Annotated[
+        list[str] | None,
+        typer.Option(help="Retrieval system; may be repeated."),
+    ] = None,
+    chunking: Annotated[
+        str | None,
+        typer.Option(help="Run each system also on this chunking."),
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(help="Run each system also with this encoder: hub name or folder."),
+    ] = None,
+    reranker: Annotated[
+        str | None,
+        typer.Option(help="Run each system also with this reranker: hub name or folder."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Score questions of a file over the filings of the lake; nothing is trained."""
+    parts = {"chunking": chunking, "encoder": encoder, "reranker": reranker}
+    changes = {name: given for name, given in parts.items() if given is not None}
+    if questions.is_dir():
+        _over_documents(questions, systems or ["bm25"], changes, as_json)
+        return
     from finrag_pipeline.services.evaluate import evaluate as score
 
-    done = score(current_settings(), questions, systems or [])
+    done = score(current_settings(), questions, systems or [], changes=changes)
     if as_json:
         print_json(done.as_json())
         return
@@ -155,7 +181,25 @@ def evaluate(
     ]
     columns = ["system", "questions", "metric", "value", "n"]
     print_rows("Evaluation: mean [95 % interval over documents]", columns, rows)
+    for one in done.comparisons:
+        difference = interval(one["difference"], one["low"], one["high"])
+        out.print(plain(f"{one['system']} minus {one['baseline']}: PageRec@5 {difference}"))
     hint(f"{done.questions} questions, {done.seconds:.1f} s")
+
+
+def _over_documents(folder: Path, systems: list[str], changes: dict[str, str], as_json: bool) -> None:
+    from finrag_pipeline.services.beir import evaluate_documents
+
+    done = evaluate_documents(current_settings(), folder, systems, changes)
+    if as_json:
+        print_json(done)
+        return
+    for name, reason in done["not_run"].items():
+        note(f"{name} was not run: {reason}")
+    rows = [{**row, "value": interval(row["mean"], row["low"], row["high"])} for row in done["metrics"]]
+    title = f"{folder.resolve().name}: mean [95 % interval over relevant documents]"
+    print_rows(title, ["system", "metric", "value", "n"], rows)
+    hint(f"{done['queries']} queries, {done['documents']} documents")
 
 
 def rewrite_report(settings: Settings) -> str:

@@ -77,6 +77,58 @@ def expected_half_width(
     return normal_quantile(confidence) * math.sqrt(share * (1 - share) / size)
 
 
+def effective_n_range(
+    observed: float,
+    chance: float,
+    n: int,
+    unlabelled: int,
+    *,
+    human: tuple[float, float],
+    bias: float,
+    rounding: float = 0.005,
+    steps: int = 21,
+) -> tuple[float, float]:
+    """Least and greatest effective sample size that rounded published figures allow.
+
+    A table of agreements (Martinon et al., Table 3) leaves open the means of labels and verdicts. Chance
+    agreement ties one to the other; this goes through all that fit. The published size is z² θ (1 − θ) / u²
+    at the estimate θ, which differs from the mean of the labels by λ times the distance of the verdicts on
+    labelled and other answers, hence ``bias``.
+
+    Args:
+        observed: published agreement.
+        chance: published chance agreement.
+        n: human labels.
+        unlabelled: verdicts on other answers.
+        human: least and greatest mean of the human labels.
+        bias: greatest distance of the judge's mean on other answers from that on labelled ones.
+        rounding: half a unit of the last digit published.
+        steps: values tried of each unknown.
+
+    Returns:
+        NaN twice where no means fit.
+    """
+    sizes: list[float] = []
+    around = np.linspace(-rounding, rounding, 5)
+    for mean in np.linspace(*human, steps):
+        for c in chance + around:
+            judge = (c - (1 - mean)) / (2 * mean - 1) if abs(mean - 0.5) > 1e-9 else math.nan
+            if not 0 < judge < 1:
+                continue
+            for a in observed + around:
+                try:
+                    rho = correlation_from_agreement(a, mean, judge)
+                except ValueError:
+                    continue
+                spread = mean * (1 - mean)
+                weight = max(0.0, rho) * math.sqrt(spread / (judge * (1 - judge))) / (1 + n / unlabelled)
+                base = expected_effective_n(rho, n, unlabelled)
+                for shift in np.linspace(-bias, bias, 7):
+                    theta = mean + weight * shift
+                    sizes.append(float(base * theta * (1 - theta) / spread))
+    return (min(sizes), max(sizes)) if sizes else (math.nan, math.nan)
+
+
 def sensitivity_to_agreement(
     agreements: Sequence[float],
     *,

@@ -85,7 +85,7 @@ def run(
         FinragError: nothing could be done at all; failures of single filings are in the report.
     """
     lake = Lake(settings.lake)
-    chosen = [get_system(name).name for name in systems] if systems else list(SYSTEMS)
+    chosen = [get_system(name, registered=True).name for name in systems] if systems else list(SYSTEMS)
     if ablations:
         chosen += [name for name in ABLATIONS if name not in chosen]
     folder = read_source_folder(source or profile_source(settings, lake)).select(names, limit)

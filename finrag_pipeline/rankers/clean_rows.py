@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -64,6 +65,20 @@ class CleanRows:
             filing_of,
             self.skipped,
         )
+
+    def apart_from(self, keys: Collection[str]) -> CleanRows:
+        """The rows and pages of filings none of whose pages has one of the keys (`text_key`)."""
+        return self.without(
+            {self.filing_of[page] for page, text in self.pages.items() if text_key(text) in keys}
+        )
+
+
+def text_key(text: str) -> str:
+    """What tells that two corpora hold the same page: the first 300 letters and digits of its text."""
+    return _NO_WORD.sub("", text.casefold())[:300]
+
+
+_NO_WORD = re.compile(r"\W+")
 
 
 def clean_files(folder: Path) -> list[tuple[str, str]]:

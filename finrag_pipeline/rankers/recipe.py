@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import version as version_of
 from pathlib import Path
@@ -135,6 +135,8 @@ class FineTuning(Recipe):
     run: ClassVar[type[Run[Any]]]
     pretraining_questions: ClassVar[int]
     """Questions, about, on which the pre-training is validated."""
+    withheld: frozenset[str] = frozenset()
+    """Keys (`clean_rows.text_key`) of pages that are measured: clean rows of their filings are left out."""
 
     def __init__(
         self,
@@ -251,6 +253,7 @@ class FineTuning(Recipe):
             [self.training.pretraining_epochs, self.training.pretraining_rows],
             clean_files(Path(self.training.pretraining or "")),
             self._settings.seed,
+            *([sorted(self.withheld)] if self.withheld else []),
         )
 
     @property
@@ -273,7 +276,8 @@ class FineTuning(Recipe):
         rows, folder = Path(training.pretraining), self.pretraining_folder
 
         def make(checkpoints: Checkpoints) -> tuple[Any, dict[str, Any]]:
-            clean = drawn_rows(read_clean_rows(rows), training.pretraining_rows, seed)
+            usable = read_clean_rows(rows).apart_from(self.withheld)
+            clean = drawn_rows(usable, training.pretraining_rows, seed)
             negatives = min(1, len(training.negatives))
             pairs, questions, pages = split_rows(
                 clean, self._texts, negatives, seed, self.pretraining_questions
@@ -384,6 +388,35 @@ class FineTuning(Recipe):
             recall = tested.page_rec if chosen and tested else None
             found.append({**told, **epoch, "chosen": chosen, "tested_page_rec": recall})
         return found
+
+
+def pretrained(
+    kind: type[FineTuning],
+    lake: Lake,
+    settings: Settings,
+    withheld: Collection[str],
+    train: bool = True,
+    progress: Progress | None = None,
+) -> Path | None:
+    """Folder of a model that has learned from clean rows alone.
+
+    Args:
+        kind: of model; its settings name the folder of the clean rows (``pretraining``).
+        lake: holds the model.
+        settings: of the run.
+        withheld: keys (`clean_rows.text_key`) of pages that it will be measured on.
+        train: train it where the lake does not hold it; else there is none.
+        progress: told how many steps are done.
+
+    Raises:
+        BenchmarkError: the clean rows cannot be read.
+        ModelError: the base is not to be had.
+    """
+    recipe = kind(lake, settings, (), (), ())
+    recipe.withheld = frozenset(withheld)
+    if not train and kept_card(lake, recipe.pretraining_folder) is None:
+        return None
+    return recipe.start(progress)
 
 
 def base_encoder(settings: Settings, training: TrainingSettings) -> EncoderSettings:

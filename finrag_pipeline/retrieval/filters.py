@@ -152,10 +152,36 @@ class NamedFilings(Component):
 
     def narrow(self, resolution: Resolution, corpus: Corpus, scope: Scope) -> Narrowed:
         """``scope`` as what the question asks about narrows it."""
-        allowed = resolution.allowed(MOST_FILINGS)
+        allowed = self.allowed(resolution, corpus)
         if allowed is None:
             return Narrowed(scope)
         return _or_else(corpus, scope.within_filings(allowed), "filings asked about", Narrowed(scope))
+
+    def allowed(self, resolution: Resolution, corpus: Corpus) -> tuple[str, ...] | None:
+        """Filings to search; None for no filter."""
+        return resolution.allowed(MOST_FILINGS)
+
+
+@dataclass(frozen=True)
+class NamedCompanies(NamedFilings):
+    """The search is narrowed to all filings of the companies that the question names, of whatever period."""
+
+    def allowed(self, resolution: Resolution, corpus: Corpus) -> tuple[str, ...] | None:
+        """Their filings; None where no company is named."""
+        return tuple(found.filing for found in resolution.filings) if resolution.companies else None
+
+
+@dataclass(frozen=True)
+class NamedYears(NamedFilings):
+    """The search is narrowed to all filings for the fiscal years that the question names, of any company."""
+
+    def allowed(self, resolution: Resolution, corpus: Corpus) -> tuple[str, ...] | None:
+        """Their filings; None where no year is named."""
+        years = _fiscal_years(resolution.periods)
+        columns = ["filing", "fiscal_year"]
+        rows = corpus.once("fiscal years", lambda: corpus.lake.read_all("filings", columns).to_pylist())
+        found = tuple(row["filing"] for row in rows if row["fiscal_year"] in years)
+        return found if years else None
 
 
 @dataclass(frozen=True)
@@ -184,13 +210,26 @@ class NamedStatements(NamedFilings):
     def narrow(self, resolution: Resolution, corpus: Corpus, scope: Scope) -> Narrowed:
         """``scope`` as what the question asks about narrows it."""
         narrowed = super().narrow(resolution, corpus, scope)
-        statements = needed_statements(resolution.question)
+        statements = self.statements(resolution.question)
         years = _fiscal_years(resolution.periods)[: self.periods]
         key = ("statement_pages", corpus.filings)
         pages = corpus.once(key, lambda: read_statement_pages(corpus.lake, corpus.filings))
         locations = pages.locations(narrowed.scope.filings, statements, years)
         names = ", ".join(statement.replace("_", " ") for statement in statements)
         return _or_else(corpus, narrowed.scope.within_locations(locations), f"pages of {names}", narrowed)
+
+    def statements(self, question: str) -> tuple[str, ...]:
+        """Statements whose pages are searched."""
+        return needed_statements(question)
+
+
+@dataclass(frozen=True)
+class AllStatements(NamedStatements):
+    """The search is narrowed to the pages of all primary statements, whatever the question's metric."""
+
+    def statements(self, question: str) -> tuple[str, ...]:
+        """All three."""
+        return STATEMENTS
 
 
 def _or_else(corpus: Corpus, scope: Scope, why: str, before: Narrowed) -> Narrowed:

@@ -15,7 +15,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -215,7 +215,7 @@ def hyde_vector(encoder: Encoder, passages: Sequence[str]) -> np.ndarray:
 class AsAsked(Component):
     """The question itself."""
 
-    def text(self, question: str) -> str:
+    def text(self, question: str, inputs: Inputs) -> str:
         """What lexical and sparse retrievers look for."""
         return question
 
@@ -233,17 +233,17 @@ class AsAsked(Component):
             vectors = (vector,)
         elif embeds:
             vectors = self.vectors(question, inputs)
-        return Query(question, self.text(question), vectors, type(self) is AsAsked)
+        return Query(question, self.text(question, inputs), vectors, type(self) is AsAsked)
 
     def vectors(self, question: str, inputs: Inputs) -> tuple[np.ndarray, ...]:
         """Vectors to look for, each of shape (dimensions,)."""
-        return (inputs.corpus.encoder.embed_query(self.text(question)),)
+        return (inputs.corpus.encoder.embed_query(self.text(question, inputs)),)
 
     def together(self, questions: Sequence[str], inputs: Inputs, embeds: bool) -> dict[str, Query]:
         """Many questions, embedded at once: kept one by one, each would be a file of the cache."""
         if not embeds or not questions:
             return {question: self.one(question, inputs, False) for question in questions}
-        vectors = inputs.corpus.encoder.embed_queries([self.text(question) for question in questions])
+        vectors = inputs.corpus.encoder.embed_queries([self.text(question, inputs) for question in questions])
         return {
             question: self.one(question, inputs, embeds, vector)
             for question, vector in zip(questions, vectors, strict=True)
@@ -254,13 +254,73 @@ class AsAsked(Component):
 class Expanded(AsAsked):
     """The question with its acronyms and short periods spelled out after it."""
 
-    def text(self, question: str) -> str:
+    def text(self, question: str, inputs: Inputs) -> str:
         """The question, followed by what its short forms stand for."""
         return expand_query(question)
 
     def fingerprint(self, inputs: Inputs) -> Any:
         """Of the lexicon and the rules."""
         return EXPANSION_VERSION
+
+
+@dataclass(frozen=True)
+class Keywords(AsAsked):
+    """The words of the question that carry what is asked; no language model takes part."""
+
+    def text(self, question: str, inputs: Inputs) -> str:
+        """Its content words and numbers; the question where there are none."""
+        from finrag_pipeline.retrieval.query_expansion import keywords
+
+        return keywords(question)
+
+    def fingerprint(self, inputs: Inputs) -> Any:
+        """Of the rules."""
+        from finrag_pipeline.retrieval.query_expansion import EXPANSION_VERSION
+
+        return EXPANSION_VERSION
+
+
+@dataclass(frozen=True)
+class Rewritten(AsAsked):
+    """The question, followed by what a language model adds to it (Kim et al., pre-retrieval).
+
+    Attributes:
+        what: ``expansion``: other words for what is asked; ``keywords``: its key terms.
+    """
+
+    what: Literal["expansion", "keywords"] = "expansion"
+
+    def problem(self, inputs: Inputs) -> Problem | None:
+        """Why there is no language model."""
+        return inputs.corpus.once(
+            "problem of language_model",
+            lambda: language_model_problem(inputs.corpus.settings.language_model),
+        )
+
+    def fingerprint(self, inputs: Inputs) -> Any:
+        """Of model and prompt."""
+        from finrag_pipeline.retrieval.query_expansion import WRITTEN_VERSION
+
+        return [language_model(inputs.corpus).fingerprint, WRITTEN_VERSION]
+
+    def text(self, question: str, inputs: Inputs) -> str:
+        """The question and the model's reply."""
+        return self._written([question], inputs)[question]
+
+    def together(self, questions: Sequence[str], inputs: Inputs, embeds: bool) -> dict[str, Query]:
+        """All questions are put to the model at once; its replies are kept."""
+        self._written(questions, inputs)
+        return super().together(questions, inputs, embeds)
+
+    def _written(self, questions: Sequence[str], inputs: Inputs) -> dict[str, str]:
+        from finrag_pipeline.retrieval.query_expansion import written_queries
+
+        corpus = inputs.corpus
+        known: dict[str, str] = corpus.once(("written queries", self.what), dict)
+        if missing := [question for question in questions if question not in known]:
+            workers = corpus.settings.language_model.max_concurrency
+            known |= written_queries(language_model(corpus), self.what, missing, workers)
+        return known
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
-from finrag_pipeline.chunking.registry import get_chunking
+from finrag_pipeline.chunking.registry import CHUNKINGS, get_chunking
 from finrag_pipeline.errors import UsageError
-from finrag_pipeline.retrieval.filters import NamedFilings, NamedStatements
+from finrag_pipeline.retrieval.filters import (
+    AllStatements,
+    NamedCompanies,
+    NamedFilings,
+    NamedStatements,
+    NamedYears,
+)
 from finrag_pipeline.retrieval.first_stages import Bm25, Bm25OnPages, Dense, Splade
 from finrag_pipeline.retrieval.fusion import Fusion, ReciprocalRanks, WeightedSum
 from finrag_pipeline.retrieval.page_stage import InsidePages, PagesBySentence, PagesInOrder
-from finrag_pipeline.retrieval.queries import Expanded, Passages
+from finrag_pipeline.retrieval.queries import Expanded, Keywords, Passages, Rewritten
 from finrag_pipeline.retrieval.second_stages import (
     BestChild,
     BestOfPage,
@@ -89,7 +95,10 @@ def variant(
     if encoder is not None:
         changes["encoder"] = encoder
     if reranker is not None:
-        changes["rerank"] = CrossEncoder(reranker)
+        own = base.rerank
+        changes["rerank"] = (
+            replace(own, model=reranker) if isinstance(own, CrossEncoder) else CrossEncoder(reranker)
+        )
     changed = ", ".join(
         f"{what} {given}"
         for what, given in (("chunks", chunking), ("encoder", encoder), ("reranker", reranker))
@@ -244,27 +253,83 @@ ALIASES: dict[str, Alias] = {
 
 def _named_variants() -> list[RetrievalSystem]:
     """Variants that the papers, or files of their authors, have beside a row."""
-    scorer, hyde = SYSTEMS["page_scorer"], SYSTEMS["multi_hyde"]
-    fewer = [
-        replace(
-            scorer,
-            name=f"page_scorer_p{pages}",
-            title=f"{scorer.title}, {pages} pages",
-            source=Source(_PAPER, "Table 9", f"P = {pages}"),
-            pages=InsidePages("page_scorer", pages=pages),
-            variant_of="page_scorer",
-        )
-        for pages in (5, 10)
+
+    def of(base: str, name: str, told: str, source: Source, **changes: Any) -> RetrievalSystem:
+        row = SYSTEMS[base]
+        title = f"{row.title}{told}"
+        return replace(row, name=name, title=title, source=source, variant_of=base, **changes)
+
+    depths = (5, 10, 50)
+    reranker = cast("CrossEncoder", SYSTEMS["dense_rerank"].rerank)
+    filters, statements = "section 12.4", "section 12.2"
+    before = Source(_KIM, "pre-retrieval", "keyword extraction")
+    expansion = Source(_KIM, "pre-retrieval", "query expansion by a language model")
+    return [
+        *(
+            of(
+                "page_scorer",
+                f"page_scorer_p{pages}",
+                f", {pages} pages",
+                Source(_PAPER, "Table 9", f"P = {pages}"),
+                pages=InsidePages("page_scorer", pages=pages),
+            )
+            for pages in (5, 10)
+        ),
+        of(
+            "multi_hyde",
+            "multi_hyde_fused",
+            ", rankings fused",
+            Source(_PAPER, "published code", "rankings of question and passages fused by RRF"),
+            query=Passages(fused=True),
+        ),
+        *(
+            of(
+                "dense_rerank",
+                f"dense_rerank_{depth}",
+                f" to a depth of {depth}",
+                Source(_KIM, "post-retrieval", f"reranking, {depth} candidates"),
+                rerank=replace(reranker, depth=depth),
+            )
+            for depth in depths
+        ),
+        of("dense", "dense_keywords", ", keywords of the question", before, query=Keywords()),
+        of(
+            "dense",
+            "dense_llm_keywords",
+            ", keywords by a language model",
+            before,
+            query=Rewritten("keywords"),
+        ),
+        of("dense", "dense_llm_expansion", ", expanded by a language model", expansion, query=Rewritten()),
+        of(
+            "filtered_dense",
+            "filtered_company",
+            ", by company alone",
+            Source(_GUIDE, filters, "company as a hard filter"),
+            filter=NamedCompanies(),
+        ),
+        of(
+            "filtered_dense",
+            "filtered_year",
+            ", by year alone",
+            Source(_GUIDE, filters, "fiscal year as a hard filter"),
+            filter=NamedYears(),
+        ),
+        of(
+            "statement_aware",
+            "statement_none",
+            ", whatever the page",
+            Source(_GUIDE, statements, "semantic only"),
+            filter=NamedFilings(),
+        ),
+        of(
+            "statement_aware",
+            "statement_all",
+            ", all statements",
+            Source(_GUIDE, statements, "broad"),
+            filter=AllStatements(),
+        ),
     ]
-    fused = replace(
-        hyde,
-        name="multi_hyde_fused",
-        title="Multi-HyDE, rankings fused",
-        source=Source(_PAPER, "published code", "rankings of question and passages fused by RRF"),
-        query=Passages(fused=True),
-        variant_of="multi_hyde",
-    )
-    return [*fewer, fused]
 
 
 ABLATIONS: dict[str, RetrievalSystem] = {
@@ -283,12 +348,19 @@ ABLATIONS: dict[str, RetrievalSystem] = {
 ALL_SYSTEMS: dict[str, RetrievalSystem] = {**SYSTEMS, **ABLATIONS}
 
 
-def get_system(name: str) -> RetrievalSystem:
-    """The system called ``name``; an alias gives the system it stands for.
+def get_system(name: str, registered: bool = False) -> RetrievalSystem:
+    """The system called ``name``; ``dense+contextual`` is ``dense`` on another chunking.
+
+    Args:
+        name: of a system.
+        registered: only systems of the registry, which have runs of their own.
 
     Raises:
         UsageError: there is none.
     """
+    base, _, chunking = name.partition("+")
+    if not registered and base in ALL_SYSTEMS and chunking in CHUNKINGS:
+        return variant(ALL_SYSTEMS[base], chunking=chunking)
     if name not in ALL_SYSTEMS:
         raise UsageError(
             f"There is no retrieval system '{name}'.", f"Choose one of: {', '.join(ALL_SYSTEMS)}."

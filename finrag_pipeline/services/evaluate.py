@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from finrag_pipeline.answering.runs import run_answers
 from finrag_pipeline.answering.systems import get_answer_system
 from finrag_pipeline.errors import BenchmarkError, FinragError
 from finrag_pipeline.evaluation.answer_metrics import SHOWN, as_series, score_answers
+from finrag_pipeline.evaluation.paired_tests import Family, compare_families
 from finrag_pipeline.evaluation.questions import load_questions
 from finrag_pipeline.evaluation.retrieval_metrics import find_gold_chunks, score_runs
 from finrag_pipeline.evaluation.summary import summarise
@@ -26,7 +27,7 @@ from finrag_pipeline.retrieval.component import Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.system import RetrievalSystem, run_system
-from finrag_pipeline.retrieval.systems import DEFAULT_SYSTEM, get_system
+from finrag_pipeline.retrieval.systems import DEFAULT_SYSTEM, get_system, variant
 from finrag_pipeline.services.search import Corpora
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
@@ -45,6 +46,8 @@ class Evaluation:
         learned_from: questions that the ranker of a system was trained on, by system; their scores flatter.
         not_run: why systems were not run, by name.
         metrics: ``{system, slice, slice_value, metric, k, mean, low, high, n}`` each.
+        comparisons: of systems with one part changed against those without, in the fields of
+            ``schemas.SYSTEM_COMPARISONS``; PageRec@5.
         per_question: ``{system, question_id, page_rec_5, doc_rec_5, pages}`` each.
         answer_metrics: of the calculator's answers on the pages of each system (``calculator on finrag``), in
             the fields of ``metrics``.
@@ -58,6 +61,7 @@ class Evaluation:
     learned_from: dict[str, list[str]]
     not_run: dict[str, str]
     metrics: list[dict[str, Any]]
+    comparisons: list[dict[str, Any]]
     per_question: list[dict[str, Any]]
     answer_metrics: list[dict[str, Any]]
     answers: list[dict[str, Any]]
@@ -73,6 +77,7 @@ def evaluate(
     questions_file: Path,
     systems: Sequence[str] = (),
     progress: Callable[[str, int, int], object] | None = None,
+    changes: Mapping[str, str] | None = None,
 ) -> Evaluation:
     """Run systems with their production models on questions of a file, and score them; nothing is trained.
 
@@ -81,6 +86,7 @@ def evaluate(
         questions_file: JSON Lines in FinanceBench's format.
         systems: names; the default system when empty.
         progress: called with the system, its number and how many there are.
+        changes: ``chunking``, ``encoder`` or ``reranker``; every system is also run with them changed.
 
     Raises:
         BenchmarkError: no question of the file can be measured over the filings of the lake.
@@ -88,7 +94,7 @@ def evaluate(
     """
     start = time.perf_counter()
     lake = Lake(settings.lake)
-    chosen = [get_system(name) for name in systems or [DEFAULT_SYSTEM]]
+    chosen = chosen_systems(systems or [DEFAULT_SYSTEM], changes or {})
     rows = lake.read_all("filings").to_pylist()
     pages = {row["filing"]: row["pages"] for row in rows if row["status"] == "ok"}
     learned, corpora = trained_models(lake, settings, None), Corpora(lake, settings)
@@ -130,6 +136,7 @@ def evaluate(
     if progress:
         progress("", len(chosen), len(chosen))
     metrics: list[dict[str, Any]] = []
+    comparisons: list[dict[str, Any]] = []
     per_question: list[dict[str, Any]] = []
     answer_metrics: list[dict[str, Any]] = []
     answers: list[dict[str, Any]] = []
@@ -138,6 +145,7 @@ def evaluate(
         sources = {row["filing"]: row["source"] for row in rows}
         table = summarise(all_scores, questions, sources, settings.evaluation)
         metrics = [_shown(row) for row in table.to_pylist() if (row["metric"], row["k"]) in MEASURED]
+        comparisons = _changed(chosen, all_scores, questions, settings)
         per_question = _per_question(pa.concat_tables(runs), all_scores)
         all_answers = pa.concat_tables(answered)
         judged = score_answers(all_answers, questions, lake)
@@ -151,11 +159,37 @@ def evaluate(
         learned_from,
         not_run,
         metrics,
+        comparisons,
         per_question,
         answer_metrics,
         answers,
         round(time.perf_counter() - start, 3),
     )
+
+
+def chosen_systems(names: Sequence[str], changes: Mapping[str, str]) -> list[RetrievalSystem]:
+    """Systems by name, each followed by itself with parts changed; ``changes`` as in `evaluate`.
+
+    Raises:
+        UsageError: an unknown system or chunking.
+    """
+    found = [get_system(name) for name in names]
+    return [one for system in found for one in (system, *([variant(system, **changes)] if changes else []))]
+
+
+def _changed(
+    systems: Sequence[RetrievalSystem], scores: pa.Table, questions: pa.Table, settings: Settings
+) -> list[dict[str, Any]]:
+    """Each system that is measured beside the one it is a variant of, with the paired difference."""
+    measured = set(scores["system"].unique().to_pylist())
+    confidence = settings.evaluation.confidence
+    found: list[dict[str, Any]] = []
+    for system in systems:
+        if system.variant_of and {system.name, system.variant_of} <= measured:
+            pair = scores.filter(pc.is_in(scores["system"], pa.array([system.name, system.variant_of])))
+            family = Family(system.variant_of, "page_rec", 5)
+            found += compare_families(pair, questions, [family], confidence=confidence).to_pylist()
+    return found
 
 
 def _searched(

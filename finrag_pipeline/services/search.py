@@ -90,6 +90,8 @@ def complete_filings(system: RetrievalSystem, corpus: Corpus) -> Completeness:
     missing: dict[str, str] = {}
     for asset in system.reads():
         indexed = _INDEXED.get(asset)
+        if indexed and system.encoder is not None:
+            continue  # no asset makes the vectors of another encoder: the corpus does
         have = corpus.index(indexed).filings() if indexed else _filings_of(lake, asset)
         if asset != get_chunking(system.chunking).table:
             have -= _outdated(lake, asset, indexed.table if indexed else _PAGES)
@@ -222,7 +224,14 @@ class Corpora:
         key = (tuple(filings), chunking.name, system.kinds, name)
         if key not in self._corpora:
             self._corpora[key] = Corpus(
-                self._lake, filings, settings, encoder, chunking, system.kinds, self._shared
+                self._lake,
+                filings,
+                settings,
+                encoder,
+                chunking,
+                system.kinds,
+                self._shared,
+                index_missing=system.encoder is not None,
             )
         return self._corpora[key]
 

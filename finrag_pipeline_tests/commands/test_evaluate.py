@@ -18,6 +18,7 @@ from finrag_pipeline_tests.console import Done, called
 from finrag_pipeline_tests.indexed_lake import IndexedLake
 from finrag_pipeline_tests.profiled_lake import COMPANIES, copied, train
 from finrag_pipeline_tests.shared_run import sample_lake
+from finrag_pipeline_tests.tiny_encoder import write_tiny_encoder
 
 KEYS = [
     "questions",
@@ -25,6 +26,7 @@ KEYS = [
     "learned_from",
     "not_run",
     "metrics",
+    "comparisons",
     "per_question",
     "answer_metrics",
     "answers",
@@ -131,6 +133,30 @@ class TestScores:
         before = state(lake)
         evaluate(lake.settings, path, ["finrag", "dense", "bm25"])
         assert state(lake) == before
+
+
+class TestOnePartChanged:
+    def test_another_encoder_and_chunking_stand_beside_the_system(
+        self, lake: IndexedLake, tmp_path: Path
+    ) -> None:
+        own = copied(lake, tmp_path)
+        other = write_tiny_encoder(tmp_path / "other", seed=5)
+        path = small_filings.write_lines(tmp_path / "asked.jsonl", [asked(own, n) for n in range(4)])
+        for part, given in (("encoder", str(other)), ("chunking", "contextual")):
+            done = evaluate(own.settings, path, ["dense"], changes={part: given})
+            name = f"dense+{Path(given).name}"
+            assert done.not_run == {} and {row["system"] for row in done.metrics} == {"dense", name}
+            (row,) = done.comparisons
+            assert (row["system"], row["baseline"], row["metric"], row["n"]) == (name, "dense", "page_rec", 4)
+            assert row["difference"] == pytest.approx(row["mean"] - row["baseline_mean"])
+        assert evaluate(own.settings, path, ["dense"]).comparisons == []
+
+    def test_a_reranker_that_is_nowhere_leaves_the_system(self, lake: IndexedLake, tmp_path: Path) -> None:
+        path = small_filings.write_lines(tmp_path / "asked.jsonl", [asked(lake, 0)])
+        done = evaluate(lake.settings, path, ["bm25"], changes={"reranker": "/no/such/reranker"})
+        assert list(done.not_run) == ["bm25+reranker"] and done.comparisons == []
+        with pytest.raises(UsageError, match="no chunking"):
+            evaluate(lake.settings, path, ["bm25"], changes={"chunking": "sliding"})
 
 
 class TestFaultyFiles:

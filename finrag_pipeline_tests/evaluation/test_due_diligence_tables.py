@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
 import pytest
 
 from finrag_pipeline.evaluation.intervals import agreement, cluster_proportion, normal_quantile
 from finrag_pipeline.evaluation.ppi import ppi_mean
-from finrag_pipeline.evaluation.simulations import correlation_from_agreement, expected_effective_n
+from finrag_pipeline.evaluation.simulations import effective_n_range
+from finrag_pipeline.services import experiments
 from finrag_pipeline_tests.recorded_data import needs_data, read_json, read_lines
 
 ANSWERS = ("eval_rag", "relevancy_answers.jsonl")
 
-# Theme, chance agreement, observed agreement, human labels, effective size, verdicts in all.
-TABLE_2 = [
-    ("Financial", 0.62, 0.69, 29, 31.98, 791),
-    ("IT", 0.43, 0.50, 30, 30.04, 551),
-    ("HR", 0.61, 0.59, 29, 29.00, 325),
-]
-TABLE_3 = [
-    ("Finance", 0.67, 0.79, 140, 155.59, 3985),
-    ("IT", 0.73, 0.80, 141, 141.57, 3799),
-    ("HR", 0.82, 0.88, 139, 162.36, 2408),
-]
+TABLE_2, TABLE_3 = (
+    [(row.label, row.chance, row.observed, row.labels, row.effective, row.judged) for row in table]
+    for table in (experiments.TABLE_2, experiments.TABLE_3)
+)
 
 
 def labels_of(theme: str) -> tuple[list[float], list[float], list[float], list[str], list[str]]:
@@ -76,58 +67,6 @@ def test_verdicts_on_twenty_answers_are_worth_far_fewer():
         _, verdicts, others, questions, other_questions = labels_of(theme)
         found = cluster_proportion(verdicts + others, questions + other_questions)
         assert found.effective_n < most, theme
-
-
-def effective_n_range(
-    observed: float,
-    chance: float,
-    n: int,
-    unlabelled: int,
-    *,
-    human: tuple[float, float],
-    bias: float,
-    rounding: float = 0.005,
-    steps: int = 21,
-) -> tuple[float, float]:
-    """Least and greatest effective sample size that rounded published figures allow.
-
-    A table of agreements (Martinon et al., Table 3) leaves open the means of labels and verdicts. Chance
-    agreement ties one to the other; this goes through all that fit. The published size is z² θ (1 − θ) / u²
-    at the estimate θ, which differs from the mean of the labels by λ times the distance of the verdicts on
-    labelled and other answers, hence ``bias``.
-
-    Args:
-        observed: published agreement.
-        chance: published chance agreement.
-        n: human labels.
-        unlabelled: verdicts on other answers.
-        human: least and greatest mean of the human labels.
-        bias: greatest distance of the judge's mean on other answers from that on labelled ones.
-        rounding: half a unit of the last digit published.
-        steps: values tried of each unknown.
-
-    Returns:
-        NaN twice where no means fit.
-    """
-    sizes: list[float] = []
-    around = np.linspace(-rounding, rounding, 5)
-    for mean in np.linspace(*human, steps):
-        for c in chance + around:
-            judge = (c - (1 - mean)) / (2 * mean - 1) if abs(mean - 0.5) > 1e-9 else math.nan
-            if not 0 < judge < 1:
-                continue
-            for a in observed + around:
-                try:
-                    rho = correlation_from_agreement(a, mean, judge)
-                except ValueError:
-                    continue
-                spread = mean * (1 - mean)
-                weight = max(0.0, rho) * math.sqrt(spread / (judge * (1 - judge))) / (1 + n / unlabelled)
-                base = expected_effective_n(rho, n, unlabelled)
-                for shift in np.linspace(-bias, bias, 7):
-                    theta = mean + weight * shift
-                    sizes.append(float(base * theta * (1 - theta) / spread))
-    return (min(sizes), max(sizes)) if sizes else (math.nan, math.nan)
 
 
 @pytest.mark.parametrize(("theme", "chance", "observed", "n", "effective", "judged"), TABLE_3)

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from finrag_pipeline.errors import BenchmarkError, LakeError
-from finrag_pipeline.rankers.card import load_card
+from finrag_pipeline.rankers.card import kept_folder, load_card
+from finrag_pipeline.rankers.clean_rows import read_clean_rows, text_key
 from finrag_pipeline.rankers.page_scorer import PageScorerRecipe
-from finrag_pipeline.rankers.recipe import FineTuning
+from finrag_pipeline.rankers.recipe import FineTuning, pretrained
 from finrag_pipeline.rankers.reranker import RerankerRecipe
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import file_sha256
@@ -170,3 +171,20 @@ def test_pretraining_is_done_once_and_again_for_other_data(
     (folder / "finqa" / "finqa_qa.jsonl").write_text(json.dumps(finqa("F1/2010", 1)) + "\n")
     assert recipe().pretraining_fingerprint != before
     assert recipe(training_settings).start() == Path(settings.encoder.name), "without: the base"
+
+
+def test_filings_with_a_page_that_is_measured_are_not_learned_from(
+    kind: Kind, tmp_path: Path, lake: Lake, training_settings: Settings
+) -> None:
+    folder = write(tmp_path / "data", [finqa(f"F{n}/2010", page) for n in range(5) for page in range(4)])
+    settings = changed(training_settings, pretraining=str(folder), pretraining_epochs=1)
+    measured = next(text for page, text in read_clean_rows(folder).pages.items() if page.startswith("F3"))
+    # Another corpus prints the page with other spaces and case.
+    withheld = {text_key("  " + measured.upper().replace(" ", "\n"))}
+    assert pretrained(kind, lake, settings, withheld, train=False) is None
+    start = pretrained(kind, lake, settings, withheld)
+    assert start is not None
+    card = load_card(lake, kept_folder(f"{kind.kind}_pretraining", start.name))
+    assert card and card["questions"] == 16, "the four questions of one filing are left out"
+    assert pretrained(kind, lake, settings, withheld, train=False) == start
+    assert pretrained(kind, lake, settings, (), train=False) is None, "that one has seen more"

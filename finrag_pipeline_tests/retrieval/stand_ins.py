@@ -142,7 +142,11 @@ def resolver(*filings: str, years: tuple[int, ...] = ()) -> Any:
 
     def resolve(question: str) -> SimpleNamespace:
         return SimpleNamespace(
-            question=question, allowed=lambda most=3: filings[:most] or None, periods=periods
+            question=question,
+            allowed=lambda most=3: filings[:most] or None,
+            periods=periods,
+            companies=("alder",) if filings else (),
+            filings=[SimpleNamespace(filing=filing) for filing in filings],
         )
 
     return SimpleNamespace(resolve=resolve)

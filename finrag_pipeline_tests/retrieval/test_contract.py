@@ -191,8 +191,10 @@ class TestFingerprint:
         hyde = {"hyde", "multi_hyde", "multi_hyde_rerank", "multi_hyde_fused"}
         assert changed(passages=Written(lambda q, n: q, fingerprint="others")) == hyde
         reranker = ScoredBy(lambda q, t: 0.0, fingerprint="trained anew")
-        assert changed(rerankers={None: reranker}) == {"dense_rerank", "multi_hyde_rerank"}
-        assert changed(language_model=Replies("T", fingerprint="another")) == {"document_selection"}
+        depths = {f"dense_rerank_{depth}" for depth in (5, 10, 50)}
+        assert changed(rerankers={None: reranker}) == {"dense_rerank", "multi_hyde_rerank"} | depths
+        asked = {"document_selection", "dense_llm_keywords", "dense_llm_expansion"}
+        assert changed(language_model=Replies("T", fingerprint="another")) == asked
 
     def test_tables_that_filters_and_rankers_read(
         self, lake: Lake, indexed: IndexedLake, rows: dict[str, RetrievalSystem]
@@ -206,7 +208,10 @@ class TestFingerprint:
         facts = pa.Table.from_pylist([], schema=STATEMENT_FACTS)
         lake.write("statement_facts", facts, "new facts", {"filing": "a"})
         after = found()
-        assert {name for name in before if after[name] != before[name]} == {"statement_aware"}
+        assert {name for name in before if after[name] != before[name]} == {
+            "statement_aware",
+            "statement_all",
+        }
         lake.write("page_profiles", PAGE_PROFILES.empty_table(), "new profiles", {"filing": "a"})
         before, after = after, found()
         assert {name for name in before if after[name] != before[name]} == {"finrag", "finrag_rerank"}

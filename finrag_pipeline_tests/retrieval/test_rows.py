@@ -20,7 +20,7 @@ from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.filters import StatementPages
 from finrag_pipeline.retrieval.first_stages import Splade
 from finrag_pipeline.retrieval.fusion import HybridWeights, reciprocal_rank_fusion, weighted_fusion
-from finrag_pipeline.retrieval.query_expansion import expand_query
+from finrag_pipeline.retrieval.query_expansion import expand_query, keywords
 from finrag_pipeline.retrieval.second_stages import CrossEncoder
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.system import run_system
@@ -241,6 +241,56 @@ class TestSelection:
     def test_without_a_model_it_is_not_run(self, corpus: Corpus) -> None:
         with pytest.raises(ModelError, match="No language model"):
             rank(SYSTEMS["document_selection"], QUESTION, corpus)
+
+
+class TestWhatTheGuideAndTheCompetitionVary:
+    def test_keywords_are_the_words_that_carry_the_question(self) -> None:
+        asked = "What was the total net revenue of Alder in 2021, in USD millions?"
+        assert keywords(asked) == "total net revenue alder 2021 millions"
+        assert keywords("What was it?") == "What was it?"
+
+    @pytest.mark.parametrize("name", ["dense_llm_keywords", "dense_llm_expansion"])
+    def test_a_language_model_adds_to_the_question_once(self, indexed: IndexedLake, name: str) -> None:
+        model = Replies("goodwill,  dividends")
+        inputs = Inputs(corpus_of(indexed, {"language_model": model}))
+        queries = ABLATIONS[name].queries([QUESTION, QUESTION, "tax?"], inputs)
+        assert [query.text for query in queries.values()] == [
+            f"{QUESTION} goodwill, dividends",
+            "tax? goodwill, dividends",
+        ]
+        assert len(model.asked) == 2 and "give no answer" in model.asked[0][0].content
+
+    def test_without_a_language_model_it_says_so(self, corpus: Corpus) -> None:
+        assert "language model" in str(ABLATIONS["dense_llm_expansion"].problem(Inputs(corpus)))
+
+    def test_company_and_year_are_filters_of_their_own(self, indexed: IndexedLake) -> None:
+        first, second, third, _ = indexed.filings
+        rows = [{"filing": name, "fiscal_year": year} for name, year in ((first, 2021), (third, 2022))]
+        tools = {"resolver": resolver(first, second, years=(2022,)), "fiscal years": rows}
+        corpus = corpus_of(indexed, tools)
+        assert {hit.filing for hit in rank(ABLATIONS["filtered_company"], QUESTION, corpus)} == {
+            first,
+            second,
+        }
+        assert {hit.filing for hit in rank(ABLATIONS["filtered_year"], QUESTION, corpus)} == {third}
+        nobody = corpus_of(indexed, {"resolver": resolver()})
+        for name in ("filtered_company", "filtered_year"):
+            assert ids(rank(ABLATIONS[name], QUESTION, nobody)) == ids(
+                rank(SYSTEMS["dense"], QUESTION, nobody)
+            )
+
+    def test_broad_search_takes_the_pages_of_all_statements(self, indexed: IndexedLake) -> None:
+        name = indexed.filings[0]
+        kinds = ("income_statement", "financial_position", "cash_flows")
+        pages = StatementPages({(name, page, kind): frozenset() for page, kind in enumerate(kinds, start=1)})
+        corpus = corpus_of(indexed, {"resolver": resolver(name), "statement_pages": pages})
+
+        def found(system: str) -> set[int]:
+            row = {**SYSTEMS, **ABLATIONS}[system]
+            return {hit.page for hit in rank(row, "What was the capital expenditure?", corpus)}
+
+        assert found("statement_aware") == {3} and found("statement_all") == {1, 2, 3}
+        assert found("statement_none") > {1, 2, 3}
 
 
 def _learned(indexed: IndexedLake) -> Learned:

@@ -14,7 +14,7 @@ from finrag_pipeline.retrieval.filters import NamedStatements
 from finrag_pipeline.retrieval.first_stages import Splade
 from finrag_pipeline.retrieval.fusion import Fusion, ReciprocalRanks
 from finrag_pipeline.retrieval.page_stage import InsidePages
-from finrag_pipeline.retrieval.queries import Passages
+from finrag_pipeline.retrieval.queries import Passages, Rewritten
 from finrag_pipeline.retrieval.second_stages import BestChild, BestOfPage, CrossEncoder
 from finrag_pipeline.retrieval.spaces import Scope, Space, restriction
 from finrag_pipeline.retrieval.systems import (
@@ -44,6 +44,22 @@ def test_the_registry() -> None:
         assert str(system.source).count(",") >= 2
 
 
+def test_a_name_may_carry_another_chunking() -> None:
+    found = get_system("filtered_dense+contextual")
+    assert (found.chunking, found.filter) == ("contextual", SYSTEMS["filtered_dense"].filter)
+    assert found.variant_of == "filtered_dense"
+    with pytest.raises(UsageError, match=r"'dense\+sliding'"):
+        get_system("dense+sliding")
+    with pytest.raises(UsageError, match="dense"):
+        get_system("dense+contextual", registered=True)
+
+
+def test_another_reranker_keeps_the_depth() -> None:
+    changed = variant(ABLATIONS["dense_rerank_50"], reranker="/a/folder").rerank
+    assert isinstance(changed, CrossEncoder)
+    assert (changed.model, changed.depth) == ("/a/folder", 50)
+
+
 def test_an_unknown_system_is_told_with_the_known_ones() -> None:
     with pytest.raises(UsageError, match="no retrieval system 'bm42'") as caught:
         get_system("bm42")
@@ -66,7 +82,7 @@ WITHOUT_MODELS = {
     for name, system in ALL_SYSTEMS.items()
     if system.rerank is None
     and system.select is None
-    and not isinstance(system.query, Passages)
+    and not isinstance(system.query, (Passages, Rewritten))
     and not isinstance(system.first, Splade)
 }
 

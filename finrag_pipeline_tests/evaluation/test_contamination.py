@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.contamination import METRICS, contamination, contamination_scores
 from finrag_pipeline.errors import LakeError
+from finrag_pipeline.evaluation.contamination import METRICS, contamination, contamination_scores
 from finrag_pipeline.evaluation.failure_modes import FilingIdentity, filing_identities
 from finrag_pipeline.evaluation.summary import summarise
 from finrag_pipeline.settings import EvaluationSettings
