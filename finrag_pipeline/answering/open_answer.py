@@ -34,9 +34,9 @@ from finrag_pipeline.questions.token_runs import says_nothing
 from finrag_pipeline.questions.tokens import tokenise_question
 from finrag_pipeline.rankers.page_ranker.terms import terms
 
-LEAST_CONFIDENCE = 0.25
+LEAST_CONFIDENCE = 0.27
 """Least confidence; an answer that is less sure is none. It was chosen on the build questions of
-``benchmarks/questions``, where .25 is a chance of the least likely row of .1: fewer are wrong than right."""
+``benchmarks/questions``; it is that of a value whose row has a chance of .11."""
 
 LEAST_OPERATION = 0.35
 """Least probability of the operation."""
@@ -508,8 +508,10 @@ def derive(
         Abstention: the values do not tell, or it is not sure enough what is meant.
     """
     confidence = min(one.confidence for one in found.values())
-    confidence = plan.chance * confidence**_CALIBRATION
-    if plan.chance < LEAST_OPERATION:
+    confidence = confidence**_CALIBRATION
+    if plan.operation is not Operation.VALUE:  # what any question for a number asks for, if nothing else
+        confidence *= plan.chance
+    if plan.chance < LEAST_OPERATION and plan.operation is not Operation.VALUE:
         raise Abstention(AbstentionKind.NOT_UNDERSTOOD, "it is not clear what is to be calculated")
     if confidence < LEAST_CONFIDENCE:
         raise Abstention(AbstentionKind.NOT_UNDERSTOOD, "no printed row is surely what the question names")
