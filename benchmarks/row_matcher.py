@@ -32,7 +32,7 @@ from safetensors.numpy import save_file
 
 from benchmarks.tatqa import read_contexts, read_questions
 from benchmarks.trees import tree_arrays
-from finrag_pipeline.answering.row_book import by_heading
+from finrag_pipeline.answering.row_book import in_series
 from finrag_pipeline.answering.row_matcher import FEATURES, MODEL_FILE, Features, RowMatcher
 from finrag_pipeline.questions.plan import read_plan
 from finrag_pipeline.rankers.page_ranker.terms import terms
@@ -103,7 +103,7 @@ def _words(name: str) -> str:
 
 def read_filing(filing: str, rows: Sequence[FilingRow], tags: Path) -> Filing:
     """A filing and the rows that print each number which its filer tagged in a table."""
-    parts = [part for row in rows for part in by_heading(row)]
+    parts = in_series(rows)
     places: dict[float, list[tuple[int, RowValue]]] = defaultdict(list)
     for place, row in enumerate(parts):
         for value in row.values:

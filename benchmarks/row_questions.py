@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks.finqa import OVERLAPS, SURE
 from benchmarks.tatqa import read_table, text_grid
-from finrag_pipeline.answering.row_book import by_heading
+from finrag_pipeline.answering.row_book import in_series
 from finrag_pipeline.questions.plan import read_plan
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.statements.filing_rows import FilingRow
@@ -201,7 +201,7 @@ def _rows(name: str, context: Mapping[str, Any]) -> list[FilingRow]:
     grid = text_grid(str(context["text"]))
     if not grid:
         return []
-    return [part for row in read_table(name, {**context, "table": grid})[1] for part in by_heading(row)]
+    return in_series(read_table(name, {**context, "table": grid})[1])
 
 
 def _labelled(

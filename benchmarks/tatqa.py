@@ -1,6 +1,6 @@
 """Questions of TAT-QA's development part over their own table: exact match by kind of answer.
 
-    python -m benchmarks.tatqa FOLDER [--least-chance 0]
+    python -m benchmarks.tatqa FOLDER [--least-confidence 0]
 
 ``FOLDER`` holds ``tatqa_corpus.jsonl.gz`` and ``tatqa_official_dev_test.jsonl``. Each table goes the way of
 any other: its grid with the lines above it is read into values with scale, unit and period, and these into
@@ -45,6 +45,7 @@ from finrag_pipeline.tables.normalise import filing_context, normalise_tables
 SCALES = {"": 1.0, "thousand": 1e3, "million": 1e6, "billion": 1e9, "percent": 0.01}
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _NUMBER = re.compile(r"[-(]?\s*[$€£]?\s*-?\d[\d,]*\.?\d*\s*%?\)?")
+_VALUE = re.compile(r"[\s$€£¥()%,.\d—–-]*\d[\s$€£¥()%,.\d—–-]*(?:thousand|million|billion)?")
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 
@@ -68,7 +69,7 @@ def text_grid(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split(" | ")] for line in lines]
 
 
-def grid_table(grid: Sequence[Sequence[str]], above: Sequence[str]) -> Table:
+def grid_table(grid: Sequence[Sequence[str]], above: Sequence[str], caption: str | None = None) -> Table:
     """A grid of texts as a table; a header without right neighbours spans the empty cells beside it."""
     texts = [[str(cell).strip() for cell in row] for row in grid]
     width = max(map(len, texts))
@@ -85,30 +86,38 @@ def grid_table(grid: Sequence[Sequence[str]], above: Sequence[str]) -> Table:
             cells.append(Cell(place, column, box, text, 1, span, place < headers))
     box = Box(0, 0, 100.0 * width, 12.0 * len(texts))
     levels = (0,) * len(texts)
-    return Table(0, "grid", box, len(texts), width, tuple(cells), headers, levels, None, tuple(above))
+    return Table(0, "grid", box, len(texts), width, tuple(cells), headers, levels, caption, tuple(above))
 
 
 def _holds_values(row: Sequence[str]) -> bool:
-    numbers = [text for text in row[1:] if re.search(r"\d", text) and not _YEAR.search(text)]
+    numbers = [text for text in row[1:] if _VALUE.fullmatch(text) and not _YEAR.fullmatch(text)]
     return bool(row and row[0] and numbers)
 
 
 def read_table(name: str, context: Mapping[str, Any]) -> tuple[FilingInfo, list[FilingRow]]:
-    """The rows of a context's table, and what is known of its filing."""
+    """The rows of a context's table, and what is known of its filing.
+
+    Args:
+        name: of the context.
+        context: ``table``, ``text`` and, where they are known, ``caption`` and ``fiscal_year``; else the
+            table's last year is taken.
+    """
     grid = context["table"]
     grid = json.loads(grid) if isinstance(grid, str) else grid
     lines = str(context["text"]).splitlines()
     start = next((place for place, line in enumerate(lines) if " | " in line), len(lines))
     above = [line.strip() for line in lines[:start] if line.strip()]
     years = [int(year) for row in grid[:3] for cell in row for year in _YEAR.findall(str(cell))]
-    year = max((year for year in years if 1990 < year < 2030), default=2019)
+    year = context.get("fiscal_year") or max((year for year in years if 1990 < year < 2030), default=2019)
     heads = " ".join(str(cell) for row in grid[:3] for cell in row)
     days = [day for _, _, day in find_dates(squeeze(heads)) if day.year == year]
     end = max(days, default=dt.date(year, 12, 31))
     if end.month == 1 and end.day < 16:  # 52 or 53 weeks that end in the first days of the next year
         year -= 1
     told = {"fiscal_year": year, "fiscal_quarter": None, "form": "10-K", "period_end": end}
-    cells = normalise_tables(name, [grid_table(grid, above)], filing_context(told, [str(context["text"])]))
+    cells = normalise_tables(
+        name, [grid_table(grid, above, context.get("caption"))], filing_context(told, [str(context["text"])])
+    )
     return FilingInfo(name, "10-K", year, None, end), filing_rows(name, cells)
 
 
@@ -174,12 +183,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--least-chance", type=float, help="answer from less likely rows too")
+    parser.add_argument("--least-confidence", type=float, help="answer from less likely rows too")
     parser.add_argument("--show", action="store_true", help="print each question that is not right")
     options = parser.parse_args()
     console = Console()
-    if options.least_chance is not None:
-        open_answer.LEAST_CHANCE = options.least_chance
+    if options.least_confidence is not None:
+        open_answer.LEAST_CONFIDENCE = options.least_confidence
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for question, found, right in outcomes(options.folder):
         for key in ((question["answer_type"], question["answer_from"]), ("all", "")):

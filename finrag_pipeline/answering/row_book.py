@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.resolver.lexicon import PLACES
 from finrag_pipeline.statements.concepts import normal_label
 from finrag_pipeline.statements.filing_rows import FilingRow, RowValue
+from finrag_pipeline.tables.row_periods import only_period
 
 Match = Callable[[str, Sequence[FilingRow], str], np.ndarray]
 """Probability that each row holds what words name in a question, shape (rows,)."""
@@ -39,6 +41,9 @@ _PART_OF = 0.1
 """What is left of the probability of a part that words do not name; its total takes it over."""
 
 _TOTAL = re.compile(r"\W*(?:total|worldwide|consolidated)\b", re.IGNORECASE)
+_NO_SPAN = 0.7
+"""What is left of the probability of a row whose headers do not tell a quarter from a longer time."""
+
 _UNNAMED = 0.05
 """What is left of the probability of a row that does not say a name that is asked for."""
 
@@ -114,8 +119,11 @@ class RowBook:
         self._unit = unit
         self._infos = {info.filing: info for info, _ in filings}
         self._order = {info.filing: place for place, (info, _) in enumerate(filings)}
-        self._rows = [part for _, rows in filings for row in rows for part in by_heading(row)]
+        self._rows = [row for _, rows in filings for row in in_series(rows)]
         self._totals = {_siblings(row): at for at, row in enumerate(self._rows) if _TOTAL.match(row.label)}
+        self._by_table: dict[tuple[object, ...], list[FilingRow]] = {}
+        for row in self._rows:
+            self._by_table.setdefault((row.filing, row.page, row.table), []).append(row)
         self._texts = [_plain(row) for row in self._rows]
         self._match = match
         self._probabilities = lru_cache(64)(self._rate)
@@ -143,7 +151,10 @@ class RowBook:
             if fact is None:
                 continue
             together = tuple(self._of_period(row, other) for other in self._together)
-            one = _Candidate(float(chances[place]), self._order[row.filing], fact, together)
+            spans = fact.months is not None or period.quarter is None
+            one = _Candidate(
+                float(chances[place]) * (1 if spans else _NO_SPAN), self._order[row.filing], fact, together
+            )
             same = next((group for group in groups if _agree(group[0], one)), None)
             if same is None:
                 groups.append([one])
@@ -151,6 +162,8 @@ class RowBook:
                 same.append(one)
         if not groups:
             return None
+        # Tables that print the same numbers speak for each other.
+        groups.sort(key=lambda group: math.prod(1 - one.chance for one in group))
         chance, label = groups[0][0].chance, _label(groups[0][0].fact)
         # The line of a primary statement is the whole; rows of its name elsewhere are of parts.
         named = set(terms(groups[0][0].fact.label)) - set(terms(label))
@@ -162,6 +175,52 @@ class RowBook:
         rivals = sum(group[0].chance for group in others[:3] if group[0].chance > _RIVAL)
         fact = min(best, key=lambda one: (-round(one.chance, 3), one.order, one.fact.page)).fact
         return RowFact(fact, chance * chance / (chance + rivals) if chance else 0.0)
+
+    def share(
+        self, part: str, whole: str, period: FiscalPeriod, dated: bool
+    ) -> tuple[float, Fact, Fact] | None:
+        """A number and the total of its own table that words name as its whole.
+
+        Args:
+            part: words of the part.
+            whole: words of the whole; a total that says them, or stands in a table that does, is meant.
+            period: of both.
+            dated: whether the question names it; else totals over periods are preferred.
+
+        Returns:
+            How likely these are meant, the part and the whole; None where no row has a total.
+        """
+        chances = self._probabilities(part)
+        said = set(terms(whole))
+        found: list[tuple[float, Fact, Fact]] = []
+        for place in np.argsort(-chances, kind="stable")[:_MOST_ROWS]:
+            row = self._rows[place]
+            if chances[place] <= _LITTLE or (fact := self._of_period(row, period)) is None:
+                continue
+            for total in self._totals_of(row, set(terms(part)), dated):
+                over = self._of_period(total, period)
+                if over is None or over.unit != fact.unit or abs(over.value) <= abs(fact.value):
+                    continue
+                told = set(terms(" ".join((total.caption, *total.path, *total.columns))))
+                chance = float(chances[place]) * (len(said & told) / len(said) if said else 1.0)
+                found.append((chance, fact, over))
+        found.sort(key=lambda one: -one[0])
+        if not found or not found[0][0]:
+            return None
+        chance, fact, over = found[0]
+        rivals = [one for one, other, _ in found[1:] if one > _RIVAL and not _same(fact, other)]
+        return chance * chance / (chance + sum(rivals[:3])), fact, over
+
+    def _totals_of(self, row: FilingRow, said: set[str], dated: bool) -> list[FilingRow]:
+        """Totals below a row whose label words name; beside it, where they name its column."""
+        siblings = [other for other in self._by_table[row.filing, row.page, row.table] if other is not row]
+        beside = [one for one in siblings if one.path == row.path and any(map(_TOTAL.match, one.columns))]
+        if said.isdisjoint(terms(row.label)):
+            return [] if said.isdisjoint(terms(" ".join(row.columns))) else beside
+        if beside and not dated and not any(map(_TOTAL.match, row.columns)):
+            beside_only = said.isdisjoint(terms(" ".join(row.columns)))
+            return [] if beside_only else [one for one in siblings if _is_total(one, row)]
+        return [one for one in siblings if _is_total(one, row)]
 
     def families(
         self,
@@ -277,12 +336,53 @@ class RowBook:
         return None
 
 
-def by_heading(row: FilingRow) -> list[FilingRow]:
-    """A row once for each heading of its columns that is no period, such as those of segments."""
-    if len(row.columns) < 2:
-        return [row]
+def in_series(rows: Sequence[FilingRow]) -> list[FilingRow]:
+    """Rows as series of one quantity over periods, whichever way their table stands.
+
+    A row is taken once for each heading of its columns that is no period, such as those of segments; rows of
+    a table that differ only in the period that they name, such as years below each other, are one.
+    """
+    found: dict[tuple[object, ...], FilingRow] = {}
+    for row in rows:
+        for part in _by_heading(row):
+            place: tuple[object, ...] = (row.filing, row.page, row.table)
+            if part.values[0].period_end is not None and (label := _undated(part.label)) != part.label:
+                path, columns = (*part.path[:-1], label), part.columns
+                if not label and columns:  # the row is a period, its columns are what is shown
+                    path, columns = (*part.path[:-1], columns[-1]), columns[:-1]
+                part = replace(part, path=path if path[-1] else part.path, columns=columns)
+                same = found.get((*place, path, columns))
+                if same is None or _periods(same).isdisjoint(_periods(part)):
+                    values = (*same.values, *part.values) if same else part.values
+                    found[*place, path, columns] = replace(same or part, values=values)
+                    continue
+            found[*place, part.row, part.columns] = part
+    return list(found.values())
+
+
+def _periods(row: FilingRow) -> set[tuple[dt.date | None, int | None]]:
+    return {(value.period_end, value.months) for value in row.values}
+
+
+_DATED = re.compile(
+    r"[\s,]*\b(?:(?:as of|at|as at|on|ended|ending|for the|the|fiscal|years?)\s+)*"
+    r"(?:(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?(?:\s\d{1,2})?\s?,?\s?)?(?:19|20)\d\d\b"
+    r"[\s,]*",
+    re.IGNORECASE,
+)
+
+
+def _undated(label: str) -> str:
+    """A label without the dates that it names; '' where it is nothing but a period."""
+    return "" if only_period(label) else _DATED.sub(" ", label).strip(" ,:")
+
+
+def _by_heading(row: FilingRow) -> list[FilingRow]:
     parts: dict[tuple[str, ...], list[RowValue]] = {}
+    dated = any(value.period_end for value in row.values)
     for value in row.values:
+        if dated and not value.period_end:  # beside years, such as 'thereafter'
+            continue
         words = tuple(part for part in value.column if part in row.columns)
         parts.setdefault(words, []).append(value)
     return [replace(row, columns=words, values=tuple(values)) for words, values in parts.items()]
@@ -294,13 +394,16 @@ def row_fact(row: FilingRow, value: RowValue, info: FilingInfo) -> Fact | None:
     if end is None and (days := [day for _, _, day in find_dates(squeeze(row.label))]):
         end, months = days[0], None
         year = days[0].year
+    if end is None and info.annual:  # a table without periods shows those of its filing
+        end, year, quarter = info.period_end, info.fiscal_year, info.fiscal_quarter
     if end is None:
         return None
     amount = value.value
     if amount < 0 and row.statement == "cash_flows" and _OUTFLOW.match(row.label):
         amount = -amount  # what is spent is told as an amount
     start = None if months is None else _start(end, months)
-    place = f"{row.filing}/{row.page}/{row.table}/{row.row}/{value.index}"
+    line = row.row if value.row is None else value.row
+    place = f"{row.filing}/{row.page}/{row.table}/{line}/{value.index}"
     return Fact(
         fact_id=place,
         filing=row.filing,
@@ -322,10 +425,14 @@ def row_fact(row: FilingRow, value: RowValue, info: FilingInfo) -> Fact | None:
         printed=value.printed,
         scale=1.0,
         page=row.page,
-        row=row.row,
+        row=line,
         column=value.index,
         box=value.box,
     )
+
+
+def _is_total(row: FilingRow, part: FilingRow) -> bool:
+    return _TOTAL.match(row.label) is not None and row.columns == part.columns
 
 
 def _siblings(row: FilingRow) -> tuple[object, ...]:

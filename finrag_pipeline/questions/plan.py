@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from finrag_pipeline.questions.directives import Directives, read_directives
 from finrag_pipeline.questions.expression import FiscalPeriod
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
+from finrag_pipeline.questions.operation_model import (
+    NAMES_NOTHING,
+    Operation,
+    operation_chances,
+    part_measures,
+)
 from finrag_pipeline.questions.scope import ASKS_FOR_TEXT
 from finrag_pipeline.questions.tokens import NUMBERS, fiscal_period
 from finrag_pipeline.resolver.lexicon import ACRONYMS, word_set
@@ -18,18 +25,6 @@ from finrag_pipeline.resolver.tokens import plain
 
 MOST_CHARACTERS = 4000
 """Of a longer question only the beginning is read."""
-
-
-class Operation(StrEnum):
-    """What is done with the values of the measures."""
-
-    VALUE = "value"
-    CHANGE = "change"
-    GROWTH = "growth"
-    RATIO = "ratio"
-    SUM = "sum"
-    DIFFERENCE = "difference"
-    AVERAGE = "average"
 
 
 class Verdict(StrEnum):
@@ -71,6 +66,7 @@ class QuestionPlan:
         directives: unit, rounding and statements that are asked for.
         of_company: periods that stand with one of several companies, by its name in the question.
         closing: balances at the end of the period are meant where a ratio may take averages.
+        chance: probability of the operation.
         unit: of the numbers to look up, as ``page_tables`` has it; None where the question does not say.
         asked: the question without the names of companies and without what is said before it asks.
         names: what a row must say: words with capital letters that are neither company nor period, such as
@@ -95,12 +91,20 @@ class QuestionPlan:
     directives: Directives = field(default_factory=Directives)
     of_company: Mapping[str, tuple[FiscalPeriod, ...]] = field(default_factory=dict)
     closing: bool = False
+    chance: float = 1.0
     unit: str | None = None
     names: tuple[str, ...] = ()
     asked: str = ""
 
 
-_P, _C = "\ue000", "\ue001"  # stand for a period and for a company
+_PAIRS = (Operation.RATIO, Operation.DIFFERENCE, Operation.SUM)
+"""Operations on two measures."""
+
+_SURELY = 0.6
+_PARTINGS = 3
+"""Ways to part a question that are tried."""
+
+_P, _C, _M = "\ue000", "\ue001", "\ue002"  # stand for a period, a company and a known line
 _FIRST, _LAST = "\ue010", "\ue0ff"  # stand for one company each
 _WORD = re.compile(rf"[{_P}{_C}]|[^\W_]+(?:['.&/-][^\W_]+)*|[,;:()+%$-]")
 
@@ -130,8 +134,9 @@ _TAIL = re.compile(
     r"signed)\)|,?\s*loss(?:es)? negative\b)",
     re.IGNORECASE,
 )
+# Not where a directive was cut out between the mark and the verb: ', what percentage was'.
 _YES_NO = re.compile(
-    r"(?:^|[.!?;:,]\s*)(?:did|does|do|was|were|is|are|has|have|had)\s+(?!there a (?:name|"
+    r"(?:^|[.!?;:,]\s?)(?:did|does|do|was|were|is|are|has|have|had)\s+(?!there a (?:name|"
     r"reason))|\byes or no\b|"
     r"\b(?:true or false|am i right|is (?:that|this|it) (?:true|right|correct|so))\b|"
     r"(?:^|[.,;]\s*)(?:correct|right|true|agree)\s*\?|\b(?:whether|(?:tell me|"
@@ -238,6 +243,10 @@ _SUPERLATIVE = re.compile(
     r"(?P<least>least|lowest|smallest|fewest|worst))\b",
     re.IGNORECASE,
 )
+_EXTREME = re.compile(
+    r"\b(?:highest|lowest|greatest|smallest|largest) (?:value|amount|level|balance|number)s?(?: of)?\b",
+    re.IGNORECASE,
+)
 _PARTS = (
     r"(?:segments?|divisions?|business(?:es)?(?: units?)?|units?|regions?|areas?|countr(?:y|ies)|markets?|"
     r"geograph\w+|products?(?: lines?)?|categor(?:y|ies)|brands?|franchises?|"
@@ -318,55 +327,7 @@ _MAKES = re.compile(r"(?:make|made|earn|report)\s+an?\s", re.IGNORECASE)
 _ANY = re.compile(r"\b(?:any|anything|some|at all)\b", re.IGNORECASE)
 
 # --- two measures ---------------------------------------------------------------------------------------
-_PORTION = r"(?:percent(?:age)?|%|share|portion|part|slice|chunk|proportion|fraction|per cent|how much)"
-_OUT_OF = re.compile(
-    rf"^\W*out of (?:every|each) dollars?(?: of| in)?\s(?P<whole>.+?),\s*(?:what|how) {_PORTION}\s",
-    re.IGNORECASE,
-)
-_IN_TOTAL = re.compile(
-    rf"\b{_PORTION} of\s+(?P<part>.+?)\s+(?:in|out of|to|over|against)\s+(?P<whole>(?:the )?(?:total|"
-    rf"overall|all)\b.+)$",
-    re.IGNORECASE,
-)
-_OF_WHICH = re.compile(
-    rf"\b(?:what|which|how large an?|how big an?|the|a|larger|bigger|smaller|"
-    rf"highest|lowest)?\s*{_PORTION} of\s+(?P<whole>.+?)\s+"
-    r"(?P<verb>(?:did|does|was|were|is|are|came|comes|come|got|went|goes|goes|has|had|into|on|back|to|turned|"
-    r"consisted|brought|[a-z]+ed)\b)\s*(?P<part>.+)$",
-    re.IGNORECASE,
-)
-_AS_SHARE = re.compile(
-    rf"^(?P<part>.+?),?\s+(?:(?:expressed |measured |stated )?as|in|,)\s+(?:an? |"
-    rf"the )?(?:{_PORTION}|ratio) of\s+(?P<whole>.+)$",
-    re.IGNORECASE,
-)
-_SHARE_OF = re.compile(r"^(?P<part>.+?)\s+(?:share|% share|portion) of\s+(?P<whole>.+)$", re.IGNORECASE)
-_OVER = re.compile(
-    r"^(?P<part>.+?)\s+(?:divided by|relative to|over|as a multiple of|in relation to|"
-    r"compared to|against|/(?!\s*\()|per dollar of)\s+"
-    r"(?P<whole>.+)$",
-    re.IGNORECASE,
-)
-_RATIO_OF = re.compile(
-    r"\bratio (?:of|between)\s+(?P<part>.+?)\s+(?:to|and|over)\s+(?P<whole>.+)$", re.IGNORECASE
-)
-_TO = re.compile(r"^(?P<part>.+?)(?:\s|-)to(?:\s|-)(?P<whole>.+?)(?:\sratio)?$", re.IGNORECASE)
-_COVERS = re.compile(
-    r"\bhow many times\s+(?:(?:did|does|was|is)\s+)?(?P<part>.+?)\s+(?:cover(?:s|"
-    r"ed)?|exceed(?:s|ed)?)\s+(?P<whole>.+)$",
-    re.IGNORECASE,
-)
 _MARGIN = re.compile(r"^(?P<part>.+?)\s+margins?\b(?P<rest>.*)$", re.IGNORECASE)
-_MINUS = re.compile(r"^(?P<one>.+?)\s+(?:minus|less)\s+(?P<other>.+)$", re.IGNORECASE)
-_TOPPED = re.compile(
-    r"\bhow (?:much|many dollars)(?: more| less)?\s+(?:did\s+)?(?P<one>.+?)\s+(?:topped?|"
-    r"exceed(?:s|ed)?|beat|surpass(?:ed)?|"
-    r"outs\w+|(?:was|were|is|are) (?:above|over|larger than|bigger than|higher than))\s+(?P<other>.+)$",
-    re.IGNORECASE,
-)
-_BETWEEN = re.compile(
-    r"\b(?:difference|gap|spread) between\s+(?P<one>.+?)\s+and\s+(?P<other>.+)$", re.IGNORECASE
-)
 _COMPANY = re.compile(
     r"\b(?:which|what|who|whose)\b(?:\s(?:company|firm|one|of the two))?|\bwhich one was it\b|\bthe two\b",
     re.IGNORECASE,
@@ -376,38 +337,12 @@ _DIFFERENCE = re.compile(
     r"was) the difference|how many)\b",
     re.IGNORECASE,
 )
-_SUM_OF = re.compile(r"\bsum of\s+(?P<one>.+?)\s+and\s+(?P<other>.+)$", re.IGNORECASE)
 _PLUS = re.compile(r"\s+(?:plus|together with|added to|combined with)\s+|\s\+\s", re.IGNORECASE)
 _OR = re.compile(r"\bwhich\b[^,]*,\s*(?P<one>[^,?]+?)\s+or\s+(?P<other>[^,?]+)", re.IGNORECASE)
 _THAN = re.compile(
     r"^(?P<one>.+?)\s+(?:more|less|bigger|larger|smaller|greater|higher|lower|fewer)\s+than\s+(?P<other>.+)$",
     re.IGNORECASE,
 )
-
-_NOTHING = word_set(
-    """
-    $ % ( ) + , - : ; a about add against all alone also altogether amount amounted an annual answer
-    answers any are as ask asked asks at back be been being between big billion book booked
-    books both bring bringing brings brought but by calculate calendar came can carried carries carry cent
-    check close closed come comes company compare compared comparing comparison compute corp correct could
-    cy deliver delivered delivers determine did do does doing dollar dollars done during each end ended
-    ending enjoy enjoyed entire exactly express figure figure's figures fill find firm first fiscal five
-    for four from full fy gave generate generated generates get give given gives go goes going got group
-    had hand happened has have having held help her here his hold holds how i i'd i'm i've if in inc incur
-    incurred incurs indicate into is it its itself just know laid last latest lay let lets level like list
-    lot made make makes manage managed many me measured million month months move moved much my nine now
-    number numbers of on one only or our out over own past pct per percent percentage period periods
-    please point points post posted produce produced produces put quantify quarter quarterly quarters rack
-    racked ran recent recorded respective relate report reported reports respectively right run running s said
-    sat saw say says see seen show shown shows sign signed since six so spend spends spent stand standing
-    start state stated still stood sure take taken takes tell than thank thanks that the their them then
-    there these they thing things this those three through to told too took total totals true twelve two
-    under until up us use used using value values versus vs was we went were what when where whether which
-    while who whole whose will with within wondering work would wrong year year-end yearly years yes yet
-    you your
-    """
-)
-"""Words of asking: in no wording do they name what is asked for."""
 
 
 def read_plan(
@@ -427,6 +362,26 @@ def read_plan(
     directives, text = read_directives(text)
     places = find_periods(text)
     return _Reader(text, directives, tuple(companies), places, known).read()
+
+
+def operation_text(question: str, companies: Iterable[str] = ()) -> tuple[str, tuple[str, ...], str]:
+    """What `operation_model` reads of a question.
+
+    Returns:
+        The question with marks for periods, companies and known lines; what else is known of it; the question
+        without the marks for lines.
+    """
+    text = " ".join(plain(question[:MOST_CHARACTERS]).split())
+    directives, text = read_directives(text)
+    reader = _Reader(text, directives, tuple(companies), find_periods(text), lambda words: False)
+    return _lines_masked(reader.text), reader.flags(), reader.text
+
+
+def _lines_masked(text: str) -> str:
+    lower = text.lower()
+    for phrase in sorted(formula_lexicon().named(lower).values(), key=len, reverse=True):
+        lower = lower.replace(phrase, _M)
+    return lower
 
 
 class _Reader:
@@ -491,6 +446,19 @@ class _Reader:
             if len(set(same)) == 2 and all(period.year for period in same):
                 self.periods, self.back = tuple(sorted(same, key=_order)), False
 
+    def flags(self) -> tuple[str, ...]:
+        """What is known of a question beside its words."""
+        periods = "range" if self._is_range() else str(min(len(self.periods), 3))
+        flags = [f"periods {periods}", f"unit {self.directives.unit}"]
+        told = (
+            ("back", self.back),
+            ("relative", self.relative),
+            ("absolute", self.absolute),
+            ("years", self.years_back),
+            ("companies", self.several),
+        )
+        return (*flags, *(name for name, holds in told if holds))
+
     def read(self) -> QuestionPlan | None:
         """The plan, or None."""
         plan = self._read()
@@ -526,6 +494,10 @@ class _Reader:
         if not superlative and (parts := _BY_PARTS.search(text)) and len(self.periods) < 2:
             rest = _SPLIT.sub(" ", text[: parts.start()] + " " + text[parts.end() :])
             return self._plan(Operation.VALUE, (rest,), one_of=_content(parts["of"]))
+        if superlative and (value := _EXTREME.search(text)):
+            verdict = Verdict.LARGEST if superlative["most"] else Verdict.SMALLEST
+            rest = text[: value.start()] + " " + text[value.end() :]
+            return self._plan(Operation.VALUE, (rest,), verdict=verdict, each=True, among_periods=True)
         if superlative and (choice := _CHOICE.search(text)):
             verdict = Verdict.LARGEST if superlative["most"] else Verdict.SMALLEST
             lost = re.search(r"\b(?:lost|lose|fell|dropped|declined|shrank)\b", text, re.IGNORECASE)
@@ -550,7 +522,7 @@ class _Reader:
             verdict = Verdict.SMALLEST if _LESS.search(text) else Verdict.LARGEST
             pair = tuple(f"{both[side]} {asked}" for side in ("one", "other"))
             return self._plan(Operation.DIFFERENCE, pair, verdict=verdict)
-        return self._two(text) or self._one(text)
+        return self._calculated(text)
 
     def _says_how(self, clause: str) -> bool:
         """Whether a clause such as 'using year-end receivables and 365 days' says no more than is usual."""
@@ -562,77 +534,98 @@ class _Reader:
         verdict = Verdict.SMALLEST if _LESS.search(text) and not _MORE.search(text) else Verdict.LARGEST
         for words in (_MORE, _LESS, _SUPERLATIVE, _COMPANY, _DIFFERENCE):
             text = words.sub(" ", text)
-        plan = self._two(text) or self._plan(Operation.VALUE, (text,))
+        plan = self._calculated(text, (Operation.VALUE, *_PAIRS)) or self._plan(Operation.VALUE, (text,))
         return replace(plan, verdict=verdict, each=False)
 
-    def _two(self, text: str) -> QuestionPlan | None:
+    def _calculated(self, text: str, among: Collection[Operation] = tuple(Operation)) -> QuestionPlan | None:
+        """The likeliest operation that the measures and periods of a text allow."""
         name, colon, formula = text.partition(":")
-        if colon and self.known(_content(name)) and _OVER.search(formula):
+        if colon and self.known(_content(name)) and _content(formula):
             text = formula
-        if self.known(_content(text)):
-            return None
-        for pattern in (_OUT_OF, _COVERS, _RATIO_OF, _IN_TOTAL, _OF_WHICH, _AS_SHARE, _SHARE_OF):
-            if match := pattern.search(text):
-                part = match.groupdict().get("part") or text[match.end() :]
-                whole = match["whole"]
-                if _content(part) and _content(whole):
-                    return self._quotient(part, whole)
-        if (match := _MARGIN.search(text)) and _content(match["part"]):
+        chances = operation_chances(_lines_masked(text), self.flags())
+        if self.known(_content(text)):  # a ratio by name is a value
+            chances[Operation.VALUE] += sum(chances[one] for one in _PAIRS)
+            among = [one for one in among if one not in _PAIRS]
+        elif (match := _MARGIN.search(text)) and _content(match["part"]) and Operation.RATIO in among:
             return self._plan(Operation.RATIO, (f"{match['part']} margin {match['rest']}",), margin=True)
-        if (match := _SUM_OF.search(text)) and _content(match["one"]) and _content(match["other"]):
-            return self._plan(Operation.SUM, share_words((match["one"], match["other"])))
-        for pattern in (_BETWEEN, _TOPPED, _MINUS):
-            if (match := pattern.search(text)) and _content(match["one"]) and _content(match["other"]):
-                return self._plan(Operation.DIFFERENCE, share_words((match["one"], match["other"])))
-        one_period = self.several or len(self.periods) < 2
-        if (
-            one_period
-            and (match := _OVER.search(text))
-            and _content(match["part"])
-            and _content(match["whole"])
-        ):
-            return self._plan(Operation.RATIO, (match["part"], match["whole"]))
-        for match in _TO.finditer(text):
-            if self.known(_content(match["part"])) and self.known(_content(match["whole"])):
-                return self._plan(Operation.RATIO, (match["part"], match["whole"]))
-        parts = [part for part in _PLUS.split(text) if _content(part)]
-        if len(parts) > 1:
-            return self._plan(Operation.SUM, share_words(parts))
+        first = next(part_measures(text), None)
+        parted = dict(chances)
+        for pair in _PAIRS:  # a question that parts nowhere is of one measure
+            parted[pair] *= first[2] ** 0.5 if first else 0.0
+        for operation in sorted(among, key=lambda one: -parted[one]):
+            plan = self._two(operation, text) if operation in _PAIRS else None
+            plan = plan or self._one(operation, text)
+            if plan is not None:
+                return replace(plan, chance=(parted if len(plan.measures) > 1 else chances)[operation])
+        return None
+
+    def _two(self, operation: Operation, text: str) -> QuestionPlan | None:
+        """An operation on two or more measures."""
+        if operation is Operation.SUM and len(self.periods) > 1 and not self.several:
+            return None
+        if operation is Operation.SUM and len(parts := [p for p in _PLUS.split(text) if _measure(p)]) > 1:
+            return self._plan(operation, share_words(parts))
+        for part, whole, _ in itertools.islice(part_measures(text), _PARTINGS):
+            if not (_measure(part) and _measure(whole)):
+                if self._ends():  # 'the ratio of sales in 2008 to 2006'
+                    return None
+                continue
+            part, whole = _trimmed(part), _trimmed(whole)
+            if operation is Operation.RATIO:
+                return self._quotient(part, whole)
+            return self._plan(operation, share_words((part, whole)))
         return None
 
     def _quotient(self, part: str, whole: str) -> QuestionPlan:
         """A part of a whole; its change, where the words say so of two periods."""
-        ends = len(self.periods) == 2 or (self.back and len(self.periods) == 1)
         rest = _CHANGED.sub(" ", part)
-        changed = ends and rest != part and _content(rest)
-        if changed and _content(rest).lower() == _content(whole).lower():  # as a share of what it was
+        changed = self._ends() and rest != part and _measure(rest)
+        if changed and _measure(rest).lower() == _measure(whole).lower():  # as a share of what it was
             return self._plan(Operation.GROWTH, (rest,))
         return self._plan(
             Operation.CHANGE if changed else Operation.RATIO, (rest if changed else part, whole)
         )
 
-    def _one(self, text: str) -> QuestionPlan | None:
-        is_range = len(self.periods) > 2 and self.whole.count(_P) == 1
-        if is_range and _CHANGED.search(text) and not _EACH.search(text):
-            # 'The change between 2017 and 2019' is that of its ends.
-            self.periods = (self.periods[0], self.periods[-1])
-        ends = len(self.periods) == 2 or (self.back and len(self.periods) == 1)
-        changed = _CHANGED.search(text) or (ends and (_MORE.search(text) or _LESS.search(text)))
-        if changed and not (_EACH.search(text) and len(self.periods) > 2) and len(self.periods) < 3:
-            growth = self.relative or (re.search(r"\bgrowth\b", text) and not self.absolute)
-            rest = _LESS.sub(" ", _MORE.sub(" ", _CHANGED.sub(" ", text)))
-            return self._plan(Operation.GROWTH if growth else Operation.CHANGE, (rest,))
+    def _is_range(self) -> bool:
+        spread = len(self.periods) > 2 and self.whole.count(_P) == 1
+        return spread or bool(_RANGE.search(self.whole))
+
+    def _ends(self) -> bool:
+        return len(self.periods) == 2 or (self.back and len(self.periods) == 1)
+
+    def _one(self, operation: Operation, text: str) -> QuestionPlan | None:
+        """An operation on one measure in its periods; None where it needs more."""
+        is_range = self._is_range()
         each = len(self.periods) > 1 or bool(self.years_back)
-        added_up = each and _ADDED_UP.search(text)
-        mean = _AVERAGED.search(text)
-        if len(self.periods) == 2 and _RANGE.search(self.whole) and (mean or added_up or _EACH.search(text)):
-            self.periods = _every_year(*self.periods)
-        if mean:
-            rest = _SO_MANY_YEARS.sub(" ", text[: mean.start()] + " " + text[mean.end() :])
-            return self._plan(Operation.AVERAGE, (rest,))
-        if added_up:
-            return self._plan(Operation.SUM, (_SO_MANY_YEARS.sub(" ", _ADDED_UP.sub(" ", text)),))
-        return self._plan(Operation.VALUE, (_EACH.sub(" ", text) if each else text,), each=each)
+        match operation:
+            case Operation.CHANGE | Operation.GROWTH | Operation.DIFFERENCE:
+                said = any(words.search(text) for words in (_CHANGED, _MORE, _LESS))
+                if not self._ends() and (operation is Operation.DIFFERENCE or not (said or is_range)):
+                    return None
+                if len(self.periods) > 2 and not is_range:
+                    return None
+                if is_range:  # 'the change between 2017 and 2019' is that of its ends
+                    self.periods = (self.periods[0], self.periods[-1])
+                rest = _LESS.sub(" ", _MORE.sub(" ", _CHANGED.sub(" ", text)))
+                growth = operation is Operation.GROWTH
+                return self._plan(Operation.GROWTH if growth else Operation.CHANGE, (rest,))
+            case Operation.RATIO:
+                in_order = tuple(period for named in self.named for period in named)
+                if len(in_order) != 2:
+                    return None
+                plan = self._plan(operation, (text,))
+                return replace(plan, periods=in_order)
+            case Operation.AVERAGE | Operation.SUM:
+                if is_range and len(self.periods) == 2:
+                    self.periods = _every_year(*self.periods)
+                if operation is Operation.SUM and not each:
+                    return None
+                words = _AVERAGED if operation is Operation.AVERAGE else _ADDED_UP
+                return self._plan(operation, (_SO_MANY_YEARS.sub(" ", words.sub(" ", text)),))
+            case Operation.VALUE:
+                if is_range and len(self.periods) == 2 and _EACH.search(text):
+                    self.periods = _every_year(*self.periods)
+                return self._plan(operation, (_EACH.sub(" ", text) if each else text,), each=each)
 
     def _judged(self, text: str) -> QuestionPlan | None:
         if match := _THRESHOLD.search(text):
@@ -653,8 +646,8 @@ class _Reader:
             for words in (_CHANGED, _MORE, _LESS):
                 rest = words.sub(" ", rest)
             verdict = Verdict.RISE if up and not (down and down.start() < up.start()) else Verdict.FALL
-            share = self._two(rest)
-            if share is not None and share.operation is Operation.RATIO and not share.margin:
+            share = self._calculated(rest, (Operation.VALUE, Operation.RATIO))
+            if share is not None and len(share.measures) > 1 and share.chance > _SURELY:
                 changed = self._plan(Operation.CHANGE, share.spoken, verdict=verdict)
                 return replace(changed, measures=share.measures)
             return self._plan(Operation.CHANGE, (rest,), verdict=verdict)
@@ -672,7 +665,8 @@ class _Reader:
         if self.back and len(periods) == 1 and operation in (Operation.CHANGE, Operation.GROWTH):
             periods = (periods[0].shift(-1), periods[0])
         spoken = tuple(_spoken(measure) for measure in measures)
-        plan = QuestionPlan(operation, tuple(_content(measure) for measure in measures), periods, spoken)
+        content = _measure if operation in _PAIRS or len(measures) > 1 else _content
+        plan = QuestionPlan(operation, tuple(content(measure) for measure in measures), periods, spoken)
         if self.several:
             plan = replace(plan, of_company=self.of_company)
         return replace(plan, years_back=self.years_back, **more)  # type: ignore[arg-type]
@@ -838,14 +832,52 @@ def _content(text: str) -> str:
     return " ".join(kept)
 
 
+def _measure(text: str) -> str:
+    """The words that may name a measure, without those that say what is done with it."""
+    text = _SHARE.sub(" ", text)
+    return " ".join(word for word in _content(text).split() if word.lower() not in _OF_OPERATIONS)
+
+
+_SHARE = re.compile(
+    r"\b(?:share|slice|part|chunk|piece)(?= of\b)|\bhow many times\b|\bcover(?:s|ed)?\b", re.IGNORECASE
+)
+
+
+def _trimmed(text: str) -> str:
+    """A text without words at its beginning that join it to what stands before, and a verb at its end."""
+    words = text.split()
+    while words and words[0].lower().strip(",") in _JOINS:
+        words.pop(0)
+    while words and words[-1].lower() in _JOINS:
+        words.pop()
+    shorter = _VERB_LAST.sub("", " ".join(words))
+    return shorter if _content(shorter) else " ".join(words)
+
+
+_VERB_LAST = re.compile(
+    r"\s(?:(?:was|were|is|are|got|did)\s)?(?:[a-z]+ed|[a-z]+en|went|came|sent|spent|topped)\s*(?:up)?\s*$"
+)
+
+_OF_OPERATIONS = word_set(
+    """
+    attributable attributed comprise comprised consist consisted consists constitute constitutes constitution
+    difference divided expressed fraction percent percentage portion proportion proportionate ratio relation
+    relative represent represented represents
+    """
+)
+_JOINS = _OF_OPERATIONS | word_set(
+    "/ among and exceed from minus multiple of over plus subtracted sum than to topped"
+)
+
+
 def _names(word: str) -> bool:
     """Whether a word may name what is asked for; 'US' and 'IT' may, 'us' and 'it' do not."""
-    return word in ("US", "IT") or word.lower().removesuffix("'s") not in _NOTHING
+    return word in ("US", "IT") or word.lower().removesuffix("'s") not in NAMES_NOTHING
 
 
 def _classes(before: str, word: str) -> bool:
     """Whether a word only says what kind of part the name before it is: 'the International segment'."""
-    return before[:1].isupper() and before.lower() not in _NOTHING and word.lower() in _KINDS_OF_PARTS
+    return before[:1].isupper() and before.lower() not in NAMES_NOTHING and word.lower() in _KINDS_OF_PARTS
 
 
 _KINDS_OF_PARTS = word_set("segment division region business unit franchise")
@@ -905,4 +937,4 @@ _WHOLES = word_set(
 )
 """Words for the whole company, which a row may leave unsaid, and words of comparing."""
 
-_NO_NAMES = _NOTHING | ACRONYMS | word_set("sga rd ppe eps gaap am so")
+_NO_NAMES = NAMES_NOTHING | ACRONYMS | word_set("sga rd ppe eps gaap am so")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.tables.row_periods import only_period
 
 ROW_COLUMNS = [
     "page", "table", "row", "column", "caption", "text", "header", "row_label", "row_path", "column_path",
@@ -40,6 +42,7 @@ class RowValue:
         unit: ``currency``, ``percent``, …, see ``page_tables``.
         box: x0, y0, x1, y1 in points; None where the filing came as text.
         index: zero-based column of the table.
+        row: its row of the table; None where that is the row's own.
     """
 
     column: tuple[str, ...]
@@ -53,6 +56,7 @@ class RowValue:
     currency: str | None
     box: tuple[float, float, float, float] | None
     index: int = 0
+    row: int | None = None
 
     @property
     def header(self) -> str:
@@ -77,7 +81,7 @@ class FilingRow:
         filing, page, table, row: its place, all zero-based.
         caption: title of the table; '' where it has none.
         path: headings above the row, outermost first, and its label.
-        columns: distinct headers above its numbers that hold no digit: those of segments, not of periods.
+        columns: distinct headers above its numbers that name no period, such as those of segments.
         statement: kind of the primary statement that the row belongs to; None outside of them.
         concept: name of its line in the lexicon, where the facts know it.
         values: its numbers from left to right.
@@ -169,7 +173,7 @@ def filing_rows(filing: str, page_tables: pa.Table, facts: pa.Table | None = Non
 
 
 def _values(cells: pa.Table) -> list[RowValue]:
-    columns = {name: cells[name].to_pylist() for name in ROW_COLUMNS[3:] if name != "kind"}
+    columns = {name: cells[name].to_pylist() for name in ROW_COLUMNS[2:] if name != "kind"}
     boxes = zip(*(columns[side] for side in ("x0", "y0", "x1", "y1")), strict=True)
     return [
         RowValue(
@@ -184,6 +188,7 @@ def _values(cells: pa.Table) -> list[RowValue]:
             columns["currency"][place],
             None if None in box else box,
             columns["column"][place],
+            columns["row"][place],
         )
         for place, box in enumerate(boxes)
     ]
@@ -193,8 +198,11 @@ def _months(start: dt.date | None, end: dt.date | None) -> int | None:
     return round(((end - start).days + 1) / _DAYS_OF_A_MONTH) if start and end else None
 
 
+_PERIOD = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)|\b(?:months?|weeks|ended)\b|\bq[1-4]\b", re.IGNORECASE)
+
+
 def _is_words(header: str) -> bool:
-    return any(c.isalpha() for c in header) and not any(c.isdigit() for c in header)
+    return any(c.isalpha() for c in header) and not (only_period(header) or _PERIOD.search(header))
 
 
 def _statements(facts: pa.Table | None) -> dict[tuple[int, int, int], tuple[str | None, str | None]]:

@@ -10,7 +10,7 @@ import pytest
 
 from finrag_pipeline.answering.inputs import FilingInfo
 from finrag_pipeline.answering.open_answer import PlanReader, derive
-from finrag_pipeline.answering.row_book import OpenBook, RowBook, by_heading
+from finrag_pipeline.answering.row_book import OpenBook, RowBook, in_series
 from finrag_pipeline.answering.row_matcher import FEATURES, Features, RowMatcher, coverage, row_matcher
 from finrag_pipeline.answering.series import OpenAnswer
 from finrag_pipeline.questions.abstention import Abstention
@@ -95,7 +95,7 @@ def test_a_total_gives_no_number_of_a_part_that_words_name() -> None:
 
 
 def test_a_part_may_be_a_heading_of_columns() -> None:
-    assert [part.columns for part in by_heading(ROWS[6])] == [("Printers",), ("Plotters",)]
+    assert [part.columns for part in in_series([ROWS[6]])] == [("Printers",), ("Plotters",)]
     assert number("segment profit Plotters") == -3e6
 
 
@@ -117,8 +117,35 @@ def test_all_periods_are_taken_from_one_row() -> None:
     assert [one.fact.value for one in found if one] == [80e6, 90e6, 96e6]
 
 
-def test_a_row_without_a_period_gives_no_number() -> None:
-    assert number("depots") is None
+def test_balances_below_each_other_are_a_series() -> None:
+    rows = [row(8 + at, [f"Balance, December 31, {year}"], value(amount, year, None))
+            for at, (year, amount) in enumerate(((2022, 4e6), (2023, 5e6)))]  # fmt: skip
+    (series,) = in_series(rows)
+    assert series.label == "Balance" and [one.value for one in series.values] == [4e6, 5e6]
+
+
+def test_columns_of_years_below_each_other_are_series() -> None:
+    rows = [row(8 + at, [str(year)], value(amount, year, column=["Gallons"]), value(1, year, column=["Price"]))
+            for at, (year, amount) in enumerate(((2023, 5e6), (2022, 4e6)))]  # fmt: skip
+    gallons, price = in_series(rows)
+    assert (gallons.label, price.label) == ("Gallons", "Price")
+    assert [one.value for one in gallons.values] == [5e6, 4e6]
+
+
+def test_the_whole_of_a_share_is_the_total_of_its_table() -> None:
+    found = book().share("Germany toner sales", "total toner sales", YEARS[-1], True)
+    assert found is not None and (found[1].value, found[2].value) == (36e6, 48e6)
+    assert book().share("paper sales", "total sales", YEARS[-1], True) is None
+
+
+def test_one_number_is_not_two_measures() -> None:
+    with pytest.raises(Abstention, match="one number fits both"):
+        answered("What was the ratio of paper sales to sales of paper in 2023?")
+
+
+def test_a_row_without_a_period_is_of_its_filing() -> None:
+    assert number("depots") == 12
+    assert number("depots", YEARS[0]) is None
 
 
 def test_the_date_in_a_label_is_the_period_of_a_balance() -> None:
