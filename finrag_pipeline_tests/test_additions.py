@@ -151,7 +151,7 @@ print(json.dumps({
         "ledger": lake.ledger_entry("toy_counts", name)["outcome"],
     },
     "retriever": {
-        "listed": [row["space"] for row in list_systems(settings) if row["name"] == "longest"],
+        "listed": [row["status"] for row in list_systems(settings) if row["name"] == "longest"],
         "partition": "longest" in system_partitions.get_partition_keys(),
         "found": len(Searcher(settings).search("revenue", "longest", 2).results),
     },
@@ -190,7 +190,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     insert(copy / "retrieval" / "systems.py", '        RetrievalSystem("bm25"', SYSTEM)
     insert(
         copy / "retrieval" / "systems.py",
-        "RERANKER =",
+        "def chunking_variants",
         "from finrag_pipeline.retrieval.toys import Longest\n\n",
     )
     # A metric: its declaration.
@@ -235,7 +235,7 @@ def test_a_table_is_in_graph_lake_and_warehouse(found: dict[str, Any]) -> None:
 
 
 def test_a_retriever_is_listed_measured_and_searched_with(found: dict[str, Any]) -> None:
-    assert found["retriever"] == {"listed": ["corpus", "filing", "pages"], "partition": True, "found": 2}
+    assert found["retriever"] == {"listed": ["runs here"], "partition": True, "found": 2}
 
 
 def test_a_metric_is_scored_averaged_shown_and_defined(found: dict[str, Any]) -> None:
