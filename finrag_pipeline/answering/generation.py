@@ -19,8 +19,8 @@ from finrag_pipeline.answering.prompts import PROMPTS_VERSION, Mode, messages
 from finrag_pipeline.answering.sanity import sanity_warnings
 from finrag_pipeline.answering.tools import FinancialTools
 from finrag_pipeline.errors import ModelError
-from finrag_pipeline.language_models.parallel import Request, complete_all
-from finrag_pipeline.language_models.protocol import Completion, LanguageModel
+from finrag_pipeline.language_models.parallel import complete_all
+from finrag_pipeline.language_models.protocol import Completion, LanguageModel, Request
 from finrag_pipeline.questions.abstention import CANNOT_BE_DETERMINED
 from finrag_pipeline.settings import AnswerSettings
 from finrag_pipeline.storage.fingerprints import fingerprint

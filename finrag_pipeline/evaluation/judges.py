@@ -23,8 +23,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.evaluation.judged_answers import Answer, unique_answers
 from finrag_pipeline.language_models.fencing import fenced
-from finrag_pipeline.language_models.parallel import Request, complete_all
-from finrag_pipeline.language_models.protocol import LanguageModel, Message, sayable
+from finrag_pipeline.language_models.parallel import complete_all
+from finrag_pipeline.language_models.protocol import LanguageModel, Message, Request, sayable
 from finrag_pipeline.schemas import VERDICTS
 from finrag_pipeline.storage.fingerprints import fingerprint
 

@@ -6,14 +6,13 @@ something else is a miss.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from finrag_pipeline.errors import ModelError
-from finrag_pipeline.language_models.protocol import Completion, LanguageModel, Message, Tool, sayable
+from finrag_pipeline.language_models.protocol import Completion, LanguageModel, Request
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 
@@ -23,15 +22,9 @@ _COMPLETION = TypeAdapter(Completion)
 
 
 class CachedLanguageModel:
-    """A language model that is asked nothing twice.
+    """A language model that is asked nothing twice, by its fingerprint and all of the request.
 
-    The key is the model's fingerprint, the messages, the temperature, the longest answer, the seed and the
-    tools.
     An answer without a seed is kept like all others: ask with seeds to have different ones.
-
-    Args:
-        model: asked for what is not in the lake.
-        lake: where answers are kept.
     """
 
     def __init__(self, model: LanguageModel, lake: Lake) -> None:
@@ -48,44 +41,26 @@ class CachedLanguageModel:
         """Fingerprint of the model."""
         return self._model.fingerprint
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        temperature: float,
-        max_tokens: int,
-        seed: int | None,
-        tools: Sequence[Tool] = (),
-    ) -> Completion:
+    def complete(self, request: Request) -> Completion:
         """The kept answer, or a new one that is then kept.
 
         Raises:
             ModelError: the model gives no usable answer; nothing is kept then.
         """
-        messages = [replace(message, content=sayable(message.content)) for message in messages]
-        request: dict[str, Any] = {
-            "messages": [message.as_json() for message in messages],
-            "temperature": float(temperature),
-            "max_tokens": max_tokens,
-            "seed": seed,
-        }
-        if tools:
-            request["tools"] = [tool.as_json() for tool in tools]
-        key = fingerprint(self.fingerprint, request)
+        asked = request.as_json()
+        key = fingerprint(self.fingerprint, asked)
         path = self._lake.path(FOLDER, self.fingerprint, key[:2], f"{key}.json")
-        if kept := _kept(self._lake.read_json(path), request):
+        if kept := _kept(self._lake.read_json(path), asked):
             return kept
-        completion = self._model.complete(
-            messages, temperature=temperature, max_tokens=max_tokens, seed=seed, tools=tools
-        )
+        completion = self._model.complete(request)
         if not (completion.text.strip() or completion.tool_calls):
             raise ModelError(f"{self.name} answered with no text.", "Ask again, or choose another model.")
-        self._lake.write_json(path, {"request": request, "completion": asdict(completion)})
+        self._lake.write_json(path, {"request": asked, "completion": asdict(completion)})
         return completion
 
 
-def _kept(entry: Any, request: dict[str, Any]) -> Completion | None:
-    if not isinstance(entry, dict) or entry.get("request") != request:
+def _kept(entry: Any, asked: dict[str, Any]) -> Completion | None:
+    if not isinstance(entry, dict) or entry.get("request") != asked:
         return None
     try:
         completion = _COMPLETION.validate_python(entry.get("completion"))

@@ -6,11 +6,13 @@ growing pauses and as their Retry-After says; an answer that is not a whole comp
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
@@ -20,7 +22,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from finrag_pipeline.errors import ModelError
-from finrag_pipeline.language_models.protocol import Completion, Message, Tool, ToolCall
+from finrag_pipeline.language_models.protocol import Completion, Request, ToolCall
 from finrag_pipeline.settings import LanguageModelSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
 
@@ -80,11 +82,7 @@ class _BusyError(ModelError):
 
 
 class EndpointModel:
-    """A chat model at an OpenAI-compatible endpoint.
-
-    Args:
-        settings: address, name of the model, key, time-out, tries, requests at a time.
-        sleep: waits that many seconds between tries.
+    """A chat model at an OpenAI-compatible endpoint; ``sleep`` waits that many seconds between tries.
 
     Raises:
         ModelError: the address is missing or cannot be one.
@@ -92,47 +90,26 @@ class EndpointModel:
 
     def __init__(self, settings: LanguageModelSettings, sleep: Callable[[float], None] = time.sleep) -> None:
         self._settings = settings
+        self.name = settings.name
         self._url = f"{_checked(settings.base_url)}/chat/completions"
         self._key = _checked_key(settings.key)
+        # The same name elsewhere may be another model.
+        self.fingerprint = fingerprint("endpoint", self._url, settings.name)
         self._sleep = sleep
         self._takes_tools = True
         self._free = threading.BoundedSemaphore(settings.max_concurrency)
 
-    @property
-    def name(self) -> str:
-        """Name of the model at the endpoint."""
-        return self._settings.name
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Of address and name: the same name elsewhere may be another model."""
-        return fingerprint("endpoint", self._url, self._settings.name)
-
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        temperature: float,
-        max_tokens: int,
-        seed: int | None,
-        tools: Sequence[Tool] = (),
-    ) -> Completion:
-        """The answer to ``messages``; see `LanguageModel.complete`.
+    def complete(self, request: Request) -> Completion:
+        """The answer to a request.
 
         Raises:
             ModelError: the endpoint is down, refuses the key or the request, or gives no whole answer.
         """
-        body: dict[str, Any] = {
-            "model": self._settings.name,
-            "messages": [message.as_json() for message in messages],
-            "temperature": temperature,
-            "max_tokens": max_tokens,
-            "stream": False,
-        }
-        if seed is not None:
-            body["seed"] = seed
-        if tools and self._takes_tools:
-            body["tools"] = [tool.as_json() for tool in tools]
+        body = {"model": self.name, **request.as_json(), "stream": False}
+        if body["seed"] is None:
+            del body["seed"]
+        if not self._takes_tools:
+            body.pop("tools", None)
         with self._free:
             try:
                 return self._asked(body)
@@ -145,46 +122,29 @@ class EndpointModel:
                 return answer
 
     def _asked(self, body: dict[str, Any]) -> Completion:
-        from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
-        from tenacity.wait import wait_exponential, wait_random
-
-        # The random part keeps requests that failed together from coming back together.
-        growing = wait_exponential(multiplier=_FIRST_PAUSE, max=_LONGEST_PAUSE) + wait_random(0, _FIRST_PAUSE)
-        timeouts = 0
-
-        def pause(state: RetryCallState) -> float:
-            error = state.outcome.exception() if state.outcome else None
-            asked_for = error.wait if isinstance(error, _BusyError) else None
-            return growing(state) if asked_for is None else asked_for
-
-        def count(state: RetryCallState) -> None:
-            nonlocal timeouts
-            error = state.outcome.exception() if state.outcome else None
-            timeouts += isinstance(error, _BusyError) and error.timed_out
-
-        tries = Retrying(
-            retry=retry_if_exception_type(_BusyError),
-            stop=stop_after_attempt(self._settings.retries + 1),
-            wait=pause,
-            sleep=self._sleep,
-            after=count,
-            reraise=True,
-        )
         start = time.perf_counter()
-        for attempt in tries:
-            with attempt:
+        timeouts = 0
+        for retries in itertools.count():
+            try:
                 answer = self._once(body)
+                break
+            except _BusyError as busy:
+                if retries == self._settings.retries:
+                    raise
+                timeouts += busy.timed_out
+                # The random part keeps requests that failed together from coming back together.
+                growing = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**retries) + random.uniform(0, _FIRST_PAUSE)
+                self._sleep(growing if busy.wait is None else busy.wait)
         choice = answer.choices[0]
-        used = answer.usage or _Tokens()
         return Completion(
             text=choice.message.content or "",
             model=answer.model or self.name,
-            prompt_tokens=used.prompt_tokens,
-            completion_tokens=used.completion_tokens,
+            prompt_tokens=answer.usage.prompt_tokens if answer.usage else None,
+            completion_tokens=answer.usage.completion_tokens if answer.usage else None,
             seconds=time.perf_counter() - start,
             cached=False,
             finish_reason=choice.finish_reason or "stop",
-            retries=attempt.retry_state.attempt_number - 1,
+            retries=retries,
             timeouts=timeouts,
             tool_calls=tuple(
                 ToolCall(one.id or f"call_{place}", one.function.name, one.function.arguments)
@@ -206,7 +166,7 @@ class EndpointModel:
         headers = {"Content-Type": "application/json"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
-        # Texts of damaged filings may hold what UTF-8 cannot say.
+        # The names and arguments of calls may hold what UTF-8 cannot say.
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         try:
             response = self._client.post(self._url, content=content, headers=headers)
@@ -223,10 +183,6 @@ class EndpointModel:
             ) from error
         if response.status_code != 200:
             raise self._refused(response)
-        return self._answer(response)
-
-    def _answer(self, response: httpx.Response) -> _Answer:
-        remedy = f"Check that {_PREFIX}BASE_URL is an OpenAI-compatible endpoint."
         try:
             answer = _Answer.model_validate_json(response.content)
         except ValidationError as error:
@@ -234,7 +190,8 @@ class EndpointModel:
             whole = all(one["type"] != "json_invalid" for one in error.errors())
             what = "JSON that is no chat completion" if whole else f"no whole JSON ({kind})"
             raise ModelError(
-                f"{self._url} answered with {what}: {self._said(response.text)}.", remedy
+                f"{self._url} answered with {what}: {self._said(response.text)}.",
+                f"Check that {_PREFIX}BASE_URL is an OpenAI-compatible endpoint.",
             ) from error
         if not answer.choices:
             raise ModelError(f"{self._url} answered without a choice.", "Check the server's log.")
@@ -259,7 +216,7 @@ class EndpointModel:
                 )
             return _BusyError(
                 f"{self._url} answered with {status}: {said}.",
-                "Try again later, or ask less at a time: " + f"{_PREFIX}MAX_CONCURRENCY.",
+                f"Try again later, or ask less at a time: {_PREFIX}MAX_CONCURRENCY.",
                 wait=wait,
             )
         if status in (401, 403):

@@ -19,11 +19,8 @@ def fenced(texts: Sequence[str], longest: int | None = None) -> tuple[str, str]:
     """Documents between fences, numbered from 1, and the mark that the fences carry.
 
     The mark follows from the texts, so that the same texts give the same prompt, and no text can hold
-    it: its author would have to know the mark before writing the text that decides it.
-
-    Args:
-        texts: documents in order.
-        longest: characters of a document that are shown; all when None.
+    it: its author would have to know the mark before writing the text that decides it. Of each document
+    ``longest`` characters are shown, all when None.
     """
     shown = [sayable(text if longest is None else text[:longest]) for text in texts]
     mark = fingerprint(shown)[:12]

@@ -8,12 +8,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from finrag_pipeline.errors import ModelError
-from finrag_pipeline.language_models.protocol import Completion, Message, Tool
+from finrag_pipeline.language_models.protocol import Completion, Message, Request
 from finrag_pipeline.settings import LanguageModelSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.model_folders import model_fingerprint, model_folder
@@ -29,19 +30,12 @@ class LocalModel:
     Weights are loaded with the first answer. The model's own ``generation_config.json`` gives what the
     protocol does not (top-p, top-k, repetition penalty), as servers do too; temperature, length and
     seed come from the request, and temperature 0 is greedy decoding.
-
-    Args:
-        settings: hub name or folder, and revision.
     """
 
     def __init__(self, settings: LanguageModelSettings) -> None:
         self._settings = settings
+        self.name = settings.name
         self._one_at_a_time = threading.RLock()
-
-    @property
-    def name(self) -> str:
-        """Hub name or folder."""
-        return self._settings.name
 
     @cached_property
     def _folder(self) -> Path:
@@ -77,16 +71,8 @@ class LocalModel:
             )
         return tokenizer, model.to(torch_device()).eval()
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        temperature: float,
-        max_tokens: int,
-        seed: int | None,
-        tools: Sequence[Tool] = (),
-    ) -> Completion:
-        """The answer to ``messages``, one at a time; see `LanguageModel.complete`. It is told of no tools.
+    def complete(self, request: Request) -> Completion:
+        """The answer to a request, one at a time; the model is told of no tools.
 
         Raises:
             ModelError: the model cannot be loaded, the prompt is too long for it, or it says nothing.
@@ -95,12 +81,12 @@ class LocalModel:
 
         with self._one_at_a_time:
             tokenizer, model = self._loaded
-            prompt = self._prompt(tokenizer, messages).to(model.device)
+            prompt = self._prompt(tokenizer, request.messages).to(model.device)
             read = int(prompt["input_ids"].shape[1])
             longest = getattr(model.config, "max_position_embeddings", None)
-            if longest and read + max_tokens > longest:
+            if longest and read + request.max_tokens > longest:
                 raise ModelError(
-                    f"{read} tokens of prompt and {max_tokens} of answer are more than the {longest} "
+                    f"{read} tokens of prompt and {request.max_tokens} of answer are more than the {longest} "
                     f"of {self.name}.",
                     "Give it less text, or choose a model with a longer context.",
                 )
@@ -108,13 +94,11 @@ class LocalModel:
             # The generator of torch is global: a fork leaves the one of everybody else as it was.
             devices = [model.device] if model.device.type == "cuda" else []
             with torch.random.fork_rng(devices=devices), torch.inference_mode():
-                if seed is not None:
-                    torch.manual_seed(seed)
+                if request.seed is not None:
+                    torch.manual_seed(request.seed)
                 else:
                     torch.seed()
-                output = model.generate(
-                    **prompt, generation_config=_generation(model, temperature, max_tokens)
-                )
+                output = model.generate(**prompt, generation_config=_generation(model, request))
             written = output[0, read:]
         text = tokenizer.decode(written, skip_special_tokens=True).strip()
         ended = bool(len(written)) and int(written[-1]) in _ends(model)
@@ -148,16 +132,13 @@ class LocalModel:
             ) from error
 
 
-def _generation(model: Any, temperature: float, max_tokens: int) -> Any:
+def _generation(model: Any, request: Request) -> Any:
     """The model's own defaults with what the request asks for."""
-    from copy import deepcopy
-
     config = deepcopy(model.generation_config)
-    config.max_new_tokens = max_tokens
-    config.max_length = None
-    config.do_sample = temperature > 0
-    if temperature > 0:
-        config.temperature = temperature
+    config.max_new_tokens, config.max_length = request.max_tokens, None
+    config.do_sample = request.temperature > 0
+    if config.do_sample:
+        config.temperature = request.temperature
     else:  # else the library warns that they are not used
         config.temperature = config.top_p = config.top_k = None
     if config.pad_token_id is None:

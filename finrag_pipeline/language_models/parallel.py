@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import replace
 
 from finrag_pipeline.errors import ModelError
-from finrag_pipeline.language_models.protocol import Completion, LanguageModel, Message, Tool
+from finrag_pipeline.language_models.protocol import Completion, LanguageModel, Message, Request
 
 MOST_ROUNDS = 6
 """Times that a model may call functions before it has to answer."""
@@ -19,44 +18,14 @@ MOST_CALLS = 8
 _LAST = "No more functions can be called. Answer now from what was found."
 
 
-class Toolbox(Protocol):
-    """Functions that a model may call in one conversation."""
-
-    @property
-    def tools(self) -> Sequence[Tool]:
-        """What they are called and take."""
-        ...
-
-    def call(self, name: str, arguments: str) -> str:
-        """The result of a call, or what is wrong with it; never an exception."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One request to a language model; see `LanguageModel.complete`."""
-
-    messages: tuple[Message, ...]
-    temperature: float
-    max_tokens: int
-    seed: int | None
-    toolbox: Toolbox | None = None
-
-
 def complete_all(
     model: LanguageModel, requests: Sequence[Request], workers: int
 ) -> list[Completion | ModelError]:
-    """Answers in the order of ``requests``; where there is none, the error instead of it.
-
-    Args:
-        model: asked.
-        requests: what to ask.
-        workers: requests at a time.
-    """
+    """Answers in the order of ``requests``, ``workers`` at a time; where there is none, the error."""
 
     def ask(request: Request) -> Completion | ModelError:
         try:
-            return converse(model, request)
+            return _converse(model, request)
         except ModelError as error:
             return error
 
@@ -64,12 +33,8 @@ def complete_all(
         return list(pool.map(ask, requests))
 
 
-def converse(model: LanguageModel, request: Request) -> Completion:
-    """The answer to a request; the functions that the model calls are run, and it goes on with their results.
-
-    Raises:
-        ModelError: there is no usable answer, or it does nothing but call.
-    """
+def _converse(model: LanguageModel, request: Request) -> Completion:
+    """The answer to a request, with the functions that the model calls run in between."""
     box = request.toolbox
     messages = list(request.messages)
     done: list[Completion] = []
@@ -77,27 +42,20 @@ def converse(model: LanguageModel, request: Request) -> Completion:
         if turn == MOST_ROUNDS:
             messages.append(Message("user", _LAST))
         reply = model.complete(
-            messages,
-            temperature=request.temperature,
-            max_tokens=request.max_tokens,
-            seed=request.seed,
-            tools=box.tools if box is not None and turn < MOST_ROUNDS else (),
+            replace(request, messages=tuple(messages), toolbox=box if turn < MOST_ROUNDS else None)
         )
         done.append(reply)
         if box is None or not reply.tool_calls:
-            return _together(done)
+            break
         calls = reply.tool_calls[:MOST_CALLS]
         messages.append(Message("assistant", reply.text, calls))
         messages += [Message("tool", box.call(one.name, one.arguments), tool_call_id=one.id) for one in calls]
-    raise ModelError(f"{model.name} calls functions and does not answer.", "Choose another model.")
-
-
-def _together(done: Sequence[Completion]) -> Completion:
-    """The last completion with what all of them took."""
+    else:
+        raise ModelError(f"{model.name} calls functions and does not answer.", "Choose another model.")
     prompt = [one.prompt_tokens for one in done if one.prompt_tokens is not None]
     written = [one.completion_tokens for one in done if one.completion_tokens is not None]
     return replace(
-        done[-1],
+        reply,
         prompt_tokens=sum(prompt) if prompt else None,
         completion_tokens=sum(written) if written else None,
         seconds=sum(one.seconds for one in done),

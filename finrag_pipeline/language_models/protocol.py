@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -50,7 +50,7 @@ class Message:
 
     def as_json(self) -> dict[str, Any]:
         """As OpenAI-compatible endpoints take it."""
-        said: dict[str, Any] = {"role": self.role, "content": self.content}
+        said: dict[str, Any] = {"role": self.role, "content": sayable(self.content)}
         if self.tool_calls:
             said["tool_calls"] = [
                 {"id": one.id, "type": "function", "function": {"name": one.name, "arguments": one.arguments}}
@@ -64,6 +64,50 @@ class Message:
 def sayable(text: str) -> str:
     """The text with a question mark for what UTF-8 cannot say (halves of characters, in damaged filings)."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+class Toolbox(Protocol):
+    """Functions that a model may call in one conversation."""
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """What they are called and take."""
+        ...
+
+    def call(self, name: str, arguments: str) -> str:
+        """The result of a call, or what is wrong with it; never an exception."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a language model is asked.
+
+    Attributes:
+        messages: the conversation so far, oldest first.
+        temperature: 0 takes the likeliest token each time.
+        max_tokens: longest answer.
+        seed: of the sampling; None leaves it to chance.
+        toolbox: functions that it may call; a model that knows no calls answers without.
+    """
+
+    messages: Sequence[Message]
+    temperature: float
+    max_tokens: int
+    seed: int | None
+    toolbox: Toolbox | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """As OpenAI-compatible endpoints take it."""
+        asked: dict[str, Any] = {
+            "messages": [message.as_json() for message in self.messages],
+            "temperature": float(self.temperature),
+            "max_tokens": self.max_tokens,
+            "seed": self.seed,
+        }
+        if self.toolbox is not None:
+            asked["tools"] = [tool.as_json() for tool in self.toolbox.tools]
+        return asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +141,7 @@ class Completion:
 
 
 class LanguageModel(Protocol):
-    """A chat model.
-
-    Attributes:
-        name: for people.
-        fingerprint: of everything that decides an answer besides the request.
-    """
+    """A chat model."""
 
     @property
     def name(self) -> str:
@@ -114,63 +153,10 @@ class LanguageModel(Protocol):
         """Hash of everything that decides an answer besides the request."""
         ...
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        temperature: float,
-        max_tokens: int,
-        seed: int | None,
-        tools: Sequence[Tool] = (),
-    ) -> Completion:
-        """The answer to ``messages``; may be called from several threads.
-
-        Args:
-            messages: the conversation so far, oldest first.
-            temperature: 0 takes the likeliest token each time.
-            max_tokens: longest answer.
-            seed: of the sampling; None leaves it to chance.
-            tools: functions that it may call; a model that knows no calls answers without.
+    def complete(self, request: Request) -> Completion:
+        """The answer to a request; may be called from several threads.
 
         Raises:
             ModelError: there is no usable answer.
         """
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What a number of completions took.
-
-    Attributes:
-        calls: completions made anew.
-        cached: completions from the lake.
-        prompt_tokens: tokens read by the new ones, where stated.
-        completion_tokens: tokens written by the new ones, where stated.
-        seconds: time of the new ones, added up.
-        retries: new tries.
-        timeouts: tries that timed out.
-    """
-
-    calls: int
-    cached: int
-    prompt_tokens: int
-    completion_tokens: int
-    seconds: float
-    retries: int
-    timeouts: int
-
-
-def usage(completions: Iterable[Completion]) -> Usage:
-    """Sum of what ``completions`` took; those from the lake cost nothing again."""
-    completions = list(completions)
-    new = [one for one in completions if not one.cached]
-    return Usage(
-        calls=len(new),
-        cached=len(completions) - len(new),
-        prompt_tokens=sum(one.prompt_tokens or 0 for one in new),
-        completion_tokens=sum(one.completion_tokens or 0 for one in new),
-        seconds=sum(one.seconds for one in new),
-        retries=sum(one.retries for one in new),
-        timeouts=sum(one.timeouts for one in new),
-    )

@@ -23,8 +23,8 @@ from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.windows import mean_pool
 from finrag_pipeline.errors import FinragError, ModelError, Problem
 from finrag_pipeline.language_models.load import ENDPOINT, language_model_problem, load_language_model
-from finrag_pipeline.language_models.parallel import Request, complete_all
-from finrag_pipeline.language_models.protocol import Completion, LanguageModel, Message
+from finrag_pipeline.language_models.parallel import complete_all
+from finrag_pipeline.language_models.protocol import Completion, LanguageModel, Message, Request
 from finrag_pipeline.retrieval.component import Component, Inputs, Query
 from finrag_pipeline.retrieval.query_expansion import EXPANSION_VERSION, expand_query
 from finrag_pipeline.settings import HydeSettings

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import files
 
 from finrag_pipeline.errors import ModelError
-from finrag_pipeline.language_models.parallel import Request, complete_all
-from finrag_pipeline.language_models.protocol import LanguageModel, Message
+from finrag_pipeline.language_models.parallel import complete_all
+from finrag_pipeline.language_models.protocol import LanguageModel, Message, Request
 from finrag_pipeline.questions.words import FILLERS, QUESTION_WORDS
 from finrag_pipeline.retrieval.bm25 import finance_tokens
 

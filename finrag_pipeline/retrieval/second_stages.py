@@ -16,7 +16,7 @@ from finrag_pipeline.chunking.fixed import CHILD, parent_of
 from finrag_pipeline.errors import Problem
 from finrag_pipeline.language_models.fencing import NOTICE, fenced
 from finrag_pipeline.language_models.load import language_model_problem
-from finrag_pipeline.language_models.protocol import Completion, LanguageModel, Message
+from finrag_pipeline.language_models.protocol import Completion, LanguageModel, Message, Request
 from finrag_pipeline.retrieval.component import Component, Hit, Inputs, Query, Search
 from finrag_pipeline.retrieval.queries import language_model
 from finrag_pipeline.retrieval.spaces import Scope
@@ -82,12 +82,7 @@ def select_documents(
     everything = tuple(range(len(shown)))
     if not shown:
         return Selection(everything)
-    completion = model.complete(
-        selection_messages(question, shown),
-        temperature=0.0,
-        max_tokens=4 * len(shown) + 8,
-        seed=0,
-    )
+    completion = model.complete(Request(selection_messages(question, shown), 0.0, 4 * len(shown) + 8, seed=0))
     verdicts = read_verdicts(completion.text, len(shown))
     if verdicts is None:
         reply = " ".join(completion.text.split())[:60]

@@ -15,6 +15,7 @@ from benchmarks.published_models import write_bge_m3, write_reranker, write_spla
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.evaluation.judges import read_reply, relevance_messages, veracity_messages
 from finrag_pipeline.language_models.endpoint import EndpointModel
+from finrag_pipeline.language_models.protocol import Request
 from finrag_pipeline.reranking.cross_encoder import CrossEncoderReranker
 from finrag_pipeline.retrieval.second_stages import select_documents
 from finrag_pipeline.retrieval.splade import SpladeEncoder
@@ -57,7 +58,7 @@ def stand_in() -> Iterator[EndpointModel]:
 
 def test_the_stand_in_gives_what_each_prompt_asks_for(stand_in: EndpointModel) -> None:
     def said(messages: list) -> str:
-        return stand_in.complete(messages, temperature=0, max_tokens=9, seed=1).text
+        return stand_in.complete(Request(messages, 0.0, 9, 1)).text
 
     assert (
         len(read_reply(said(veracity_messages(["s"], "One. Two.", ["One.", "Two."], "en")), "veracity", 2))

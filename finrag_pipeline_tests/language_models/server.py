@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from finrag_pipeline.errors import ModelError
-from finrag_pipeline.language_models.protocol import Completion, Message, Tool
+from finrag_pipeline.language_models.protocol import Completion, Message, Request
 from finrag_pipeline.storage.fingerprints import fingerprint
 
 
@@ -126,17 +126,9 @@ class ScriptedModel:
     def fingerprint(self) -> str:
         return fingerprint("scripted", self.name)
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        temperature: float,
-        max_tokens: int,
-        seed: int | None,
-        tools: Sequence[Tool] = (),
-    ) -> Completion:
-        self.asked.append((tuple(messages), temperature, max_tokens, seed))
-        text = self._answer(messages, seed)
+    def complete(self, request: Request) -> Completion:
+        self.asked.append((tuple(request.messages), request.temperature, request.max_tokens, request.seed))
+        text = self._answer(request.messages, request.seed)
         if text == "error":
             raise ModelError("It is down.", "Start it.")
         return Completion(text, self.name, 10, 5, 0.5, False, "stop", retries=1)

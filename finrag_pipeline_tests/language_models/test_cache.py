@@ -9,8 +9,8 @@ import pytest
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.language_models.cache import FOLDER, CachedLanguageModel
 from finrag_pipeline.language_models.load import language_model_problem, load_language_model
-from finrag_pipeline.language_models.parallel import Request, complete_all
-from finrag_pipeline.language_models.protocol import Completion, Message, usage
+from finrag_pipeline.language_models.parallel import complete_all
+from finrag_pipeline.language_models.protocol import Completion, Message, Request
 from finrag_pipeline.settings import LanguageModelSettings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.language_models.server import ScriptedModel
@@ -24,7 +24,7 @@ def _model() -> ScriptedModel:
 
 def _ask(model: Any, **changes: Any) -> Completion:
     request = {"messages": HELLO, "temperature": 0.7, "max_tokens": 10, "seed": 1, **changes}
-    answer = model.complete(request.pop("messages"), **request)
+    answer = model.complete(Request(**request))
     assert isinstance(answer, Completion)
     return answer
 
@@ -125,13 +125,6 @@ class TestMany:
             True,
             False,
         ] + [True] * 3
-
-    def test_what_it_took(self, lake: Lake) -> None:
-        model = CachedLanguageModel(_model(), lake)
-        took = usage([_ask(model), _ask(model), _ask(model, seed=2)])
-        assert (took.calls, took.cached, took.prompt_tokens, took.completion_tokens) == (2, 1, 20, 10)
-        assert (took.seconds, took.retries, took.timeouts) == (1.0, 2, 0)
-        assert usage([]).calls == 0
 
 
 class TestLoad:

@@ -14,7 +14,7 @@ import pytest
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.language_models.endpoint import EndpointModel, _seconds
 from finrag_pipeline.language_models.load import load_language_model
-from finrag_pipeline.language_models.protocol import Completion, Message
+from finrag_pipeline.language_models.protocol import Completion, Message, Request
 from finrag_pipeline.settings import LanguageModelSettings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.language_models.server import Endpoint, Reply, endpoint, said
@@ -37,7 +37,7 @@ def _settings(at: Endpoint | str, **changes: Any) -> LanguageModelSettings:
 
 def _ask(settings: LanguageModelSettings, slept: list[float] | None = None) -> Completion:
     model = EndpointModel(settings, sleep=(slept if slept is not None else []).append)
-    return model.complete(QUESTION, temperature=0.7, max_tokens=200, seed=3)
+    return model.complete(Request(QUESTION, 0.7, 200, 3))
 
 
 class TestAnswer:
@@ -78,23 +78,18 @@ class TestAnswer:
 
     def test_without_a_seed_none_is_sent(self) -> None:
         with endpoint(said("2")) as at:
-            EndpointModel(_settings(at)).complete(QUESTION, temperature=0, max_tokens=5, seed=None)
+            EndpointModel(_settings(at)).complete(Request(QUESTION, 0, 5, None))
         assert "seed" not in at.requests[0]
 
     def test_text_that_utf_8_cannot_say_is_sent_all_the_same(self) -> None:
         with endpoint(said("2")) as at:
-            EndpointModel(_settings(at)).complete(
-                [Message("user", "株 \ud800 £")], temperature=0, max_tokens=5, seed=None
-            )
+            EndpointModel(_settings(at)).complete(Request([Message("user", "株 \ud800 £")], 0, 5, None))
         assert at.requests[0]["messages"][0]["content"] == "株 ? £"
 
     def test_no_more_requests_at_a_time_than_set(self) -> None:
         with endpoint(replace(said("2"), linger=0.05)) as at, ThreadPoolExecutor(8) as pool:
             model = EndpointModel(_settings(at, max_concurrency=2))
-            answers = [
-                pool.submit(model.complete, QUESTION, temperature=0.0, max_tokens=5, seed=n)
-                for n in range(24)
-            ]
+            answers = [pool.submit(model.complete, Request(QUESTION, 0.0, 5, n)) for n in range(24)]
             assert {answer.result().text for answer in answers} == {"2"}
         assert at.most_at_once == 2
         assert sorted(request["seed"] for request in at.requests) == list(range(24))
@@ -188,7 +183,7 @@ class TestRefused:
             model = load_language_model(_settings(at), lake)
             assert model is not None
             with pytest.raises(ModelError, match=message) as caught:
-                model.complete(QUESTION, temperature=0.0, max_tokens=5, seed=0)
+                model.complete(Request(QUESTION, 0.0, 5, 0))
             assert len(at.requests) == 1
             assert caught.value.remedy
         assert not lake.fs.exists(lake.root), "nothing wrong is kept"

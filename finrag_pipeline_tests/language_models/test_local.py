@@ -11,7 +11,7 @@ import pytest
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.language_models.load import language_model_problem, load_language_model
 from finrag_pipeline.language_models.local import LocalModel
-from finrag_pipeline.language_models.protocol import Completion, Message
+from finrag_pipeline.language_models.protocol import Completion, Message, Request
 from finrag_pipeline.settings import LanguageModelSettings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.tiny_transformers import change_json, write_tiny_qwen
@@ -41,7 +41,7 @@ def _model(folder: Path | str) -> LocalModel:
 
 def _ask(model: Any, **changes: Any) -> Completion:
     request = {"messages": CHAT, "temperature": 0.0, "max_tokens": 12, "seed": None, **changes}
-    answer = model.complete(request.pop("messages"), **request)
+    answer = model.complete(Request(**request))
     assert isinstance(answer, Completion)
     return answer
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from finrag_pipeline.language_models.protocol import Completion, Message, Tool
+from finrag_pipeline.language_models.protocol import Completion, Message, Request
 from finrag_pipeline.retrieval.component import Hit, Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.page_stage import PageHit
@@ -88,17 +88,9 @@ class Replies:
     fingerprint: str = "replies"
     asked: list[Sequence[Message]] = field(default_factory=list)
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        temperature: float,
-        max_tokens: int,
-        seed: int | None,
-        tools: Sequence[Tool] = (),
-    ) -> Completion:
+    def complete(self, request: Request) -> Completion:
         """The reply."""
-        self.asked.append(messages)
+        self.asked.append(request.messages)
         return Completion(self.reply, self.name, None, None, 0.0, False, "stop")
 
 
