@@ -18,8 +18,8 @@ from finrag_pipeline.questions.operation_model import (
     part_measures,
 )
 from finrag_pipeline.questions.scope import ASKS_FOR_TEXT
-from finrag_pipeline.questions.tokens import NUMBERS, fiscal_period
-from finrag_pipeline.resolver.lexicon import ACRONYMS, word_set
+from finrag_pipeline.questions.tokens import fiscal_period
+from finrag_pipeline.resolver.lexicon import ACRONYMS, NUMBERS, word_set
 from finrag_pipeline.resolver.periods import PeriodSpan, find_periods
 from finrag_pipeline.resolver.tokens import plain
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from finrag_pipeline.questions.expression import FiscalPeriod
-from finrag_pipeline.questions.tokens import NUMBERS, fiscal_period
+from finrag_pipeline.questions.tokens import fiscal_period
+from finrag_pipeline.resolver.lexicon import NUMBERS
 from finrag_pipeline.resolver.periods import find_periods
 from finrag_pipeline.resolver.tokens import plain
 

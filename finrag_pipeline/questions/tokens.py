@@ -9,70 +9,13 @@ from decimal import Decimal
 
 from finrag_pipeline.questions.expression import FiscalPeriod
 from finrag_pipeline.questions.formula_lexicon import Lexicon
-from finrag_pipeline.resolver.periods import AskedPeriod, read_periods
+from finrag_pipeline.resolver.lexicon import NUMBERS
+from finrag_pipeline.resolver.periods import AskedPeriod, find_periods
 
 OPERATORS = ("PLUS", "MINUS", "TIMES", "OVER")
-NUMBERS = {
-    word: value
-    for value, word in enumerate(
-        [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-        ]
-    )
-}
 _COUNT = rf"(?:\d\d?|{'|'.join(list(NUMBERS)[1:])})"
 
-_YEAR = r"(?:19|20)\d\d"
-_LABELLED = (
-    rf"(?:(?:fy|cy|fiscal(?: ?years?)?|calendar(?: year)?)[ '-]{{0,2}}(?:{_YEAR}|"
-    rf"\d\d)|'\d\d|{_YEAR})(?:[ae](?![a-z]))?"
-)
-_QUARTER = r"(?:q ?[1-4]|[1-4]q|(?:first|second|third|fourth|1st|2nd|3rd|4th)(?: fiscal)?[ -]quarter)"
-_HALF = r"(?:h[12]|[12]h|(?:first|second|1st|2nd)[ -]half)"
-_MONTHS = r"(?:first )?(?:three|six|nine|3|6|9)[ -]months?"
-_OF = r"[\s,/'-]{0,3}(?:(?:of|in|for|ended|ending) )?(?:the )?(?:year )?"
-_MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
-    r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
-)
-_LENGTH = (
-    r"(?:(?:three|six|nine|twelve|3|6|9|12)[ -]months?|quarter(?:ly period)?|(?:fiscal )?year)"
-    r"(?: periods?)? (?:ended|ending|to|through|until) (?:on )?"
-)
-_NOT_AMOUNT = r"(?<![\w$€£¥#.])(?<![$€£¥] )(?<!\d,)"
-_NOT_UNIT = r"(?![\w])(?![.,]\d)(?!\s?(?:%|percent|million|billion|thousand|bn|mn|mm|bps|basis|x\b))"
-
-_PERIOD = re.compile(
-    _NOT_AMOUNT
-    + r"(?:year[- ]?end(?:ed|ing)? (?:of )?)?(?P<period>"
-    + "|".join(
-        (
-            rf"(?:{_LENGTH})?{_MONTH} ?\d{{1,2}}(?:st|nd|rd|th)?,? ?{_YEAR}",
-            rf"(?:{_LENGTH})?\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH},? ?{_YEAR}",
-            rf"(?:{_LENGTH})?{_MONTH},? (?:of )?{_YEAR}",
-            rf"{_YEAR}-\d\d-\d\d",
-            rf"\d{{1,2}}/\d{{1,2}}/{_YEAR}",
-            rf"(?:{_QUARTER}|{_HALF}|{_MONTHS}){_OF}{_LABELLED}",
-            rf"[1-4]q\d\d|q[1-4][-/'][ ]?\d\d|{_LABELLED}(?:'s)?[\s,/'-]{{0,3}}(?:{_QUARTER}|{_HALF})",
-            rf"{_LABELLED}\s?[-–—]\s?\d\d(?!\d)",
-            _LABELLED,
-        )
-    )
-    + ")"
-    + _NOT_UNIT
-)
+_YEAR_END = re.compile(r"year[- ]?end(?:ed|ing)? (?:of )?$")
 _BEFORE = re.compile(
     r"(?:(?:the )?(?:prior|previous|preceding|last)[ -](?:fiscal[ -])?(?:year|period)(?:'s)?(?:[ -]end)?|"
     r"(?:the )?(?:fiscal )?year (?:before|prior|earlier)|beginning(?:[ -]of[ "
@@ -172,7 +115,7 @@ _SYMBOL = re.compile(
     r"(?P<OVER>/|÷)|(?P<TIMES>\*|×)|(?P<MINUS>[-–—−])|(?P<PLUS>\+)|(?P<COMMA>[,;])|(?P<AND>&)"
 )
 _NUMBER = re.compile(
-    r"\$?(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?P<percent> ?%)?(?![\w])"
+    r"(?<!due )(?<!due in )\$?(?P<digits>\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)(?P<percent> ?%)?(?![\w])"
 )
 _WORD = re.compile(r"[^\W_]+(?:['.&-]?[^\W_]+)*'?")
 
@@ -243,9 +186,17 @@ def fiscal_period(asked: AskedPeriod) -> FiscalPeriod | None:
     return FiscalPeriod(asked.fiscal_year, asked.quarter, months)
 
 
-def _periods_of(text: str) -> tuple[FiscalPeriod, ...]:
-    found = (fiscal_period(asked) for asked in read_periods(text))
-    return tuple(sorted((period for period in found if period), key=_order))
+def _find_groups(text: str) -> list[tuple[int, int, Group]]:
+    """Start, end and value of every group of periods named by their years, in order."""
+    found = []
+    for span in find_periods(text):
+        periods = sorted(filter(None, map(fiscal_period, span.periods)), key=_order)
+        if periods:
+            year_end = _YEAR_END.search(text, 0, span.start)
+            start = year_end.start() if year_end else span.start
+            ends = (periods[0], periods[-1]) if len(periods) > 1 else tuple(periods)
+            found.append((start, span.end, Group(ends, len(periods) > 1)))
+    return found
 
 
 def tokenise_question(
@@ -265,13 +216,14 @@ def tokenise_question(
         text = lower  # a letter that grows in lower case: places are those of the lower-case text
     skipped = {word for word in skip if word}
     mine = sorted(((name, ref) for name, ref in (own or {}).items() if name), key=lambda item: -len(item[0]))
+    groups = _find_groups(lower)
     tokens: list[QuestionToken] = []
     place = 0
     while place < len(lower):
         if lower[place].isspace():
             place += 1
             continue
-        end, token = _token_at(lower, place, lexicon, mine)
+        end, token = _token_at(lower, place, lexicon, mine, groups)
         if token is not None and not (token.kind == "WORD" and token.text.removesuffix("'s") in skipped):
             tokens.append(QuestionToken(token.kind, text[place:end].strip(), token.value, place))
         place = max(end, place + 1)
@@ -279,7 +231,11 @@ def tokenise_question(
 
 
 def _token_at(
-    lower: str, place: int, lexicon: Lexicon, mine: list[tuple[str, str]]
+    lower: str,
+    place: int,
+    lexicon: Lexicon,
+    mine: list[tuple[str, str]],
+    groups: list[tuple[int, int, Group]],
 ) -> tuple[int, QuestionToken | None]:
     for name, ref in mine:
         end = place + len(name)
@@ -287,10 +243,9 @@ def _token_at(
             before = lower[place - 1] if place else " "
             if not before.isalnum():
                 return end, QuestionToken("METRIC", name, ref)
-    if (match := _PERIOD.match(lower, place)) and (periods := _periods_of(match["period"])):
-        ranged = len(periods) > 1
-        ends = (periods[0], periods[-1]) if ranged else periods
-        return match.end(), QuestionToken("PERIODS", match[0], Group(ends, ranged))
+    for start, end, group in groups:
+        if start <= place < end:
+            return end, QuestionToken("PERIODS", lower[place:end], group)
     for pattern, offset in ((_BEFORE, -1), (_NOW, 0)):
         if (match := pattern.match(lower, place)) and (not place or not lower[place - 1].isalnum()):
             return match.end(), QuestionToken("PERIODS", match[0], Group((offset,)))

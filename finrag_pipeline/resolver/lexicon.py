@@ -25,8 +25,8 @@ NOT_FOLLOWING, METRICS = _WORDS["not_following"], _WORDS["metrics"]
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
-NUMBERS = {"three": 3, "six": 6, "nine": 9, "twelve": 12, "3": 3, "6": 6, "9": 9, "12": 12}
-"""Lengths of reported periods in months."""
+_NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve"
+NUMBERS = {word: value for value, word in enumerate(_NUMBERS.split())}
 
 
 def words(pattern: str) -> re.Pattern[str]:

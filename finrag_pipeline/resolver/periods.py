@@ -5,7 +5,8 @@ from __future__ import annotations
 import calendar
 import datetime as dt
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from finrag_pipeline.resolver.lexicon import FORWARD, MONTHS, NUMBERS, ORDINALS
@@ -23,8 +24,7 @@ _YEAR = rf"(?:{_NAMED}|'\d\d|{_FULL})(?:[AE](?![A-Za-z]))?"
 _OF = r"[\s,/'-]{0,3}(?:(?:of|in|for)\s)?(?:the\s)?(?:year\s)?"
 _ORDINAL = rf"(?:{'|'.join(ORDINALS)})"
 _Q = r"(?:Q\s?[1-4]|[1-4]Q)"
-_COUNTS = ("one", "two", "three", "four")
-_COUNTED = rf"quarter\s(?:[1-4]|{'|'.join(_COUNTS)})"
+_COUNTED = r"quarter\s(?:[1-4]|one|two|three|four)"
 _QUARTER = rf"(?:{_Q}|{_ORDINAL}[\s-](?:fiscal\s)?quarter|{_COUNTED})"
 _HALF = r"(?:H[12]|[12]H|(?:first|second|1st|2nd)[\s-]half)"
 _MONTH = (
@@ -52,18 +52,16 @@ class AskedPeriod:
         text: the words of the question.
         months: length of the period where the question gives it with a date ("three months ended").
         whole_month: ``date`` stands for its month.
-        anchored: "as of", "at the end of" or the like stands before it.
         future: words that look ahead stand before it ("expected in 2024") or right after ("2024 guidance").
     """
 
     fiscal_year: int | None
-    quarter: int | None
-    half: int | None
-    date: dt.date | None
-    text: str
+    quarter: int | None = None
+    half: int | None = None
+    date: dt.date | None = None
+    text: str = ""
     months: int | None = None
     whole_month: bool = False
-    anchored: bool = False
     future: bool = False
 
     @property
@@ -96,9 +94,9 @@ def find_periods(question: str) -> list[PeriodSpan]:
     """
     spans: list[PeriodSpan] = []
     rest = question
-    for pattern, read in _READERS:
+    for pattern in _PATTERNS:
         for match in pattern.finditer(rest):
-            if periods := tuple(_in_context(period, question, match) for period in read(match)):
+            if periods := tuple(_in_context(period, question, match) for period in _read(match)):
                 spans.append(PeriodSpan(*match.span(), periods))
         for span in spans:
             rest = rest[: span.start] + _MASK * (span.end - span.start) + rest[span.end :]
@@ -128,21 +126,12 @@ def anchor(periods: tuple[AskedPeriod, ...]) -> AskedPeriod | None:
     return next(iter(reported or periods), None)
 
 
-_AS_OF = re.compile(
-    r"(?:as of|as at|at|end of|ended|ending|close of|by|on|since)\s+(?:the\s+)?(?:end of\s+)?$", re.I
-)
-
-
 def _in_context(period: AskedPeriod, question: str, match: re.Match[str]) -> AskedPeriod:
     before = question[max(0, match.start() - _LOOK_BACK) : match.start()]
     after = question[match.end() : match.end() + _LOOK_BACK].removeprefix("'s").lstrip()
     clause = re.split(r"[.?!;,]\s", before)[-1]
-    return replace(
-        period,
-        text=" ".join(match[0].split()),
-        anchored=_AS_OF.search(before) is not None,
-        future=FORWARD.search(clause) is not None or FORWARD.match(after) is not None,
-    )
+    future = FORWARD.search(clause) is not None or FORWARD.match(after) is not None
+    return replace(period, text=" ".join(match[0].split()), future=future)
 
 
 def _with_years(periods: list[AskedPeriod]) -> list[AskedPeriod]:
@@ -162,94 +151,49 @@ def _year(text: str) -> int:
     return int(digits) if len(digits) == 4 else _CENTURY + int(digits)
 
 
-def _quarter(text: str) -> int:
+def _place(text: str) -> int:
+    """Number of a quarter or half: of 'Q2', '2nd quarter', 'quarter two'."""
     word = text.lower().removeprefix("quarter ").split("-")[0].split()[0]
-    if word in _COUNTS:
-        return _COUNTS.index(word) + 1
-    return ORDINALS.get(word) or int(re.sub(r"\D", "", text)[0])
+    return ORDINALS.get(word) or NUMBERS.get(word) or int(re.sub(r"\D", "", text)[0])
 
 
-def _plain_period(
-    year: int | None, quarter: int | None = None, half: int | None = None, months: int | None = None
-) -> AskedPeriod:
-    return AskedPeriod(year, quarter, half, None, "", months)
+def _months(length: str) -> int:
+    first = re.split(r"[\s-]", length.lower())[0]
+    return NUMBERS.get(first) or (int(first) if first.isdigit() else 3 if first == "quarter" else 12)
 
 
-def _read_date(match: re.Match[str]) -> Iterator[AskedPeriod]:
-    groups = match.groupdict()
-    month = groups["month"]
-    number = _month(month) if month[0].isalpha() else int(month)
-    try:
-        day = dt.date(int(groups["year"]), number, int(groups["day"]))
-    except ValueError:
-        return
-    yield AskedPeriod(day.year, None, None, day, "", _months(groups.get("length")))
-
-
-def _read_month(match: re.Match[str]) -> Iterator[AskedPeriod]:
-    yield _to_month(int(match["year"]), _month(match["month"]), _months(match["length"]))
-
-
-def _read_months_named(match: re.Match[str]) -> Iterator[AskedPeriod]:
-    first, last = _month(match["first"]), _month(match["month"])
-    if first < last:
-        yield _to_month(int(match["year"]), last, last - first + 1)
-
-
-def _read_month_quarter(match: re.Match[str]) -> Iterator[AskedPeriod]:
-    yield _to_month(int(match["year"] or match["other"]), _month(match["month"]), 3)
+def _read(match: re.Match[str]) -> Iterator[AskedPeriod]:
+    """The periods that the named groups of a match tell; none for an impossible day or range."""
+    said = {name: text for name, text in match.groupdict().items() if text}
+    year = _year(said["year"]) if "year" in said else None
+    months = _months(said["length"]) if "length" in said else None
+    if "last" in said:
+        first, last = _year(said["first"]), _year(said["last"])
+        if first <= last <= first + _LONGEST_RANGE:
+            yield from map(AskedPeriod, range(first, last + 1))
+    elif "month" in said and year is not None:
+        month = _month(said["month"])
+        if "since" in said:
+            months = month - _month(said["since"]) + 1
+        with suppress(ValueError):
+            day = int(said["day"]) if "day" in said else calendar.monthrange(year, month)[1]
+            date, whole = dt.date(year, month, day), "day" not in said
+            if months is None or months > 1:
+                yield AskedPeriod(year, date=date, months=months, whole_month=whole)
+    elif "half" in said:
+        yield AskedPeriod(year, half=_place(said["half"]))
+    elif months is not None:
+        yield AskedPeriod(year, quarter=months // 3, months=months)
+    elif "quarter" in said:
+        for name in ("quarter", "other"):
+            if name in said:
+                yield AskedPeriod(year, quarter=_place(said[name]))
+    else:
+        yield AskedPeriod(year)
 
 
 def _month(name: str) -> int:
-    return MONTHS.index(name[:3].lower()) + 1
-
-
-def _to_month(year: int, month: int, months: int | None) -> AskedPeriod:
-    day = dt.date(year, month, calendar.monthrange(year, month)[1])
-    return AskedPeriod(year, None, None, day, "", months, whole_month=True)
-
-
-def _months(length: str | None) -> int | None:
-    if not length:
-        return None
-    first = length.lower().replace("-", " ").split()[0]
-    return NUMBERS.get(first) or (3 if first == "quarter" else 12)
-
-
-def _read_quarters(match: re.Match[str]) -> Iterator[AskedPeriod]:
-    year = _year(match["year"])
-    for text in (match["quarter"], match.groupdict().get("other")):
-        if text:
-            yield _plain_period(year, _quarter(text))
-
-
-def _read_half(match: re.Match[str]) -> Iterator[AskedPeriod]:
-    yield _plain_period(
-        _year(match["year"]) if match.groupdict().get("year") else None, half=_quarter(match["half"])
-    )
-
-
-def _read_months(match: re.Match[str]) -> Iterator[AskedPeriod]:
-    months = NUMBERS[match["count"].lower()]
-    yield _plain_period(_year(match["year"]), quarter=months // 3, months=months)
-
-
-def _read_range(match: re.Match[str]) -> Iterator[AskedPeriod]:
-    first, last = _year(match["first"]), _year(match["last"])
-    if first <= last <= first + _LONGEST_RANGE:
-        yield from (_plain_period(year) for year in range(first, last + 1))
-
-
-def _read_year(match: re.Match[str]) -> Iterator[AskedPeriod]:
-    yield _plain_period(_year(match["year"]))
-
-
-def _read_bare_quarter(match: re.Match[str]) -> Iterator[AskedPeriod]:
-    yield _plain_period(None, _quarter(match["quarter"]))
-
-
-def _compile(pattern: str) -> re.Pattern[str]:
-    return re.compile(_START + pattern + _END, re.IGNORECASE)
+    return int(name) if name.isdigit() else MONTHS.index(name[:3].lower()) + 1
 
 
 # '$2018', '2,022', '1.2020' and digits before a unit are amounts; 'due 2027' is a maturity.
@@ -260,60 +204,37 @@ _NO_AMOUNT = (
 _NO_UNIT = (
     r"(?![.,]\d)(?!\s?(?:%|percent|million|billion|trillion|thousand|bn|mn|mm|bps|basis|usd|dollars|x\b))"
 )
-
-_Reader = Callable[[re.Match[str]], Iterator[AskedPeriod]]
-_READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
-    # May 26, 2023; 1st July 2022; 2023-05-26; 5/26/2023
-    (
-        _compile(rf"{_LENGTH}(?P<month>{_MONTH})\s?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s?(?P<year>{_FULL})"),
-        _read_date,
-    ),
-    (
-        _compile(
-            rf"{_LENGTH}(?:the\s)?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s?(?:day\s)?(?:of\s)?"
-            rf"(?P<month>{_MONTH}),?"
-            rf"\s?(?P<year>{_FULL})"
-        ),
-        _read_date,
-    ),
-    (_compile(rf"(?P<year>{_FULL})-(?P<month>\d\d)-(?P<day>\d\d)"), _read_date),
-    (_compile(rf"(?P<month>\d{{1,2}})/(?P<day>\d{{1,2}})/(?P<year>{_FULL})"), _read_date),
-    # Q1 and Q2 of 2023; Q2 of FY2023; Q22023; Q2'23; 2Q23; 2023 Q2; second quarter of fiscal 2023
-    (
-        _compile(rf"(?P<quarter>{_Q})\s?(?:and|to|-|&|vs\.?|versus)\s?(?P<other>{_Q}){_OF}(?P<year>{_YEAR})"),
-        _read_quarters,
-    ),
-    (_compile(rf"(?P<quarter>{_QUARTER}){_OF}(?P<year>{_YEAR})"), _read_quarters),
-    (_compile(r"(?P<quarter>[1-4]Q|Q[1-4][-/])(?P<year>\d\d)"), _read_quarters),
-    (_compile(rf"(?P<year>{_YEAR})(?:'s)?[\s,/'-]{{0,3}}(?P<quarter>{_QUARTER})"), _read_quarters),
-    # first nine months of 2023
-    (
-        _compile(
-            rf"(?:first\s)?(?P<count>three|six|nine|3|6|9)[\s-]months?{_OF}(?:ended\s)?(?P<year>{_YEAR})"
-        ),
-        _read_months,
-    ),
-    # H1 FY2023; first half of 2023; 2023 H1
-    (_compile(rf"(?P<half>{_HALF}){_OF}(?P<year>{_YEAR})"), _read_half),
-    (_compile(rf"(?P<year>{_YEAR})(?:'s)?[\s,/'-]{{0,3}}(?P<half>{_HALF})"), _read_half),
-    # January to March 2025; April-June of 2025; the June quarter of 2025
-    (
-        _compile(rf"(?P<first>{_MONTH}){_RANGE}(?P<month>{_MONTH}),?\s(?:of\s)?(?P<year>{_FULL})"),
-        _read_months_named,
-    ),
-    (
-        _compile(
-            rf"(?P<month>{_MONTH})\s(?:quarter,?\s(?:of\s)?(?P<year>{_FULL})|(?P<other>{_FULL})\squarter)"
-        ),
-        _read_month_quarter,
-    ),
-    # March 2023; quarter ended June 2023
-    (_compile(rf"{_LENGTH}(?P<month>{_MONTH}),?\s(?:of\s)?(?P<year>{_FULL})"), _read_month),
-    # FY2018 - FY2020; 2018-20; between 2018 and 2020
-    (_compile(rf"(?P<first>{_YEAR}){_RANGE}(?P<last>{_YEAR}|\d\d){_NO_UNIT}"), _read_range),
-    (_compile(rf"between\s(?P<first>{_YEAR})\sand\s(?P<last>{_YEAR}){_NO_UNIT}"), _read_range),
-    (_compile(rf"(?P<year>{_NAMED}(?:[AE](?![A-Za-z]))?)"), _read_year),
-    (_compile(rf"{_NO_AMOUNT}(?P<year>{_FULL}(?:[AE](?![A-Za-z]))?){_NO_UNIT}"), _read_year),
-    (_compile(rf"(?P<quarter>{_QUARTER})"), _read_bare_quarter),
-    (_compile(rf"(?P<half>{_HALF})"), _read_half),
+_PATTERNS = tuple(
+    re.compile(_START + pattern + _END, re.IGNORECASE)
+    for pattern in (
+        # May 26, 2023; 1st July 2022; 2023-05-26; 5/26/2023
+        rf"{_LENGTH}(?P<month>{_MONTH})\s?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s?(?P<year>{_FULL})",
+        rf"{_LENGTH}(?:the\s)?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s?(?:day\s)?(?:of\s)?"
+        rf"(?P<month>{_MONTH}),?\s?(?P<year>{_FULL})",
+        rf"(?P<year>{_FULL})-(?P<month>\d\d)-(?P<day>\d\d)",
+        rf"(?P<month>\d{{1,2}})/(?P<day>\d{{1,2}})/(?P<year>{_FULL})",
+        # Q1 and Q2 of 2023; Q2 of FY2023; Q22023; Q2'23; 2Q23; 2023 Q2; second quarter of fiscal 2023
+        rf"(?P<quarter>{_Q})\s?(?:and|to|-|&|vs\.?|versus)\s?(?P<other>{_Q}){_OF}(?P<year>{_YEAR})",
+        rf"(?P<quarter>{_QUARTER}){_OF}(?P<year>{_YEAR})",
+        r"(?P<quarter>[1-4]Q|Q[1-4][-/])(?P<year>\d\d)",
+        rf"(?P<year>{_YEAR})(?:'s)?[\s,/'-]{{0,3}}(?P<quarter>{_QUARTER})",
+        # first nine months of 2023
+        rf"(?:first\s)?(?P<length>three|six|nine|3|6|9)[\s-]months?{_OF}(?:ended\s)?(?P<year>{_YEAR})",
+        # H1 FY2023; first half of 2023; 2023 H1
+        rf"(?P<half>{_HALF}){_OF}(?P<year>{_YEAR})",
+        rf"(?P<year>{_YEAR})(?:'s)?[\s,/'-]{{0,3}}(?P<half>{_HALF})",
+        # January to March 2025; April-June of 2025; the June quarter of 2025
+        rf"(?P<since>{_MONTH}){_RANGE}(?P<month>{_MONTH}),?\s(?:of\s)?(?P<year>{_FULL})",
+        rf"(?P<month>{_MONTH})\s(?P<length>quarter),?\s(?:of\s)?(?P<year>{_FULL})",
+        rf"(?P<month>{_MONTH})\s(?P<year>{_FULL})\s(?P<length>quarter)",
+        # March 2023; quarter ended June 2023
+        rf"{_LENGTH}(?P<month>{_MONTH}),?\s(?:of\s)?(?P<year>{_FULL})",
+        # FY2018 - FY2020; 2018-20; between 2018 and 2020
+        rf"(?P<first>{_YEAR}){_RANGE}(?P<last>{_YEAR}|\d\d){_NO_UNIT}",
+        rf"between\s(?P<first>{_YEAR})\sand\s(?P<last>{_YEAR}){_NO_UNIT}",
+        rf"(?P<year>{_NAMED}(?:[AE](?![A-Za-z]))?)",
+        rf"{_NO_AMOUNT}(?P<year>{_FULL}(?:[AE](?![A-Za-z]))?){_NO_UNIT}",
+        rf"(?P<quarter>{_QUARTER})",
+        rf"(?P<half>{_HALF})",
+    )
 )
