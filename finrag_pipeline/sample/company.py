@@ -54,7 +54,6 @@ class Books:
     """Accounts of a company over its fiscal years.
 
     Args:
-        chart: accounts and postings.
         first_year: year of the first column of ``flows`` and ``memo``.
         plug: equity account that takes the rest of the opening balance sheet.
         opening: balance per account before the first year.
@@ -78,11 +77,8 @@ class Interim:
 
     Args:
         after: the year at whose end it starts.
-        of: the year whose flows it takes a share of.
-        percent: the share.
+        of: the year of whose flows it takes ``percent``.
         flows: items given in full.
-        shares: basic and diluted average shares.
-        memo: figures outside the books.
         less: two other parts, of which this is the difference.
     """
 
@@ -103,29 +99,18 @@ class Company:
         key: first part of the names of its filings.
         name: name as the questions write it.
         registrant: exact name as the cover prints it.
-        state: state of incorporation.
-        ein: employer identification number.
-        file_number: commission file number.
-        street, city: address of the principal executive offices.
-        phone: telephone number.
-        ticker: trading symbol.
-        exchange: where its shares are listed.
         par: par value clause of its common stock.
         sector: GICS sector.
         unit: millions or thousands, the unit of all amounts in the books.
         note: unit line of the statements.
         span: words above the year columns of the statements.
         year_ends: last day of every fiscal year, from the one before the first.
-        books: accounts over the fiscal years.
         interim: quarters and halves by name.
         statements: statements and other tables of its books by name.
-        equity_title: title of the statement of equity.
         equity_rows: (label, items) of the statement of equity.
         equity_labels: heading of each equity account.
         instruments: borrowings; empty where the text names them.
         officers: (name, title) in the order in which they sign.
-        auditor: the audit firm.
-        theme: house style.
         annual: what an annual report says beyond the books, per fiscal year.
         wording: names and amounts that filings and questions share.
     """
@@ -203,34 +188,13 @@ def load_company(name: str) -> Company:
 
 def _figure(period: Period, keys: str) -> int | Decimal:
     if keys in ("eps", "eps_diluted", "basic", "diluted"):
-        per_share: Decimal = getattr(period, keys)
-        return per_share
+        return Decimal(getattr(period, keys))
     return period.total(*keys.split())
 
 
 def _printed(period: Period, keys: str) -> str:
     part, _, whole = keys.partition(" / ")
     return percent(_figure(period, part), _figure(period, whole)) if whole else cell(_figure(period, part))
-
-
-def lines(rows: Sequence[Sequence[str]], periods: Sequence[Period]) -> list[Line]:
-    """Printed lines of ``rows`` (see `Statement`) with one figure per period.
-
-    A plain line that is nil in every period is left out.
-    """
-    printed = []
-    for row in rows:
-        label = row[0].lstrip()
-        indent = (len(row[0]) - len(label)) // 2
-        if len(row) == 1:
-            printed.append(Line(label, (), "heading", indent=indent))
-            continue
-        style = row[2].split() if len(row) > 2 else []
-        kind = next((kind for kind in ("subtotal", "total") if kind in style), "line")
-        cells = tuple(_printed(period, row[1]) for period in periods)
-        if kind != "line" or set(cells) != {NIL}:
-            printed.append(Line(label, cells, kind, "$" in style, indent))
-    return printed
 
 
 def figures(
@@ -243,7 +207,7 @@ def figures(
     note: str | None = None,
     mark: str | None = None,
 ) -> Figures:
-    """A statement of ``company`` with a column per period.
+    """A statement of ``company`` with a column per period; a plain line that is nil in all is left out.
 
     Args:
         company: whose books.
@@ -256,8 +220,20 @@ def figures(
         mark: name under which its place is recorded; None: its own name.
     """
     statement = company.statements[name]
+    printed = []
+    for indented, *rest in statement.rows:
+        label = indented.lstrip()
+        indent = (len(indented) - len(label)) // 2
+        if not rest:
+            printed.append(Line(label, (), "heading", indent=indent))
+            continue
+        keys, style = rest[0], rest[1].split() if len(rest) > 1 else []
+        kind = next((kind for kind in ("subtotal", "total") if kind in style), "line")
+        cells = tuple(_printed(period, keys) for period in periods)
+        if kind != "line" or set(cells) != {NIL}:
+            printed.append(Line(label, cells, kind, "$" in style, indent))
     return Figures(
-        lines(statement.rows, periods),
+        printed,
         columns=tuple(columns),
         spans=tuple(spans),
         title=tuple(title),

@@ -1,45 +1,9 @@
-"""What a document says, free of any typesetting: headings, paragraphs, tables, page breaks."""
+"""How a company's documents look, and what stands in their financial tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Heading:
-    """A heading.
-
-    Args:
-        text: the heading.
-        level: 1 for an item, 2 for a section, 3 for a run-in title in italics.
-        entry: (item number, title) when it stands in the table of contents.
-        centred: set in the middle of the line.
-    """
-
-    text: str
-    level: int = 2
-    entry: tuple[str, str] | None = None
-    centred: bool = False
-
-
-@dataclass(frozen=True)
-class Text:
-    """A paragraph, or with ``bullet`` a list item.
-
-    Args:
-        text: the words; ``<b>`` and ``<i>`` are allowed.
-        mark: name under which its page is recorded; a marked paragraph is never split.
-        bullet: set as a list item.
-        centred: set in the middle of the line.
-        small: set in small print.
-    """
-
-    text: str
-    mark: str | None = None
-    bullet: bool = False
-    centred: bool = False
-    small: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,7 +13,7 @@ class Line:
     Args:
         label: text of the first column.
         cells: figures as printed; empty for a heading within the table.
-        kind: line, subtotal (rule above), total (double rule below) or heading (bold, no figures).
+        kind: line, opening, subtotal (rule above), total (double rule below) or heading (bold, no figures).
         dollar: print a dollar sign apart from each figure.
         indent: depth of the label.
     """
@@ -85,62 +49,6 @@ class Figures:
 
 
 @dataclass(frozen=True)
-class Ruled:
-    """A bordered table; columns of figures are right-aligned.
-
-    Args:
-        header: column headings.
-        rows: cells as text, all rows as long as the header.
-        mark: name under which its page is recorded.
-        widths: relative widths of the columns.
-        total: whether the last row is a total, set in bold.
-    """
-
-    header: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
-    mark: str | None = None
-    widths: tuple[float, ...] | None = None
-    total: bool = False
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two short texts side by side, as covers and signature blocks have them."""
-
-    left: str
-    right: str
-
-
-@dataclass(frozen=True)
-class PageBreak:
-    """A new page; ``numbering`` names the page numbering that starts there (front, body, statements)."""
-
-    numbering: str | None = None
-
-
-@dataclass(frozen=True)
-class Space:
-    """Vertical space in points."""
-
-    height: float
-
-
-@dataclass(frozen=True)
-class RuleLine:
-    """A horizontal line across the page."""
-
-    width: float = 1.0
-
-
-@dataclass(frozen=True)
-class Contents:
-    """The table of contents, filled from the headings."""
-
-
-Block = Heading | Text | Figures | Ruled | Pair | PageBreak | Space | RuleLine | Contents
-
-
-@dataclass(frozen=True)
 class Theme:
     """How the documents of a company look.
 
@@ -165,22 +73,3 @@ class Theme:
     footer: str = ""
     page_labels: bool = False
     column_major: bool = False
-
-
-@dataclass(frozen=True)
-class Document:
-    """A document to be typeset.
-
-    Args:
-        name: name of the filing.
-        title: title in the PDF's metadata.
-        blocks: what stands in it.
-        theme: how it looks.
-        numbering: page numbering of the first page: cover (no number) or body.
-    """
-
-    name: str
-    title: str
-    blocks: Sequence[Block]
-    theme: Theme
-    numbering: str = "cover"

@@ -14,30 +14,27 @@ The same version always gives the same bytes.
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import tempfile
-import threading
 import tomllib
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock
 
 from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.sample.company import COMPANIES, Company, load_company
-from finrag_pipeline.sample.content import Document
 
-SAMPLE_VERSION = "2"
+if TYPE_CHECKING:
+    from finrag_pipeline.sample.typesetting import Place
+
+SAMPLE_VERSION = "3"
 
 _QUESTIONS, _INFORMATION, _VERSION = "questions.jsonl", "document_information.jsonl", "VERSION"
 _FOLDERS = ("pdfs", "page_text")
-
-_in_use: set[Path] = set()  # temporary folders that calls in this process are writing
-_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -45,11 +42,9 @@ class Entry:
     """A filing of the sample.
 
     Args:
-        name: its name.
         of: file of its company.
         kind: as the document information names it.
         period: its fiscal year.
-        template: what it says.
         title: title in the PDF's metadata.
         cover: it begins with a cover page, which has no number.
         as_text: it is there only as text of its pages.
@@ -74,14 +69,14 @@ class Entry:
         """Where the filing stands in the sample, relative to its root."""
         return f"page_text/{self.name}.jsonl" if self.as_text else f"pdfs/{self.name}.pdf"
 
-    def build(self) -> Document:
-        """The filing before typesetting."""
+    def typeset(self) -> tuple[bytes, list[Place]]:
+        """The filing as a PDF, and where its marked passages stand."""
         # A caller that finds the sample complete needs no templates.
-        from finrag_pipeline.sample.templates import write_blocks
+        from finrag_pipeline.sample.templates import fill
+        from finrag_pipeline.sample.typesetting import typeset
 
-        blocks = write_blocks(f"{self.template}.jinja", self.company, self.period)
-        numbering = "cover" if self.cover else "body"
-        return Document(self.name, self.title, blocks, self.company.theme, numbering)
+        text, tables = fill(f"{self.template}.jinja", self.company, self.period)
+        return typeset(text, tables, self.company.theme, self.title, "cover" if self.cover else "body")
 
 
 @cache
@@ -94,8 +89,8 @@ def entries() -> tuple[Entry, ...]:
 def write_sample(directory: Path) -> Path:
     """Write the sample to ``directory`` and return it; at once where it is already complete.
 
-    It is written to a temporary folder beside ``directory`` and renamed, so that a reader sees all of it or
-    nothing. What an interrupted call has left, or another version, is replaced.
+    It is written beside ``directory``, one process at a time, and renamed, so that a reader sees all of it
+    or nothing. What an interrupted call has left, or another version, is replaced.
 
     Raises:
         BenchmarkError: ``directory`` holds something other than a sample.
@@ -105,17 +100,17 @@ def write_sample(directory: Path) -> Path:
         return directory
     _refuse_foreign(directory)
     directory.parent.mkdir(parents=True, exist_ok=True)
-    with _lock:
-        _remove_leftovers(directory)
-        partial = Path(tempfile.mkdtemp(prefix=f".{directory.name}.{os.getpid()}.", dir=directory.parent))
-        _in_use.add(partial)
-    try:
-        partial.chmod(0o755)
-        _write(partial)
-        _publish(partial, directory)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-        _in_use.discard(partial)
+    beside = {end: directory.with_name(f".{directory.name}.{end}") for end in ("lock", "partial", "old")}
+    with FileLock(beside["lock"]):
+        if _complete(directory):  # another process has written it meanwhile
+            return directory
+        for leftover in ("partial", "old"):
+            shutil.rmtree(beside[leftover], ignore_errors=True)
+        _write(beside["partial"])
+        if directory.exists():
+            directory.rename(beside["old"])
+        beside["partial"].rename(directory)
+        shutil.rmtree(beside["old"], ignore_errors=True)
     return directory
 
 
@@ -147,41 +142,18 @@ def _refuse_foreign(directory: Path) -> None:
         )
 
 
-def _remove_leftovers(directory: Path) -> None:
-    """Remove temporary folders of calls that were killed; those of living processes are left alone."""
-    for leftover in directory.parent.glob(f".{directory.name}.*.*"):
-        process = leftover.name.removeprefix(f".{directory.name}.").split(".")[0]
-        if not process.isdigit():
-            continue
-        # Process numbers come again, in containers above all: our own number may be a dead process's.
-        used = leftover in _in_use if int(process) == os.getpid() else _alive(int(process))
-        if not used:
-            shutil.rmtree(leftover, ignore_errors=True)
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
 def _write(root: Path) -> None:
     from finrag_pipeline.sample.questions import read_questions
     from finrag_pipeline.sample.readback import ReadBack, read_back
-    from finrag_pipeline.sample.typesetting import typeset
 
     for folder in _FOLDERS:
-        (root / folder).mkdir()
+        (root / folder).mkdir(parents=True)
     read: dict[str, ReadBack] = {}
     for entry in entries():
-        document = typeset(entry.build())
+        pdf, places = entry.typeset()
         path = root / f"pdfs/{entry.name}.pdf"
-        path.write_bytes(document.pdf)
-        read[entry.name] = filing = read_back(path, entry.name, document.places)
+        path.write_bytes(pdf)
+        read[entry.name] = filing = read_back(path, entry.name, places)
         if entry.as_text:
             path.unlink()
             rows = [{"doc": entry.name, "page": i, "text": text} for i, text in enumerate(filing.pages)]
@@ -207,19 +179,3 @@ def _information(entry: Entry) -> dict[str, Any]:
 def _write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     path.write_text(text, encoding="utf-8", newline="\n")
-
-
-def _publish(partial: Path, directory: Path) -> None:
-    """Put ``partial`` in the place of ``directory``, unless another process was first with a complete one."""
-    if directory.exists():
-        if _complete(directory):
-            return
-        old = partial.with_name(partial.name + ".old")
-        with suppress(FileNotFoundError):  # another process may have moved it first
-            directory.rename(old)
-        shutil.rmtree(old, ignore_errors=True)
-    try:
-        partial.rename(directory)
-    except OSError:
-        if not _complete(directory):
-            raise

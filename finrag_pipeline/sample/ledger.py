@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from types import MappingProxyType
 
-from finrag_pipeline.sample.words import per_share
+from finrag_pipeline.sample.words import quotient
 
 INCOME = ("revenue.", "cost.", "opex.", "other.", "tax.")
 OPERATING = (*INCOME, "adj.", "wc.")
@@ -34,29 +34,13 @@ TOTALS: Mapping[str, tuple[str, ...]] = {
     "other_comprehensive": OCI,
 }
 """Sums that have a name of their own."""
-GROUPS = (
-    "current_assets",
-    "noncurrent_assets",
-    "assets",
-    "current_liabilities",
-    "noncurrent_liabilities",
-    "liabilities",
-    "equity",
-    "claims",
-)
-"""Groups of accounts that a balance may be asked of."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Accounts of a company and where its items post.
+    """Accounts of a company, in the order of the balance sheet, and where its items post.
 
     Args:
-        current_assets: accounts in the order of the balance sheet; ``cash`` first.
-        noncurrent_assets: the same.
-        current_liabilities: the same.
-        noncurrent_liabilities: the same.
-        equity: the same; holds ``retained``.
         credits: account credited per item, for items that move cash. Income items need no entry: they
             credit ``retained``.
         transfers: (account credited, account debited) per item that moves no cash.
@@ -87,7 +71,7 @@ class Chart:
 
     def accounts(self, name: str) -> tuple[str, ...]:
         """The accounts of a group (``current_assets``, ``claims``), or the one account of that name."""
-        group: tuple[str, ...] = getattr(self, name) if name in GROUPS else (name,)
+        group: tuple[str, ...] = getattr(self, name, (name,))
         return group
 
     def open(self, plug: str, balances: Mapping[str, int]) -> Mapping[str, int]:
@@ -110,13 +94,9 @@ class Chart:
 
 @dataclass(frozen=True)
 class Period:
-    """Flows of one period between two balance sheets.
+    """Flows of one period, a signed amount per item, between two balance sheets.
 
     Args:
-        chart: where items post.
-        flows: signed amount per item.
-        opening: balance per account at the start.
-        closing: balance per account at the end.
         basic: weighted-average shares, in the unit that the statements use for shares.
         diluted: the same, diluted.
         memo: figures outside the books (stores, employees, backlog, segment profit).
@@ -164,12 +144,12 @@ class Period:
     @property
     def eps(self) -> Decimal:
         """Basic earnings per share, two decimals."""
-        return per_share(self["net_income"], self.basic)
+        return quotient(self["net_income"], self.basic)
 
     @property
     def eps_diluted(self) -> Decimal:
         """Diluted earnings per share, two decimals."""
-        return per_share(self["net_income"], self.diluted)
+        return quotient(self["net_income"], self.diluted)
 
     def less(self, earlier: Period) -> Period:
         """The part of this period after ``earlier``, which starts on the same day."""

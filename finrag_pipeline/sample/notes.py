@@ -1,99 +1,89 @@
-"""Tables of the notes that every company has: debt, property, inventories, leases and taxes."""
+"""Tables of the notes that every company has: debt, property, inventories, leases and taxes.
+
+Each agrees with the statements: down to their figure, or with one line that takes the rest.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from finrag_pipeline.sample.company import Company
-from finrag_pipeline.sample.content import Figures, Line, Ruled
+from finrag_pipeline.sample.content import Figures, Line
 from finrag_pipeline.sample.ledger import allocate, round_half_up
 from finrag_pipeline.sample.words import cell, day, percent
 
 
-def _two_years(company: Company, year: int) -> tuple[str, str]:
-    return day(company.year_ends[year]), day(company.year_ends[year - 1])
+def _lines(rows: Sequence[tuple[str, Sequence[int], str]]) -> list[Line]:
+    """Lines of (label, figures, kind); dollar signs stand at the first and at totals."""
+    return [
+        Line(label, tuple(map(cell, values)), kind, dollar=i == 0 or kind == "total")
+        for i, (label, values, kind) in enumerate(rows)
+    ]
+
+
+def _two_years(
+    company: Company, year: int, rows: Sequence[tuple[str, Sequence[int], str]], mark: str
+) -> Figures:
+    return Figures(_lines(rows), tuple(day(company.year_ends[y]) for y in (year, year - 1)), mark=mark)
 
 
 def debt_table(company: Company, year: int, other: Sequence[tuple[str, int, int]] = ()) -> Figures:
     """Borrowings at two year-ends, down to the long-term part of the balance sheet.
 
-    Args:
-        company: whose debt.
-        year: the later year.
-        other: further lines (label, this year, last year), for example a revolving credit facility.
+    ``other`` are further lines (label, this year, last year), for example a revolving credit facility.
     """
-    now, before = company.outstanding(year), company.outstanding(year - 1)
-    names = sorted({i.name: i.due for i in (*now, *before)}.items(), key=lambda pair: pair[1])
-    rows = [
-        (
-            name,
-            sum(i.principal for i in now if i.name == name),
-            sum(i.principal for i in before if i.name == name),
-        )
-        for name, _ in names
-    ]
-    rows += other
-    totals = (sum(row[1] for row in rows), sum(row[2] for row in rows))
-    printed = [Line(r[0], (cell(r[1]), cell(r[2])), dollar=i == 0) for i, r in enumerate(rows)]
-    years = company.years[year], company.years[year - 1]
-    current = [p.closing.get("short_debt", 0) for p in years]
+    held = [company.outstanding(y) for y in (year, year - 1)]
+    names = sorted({i.name: i.due for part in held for i in part}.items(), key=lambda pair: pair[1])
+    rows = [(name, [sum(i.principal for i in part if i.name == name) for part in held]) for name, _ in names]
+    rows += [(label, [now, before]) for label, now, before in other]
+    totals = [sum(values) for values in zip(*(values for _, values in rows), strict=True)]
+    current = [company.years[y].closing.get("short_debt", 0) for y in (year, year - 1)]
+    printed: list[tuple[str, Sequence[int], str]] = [(label, values, "line") for label, values in rows]
     if any(current):
-        printed.append(Line("Total debt", tuple(map(cell, totals)), "subtotal"))
-        printed.append(Line("Less: current portion", tuple(cell(-value) for value in current)))
-    long_term = [total - value for total, value in zip(totals, current, strict=True)]
-    printed.append(Line("Long-term debt", tuple(map(cell, long_term)), "total", dollar=True))
-    return Figures(printed, _two_years(company, year), mark="note.debt")
+        printed.append(("Total debt", totals, "subtotal"))
+        printed.append(("Less: current portion", [-value for value in current], "line"))
+    rest = [total - value for total, value in zip(totals, current, strict=True)]
+    return _two_years(company, year, [*printed, ("Long-term debt", rest, "total")], "note.debt")
 
 
-def debt_maturities(company: Company, year: int, other: Sequence[tuple[int, int]] = ()) -> Ruled:
+def debt_maturities(company: Company, year: int, other: Sequence[tuple[int, int]] = ()) -> str:
     """Principal due in each of the next five years and after; ``other`` are further (due year, amount)."""
     due = [(i.due, i.principal) for i in company.outstanding(year)] + list(other)
-    rows = [
-        (str(y), cell(sum(amount for when, amount in due if when == y))) for y in range(year + 1, year + 6)
-    ]
-    rows.append(("Thereafter", cell(sum(amount for when, amount in due if when > year + 5))))
-    rows.append(("Total principal payments", cell(sum(amount for _, amount in due))))
-    return Ruled(
-        ("Year of maturity", f"Principal ({company.unit})"),
-        rows,
-        mark="note.maturities",
-        widths=(2, 1.2),
-        total=True,
-    )
+    amounts = {str(y): [amount for when, amount in due if when == y] for y in range(year + 1, year + 6)}
+    amounts["Thereafter"] = [amount for when, amount in due if when > year + 5]
+    amounts["Total principal payments"] = [amount for _, amount in due]
+    rows = [f"| {label} | {cell(sum(part))} |" for label, part in amounts.items()]
+    head = ["[note.maturities widths=2,1.2 total]", f"| Year of maturity | Principal ({company.unit}) |"]
+    return "\n".join([*head, *rows])
 
 
 def property_table(company: Company, year: int, classes: Sequence[tuple[str, int]]) -> Figures:
     """Property by class (label, weight), gross, less accumulated depreciation, at two year-ends."""
-    columns = []
-    for y in (year, year - 1):
-        period = company.years[y]
-        worn = period.memo["accumulated_depreciation"]
-        columns.append((allocate(period.closing["ppe"] + worn, [weight for _, weight in classes]), worn))
-    printed = [
-        Line(label, tuple(cell(parts[i]) for parts, _ in columns), dollar=i == 0)
-        for i, (label, _) in enumerate(classes)
+    periods = [company.years[y] for y in (year, year - 1)]
+    worn = [period.memo["accumulated_depreciation"] for period in periods]
+    net = [period.closing["ppe"] for period in periods]
+    gross = [one + part for one, part in zip(net, worn, strict=True)]
+    ends: list[tuple[str, Sequence[int], str]] = [
+        ("Gross property", gross, "subtotal"),
+        ("Less: accumulated depreciation", [-part for part in worn], "line"),
+        ("Property, net", net, "total"),
     ]
-    printed.append(Line("Gross property", tuple(cell(sum(parts)) for parts, _ in columns), "subtotal"))
-    printed.append(Line("Less: accumulated depreciation", tuple(cell(-worn) for _, worn in columns)))
-    net = tuple(cell(sum(parts) - worn) for parts, worn in columns)
-    printed.append(Line("Property, net", net, "total", dollar=True))
-    return Figures(printed, _two_years(company, year), mark="note.property")
+    return _two_years(company, year, [*_split(gross, classes), *ends], "note.property")
 
 
 def split_table(
     company: Company, year: int, account: str, classes: Sequence[tuple[str, int]], total: str, mark: str
 ) -> Figures:
     """A balance at two year-ends split by class (label, weight)."""
-    columns = [
-        allocate(company.years[y].closing[account], [weight for _, weight in classes])
-        for y in (year, year - 1)
+    totals = [company.years[y].closing[account] for y in (year, year - 1)]
+    return _two_years(company, year, [*_split(totals, classes), (total, totals, "total")], mark)
+
+
+def _split(totals: Sequence[int], classes: Sequence[tuple[str, int]]) -> list[tuple[str, Sequence[int], str]]:
+    columns = [allocate(total, [weight for _, weight in classes]) for total in totals]
+    return [
+        (label, parts, "line") for (label, _), parts in zip(classes, zip(*columns, strict=True), strict=True)
     ]
-    printed = [
-        Line(label, tuple(cell(parts[i]) for parts in columns), dollar=i == 0)
-        for i, (label, _) in enumerate(classes)
-    ]
-    printed.append(Line(total, tuple(cell(sum(parts)) for parts in columns), "total", dollar=True))
-    return Figures(printed, _two_years(company, year), mark=mark)
 
 
 def lease_maturities(
@@ -114,16 +104,16 @@ def lease_maturities(
     """
     liability = company.years[year].balance(accounts)
     payments = round_half_up(liability * (100 + discount), 100)
-    parts = allocate(payments, weights)
     labels = [*(str(y) for y in range(year + 1, year + 6)), "Thereafter"]
-    printed = [
-        Line(label, (cell(part),), dollar=i == 0)
-        for i, (label, part) in enumerate(zip(labels, parts, strict=True))
-    ]
-    printed.append(Line("Total undiscounted lease payments", (cell(payments),), "subtotal"))
-    printed.append(Line("Less: imputed interest", (cell(liability - payments),)))
-    printed.append(Line("Total operating lease liabilities", (cell(liability),), "total", dollar=True))
-    return Figures(printed, ("Operating leases",), mark="note.leases")
+    rows = _lines(
+        [
+            *_split([payments], list(zip(labels, weights, strict=True))),
+            ("Total undiscounted lease payments", [payments], "subtotal"),
+            ("Less: imputed interest", [liability - payments], "line"),
+            ("Total operating lease liabilities", [liability], "total"),
+        ]
+    )
+    return Figures(rows, ("Operating leases",), mark="note.leases")
 
 
 def tax_reconciliation(company: Company, year: int, parts: Sequence[tuple[str, int]], last: str) -> Figures:
@@ -135,21 +125,15 @@ def tax_reconciliation(company: Company, year: int, parts: Sequence[tuple[str, i
         parts: (label, tenths of a percent of pretax income) of the items between, signed as the tax.
         last: label of the item that takes the rest.
     """
-    columns = []
-    for y in range(year, year - 3, -1):
-        period = company.years[y]
-        tax = -period.total("tax.")
-        figures = [round_half_up(period["pretax"] * 21, 100)]
-        figures += [round_half_up(period["pretax"] * tenths, 1000) for _, tenths in parts]
-        rate = percent(tax, period["pretax"])
-        columns.append(([*figures, tax - sum(figures), tax], rate))
-    labels = ["Tax at the federal statutory rate of 21%", *(label for label, _ in parts), last]
-    printed = [
-        Line(label, tuple(cell(figures[i]) for figures, _ in columns), dollar=i == 0)
-        for i, label in enumerate(labels)
+    years = range(year, year - 3, -1)
+    income = [company.years[y]["pretax"] for y in years]
+    taxes = [company.years[y]["-tax."] for y in years]
+    shares = [("Tax at the federal statutory rate of 21%", 210), *parts]
+    rows = [
+        (label, [round_half_up(one * tenths, 1000) for one in income], "line") for label, tenths in shares
     ]
-    provision = tuple(cell(figures[-1]) for figures, _ in columns)
-    printed.append(Line("Provision for income taxes", provision, "total", dollar=True))
-    printed.append(Line("Effective income tax rate", tuple(rate for _, rate in columns)))
-    years = tuple(str(y) for y in range(year, year - 3, -1))
-    return Figures(printed, years, ((company.span, 3),), mark="note.taxes")
+    rest = [tax - sum(part) for tax, *part in zip(taxes, *(values for _, values, _ in rows), strict=True)]
+    printed = _lines([*rows, (last, rest, "line"), ("Provision for income taxes", taxes, "total")])
+    rates = tuple(percent(tax, one) for tax, one in zip(taxes, income, strict=True))
+    printed.append(Line("Effective income tax rate", rates))
+    return Figures(printed, tuple(map(str, years)), ((company.span, 3),), mark="note.taxes")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ from pydantic import TypeAdapter
 
 from finrag_pipeline.sample.company import Company
 from finrag_pipeline.sample.readback import ReadBack
-from finrag_pipeline.sample.templates import write_text
+from finrag_pipeline.sample.templates import fill
 
 
 @dataclass(frozen=True)
@@ -19,10 +18,7 @@ class Question:
     """A question with its answer, computed from the books or taken from the text's own constants.
 
     Args:
-        filing: the gold filing.
         kind: question type, as FinanceBench names it.
-        text: the question.
-        answer: the gold answer.
         sources: where the evidence stands: the mark of a passage, and words that tell its parts apart when it
             is split.
         justification: how the answer follows.
@@ -43,7 +39,8 @@ class Question:
 
     def record(self, number: int, company: Company, filing: ReadBack) -> dict[str, Any]:
         """The question in FinanceBench's fields, with its evidence read from ``filing``."""
-        found = [filing.find(*source) for source in self.sources]
+        named = [f"Metric {i}: {name}, printed as '{line}'." for i, (name, line) in enumerate(self.lines, 1)]
+        computed = "The answer was computed from these line items of the filing."
         return {
             "financebench_id": f"sample_id_{number:05d}",
             "company": company.name,
@@ -53,7 +50,7 @@ class Question:
             "domain_question_num": self.domain,
             "question": self.text,
             "answer": self.answer,
-            "justification": self.justification or self._line_items(),
+            "justification": self.justification or (" ".join([computed, *named]) if named else None),
             "dataset_subset_label": "SAMPLE",
             "evidence": [
                 {
@@ -62,22 +59,16 @@ class Question:
                     "evidence_page_num": passage.page,
                     "evidence_text_full_page": filing.pages[passage.page],
                 }
-                for passage in found
+                for passage in (filing.find(*source) for source in self.sources)
             ],
         }
-
-    def _line_items(self) -> str | None:
-        named = [f"Metric {i}: {name}, printed as '{line}'." for i, (name, line) in enumerate(self.lines, 1)]
-        head = "The answer was computed from these line items of the filing."
-        return " ".join([head, *named]) if named else None
 
 
 def read_questions(company: Company) -> list[Question]:
     """The questions on ``company``: a template that gives TOML, in which line breaks of a text are spaces."""
-    text = write_text(f"questions_{company.key.lower()}.jinja", company)
-    asked: list[Mapping[str, Any]] = tomllib.loads(text)["questions"]
+    text, _ = fill(f"questions_{company.key.lower()}.jinja", company)
     plain = [
         {key: " ".join(value.split()) if isinstance(value, str) else value for key, value in one.items()}
-        for one in asked
+        for one in tomllib.loads(text)["questions"]
     ]
     return TypeAdapter(list[Question]).validate_python(plain)

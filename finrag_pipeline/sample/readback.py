@@ -60,12 +60,10 @@ def read_back(path: Path, name: str, places: Iterable[Place]) -> ReadBack:
     Raises:
         BenchmarkError: a marked passage does not stand in one piece in the text of its page.
     """
-    table = read_pages(path, name, 0, _ALL_PAGES)
-    pages: list[str] = table["text"].to_pylist()
-    words = table["words"].to_pylist()
+    rows = read_pages(path, name, 0, _ALL_PAGES).select(["text", "words"]).to_pylist()
     passages: dict[str, list[Passage]] = {}
     for place in places:
-        text = _passage(pages[place.page], words[place.page], place)
+        text = _passage(**rows[place.page], place=place)
         if text is None:
             raise BenchmarkError(
                 f"Passage '{place.mark}' is not in one piece on page {place.page} of the sample filing "
@@ -73,7 +71,7 @@ def read_back(path: Path, name: str, places: Iterable[Place]) -> ReadBack:
                 "Set it apart from its neighbours in the sample's layout.",
             )
         passages.setdefault(place.mark, []).append(Passage(place.page, text))
-    return ReadBack(name, pages, passages)
+    return ReadBack(name, [row["text"] for row in rows], passages)
 
 
 def _passage(text: str, words: Sequence[Mapping[str, Any]], place: Place) -> str | None:

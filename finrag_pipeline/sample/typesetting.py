@@ -1,4 +1,22 @@
-"""Turns a :class:`Document` into a PDF and says on which page each marked passage stands.
+"""Sets a filing as a PDF and says on which page each marked passage stands.
+
+Blocks of its text stand apart by an empty line::
+
+    # Item 7. | Discussion       an item, listed in the contents
+    # TITLE => Item 1. | Entry   the same, listed under another name; a dash stands for no number
+    ## Section                   a section; ### is a run-in title
+    Words                        a paragraph; <b>, <i> and <br/> are allowed
+    * Words                      an item of a list
+    | a | b |                    a bordered table, a row per line, the first one its header
+    left || right                two texts side by side
+    %0%                          the first of its tables of figures
+    ---                          a new page; ``--- body`` starts the page numbers of the body
+    ===                          a line across the page
+    ~ 12                         vertical space in points
+    [contents]                   the table of contents
+
+A heading, paragraph or table may begin with options in brackets, ``[mark small centred]`` or
+``[mark widths=2,1 total]``: the mark under which its place is recorded, and how it is set.
 
 A document with a table of contents is set twice: the first pass finds the page of every heading, the
 second prints the table. Only standard fonts are used and reportlab runs in its invariant mode, so that the
@@ -9,9 +27,12 @@ from __future__ import annotations
 
 import io
 import re
+from bisect import bisect
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
+from xml.sax.saxutils import escape
 
 from reportlab.lib.colors import Color, black
 from reportlab.lib.enums import TA_CENTER, TA_JUSTIFY, TA_RIGHT
@@ -25,230 +46,26 @@ from reportlab.platypus import (
     Frame,
     HRFlowable,
     NextPageTemplate,
+    NullDraw,
+    PageBreak,
     PageTemplate,
     Paragraph,
     Spacer,
     Table,
-    TableStyle,
-)
-from reportlab.platypus import PageBreak as BreakFlowable
-
-from finrag_pipeline.sample.content import (
-    Block,
-    Contents,
-    Document,
-    Figures,
-    Heading,
-    Line,
-    PageBreak,
-    Pair,
-    Ruled,
-    RuleLine,
-    Space,
-    Text,
-    Theme,
 )
 
-_LEADING = 1.32
-_INDENT = 10.0
-_HANG = 5.0  # room to the right of the digits, where a closing parenthesis stands
-
-
-def fonts(theme: Theme) -> tuple[str, str, str]:
-    """Regular, bold and italic face of a theme; all are standard PDF fonts."""
-    if theme.serif:
-        return "Times-Roman", "Times-Bold", "Times-Italic"
-    return "Helvetica", "Helvetica-Bold", "Helvetica-Oblique"
-
-
-def typographic(text: str) -> str:
-    """Straight quotation marks as typographic ones, as filings print them."""
-    return re.sub(r'"([^"]*)"', "“\\1”", text.replace("'", "’"))
-
-
-class FiguresTable(Flowable):
-    """Draws a :class:`Figures`.
-
-    Figures are right-aligned under their headings, with dollar signs apart, rules above subtotals and double
-    rules under totals. The table may break across pages, though never after a heading; the rest repeats the
-    title with '(continued)'.
-    """
-
-    def __init__(self, table: Figures, theme: Theme, recorder: Recorder) -> None:
-        super().__init__()
-        self.table, self.theme, self.recorder = table, theme, recorder
-        self.regular, self.bold, self.italic = fonts(theme)
-        self.size = theme.size - (0.7 if len(table.columns) > 4 else 0.2)
-        self.step = self.size * _LEADING
-        self.spaceBefore, self.spaceAfter = 4, 14
-
-    def wrap(self, aW: float, aH: float) -> tuple[float, float]:  # noqa: N803
-        """Width and height in points (reportlab's interface)."""
-        count = len(self.table.columns)
-        share = self.table.label_share or {1: 0.72, 2: 0.62, 3: 0.55, 4: 0.44}.get(count, 0.36)
-        self.width = aW
-        self.label_width = aW * share
-        self.column_width = (aW - self.label_width) / count
-        self.labels = [self._label(line) for line in self.table.lines]
-        self.heads = [
-            simpleSplit(typographic(text), self.bold, self.size, self.column_width - 8)
-            for text in self.table.columns
-        ]
-        self.head_height = self._head_height()
-        body = sum(len(label) * self.step + self._gap(line) for label, line in self._body())
-        self.height = self.head_height + body + 6
-        return self.width, self.height
-
-    def split(self, aW: float, aH: float) -> list[Flowable]:  # noqa: N803
-        """Two tables that fill ``aH`` points and the rest, or none where too little fits."""
-        self.wrap(aW, aH)
-        room, fitting = aH - self.head_height - 6, 0
-        for label, line in self._body():
-            room -= len(label) * self.step + self._gap(line)
-            if room < 0:
-                break
-            fitting += 1
-        lines = self.table.lines
-        while fitting and lines[fitting - 1].kind == "heading":
-            fitting -= 1
-        if fitting < 6 or len(lines) - fitting < 3:
-            return []
-        rest = tuple(
-            f"{text} (continued)" if i == len(self.table.title) - 1 else text
-            for i, text in enumerate(self.table.title)
-        )
-        return [
-            FiguresTable(replace(self.table, lines=lines[:fitting]), self.theme, self.recorder),
-            FiguresTable(replace(self.table, lines=lines[fitting:], title=rest), self.theme, self.recorder),
-        ]
-
-    def drawOn(self, canvas: Any, x: float, y: float, _sW: float = 0) -> None:  # noqa: N802, N803
-        """Draw, and record the place under the table's mark."""
-        super().drawOn(canvas, x, y, _sW)
-        self.recorder.mark(self.table.mark, canvas, y, y + self.height)
-
-    def draw(self) -> None:
-        """Draw at the origin of the canvas."""
-        y = self._draw_head(self.height)
-        pieces: list[tuple[int, int, float, float, str, str]] = []  # column, row, x, baseline, text, font
-        shaded = False
-        for row, (label, line) in enumerate(self._body()):
-            y -= self._gap(line)
-            height = len(label) * self.step
-            if self.theme.shade and line.kind != "heading":
-                shaded = not shaded
-                if shaded:
-                    self.canv.setFillColorRGB(*self.theme.shade)
-                    self.canv.rect(0, y - height, self.width, height, stroke=0, fill=1)
-                    self.canv.setFillColorRGB(0, 0, 0)
-            strong = line.kind == "heading" or (line.kind == "total" and not self.theme.serif)
-            font = self.bold if strong else self.regular
-            for i, text in enumerate(label):
-                baseline = y - (i + 1) * self.step + self.size * 0.38
-                pieces.append((0, row, line.indent * _INDENT + (8 if i else 0), baseline, text, font))
-            baseline = y - height + self.size * 0.38
-            for column, text in enumerate(line.cells):
-                pieces += self._cell(row, column, text, line, baseline, font)
-            if line.kind in ("subtotal", "total"):
-                self._rules(y, y - height, line)
-            y -= height
-        # Row after row as a printer writes it, or column after column as some extractors see it.
-        if self.theme.column_major:
-            pieces.sort(key=lambda piece: (piece[0], piece[1]))
-        for _, _, x, baseline, text, font in pieces:
-            self.canv.setFont(font, self.size)
-            self.canv.drawString(x, baseline, text)
-
-    def _label(self, line: Line) -> list[str]:
-        font = self.bold if line.kind == "heading" else self.regular
-        width = (self.width if line.kind == "heading" else self.label_width) - line.indent * _INDENT - 8
-        return simpleSplit(typographic(line.label), font, self.size, width) or [""]
-
-    def _body(self) -> list[tuple[list[str], Line]]:
-        return list(zip(self.labels, self.table.lines, strict=True))
-
-    def _gap(self, line: Line) -> float:
-        return {"heading": 3.0 if line.indent == 0 else 0.0, "total": 1.5}.get(line.kind, 0.0)
-
-    def _head_height(self) -> float:
-        table = self.table
-        height = len(table.title) * self.step * 1.05 + (4 if table.title else 0)
-        height += (self.step + 2) if table.note else 0
-        height += (self.step + 3) if table.spans else 0
-        rows = max((len(head) for head in self.heads), default=0) if any(table.columns) else 0
-        return height + rows * self.step + 4
-
-    def _draw_head(self, y: float) -> float:
-        table, canvas = self.table, self.canv
-        for text in table.title:
-            y -= self.step * 1.05
-            canvas.setFont(self.bold, self.size + 0.4)
-            canvas.drawCentredString(self.width / 2, y, typographic(text))
-        y -= 4 if table.title else 0
-        if table.note:
-            y -= self.step
-            canvas.setFont(self.italic, self.size - 0.3)
-            place = self.width / 2 if table.title else 0
-            (canvas.drawCentredString if table.title else canvas.drawString)(place, y + 2, table.note)
-            y -= 2
-        if table.spans:
-            y -= self.step
-            start = self.label_width
-            canvas.setFont(self.bold, self.size)
-            for text, count in table.spans:
-                end = start + count * self.column_width
-                canvas.drawCentredString((start + end) / 2, y + 1, typographic(text))
-                self._line(start + 4, end, y - 2, 0.5)
-                start = end
-            y -= 3
-        return self._draw_columns(y)
-
-    def _draw_columns(self, y: float) -> float:
-        if not any(self.table.columns):
-            return y - 4
-        rows = max(len(head) for head in self.heads)
-        self.canv.setFont(self.bold, self.size)
-        for column, head in enumerate(self.heads):
-            right = self.label_width + (column + 1) * self.column_width
-            for i, text in enumerate(head):
-                baseline = y - (rows - len(head) + i + 1) * self.step + 3
-                self.canv.drawCentredString(right - self.column_width / 2 + 2, baseline, text)
-            self._line(right - self.column_width + 4, right, y - rows * self.step, 0.5)
-        return y - rows * self.step - 4
-
-    def _cell(
-        self, row: int, column: int, text: str, line: Line, baseline: float, font: str
-    ) -> Sequence[tuple[int, int, float, float, str, str]]:
-        left = self.label_width + column * self.column_width
-        right = left + self.column_width - _HANG
-        tail = stringWidth(")", font, self.size) if text.endswith(")") else 0
-        tail = stringWidth(")%", font, self.size) if text.endswith(")%") else tail
-        start = right + tail - stringWidth(text, font, self.size)
-        pieces = [(column + 1, row, start, baseline, text, font)] if text else []
-        if line.dollar and text:
-            pieces.insert(0, (column + 1, row, left + 7, baseline, "$", font))
-        return pieces
-
-    def _rules(self, top: float, bottom: float, line: Line) -> None:
-        for column, text in enumerate(line.cells):
-            right = self.label_width + (column + 1) * self.column_width
-            left = right - self.column_width + 4
-            if not text:
-                continue
-            self._line(left, right, top, 0.5)
-            if line.kind == "total":
-                self._line(left, right, bottom + 0.6, 0.5)
-                self._line(left, right, bottom - 1.2, 0.5)
-
-    def _line(self, left: float, right: float, y: float, width: float) -> None:
-        self.canv.setLineWidth(width)
-        self.canv.line(left, y, right, y)
-
+from finrag_pipeline.sample.content import Figures, Theme
 
 _MARGIN = 54.0
+_WIDTH = letter[0] - 2 * _MARGIN
+_HANG = 5.0  # room to the right of the digits, where a closing parenthesis stands
+_BELOW = 6.0  # room under a table, for the rules of its total
 _ROMAN = ("", "i", "ii", "iii", "iv", "v")
 _NUMBER = re.compile(r"[$(]*[\d,.]+[)%]*|—|")
 _BOXES = {"☒": "[X]", "☐": "[&nbsp;&nbsp;]"}  # standard fonts have no ballot boxes
+_OPTIONS = re.compile(r"\[([^\]]*)\] *")
+_PLACED = re.compile(r"%(\d+)%")
+_CONTENTS = "[contents]"
 
 
 @dataclass(frozen=True)
@@ -261,100 +78,74 @@ class Place:
     bottom: float
 
 
-@dataclass
-class Recorder:
-    """What a pass over a document finds out.
+def typeset(
+    text: str, tables: Sequence[Figures], theme: Theme, title: str, numbering: str = "cover"
+) -> tuple[bytes, list[Place]]:
+    """Set ``text`` as a PDF on letter paper; also where its marked passages stand.
 
     Args:
-        labels: printed number of each page; empty for an unnumbered one.
-        places: where marked passages stand.
-        entries: (item, title, printed page number) of the table of contents.
+        text: blocks in the markup of this module.
+        tables: what ``%0%``, ``%1%`` … stand for.
+        theme: how it looks.
+        title: title in the PDF's metadata.
+        numbering: page numbering of the first page: cover (no number) or body.
     """
-
-    labels: list[str] = field(default_factory=list)
-    places: list[Place] = field(default_factory=list)
-    entries: list[tuple[str, str, str]] = field(default_factory=list)
-
-    def mark(self, name: str | None, canvas: Any, bottom: float, top: float) -> None:
-        """Record a passage between two heights, measured from the bottom of the page as PDF does."""
-        if name:
-            height = letter[1]
-            self.places.append(Place(name, canvas.getPageNumber() - 1, height - top, height - bottom))
-
-
-@dataclass(frozen=True)
-class Typeset:
-    """A finished PDF, where its marked passages stand, and the number printed on each page."""
-
-    pdf: bytes
-    places: tuple[Place, ...]
-    labels: tuple[str, ...]
+    blocks = [block.strip() for block in re.split(r"\n\s*\n", text) if block.strip()]
+    contents: list[tuple[str, str, str]] = []
+    # The contents fit on a page of their own whether filled or not, so a second pass moves no heading.
+    for _ in range(2 if _CONTENTS in blocks else 1):
+        target, setter = io.BytesIO(), _Setter(theme, tables, contents)
+        template = _Template(theme, title, numbering, target)
+        template.build([flowable for block in blocks for flowable in setter.flowables(block)])
+        contents = template.entries
+    return target.getvalue(), template.places
 
 
-class _MarkedParagraph(Paragraph):
-    """A paragraph that records its place and is never split."""
-
-    def __init__(self, text: str, style: ParagraphStyle, recorder: Recorder, mark: str) -> None:
-        super().__init__(text, style)
-        self._recorder, self._mark = recorder, mark
-
-    def split(self, availWidth: float, availHeight: float) -> list[Flowable]:  # noqa: N803
-        return []
-
-    def drawOn(self, canvas: Any, x: float, y: float, _sW: float = 0) -> None:  # noqa: N802, N803
-        super().drawOn(canvas, x, y, _sW)
-        self._recorder.mark(self._mark, canvas, y, y + self.height)
+def _fonts(theme: Theme) -> tuple[str, str, str]:
+    """Regular, bold and italic face of a theme; all are standard PDF fonts."""
+    if theme.serif:
+        return "Times-Roman", "Times-Bold", "Times-Italic"
+    return "Helvetica", "Helvetica-Bold", "Helvetica-Oblique"
 
 
-class _MarkedTable(Table):
-    """A bordered table that records its place and is never split."""
-
-    recorder: Recorder
-    mark: str | None
-
-    def split(self, availWidth: float, availHeight: float) -> list[Flowable]:  # noqa: N803
-        return []
-
-    def drawOn(self, canvas: Any, x: float, y: float, _sW: float = 0) -> None:  # noqa: N802, N803
-        super().drawOn(canvas, x, y, _sW)
-        self.recorder.mark(self.mark, canvas, y, y + self._height)
+def _typographic(text: str) -> str:
+    """Straight quotation marks as typographic ones, as filings print them."""
+    return re.sub(r'"([^"]*)"', "“\\1”", text.replace("'", "’"))
 
 
-class _Entry(Flowable):
-    """An invisible flowable that tells the recorder on which page a heading stands."""
-
-    width = height = 0
-
-    def __init__(self, entry: tuple[str, str], recorder: Recorder) -> None:
-        super().__init__()
-        self._entry, self._recorder = entry, recorder
-        self.keepWithNext = 1
-
-    def draw(self) -> None:
-        self._recorder.entries.append((*self._entry, self._recorder.labels[-1]))
+def _rich(text: str) -> str:
+    text = _typographic(text)
+    for box, markup in _BOXES.items():
+        text = text.replace(box, markup)
+    return text
 
 
 class _Template(BaseDocTemplate):
-    """Page templates of a filing: cover (no number), front (roman), body (arabic) and statements."""
+    """Page templates of a filing: cover (no number), front (roman), body (arabic) and statements.
 
-    def __init__(self, document: Document, recorder: Recorder, target: io.BytesIO) -> None:
+    It notes the number printed on each page, the places of marked passages, and (item, title, printed page
+    number) of each entry of the contents.
+    """
+
+    def __init__(self, theme: Theme, title: str, numbering: str, target: io.BytesIO) -> None:
         super().__init__(
             target,
             pagesize=letter,
             leftMargin=_MARGIN,
             rightMargin=_MARGIN,
-            title=document.title,
+            title=title,
             author="Fictitious sample data",
             subject="A fictitious filing, generated as sample data; no such company exists.",
             invariant=1,
             pageCompression=1,
         )
-        self.document, self.recorder = document, recorder
-        self._counts: dict[str, int] = {}
-        top = 50 if document.theme.header else 44
-        names = ["cover", "front", "body", "statements"]
-        names.sort(key=lambda name: name != document.numbering)
-        frame = (_MARGIN, 50, letter[0] - 2 * _MARGIN, letter[1] - 50 - top)
+        self.theme = theme
+        self.labels: list[str] = []
+        self.places: list[Place] = []
+        self.entries: list[tuple[str, str, str]] = []
+        self._counts = Counter[str]()
+        frame = (_MARGIN, 50, _WIDTH, letter[1] - (100 if theme.header else 94))
+        names = sorted(("cover", "front", "body", "statements"), key=lambda name: name != numbering)
         self.addPageTemplates(
             [
                 PageTemplate(name, [Frame(*frame, 0, 0, 0, 0)], onPage=self._begin, onPageEnd=self._end)
@@ -362,50 +153,108 @@ class _Template(BaseDocTemplate):
             ]
         )
 
+    def afterFlowable(self, flowable: Any) -> None:  # noqa: N802
+        """Note what was just drawn (reportlab's interface)."""
+        if entry := getattr(flowable, "entry", None):
+            self.entries.append((*entry, self.labels[-1]))
+        if mark := getattr(flowable, "mark", None):
+            bottom = letter[1] - self.frame._y - flowable.getSpaceAfter()
+            self.places.append(Place(mark, self.page - 1, bottom - flowable.height, bottom))
+
     def _label(self, kind: str) -> str:
-        theme = self.document.theme
-        series = "body" if kind == "statements" and theme.statement_prefix is None else kind
-        self._counts[series] = count = self._counts.get(series, 0) + 1
-        if kind == "cover":
-            return ""
-        if kind == "front":
-            return _ROMAN[count]
-        return f"{theme.statement_prefix or ''}{count}" if kind == "statements" else str(count)
+        prefix = self.theme.statement_prefix
+        series = "body" if kind == "statements" and prefix is None else kind
+        self._counts[series] += 1
+        count = self._counts[series]
+        if kind == "statements":
+            return f"{prefix or ''}{count}"
+        return {"cover": "", "front": _ROMAN[min(count, 5)]}.get(kind, str(count))
 
     def _begin(self, canvas: Any, _: BaseDocTemplate) -> None:
-        label = self._label(self.pageTemplate.id)
-        self.recorder.labels.append(label)
-        theme = self.document.theme
+        theme, kind = self.theme, self.pageTemplate.id
+        label = self._label(kind)
+        self.labels.append(label)
         if theme.page_labels:
             canvas.addPageLabel(canvas.getPageNumber() - 1, prefix=label or "Cover")
-        if theme.header and self.pageTemplate.id != "cover":
+        if theme.header and kind != "cover":
             canvas.saveState()
-            canvas.setFont(fonts(theme)[1], theme.size - 1)
+            canvas.setFont(_fonts(theme)[1], theme.size - 1)
             canvas.drawCentredString(letter[0] / 2, letter[1] - 34, theme.header)
             canvas.restoreState()
 
     def _end(self, canvas: Any, _: BaseDocTemplate) -> None:
-        theme, label = self.document.theme, self.recorder.labels[-1]
+        theme, label = self.theme, self.labels[-1]
+        if not label:
+            return
         canvas.saveState()
-        if label:
-            canvas.setFont(fonts(theme)[0], theme.size - 0.5)
-            if theme.footer:
-                canvas.drawString(_MARGIN, 30, theme.footer)
-                canvas.drawRightString(letter[0] - _MARGIN, 30, label)
-            else:
-                canvas.drawCentredString(letter[0] / 2, 30, label)
+        canvas.setFont(_fonts(theme)[0], theme.size - 0.5)
+        if theme.footer:
+            canvas.drawString(_MARGIN, 30, theme.footer)
+            canvas.drawRightString(letter[0] - _MARGIN, 30, label)
+        else:
+            canvas.drawCentredString(letter[0] / 2, 30, label)
         canvas.restoreState()
+
+
+class _Whole(Paragraph):
+    """A paragraph that is never split."""
+
+    def split(self, availWidth: float, availHeight: float) -> list[Flowable]:  # noqa: N803
+        return []
+
+
+class _Table(Table):
+    """A table whose place may be recorded; on a further page its title says '(continued)'.
+
+    With ``by_column`` its cells are drawn column after column.
+    """
+
+    mark: str | None = None
+    title_row: int | None = None
+    by_column = False
+
+    def wrap(self, availWidth: float, availHeight: float) -> tuple[float, float]:  # noqa: N803
+        self.width, self.height = super().wrap(availWidth, availHeight)
+        return self.width, self.height
+
+    def split(self, availWidth: float, availHeight: float) -> list[Flowable]:  # noqa: N803
+        parts = super().split(availWidth, availHeight - _BELOW)
+        for part in parts:
+            part.mark, part.title_row, part.by_column = self.mark, self.title_row, self.by_column
+        for rest in parts[1:]:
+            if (row := self.title_row) is not None:
+                title, *empty = rest._cellvalues[row]
+                rest._cellvalues[row] = [f"{title} (continued)", *empty]
+        return list(parts)
+
+    def draw(self) -> None:
+        self._cells: list[Any] = []
+        super().draw()
+        self._curcellstyle = None
+        if self.by_column:
+            heads = self._rowpositions[self.repeatRows]
+            # Its dollar signs come with their column of figures.
+            starts = self._colpositions[:1] + self._colpositions[1::3]
+            self._cells.sort(key=lambda cell: bisect(starts, cell[2][0]) if cell[2][1] < heads else 0)
+        for cell in self._cells:
+            super()._drawCell(*cell)
+
+    def _drawCell(self, *cell: Any) -> None:  # noqa: N802
+        if cell[0] != "":
+            self._cells.append(cell)
 
 
 class _Setter:
     """Turns blocks into flowables in the styles of a theme."""
 
-    def __init__(self, theme: Theme, recorder: Recorder, contents: list[tuple[str, str, str]]) -> None:
-        self.theme, self.recorder, self.contents = theme, recorder, contents
-        regular, bold, italic = fonts(theme)
+    def __init__(
+        self, theme: Theme, tables: Sequence[Figures], contents: Sequence[tuple[str, str, str]]
+    ) -> None:
+        self.theme, self.tables, self.contents = theme, tables, contents
+        self.regular, self.bold, self.italic = _fonts(theme)
         size = theme.size
         base = ParagraphStyle(
-            "base", fontName=regular, fontSize=size, leading=size * 1.24, spaceAfter=size * 0.72
+            "base", fontName=self.regular, fontSize=size, leading=size * 1.24, spaceAfter=size * 0.72
         )
         self.text = ParagraphStyle("text", base, alignment=TA_JUSTIFY)
         self.centred = ParagraphStyle("centred", base, alignment=TA_CENTER, spaceAfter=3)
@@ -418,122 +267,222 @@ class _Setter:
             "cell", base, fontSize=size - 0.8, leading=(size - 0.8) * 1.2, spaceAfter=0
         )
         self.cell_right = ParagraphStyle("cell right", self.cell, alignment=TA_RIGHT)
-        self.head = ParagraphStyle("head", self.cell, fontName=bold, alignment=TA_CENTER)
+        self.head = ParagraphStyle("head", self.cell, fontName=self.bold, alignment=TA_CENTER)
         heading = {"spaceBefore": 6, "keepWithNext": 1}
-        self.levels = {
-            1: ParagraphStyle("h1", base, fontName=bold, fontSize=size + 1.4, leading=size + 4, **heading),
-            2: ParagraphStyle("h2", base, fontName=bold, **heading),
-            3: ParagraphStyle("h3", base, fontName=italic, **heading),
-        }
-        self.title = ParagraphStyle(
-            "title", self.levels[1], alignment=TA_CENTER, fontSize=size + 3, leading=size + 7
-        )
+        h1 = ParagraphStyle("h1", base, fontName=self.bold, fontSize=size + 1.4, leading=size + 4, **heading)
+        h2 = ParagraphStyle("h2", base, fontName=self.bold, **heading)
+        h3 = ParagraphStyle("h3", base, fontName=self.italic, **heading)
+        self.levels = {"#": h1, "##": h2, "###": h3}
+        self.title = ParagraphStyle("title", h1, alignment=TA_CENTER, fontSize=size + 3, leading=size + 7)
 
-    def flowables(self, block: Block) -> Iterator[Flowable]:
+    def flowables(self, block: str) -> Iterator[Flowable]:
         """Flowables of one block."""
-        if isinstance(block, Heading):
-            if block.entry:
-                yield _Entry(block.entry, self.recorder)
-            yield Paragraph(_rich(block.text), self.title if block.centred else self.levels[block.level])
-        elif isinstance(block, Text):
-            yield self._paragraph(block)
-        elif isinstance(block, Figures):
-            yield FiguresTable(block, self.theme, self.recorder)
-        elif isinstance(block, Ruled):
-            yield self._ruled(block)
-        elif isinstance(block, Pair):
-            yield self._pair(block)
-        elif isinstance(block, PageBreak):
-            if block.numbering:
-                yield NextPageTemplate(block.numbering)
-            yield BreakFlowable()
-        elif isinstance(block, Space):
-            yield Spacer(1, block.height)
-        elif isinstance(block, RuleLine):
-            yield HRFlowable(width="100%", thickness=block.width, color=black, spaceBefore=2, spaceAfter=4)
-        elif isinstance(block, Contents):
+        if placed := _PLACED.fullmatch(block):
+            yield self._figures(self.tables[int(placed[1])])
+        elif block == _CONTENTS:
             yield self._contents()
-
-    def _paragraph(self, block: Text) -> Flowable:
-        if block.centred:
-            style = self.small_centred if block.small else self.centred
+        elif block == "===":
+            yield HRFlowable(width="100%", thickness=1, color=black, spaceBefore=2, spaceAfter=4)
+        elif block.startswith("---"):
+            if numbering := block[3:].strip():
+                yield NextPageTemplate(numbering)
+            yield PageBreak()
+        elif block.startswith("~"):
+            yield Spacer(1, float(block[1:]))
         else:
-            style = self.small if block.small else self.bullet if block.bullet else self.text
-        text = f"<bullet>•</bullet>{_rich(block.text)}" if block.bullet else _rich(block.text)
-        return (
-            _MarkedParagraph(text, style, self.recorder, block.mark) if block.mark else Paragraph(text, style)
-        )
+            yield from self._words(block)
 
-    def _ruled(self, block: Ruled) -> Flowable:
-        widths = block.widths or (2.2, *(1.0 for _ in block.header[1:]))
-        columns = list(zip(*block.rows, strict=True))
-        right = [
-            i > 0 and all(_NUMBER.fullmatch(text) for text in column) for i, column in enumerate(columns)
+    def _words(self, block: str) -> Iterator[Flowable]:
+        """Flowables of a heading, paragraph, list item, bordered table or pair of texts."""
+        start, _, rest = block.partition(" ")
+        kind = start if start == "*" or start in self.levels else ""
+        rest = rest.lstrip() if kind else block
+        found = _OPTIONS.match(rest)
+        options = set(found[1].split()) if found else set()
+        rest = rest[found.end() :] if found else rest
+        flags = options & {"small", "centred", "total"}
+        widths = next((option for option in options if option.startswith("widths=")), "")
+        mark = next(iter(options - flags - {widths}), None)
+        if rest.lstrip().startswith("| "):
+            yield self._ruled(rest, mark, widths.removeprefix("widths="), "total" in flags)
+            return
+        line = " ".join(rest.split())
+        if kind in self.levels:
+            title, _, listed = line.partition(" => ")
+            if " | " in (listed or title):
+                number, _, name = (listed or title).partition(" | ")
+                entry = NullDraw()
+                entry.entry, entry.keepWithNext = (number.strip().removeprefix("-"), name), 1
+                yield entry
+            style = self.title if "centred" in flags else self.levels[kind]
+            yield Paragraph(_rich(title.replace(" | ", " ")), style)
+        elif " || " in line:
+            pair = [Paragraph(_rich(side), self.centred) for side in line.split(" || ")]
+            yield Table([pair], colWidths=[_WIDTH / 2] * 2, style=[("VALIGN", (0, 0), (-1, -1), "TOP")])
+        else:
+            if "centred" in flags:
+                style = self.small_centred if "small" in flags else self.centred
+            else:
+                style = self.small if "small" in flags else self.bullet if kind else self.text
+            line = f"<bullet>•</bullet>{_rich(line)}" if kind else _rich(line)
+            paragraph = _Whole(line, style) if mark else Paragraph(line, style)
+            paragraph.mark = mark
+            yield paragraph
+
+    def _ruled(self, block: str, mark: str | None, widths: str, total: bool) -> Flowable:
+        """A bordered table, never split; columns of figures are right-aligned, a row of totals is bold."""
+        header, *rows = [
+            [cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").split("|")]
+            for line in block.splitlines()
+            if line.strip()
         ]
-        full = letter[0] - 2 * _MARGIN
-        last = len(block.rows) - 1
-        rows = [[Paragraph(_rich(text), self.head) for text in block.header]]
-        for i, row in enumerate(block.rows):
-            strong = block.total and i == last
-            rows.append(
-                [
-                    Paragraph(
-                        f"<b>{_rich(text)}</b>" if strong else _rich(text),
-                        self.cell_right if right[column] else self.cell,
-                    )
-                    for column, text in enumerate(row)
-                ]
-            )
-        sizes = [full * width / sum(widths) for width in widths]
-        table = _MarkedTable(rows, colWidths=sizes, spaceBefore=3, spaceAfter=10)
-        table.recorder, table.mark = self.recorder, block.mark
-        table.setStyle(
-            TableStyle(
-                [
-                    ("GRID", (0, 0), (-1, -1), 0.5, black),
-                    ("BACKGROUND", (0, 0), (-1, 0), Color(0.9, 0.9, 0.9)),
-                    ("VALIGN", (0, 0), (-1, -1), "MIDDLE"),
-                    ("TOPPADDING", (0, 0), (-1, -1), 2),
-                    ("BOTTOMPADDING", (0, 0), (-1, -1), 3),
-                ]
-            )
+        shares = (
+            [float(width) for width in widths.split(",")] if widths else [2.2, *[1.0] * (len(header) - 1)]
         )
+        styles = [
+            self.cell_right if i and all(map(_NUMBER.fullmatch, column)) else self.cell
+            for i, column in enumerate(zip(*rows, strict=True))
+        ]
+        cells = [[Paragraph(_rich(text), self.head) for text in header]]
+        for row in rows:
+            form = "<b>{}</b>" if total and row is rows[-1] else "{}"
+            cells.append(
+                [Paragraph(form.format(_rich(t)), style) for t, style in zip(row, styles, strict=True)]
+            )
+        table = _Table(
+            cells,
+            colWidths=[_WIDTH * share / sum(shares) for share in shares],
+            spaceBefore=3,
+            spaceAfter=10,
+            style=[
+                ("GRID", (0, 0), (-1, -1), 0.5, black),
+                ("BACKGROUND", (0, 0), (-1, 0), Color(0.9, 0.9, 0.9)),
+                ("VALIGN", (0, 0), (-1, -1), "MIDDLE"),
+                ("TOPPADDING", (0, 0), (-1, -1), 2),
+                ("BOTTOMPADDING", (0, 0), (-1, -1), 3),
+                ("NOSPLIT", (0, 0), (-1, -1)),
+            ],
+        )
+        table.mark = mark
         return table
 
-    def _pair(self, block: Pair) -> Flowable:
-        half = (letter[0] - 2 * _MARGIN) / 2
-        row = [Paragraph(_rich(block.left), self.centred), Paragraph(_rich(block.right), self.centred)]
-        return Table([row], colWidths=[half, half], style=[("VALIGN", (0, 0), (-1, -1), "TOP")])
-
     def _contents(self) -> Flowable:
-        style = self.cell
-        rows = [
-            [Paragraph(_rich(item), style), Paragraph(_rich(title), style), Paragraph(label, self.cell_right)]
-            for item, title, label in self.contents
-        ]
-        rows = rows or [[Paragraph("", style)] * 3]
+        rows = [("", "", "<b>Page</b>"), *(self.contents or [("", "", "")])]
+        styles = (self.cell, self.cell, self.cell_right)
         return Table(
-            [[Paragraph("", style), Paragraph("", style), Paragraph("<b>Page</b>", self.cell_right)], *rows],
-            colWidths=[70, letter[0] - 2 * _MARGIN - 110, 40],
+            [[Paragraph(_rich(t), style) for t, style in zip(row, styles, strict=True)] for row in rows],
+            colWidths=[70, _WIDTH - 110, 40],
             style=[("TOPPADDING", (0, 0), (-1, -1), 2), ("BOTTOMPADDING", (0, 0), (-1, -1), 2)],
         )
 
+    def _figures(self, figures: Figures) -> Flowable:
+        """A table of figures: right-aligned under their headings, dollar signs apart, rules at the totals.
 
-def _rich(text: str) -> str:
-    text = typographic(text)
-    for box, markup in _BOXES.items():
-        text = text.replace(box, markup)
-    return text
+        It may break across pages, though never after a heading; the rest repeats the title. Three columns of
+        the table carry a column of figures: a gap between the rules, the dollar sign, the figure.
+        """
+        count, shade = len(figures.columns), self.theme.shade
+        size = self.theme.size - (0.7 if count > 4 else 0.2)
+        step = size * 1.32
+        share = figures.label_share or {1: 0.72, 2: 0.62, 3: 0.55, 4: 0.44}.get(count, 0.36)
+        width = _WIDTH * (1 - share) / count
+        rows: list[list[Any]] = []
+        heights: list[float | None] = []
+        style: list[tuple[Any, ...]] = [
+            ("FONT", (0, 0), (-1, -1), self.regular, size, step),
+            ("VALIGN", (0, 0), (-1, -1), "BOTTOM"),
+            ("LEFTPADDING", (0, 0), (-1, -1), 0),
+            ("RIGHTPADDING", (0, 0), (-1, -1), 0),
+            ("BOTTOMPADDING", (0, 0), (-1, -1), 0.06 * size),
+            ("TOPPADDING", (0, 0), (-1, -1), -0.06 * size),
+        ]
 
+        def head(
+            texts: Sequence[tuple[str, int, int]], font: str, points: float, above: float, height: float
+        ) -> None:
+            """A row of texts, each centred from one column to another, ``above`` points above its end."""
+            row = [""] * (1 + 3 * count)
+            for text, first, last in texts:
+                row[first] = text
+                style.append(("SPAN", (first, len(rows)), (last, len(rows))))
+            everywhere = (0, len(rows)), (-1, len(rows))
+            style.append(("FONT", *everywhere, font, points, step))
+            style.append(("ALIGN", *everywhere, "CENTER"))
+            style.append(("BOTTOMPADDING", *everywhere, above + points - step))
+            rows.append(row)
+            heights.append(height)
 
-def typeset(document: Document) -> Typeset:
-    """Set ``document`` as a PDF on letter paper."""
-    contents: list[tuple[str, str, str]] = []
-    # The contents fit on a page of their own whether filled or not, so a second pass moves no heading.
-    for _ in range(2 if Contents() in document.blocks else 1):
-        recorder, target = Recorder(), io.BytesIO()
-        setter = _Setter(document.theme, recorder, contents)
-        story = [flowable for block in document.blocks for flowable in setter.flowables(block)]
-        _Template(document, recorder, target).build(story)
-        contents = recorder.entries
-    return Typeset(target.getvalue(), tuple(recorder.places), tuple(recorder.labels))
+        for text in map(_typographic, figures.title):
+            below = 4 if len(rows) == len(figures.title) - 1 else 0
+            head([(text, 0, -1)], self.bold, size + 0.4, below, step * 1.05 + below)
+        if figures.note:
+            head([(figures.note, 0, -1)], self.italic, size - 0.3, 4, step + 2)
+            if not figures.title:
+                style.append(("ALIGN", (0, 0), (0, 0), "LEFT"))
+        if figures.spans:
+            texts, first = [], 1
+            for text, columns in figures.spans:
+                texts.append((_typographic(text), first, first + 3 * columns - 1))
+                style.append(("LINEBELOW", (first + 1, len(rows)), (texts[-1][2], len(rows)), 0.5, black))
+                first += 3 * columns
+            head(texts, self.bold, size, 4, step + 3)
+        if any(figures.columns):
+            names = [simpleSplit(_typographic(text), self.bold, size, width - 8) for text in figures.columns]
+            ends = range(3, 3 * count + 1, 3)
+            style += [("LINEBELOW", (end - 1, len(rows)), (end, len(rows)), 0.5, black) for end in ends]
+            texts = [("\n".join(name), end - 1, end) for name, end in zip(names, ends, strict=True)]
+            head(texts, self.bold, size, 3, step * max(map(len, names)))
+        head([], self.regular, size, 0, 4)
+
+        heads, shaded = len(rows), False
+        style.append(("NOSPLIT", (0, 0), (0, min(heads + 5, heads + len(figures.lines) - 1))))
+        style.append(("NOSPLIT", (0, -min(3, len(figures.lines))), (0, -1)))
+        for i, line in enumerate(figures.lines, heads):
+            heading, total = line.kind == "heading", line.kind == "total"
+            font = self.bold if heading or (total and not self.theme.serif) else self.regular
+            gap = {"heading": 0.0 if line.indent else 3.0, "total": 1.5}.get(line.kind, 0.0)
+            indent = 10.0 * line.indent + 8
+            label = ParagraphStyle(
+                "label",
+                fontName=self.bold if heading else font,
+                fontSize=size,
+                leading=step,
+                leftIndent=indent,
+                firstLineIndent=-8,
+                rightIndent=8,
+            )
+            row = [Paragraph(escape(_typographic(line.label)), label)]
+            style.append(("TOPPADDING", (0, i), (-1, i), gap - 0.06 * size))
+            style.append(("FONT", (0, i), (-1, i), font, size, step))
+            if heading:
+                style.append(("SPAN", (0, i), (-1, i)))
+                style.append(("NOSPLIT", (0, i), (0, i + 1)))
+            elif shade:
+                shaded = not shaded
+                style.append(("BACKGROUND", (0, i), (-1, i), Color(*shade) if shaded else None))
+            for end, text in enumerate(line.cells, 1):
+                row += ["", "$" if line.dollar and text else "", text]
+                here = (3 * end - 1, i), (3 * end, i)
+                tail = re.search(r"\)%?$", text)
+                hang = stringWidth(tail[0], font, size) if tail else 0
+                style.append(("LEFTPADDING", here[0], here[0], 3))
+                style.append(("ALIGN", here[1], here[1], "RIGHT"))
+                style.append(("RIGHTPADDING", here[1], here[1], _HANG - hang))
+                if text and line.kind in ("subtotal", "total"):
+                    style.append(("LINEABOVE", *here, 0.5, black))
+                if text and total:
+                    style.append(("LINEBELOW", *here, 0.5, black, None, None, None, 2, 1.3))
+            rows.append(row + [""] * (1 + 3 * count - len(row)))
+            heights.append(None)
+        table = _Table(
+            rows,
+            colWidths=[_WIDTH * share, *[4, 10, width - 14] * count],
+            rowHeights=heights,
+            style=style,
+            repeatRows=heads,
+            spaceBefore=4,
+            spaceAfter=20,
+        )
+        table.mark, table.by_column = figures.mark, self.theme.column_major
+        table.title_row = len(figures.title) - 1 if figures.title else None
+        return table

@@ -7,20 +7,12 @@ from decimal import ROUND_HALF_UP, Decimal
 
 NIL = "—"
 # Spelt out, since strftime follows the locale of the process.
-MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
+# fmt: off
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
 )
+# fmt: on
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _UNITS = {"millions": 1_000_000, "thousands": 1_000}
 
@@ -29,11 +21,6 @@ def quotient(numerator: int | Decimal, denominator: int | Decimal, places: int =
     """``numerator / denominator`` rounded half up to ``places`` decimals."""
     exact = Decimal(numerator) / Decimal(denominator)
     return exact.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
-
-
-def per_share(amount: int, shares: Decimal) -> Decimal:
-    """Amount per share, two decimals; amount and shares are in the same unit."""
-    return quotient(amount, shares)
 
 
 def percent(part: int | Decimal, whole: int | Decimal, places: int = 1) -> str:
@@ -81,7 +68,7 @@ def usd_millions(amount: int, unit: str, places: int = 2) -> str:
 
 def day(when: date) -> str:
     """A date as filings write it, for example ``June 25, 2022``."""
-    return f"{MONTHS[when.month - 1]} {when.day}, {when.year}"
+    return f"{_MONTHS[when.month - 1]} {when.day}, {when.year}"
 
 
 def word(count: int) -> str:
