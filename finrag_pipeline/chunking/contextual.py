@@ -7,38 +7,25 @@ row's own headings and the filing's identity are added, so that a chunk can be u
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
 
 import pyarrow as pa
 
-from finrag_pipeline.chunking.fixed import check_overlap, splitter
+from finrag_pipeline.chunking.fixed import as_chunks, check_overlap, splitter
 from finrag_pipeline.chunking.prose import Headings, heading_at, text_outside
 from finrag_pipeline.embedding.tokens import TokenCounter
-from finrag_pipeline.schemas import FILING_CHUNKS
 from finrag_pipeline.settings import ContextualChunkSettings
-
-if TYPE_CHECKING:
-    from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 _CONTEXT_SHARE = 2
 """Context takes at most one part in so many of a piece; the rest is content."""
 
 
-@dataclass(frozen=True)
-class Piece:
-    """A chunk before it has a number.
-
-    Attributes:
-        page: zero-based.
-        kind: text, table_row or table.
-        text: context and content.
-    """
-
-    page: int
-    kind: str
-    text: str
+Piece = tuple[int, str, str]
+"""A chunk before it has a number: zero-based page, kind (text, table_row or table), context and content."""
 
 
 def join_context(*parts: str) -> str:
@@ -54,12 +41,8 @@ def join_context(*parts: str) -> str:
 def fit(context: str, parts: Sequence[str], separator: str, limit: int, tokens: TokenCounter) -> list[str]:
     """Texts of at most ``limit`` tokens: as many ``parts`` each as go in, after the context.
 
-    Args:
-        context: stands first in every text; cut where it would take more than half of it.
-        parts: content, in order; one that is too long alone is cut between words.
-        separator: between context and parts. Counted with each part.
-        limit: tokens.
-        tokens: counter of the encoder in use.
+    The context is cut where it would take more than half of a text, a part that is too long alone between
+    words; the separator is counted with each part.
     """
     whole = separator.join([context, *parts] if context else parts)
     if tokens.count(whole) <= limit:
@@ -67,19 +50,15 @@ def fit(context: str, parts: Sequence[str], separator: str, limit: int, tokens: 
     context = cut(context, limit // _CONTEXT_SHARE, tokens)[0] if context else ""
     budget = limit - (tokens.count(context + separator) if context else 0)
     pieces = [piece for part in parts for piece in cut(part, budget, tokens)]
-    lengths = tokens.count_all([piece + separator for piece in pieces])
-    texts: list[str] = []
-    held: list[str] = []
+    texts: list[list[str]] = [[]]
     used = 0
-    for piece, length in zip(pieces, lengths, strict=True):
-        if held and used + length > budget:
-            texts.append(separator.join([context, *held] if context else held))
-            held, used = [], 0
-        held.append(piece)
+    for piece, length in zip(pieces, tokens.count_all([piece + separator for piece in pieces]), strict=True):
+        if texts[-1] and used + length > budget:
+            texts.append([])
+            used = 0
+        texts[-1].append(piece)
         used += length
-    if held:
-        texts.append(separator.join([context, *held] if context else held))
-    return texts
+    return [separator.join([context, *held] if context else held) for held in texts if held]
 
 
 def cut(text: str, limit: int, tokens: TokenCounter) -> list[str]:
@@ -105,105 +84,78 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True)
-class TableCells:
-    """The cells of one table, as dictionaries with the columns of ``page_tables``."""
+class _Table:
+    """One table: its cells have the columns of ``page_tables`` named above."""
 
     page: int
     caption: str
     scale: str
     cells: list[dict[str, Any]]
 
-    @property
     def box(self) -> tuple[float, float, float, float] | None:
         """Around all cells, in points; None where the page came as text."""
-        boxes = [[c["x0"], c["y0"], c["x1"], c["y1"]] for c in self.cells]
-        if not boxes or any(edge is None for box in boxes for edge in box):
+        if any(cell[edge] is None for cell in self.cells for edge in ("x0", "y0", "x1", "y1")):
             return None
-        x0, y0, x1, y1 = zip(*boxes, strict=True)
-        return min(x0), min(y0), max(x1), max(y1)
+        x0, y0 = (min(cell[edge] for cell in self.cells) for edge in ("x0", "y0"))
+        x1, y1 = (max(cell[edge] for cell in self.cells) for edge in ("x1", "y1"))
+        return x0, y0, x1, y1
 
     def rows(self) -> list[list[dict[str, Any]]]:
         """Body cells by row, each row by column."""
-        rows: dict[int, list[dict[str, Any]]] = defaultdict(list)
-        for cell in self.cells:
-            if not cell["header"]:
-                rows[cell["row"]].append(cell)
-        return [sorted(rows[row], key=lambda cell: cell["column"]) for row in sorted(rows)]
+        body = sorted((cell for cell in self.cells if not cell["header"]), key=itemgetter("row", "column"))
+        return [list(row) for _, row in groupby(body, itemgetter("row"))]
 
 
-def tables_of(page_tables: pa.Table) -> list[TableCells]:
-    """The tables of a filing, in order.
-
-    Args:
-        page_tables: rows of ``page_tables`` of one filing.
-    """
+def _tables_of(page_tables: pa.Table) -> dict[int, list[_Table]]:
+    """The tables of a filing by page, in order."""
     grouped: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
     for cell in page_tables.select(_COLUMNS).to_pylist():
         grouped[cell["page"], cell["table"]].append(cell)
-    found = []
+    found: dict[int, list[_Table]] = defaultdict(list)
     for (page, _), cells in sorted(grouped.items()):
         # Of money alone: the per cent columns of a table say nothing of its scale.
         sources = Counter(c["scale_source"] for c in cells if c["unit"] == "currency" and c["scale_source"])
         # 'units line: (in millions)': where it was found is of no use to a reader of the chunk.
         scale = sources.most_common(1)[0][0].partition(": ")[2] if sources else ""
-        found.append(TableCells(page, cells[0]["caption"] or "", scale.strip(" ()"), cells))
+        found[page].append(_Table(page, cells[0]["caption"] or "", scale.strip(" ()"), cells))
     return found
 
 
-def row_pieces(
-    table: TableCells, identity: str, section: str, limit: int, tokens: TokenCounter
-) -> list[Piece]:
-    """One piece per body row that has a cell besides its label."""
-    pieces: list[Piece] = []
-    for row in table.rows():
-        values = [cell for cell in row if cell["text"] != cell["row_label"] or cell["column"] > 0]
-        values = [cell for cell in values if cell["column"] > 0] or values[1:]
-        if not values:
-            continue
+def _table_pieces(
+    table: _Table, identity: str, section: str, limit: int, tokens: TokenCounter
+) -> Iterator[Piece]:
+    """One piece per body row that has a cell besides its label; then the table as Markdown.
+
+    A long table comes in several pieces, each with the context and the column headers.
+    """
+    rows = table.rows()
+    for row in rows:
+        values = [cell for cell in row if cell["column"] > 0]
         path = " > ".join(row[0]["row_path"]) or (row[0]["row_label"] or "")
         context = join_context(identity, section, table.caption, table.scale, path)
-        parts = [_with_header(cell) for cell in values]
-        pieces.extend(
-            Piece(table.page, "table_row", text) for text in fit(context, parts, " | ", limit, tokens)
-        )
-    return pieces
-
-
-def _with_header(cell: dict[str, Any]) -> str:
-    header = " ".join(cell["column_path"])
-    return f"{header}: {cell['text']}" if header else str(cell["text"])
-
-
-def table_pieces(
-    table: TableCells, identity: str, section: str, limit: int, tokens: TokenCounter
-) -> list[Piece]:
-    """The table as Markdown; a long one in several pieces, each with the context and the column headers."""
-    rows = table.rows()
+        headers = (" ".join(cell["column_path"]) for cell in values)
+        parts = [
+            f"{head}: {c['text']}" if head else c["text"] for head, c in zip(headers, values, strict=True)
+        ]
+        for text in fit(context, parts, " | ", limit, tokens) if values else ():
+            yield table.page, "table_row", text
     if not rows:
-        return []
+        return
     columns = sorted({cell["column"] for row in rows for cell in row})
-    headers = _headers(table.cells, columns)
-    context = join_context(identity, section, table.caption, table.scale)
-    head = (
-        f"{context}\n{_markdown(headers)}\n{_markdown(['---'] * len(columns))}" if any(headers) else context
-    )
-    lines = []
-    for row in rows:
-        texts = {cell["column"]: cell["text"] for cell in row}
-        lines.append(_markdown([texts.get(column, "") for column in columns]))
-    return [Piece(table.page, "table", text) for text in fit(head, lines, "\n", limit, tokens)]
-
-
-def _headers(cells: Sequence[dict[str, Any]], columns: Sequence[int]) -> list[str]:
     paths: dict[int, str] = {}
-    for cell in cells:
+    for cell in table.cells:
         if not cell["header"] and cell["column_path"]:
             paths.setdefault(cell["column"], " ".join(cell["column_path"]))
-    return [paths.get(column, "") for column in columns]
+    head = join_context(identity, section, table.caption, table.scale)
+    if any(column in paths for column in columns):
+        head += f"\n{_markdown(columns, paths)}\n| {' | '.join(['---'] * len(columns))} |"
+    lines = [_markdown(columns, {cell["column"]: cell["text"] for cell in row}) for row in rows]
+    for text in fit(head, lines, "\n", limit, tokens):
+        yield table.page, "table", text
 
 
-def _markdown(texts: Sequence[str]) -> str:
-    return "| " + " | ".join(text.replace("|", "/") for text in texts) + " |"
+def _markdown(columns: Sequence[int], texts: Mapping[int, str]) -> str:
+    return "| " + " | ".join(texts.get(column, "").replace("|", "/") for column in columns) + " |"
 
 
 _SHORTEST_PROSE = 20
@@ -229,12 +181,7 @@ def contextual_chunks(
 ) -> pa.Table:
     """Chunks of a filing with their context; no chunk spans two pages.
 
-    Args:
-        pages: rows of ``filing_pages`` (columns filing, page, text, needs_ocr, words).
-        page_tables: rows of ``page_tables`` of the same filing.
-        filing: its row of ``filings``.
-        settings: length and overlap.
-        tokens: counter of the encoder in use.
+    Made from its rows of ``filing_pages`` and ``page_tables`` and its row of ``filings``.
 
     Returns:
         Rows of ``contextual_chunks``: kinds text, table_row and table, by page.
@@ -244,69 +191,28 @@ def contextual_chunks(
     """
     check_overlap(settings.tokens, settings.overlap, "FINRAG_CONTEXTUAL_CHUNKS__OVERLAP")
     identity = identity_line(filing)
-    tables: dict[int, list[TableCells]] = defaultdict(list)
-    for table in tables_of(page_tables):
-        tables[table.page].append(table)
+    tables = _tables_of(page_tables)
     # Prose leaves an eighth of the chunk to its context; what is longer is cut once more.
     prose_splitter = splitter(settings.tokens - settings.tokens // 8, settings.overlap, tokens)
     section = Headings()
     pieces: list[Piece] = []
-    rows = pages.select(["page", "text", "needs_ocr"]).to_pylist()
     words = pages["words"].combine_chunks() if pages.num_rows else None
-    for position, row in enumerate(rows):
+    for position, row in enumerate(pages.select(["page", "text", "needs_ocr"]).to_pylist()):
         if row["needs_ocr"] or not row["text"].strip():
             continue
-        page, here = row["page"], tables[row["page"]]
-        boxes = [box for table in here if (box := table.box)]
-        text = row["text"]
+        page, text = row["page"], row["text"]
+        boxes = [box for table in tables[page] if (box := table.box())]
         if boxes and words is not None and words[position].is_valid:
             text = text_outside(words[position].as_py(), boxes)
         before = section.section
-        pieces.extend(_prose(page, text, identity, section, prose_splitter, settings.tokens, tokens))
-        for table in here:
-            pieces.extend(row_pieces(table, identity, before, settings.tokens, tokens))
-            pieces.extend(table_pieces(table, identity, before, settings.tokens, tokens))
-    return _as_table(pieces, filing["filing"], tokens)
-
-
-def _prose(
-    page: int,
-    text: str,
-    identity: str,
-    section: Headings,
-    prose_splitter: RecursiveCharacterTextSplitter,
-    limit: int,
-    tokens: TokenCounter,
-) -> list[Piece]:
-    marks = section.read(text)
-    if len(text.strip()) < _SHORTEST_PROSE:
-        return []
-    pieces: list[Piece] = []
-    position = 0
-    for part in prose_splitter.split_text(text):
-        position = max(position, text.find(part[:40], position))
-        context = cut(join_context(identity, heading_at(marks, position)), limit // 4, tokens)[0]
-        budget = limit - tokens.count(f"{context}\n") - 1
-        pieces.extend(Piece(page, "text", f"{context}\n{half}".strip()) for half in cut(part, budget, tokens))
-    return pieces
-
-
-def _as_table(pieces: list[Piece], filing: str, tokens: TokenCounter) -> pa.Table:
-    lengths = tokens.count_all([piece.text for piece in pieces])
-    ordinals: dict[int, int] = defaultdict(int)
-    rows = []
-    for piece, length in zip(pieces, lengths, strict=True):
-        ordinal = ordinals[piece.page]
-        ordinals[piece.page] += 1
-        rows.append(
-            {
-                "chunk_id": f"{filing}/p{piece.page}/x{ordinal}",
-                "filing": filing,
-                "page": piece.page,
-                "ordinal": ordinal,
-                "kind": piece.kind,
-                "text": piece.text,
-                "tokens": length,
-            }
-        )
-    return pa.Table.from_pylist(rows, schema=FILING_CHUNKS)
+        marks = section.read(text)
+        place = 0
+        for part in prose_splitter.split_text(text) if len(text.strip()) >= _SHORTEST_PROSE else ():
+            place = max(place, text.find(part[:40], place))
+            context = cut(join_context(identity, heading_at(marks, place)), settings.tokens // 4, tokens)[0]
+            budget = settings.tokens - tokens.count(f"{context}\n") - 1
+            pieces += [(page, "text", f"{context}\n{half}".strip()) for half in cut(part, budget, tokens)]
+        for table in tables[page]:
+            pieces += _table_pieces(table, identity, before, settings.tokens, tokens)
+    name = str(filing["filing"])
+    return as_chunks([(name, page, kind, text) for page, kind, text in pieces], "x", tokens)

@@ -8,8 +8,10 @@ the published code 2048 with 256; the code made the figures, so it is followed.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -28,10 +30,7 @@ SEPARATORS = ["\n\n", "\n", ". ", " ", ""]
 def chunk_pages(pages: pa.Table, settings: ChunkSettings, tokens: TokenCounter) -> pa.Table:
     """Split every page into chunks of at most ``settings.tokens`` tokens; no chunk spans two pages.
 
-    Args:
-        pages: rows of ``filing_pages`` of one filing (columns filing, page, text, needs_ocr).
-        settings: length and overlap.
-        tokens: counter of the encoder in use.
+    ``pages`` are rows of ``filing_pages`` (columns filing, page, text, needs_ocr).
 
     Returns:
         Rows of ``filing_chunks``. Pages without text, or with unusable text, yield none.
@@ -48,32 +47,33 @@ def chunk_pages(pages: pa.Table, settings: ChunkSettings, tokens: TokenCounter) 
         if not needs_ocr and text.strip()
     ]
     lengths = tokens.count_all([text for _, _, text in kept])
-    rows = []
-    for (filing, page, text), length in zip(kept, lengths, strict=True):
-        pieces = [text.strip()] if length <= settings.tokens else _split(text, settings, tokens)
-        for ordinal, piece in enumerate(pieces):
-            rows.append(
-                {
-                    "chunk_id": f"{filing}/p{page}/c{ordinal}",
-                    "filing": filing,
-                    "page": page,
-                    "ordinal": ordinal,
-                    "kind": "text",
-                    "text": piece,
-                    "tokens": 0,
-                }
-            )
-    for row, count in zip(rows, tokens.count_all([row["text"] for row in rows]), strict=True):
-        row["tokens"] = count
-    return pa.Table.from_pylist(rows, schema=FILING_CHUNKS)
-
-
-def _split(text: str, settings: ChunkSettings, tokens: TokenCounter) -> list[str]:
     pieces = []
-    for piece in splitter(settings.tokens, settings.overlap, tokens).split_text(text):
-        # Token counts do not add up exactly when pieces are joined; the limit must hold all the same.
-        pieces.extend(_cut(piece, settings.tokens, tokens))
-    return pieces
+    for (filing, page, text), length in zip(kept, lengths, strict=True):
+        parts = [text.strip()]
+        if length > settings.tokens:
+            # Token counts do not add up exactly when pieces are joined; the limit must hold all the same.
+            whole = splitter(settings.tokens, settings.overlap, tokens).split_text(text)
+            parts = [part for piece in whole for part in _cut(piece, settings.tokens, tokens)]
+        pieces += [(filing, page, "text", part) for part in parts]
+    return as_chunks(pieces, "c", tokens)
+
+
+def as_chunks(pieces: Sequence[tuple[str, int, str, str]], letter: str, tokens: TokenCounter) -> pa.Table:
+    """Rows of ``filing_chunks`` of pieces (filing, page, kind, text), numbered within their page.
+
+    ``letter`` stands before that number in the identifiers, as in ``F/p3/c0``.
+    """
+    lengths = tokens.count_all([text for *_, text in pieces])
+    ordinals: Counter[tuple[str, int]] = Counter()
+    rows = []
+    for (filing, page, kind, text), length in zip(pieces, lengths, strict=True):
+        ordinal = ordinals[filing, page]
+        ordinals[filing, page] += 1
+        chunk_id = f"{filing}/p{page}/{letter}{ordinal}"
+        rows.append((chunk_id, filing, page, ordinal, kind, text, length))
+    return pa.Table.from_pylist(
+        [dict(zip(FILING_CHUNKS.names, row, strict=True)) for row in rows], schema=FILING_CHUNKS
+    )
 
 
 def _cut(text: str, limit: int, tokens: TokenCounter) -> list[str]:
@@ -87,10 +87,7 @@ def _cut(text: str, limit: int, tokens: TokenCounter) -> list[str]:
 def check_overlap(size: int, overlap: int, variable: str) -> None:
     """Refuse an overlap that leaves nothing new for the next chunk.
 
-    Args:
-        size: longest chunk, in tokens.
-        overlap: tokens shared by neighbouring chunks.
-        variable: of the environment, that sets the overlap.
+    ``variable`` of the environment sets the overlap.
 
     Raises:
         UsageError: the overlap is not smaller than the chunk.
@@ -133,16 +130,12 @@ def parent_child_chunks(
     parents: ChunkSettings = PARENTS,
     children: ChunkSettings = CHILDREN,
 ) -> pa.Table:
-    """Parents of every page, each followed by its children.
+    """Parents of every page of one filing, each followed by its children.
 
-    Args:
-        pages: rows of ``filing_pages`` of one filing (columns filing, page, text, needs_ocr).
-        tokens: counter of the encoder in use.
-        parents: length and overlap of the parents.
-        children: length and overlap of the children.
+    ``pages`` are as for `chunk_pages`; pages without usable text yield none.
 
     Returns:
-        Rows of ``filing_chunks`` of the kinds parent and child. Pages without usable text yield none.
+        Rows of ``filing_chunks`` of the kinds parent and child.
 
     Raises:
         UsageError: an overlap is not smaller than its chunk.
@@ -157,26 +150,18 @@ def parent_child_chunks(
             "needs_ocr": pa.array([False] * large.num_rows),
         }
     )
-    small: dict[int, list[dict[str, object]]] = {}
+    small: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for row in chunk_pages(as_pages, children, tokens).to_pylist():
-        small.setdefault(row["page"], []).append(row)
-    rows: list[dict[str, object]] = []
-    ordinal: dict[int, int] = {}
+        small[row["page"]].append(row)
+    rows: list[dict[str, Any]] = []
+    ordinals: Counter[int] = Counter()
     for place, row in enumerate(large.to_pylist()):
-        page = row["page"]
-        parent_id = f"{row['filing']}/p{page}/parent{row['ordinal']}"
-        members = [{**row, "chunk_id": parent_id, "kind": PARENT}]
-        members += [
-            {
-                **row,
-                "chunk_id": f"{parent_id}/child{n}",
-                "kind": CHILD,
-                "text": c["text"],
-                "tokens": c["tokens"],
-            }
-            for n, c in enumerate(small.get(place, []))
-        ]
-        for member in members:
-            rows.append({**member, "ordinal": ordinal.setdefault(page, 0)})
-            ordinal[page] += 1
+        parent_id = f"{row['filing']}/p{row['page']}/parent{row['ordinal']}"
+        family = [{"chunk_id": parent_id, "kind": PARENT}]
+        for n, child in enumerate(small[place]):
+            known = {"text": child["text"], "tokens": child["tokens"]}
+            family.append({"chunk_id": f"{parent_id}/child{n}", "kind": CHILD, **known})
+        for member in family:
+            rows.append({**row, **member, "ordinal": ordinals[row["page"]]})
+            ordinals[row["page"]] += 1
     return pa.Table.from_pylist(rows, schema=FILING_CHUNKS)

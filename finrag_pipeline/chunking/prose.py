@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 Box = tuple[float, float, float, float]
@@ -15,26 +17,13 @@ _MARGIN = 1.0  # points by which a word may reach out of its table
 
 
 def text_outside(words: Sequence[dict[str, Any]], boxes: Sequence[Box]) -> str:
-    """Lines of a page's words that lie outside all ``boxes``, in the file's order; blocks stand apart.
-
-    Args:
-        words: as in ``filing_pages``: x0, y0, x1, y1, text, block, line.
-        boxes: of tables, in points.
-    """
-    lines: list[str] = []
-    place: tuple[int, int] | None = None
-    for word in words:
-        if any(_inside(word, box) for box in boxes):
-            continue
-        here = (word["block"], word["line"])
-        if here == place:
-            lines[-1] += f" {word['text']}"
-        else:
-            if place is not None and here[0] != place[0]:
-                lines.append("")
-            lines.append(word["text"])
-        place = here
-    return "\n".join(lines).strip()
+    """Lines of a page's words (of ``filing_pages``) outside all boxes, in points; blocks stand apart."""
+    outside = [word for word in words if not any(_inside(word, box) for box in boxes)]
+    blocks = []
+    for _, block in groupby(outside, itemgetter("block")):
+        lines = groupby(block, itemgetter("line"))
+        blocks.append("\n".join(" ".join(word["text"] for word in line) for _, line in lines))
+    return "\n\n".join(blocks).strip()
 
 
 def _inside(word: dict[str, Any], box: Box) -> bool:

@@ -13,8 +13,6 @@ class Chunking:
     """One way to cut filings.
 
     Attributes:
-        name: identifier.
-        title: name for people.
         source: paper and section it comes from.
         table: table of the lake that holds its chunks, one part per filing, in the columns of
             ``filing_chunks``.
