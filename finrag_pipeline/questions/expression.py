@@ -6,15 +6,13 @@ The same trees come from ``formulas.toml`` and from definitions inside questions
 
 from __future__ import annotations
 
+import ast
 import datetime as dt
+import keyword
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import lru_cache
-from typing import Any
-
-from lark import Lark, Token, Transformer, UnexpectedInput
-from lark.exceptions import VisitError
 
 FUNCTIONS = {
     "avg": (1, 1),
@@ -58,11 +56,8 @@ class FiscalPeriod:
         end = self.end
         if end is not None:
             # The last day of February may not exist in the other year.
-            end = (
-                end.replace(year=end.year + years, day=28)
-                if (end.month, end.day) == (2, 29)
-                else end.replace(year=end.year + years)
-            )
+            day = 28 if (end.month, end.day) == (2, 29) else end.day
+            end = end.replace(year=end.year + years, day=day)
         return replace(self, year=None if self.year is None else self.year + years, end=end)
 
     @property
@@ -139,88 +134,14 @@ class At:
 
 Expression = Number | Name | Negative | Binary | Call | At
 
-_GRAMMAR = r"""
-?start: sum
-?sum: product
-    | sum "+" product -> add
-    | sum "-" product -> subtract
-?product: signed
-    | product "*" signed -> multiply
-    | product "/" signed -> divide
-?signed: "-" signed -> negative
-    | placed
-?placed: atom
-    | placed "@" PERIOD -> at
-    | placed "@" OFFSET -> ahead
-?atom: NUMBER -> number
-    | NAME -> name
-    | QUOTED -> quoted
-    | NAME "(" sum ("," sum)* ")" -> call
-    | "(" sum ")"
-NUMBER: /\d+(\.\d+)?(?![\w.])/
-PERIOD.2: /(?:\d{4}-\d\d-\d\d(?:M\d{1,2})?|\d{4}(?:Q[1-4]|M\d{1,2})?)(?!\w)/
-OFFSET: /[+-]\d{1,2}/
-NAME: /[a-z_][a-z0-9_]*/
-QUOTED: /"[^"\n]+"/
-%ignore /\s+/
-"""
-_PLAIN_NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
-
-
-class _Builder(Transformer[Token, Expression]):
-    def number(self, items: list[Any]) -> Expression:
-        return Number(Decimal(items[0]))
-
-    def name(self, items: list[Any]) -> Expression:
-        return Name(str(items[0]))
-
-    def quoted(self, items: list[Any]) -> Expression:
-        return Name(str(items[0])[1:-1])
-
-    def add(self, items: list[Any]) -> Expression:
-        return Binary("+", *items)
-
-    def subtract(self, items: list[Any]) -> Expression:
-        return Binary("-", *items)
-
-    def multiply(self, items: list[Any]) -> Expression:
-        return Binary("*", *items)
-
-    def divide(self, items: list[Any]) -> Expression:
-        return Binary("/", *items)
-
-    def negative(self, items: list[Any]) -> Expression:
-        return Negative(items[0])
-
-    def at(self, items: list[Any]) -> Expression:
-        return At(items[0], _read_period(str(items[1])))
-
-    def ahead(self, items: list[Any]) -> Expression:
-        return At(items[0], None, int(items[1]))
-
-    def call(self, items: list[Any]) -> Expression:
-        function, arguments = str(items[0]), tuple(items[1:])
-        if function not in FUNCTIONS:
-            raise ExpressionError(f"'{function}' is no function.")
-        least, most = FUNCTIONS[function]
-        if len(arguments) < least or (most is not None and len(arguments) > most):
-            raise ExpressionError(f"'{function}' takes another number of arguments than {len(arguments)}.")
-        return Call(function, arguments)
-
-
-def _read_period(text: str) -> FiscalPeriod:
-    text, _, months = text.partition("M")
-    if "-" in text:
-        return FiscalPeriod(None, None, int(months) if months else None, dt.date.fromisoformat(text))
-    year, _, quarter = text.partition("Q")
-    if months:
-        return FiscalPeriod(int(year), int(months) // 3, int(months))
-    return FiscalPeriod(int(year), int(quarter) if quarter else None)
-
-
-@lru_cache(maxsize=1)
-def _parser() -> Lark:
-    return Lark(_GRAMMAR, parser="lalr", lexer="contextual")
+_PERIOD = re.compile(r"(\d{4}-\d\d-\d\d)(?:M(\d\d?))?|(\d{4})(?:Q([1-4])|M(\d\d?))?")
+_MARKS = re.compile(
+    rf'"(?P<quoted>[^"\n]+)"|@\s*(?P<place>[+-]\d\d?|(?:{_PERIOD.pattern})(?!\w))|(?P<space>\s+)'
+    r"|(?P<odd>[#;\\']|\b\d[\d.]*[^\W\d])"
+)
+_OPERATORS: dict[type[ast.AST], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+_STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2}
+_PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 def parse_expression(text: str) -> Expression:
@@ -229,15 +150,56 @@ def parse_expression(text: str) -> Expression:
     Raises:
         ExpressionError: the text is no formula; the message says why.
     """
-    try:
-        return _Builder().transform(_parser().parse(text))
-    except UnexpectedInput as error:
-        raise ExpressionError(f"'{text}' is no formula at character {error.pos_in_stream}.") from error
-    except VisitError as error:
-        raise ExpressionError(f"'{text}': {error.orig_exc}") from error
+    try:  # as Python, with each '@2023' as a subscript, which binds as strongly
+        return _read(ast.parse(_MARKS.sub(_as_python, text).strip(), mode="eval").body)
+    except SyntaxError as error:
+        raise ExpressionError(f"'{text}' is no formula at character {error.offset or 0}.") from error
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise ExpressionError(f"'{text}' is no formula: {error}") from error
 
 
-_STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2}
+def _as_python(match: re.Match[str]) -> str:
+    if match["odd"]:  # of Python, and not of formulas
+        raise ExpressionError(f"unknown: '{match['odd']}'")
+    return " " if match["space"] else f"[{match['place']!r}]" if match["place"] else repr(match["quoted"])
+
+
+def _read(node: ast.expr) -> Expression:
+    match node:
+        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+            return Number(Decimal(str(number)))
+        case ast.Constant(value=str(name)) if name:
+            return Name(name)
+        case ast.Name(id=name) if _PLAIN_NAME.fullmatch(name):
+            return Name(name)
+        case ast.UnaryOp(op=ast.USub(), operand=of):
+            return Negative(_read(of))
+        case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _OPERATORS:
+            return Binary(_OPERATORS[type(operator)], _read(left), _read(right))
+        case ast.Subscript(value=of, slice=ast.Constant(value=str(place))):
+            return At(_read(of), None, int(place)) if place[0] in "+-" else At(_read(of), _read_period(place))
+        case ast.Call(func=ast.Name(id=function), args=arguments, keywords=[]):
+            least, most = FUNCTIONS.get(function, (None, None))
+            if least is None:
+                raise ExpressionError(f"'{function}' is no function.")
+            if len(arguments) < least or (most is not None and len(arguments) > most):
+                raise ExpressionError(
+                    f"'{function}' takes another number of arguments than {len(arguments)}."
+                )
+            return Call(function, tuple(map(_read, arguments)))
+    raise ExpressionError(f"unknown: '{ast.unparse(node)}'.")
+
+
+def _read_period(text: str) -> FiscalPeriod:
+    match = _PERIOD.fullmatch(text)
+    if match is None:
+        raise ExpressionError(f"'{text}' is no period.")
+    end, length, year, quarter, months = match.groups()
+    if end:
+        return FiscalPeriod(None, None, int(length) if length else None, dt.date.fromisoformat(end))
+    if months:
+        return FiscalPeriod(int(year), int(months) // 3, int(months))
+    return FiscalPeriod(int(year), int(quarter) if quarter else None)
 
 
 def print_expression(expression: Expression) -> str:
@@ -251,7 +213,8 @@ def _print(expression: Expression, least: int) -> str:
         case Number(value):
             return f"{value:f}"
         case Name(name):
-            return name if set(name) <= _PLAIN_NAME and not name[0].isdigit() else f'"{name}"'
+            plain = _PLAIN_NAME.fullmatch(name) and not keyword.iskeyword(name)
+            return name if plain else f'"{name}"'
         case Negative(of):
             text, strength = f"-{_print(of, 3)}", 3
         case Call(function, arguments):

@@ -216,14 +216,14 @@ def tokenise_question(
         text = lower  # a letter that grows in lower case: places are those of the lower-case text
     skipped = {word for word in skip if word}
     mine = sorted(((name, ref) for name, ref in (own or {}).items() if name), key=lambda item: -len(item[0]))
-    groups = _find_groups(lower)
+    groups, phrases = _find_groups(lower), lexicon.longest(lower)
     tokens: list[QuestionToken] = []
     place = 0
     while place < len(lower):
         if lower[place].isspace():
             place += 1
             continue
-        end, token = _token_at(lower, place, lexicon, mine, groups)
+        end, token = _token_at(lower, place, phrases, mine, groups)
         if token is not None and not (token.kind == "WORD" and token.text.removesuffix("'s") in skipped):
             tokens.append(QuestionToken(token.kind, text[place:end].strip(), token.value, place))
         place = max(end, place + 1)
@@ -233,7 +233,7 @@ def tokenise_question(
 def _token_at(
     lower: str,
     place: int,
-    lexicon: Lexicon,
+    phrases: Mapping[int, tuple[int, str]],
     mine: list[tuple[str, str]],
     groups: list[tuple[int, int, Group]],
 ) -> tuple[int, QuestionToken | None]:
@@ -253,8 +253,8 @@ def _token_at(
     if starts_word and (match := _SPAN.match(lower, place)):
         count = NUMBERS.get(match["count"]) or int(match["count"])
         return match.end(), QuestionToken("SPAN", match[0], count)
-    found = lexicon.longest(lower, place) if starts_word else None
-    best = (found[0], QuestionToken("METRIC", "", found[1])) if found else (place, None)
+    end, name = phrases.get(place, (place, ""))
+    best = (end, QuestionToken("METRIC", "", name) if name else None)
     for kind, pattern in _KEYWORD:
         keyword = pattern.match(lower, place)
         if keyword and keyword.end() > best[0]:

@@ -1,8 +1,6 @@
-from importlib import resources
-
 import pytest
 
-from finrag_pipeline.questions.formula_lexicon import Formula, Line, Phrase, formula_lexicon, read_formulas
+from finrag_pipeline.questions.formula_lexicon import Formula, Line, formula_lexicon, read_formulas
 
 
 @pytest.mark.parametrize(
@@ -31,14 +29,13 @@ from finrag_pipeline.questions.formula_lexicon import Formula, Line, Phrase, for
     ],
 )
 def test_words_and_what_they_mean(words: str, name: str) -> None:
-    assert formula_lexicon().longest(words, 0) == (len(words), name)
+    assert formula_lexicon().longest(words)[0] == (len(words), name)
 
 
 def test_a_phrase_is_no_part_of_a_word() -> None:
     lexicon = formula_lexicon()
-    assert lexicon.longest("salesforce revenue", 0) is None
-    assert lexicon.longest("cashless", 0) is None
-    assert lexicon.longest("presales", 3) is None
+    assert list(lexicon.longest("salesforce revenue")) == [11]
+    assert lexicon.longest("cashless presales") == {}
 
 
 def test_a_text_names_lines_and_formulas_by_their_longest_phrases() -> None:
@@ -84,11 +81,6 @@ def test_malformed_entries_are_named(text: str, words: str) -> None:
         read_formulas(text)
 
 
-def test_the_packaged_phrases_are_sound() -> None:
-    text = resources.files("finrag_pipeline.questions").joinpath("formulas.toml").read_text("utf-8")
-    assert read_formulas(text).entries == formula_lexicon().entries
-
-
 @pytest.mark.parametrize(
     ("phrase", "text"),
     [
@@ -102,36 +94,9 @@ def test_the_packaged_phrases_are_sound() -> None:
         ("re[- ]?order", "re-order"),
     ],
 )
-def test_a_phrase_meets_what_its_pattern_meets(phrase: str, text: str) -> None:
-    found = Phrase(phrase).match(text)
-    assert found and found.group() == text
-    assert Phrase(phrase).match(f"the {text}", 4)
-    assert Phrase(phrase).match(f"x{text}", 1) is None
-    assert Phrase(phrase).match("unrelated words") is None
-
-
-def test_every_packaged_phrase_is_met_with_and_without_its_beginning() -> None:
-    questions = ["what was the days sales outstanding of the group", "net revenue and capital expenditures"]
-    for phrase, _ in formula_lexicon().phrases:
-        for text in questions:
-            for start in range(len(text)):
-                whole = phrase.pattern.match(text, start)
-                found = phrase.match(text, start)
-                assert (found and found.span()) == (whole and whole.span())
-
-
-@pytest.mark.parametrize(
-    ("phrase", "texts"),
-    [
-        ("(net|total) revenues?", ["net revenue", "total revenues"]),
-        ("(the )?cost of (sales|goods)", ["the cost of sales", "cost of goods"]),
-        ("(average )?(days|weeks) on hand|dio", ["days on hand", "average weeks on hand", "dio"]),
-        ("((long|short) term )?debt", ["long-term debt", "debt"]),
-        ("(total |net )*sales", ["sales", "total net sales"]),
-        ("([a-z]+ )?margin", ["gross margin", "margin"]),
-    ],
-)
-def test_a_phrase_may_begin_in_several_ways(phrase: str, texts: list[str]) -> None:
-    for text in texts:
-        found = Phrase(phrase).match(text)
-        assert found and found.group() == text
+def test_a_space_of_a_phrase_is_spaces_or_hyphens(phrase: str, text: str) -> None:
+    line = f'[[line]]\nname = "a"\nlabel = "A"\nphrases = ["{phrase}"]\nconcepts = []\nstatements = []'
+    lexicon = read_formulas(line)
+    assert lexicon.longest(f"the {text}")[4] == (4 + len(text), "a")
+    assert 1 not in lexicon.longest(f"x{text}")
+    assert lexicon.longest("unrelated words") == {}
