@@ -47,12 +47,7 @@ _DEFINED = re.compile(
 
 
 def read_company(pages: Sequence[str], cover: int | None) -> str | None:
-    """Return the registrant's name as printed, or None.
-
-    Args:
-        pages: texts of the filing's pages.
-        cover: index of the cover page, if one was found.
-    """
+    """Return the registrant's name as printed, or None; ``cover`` is the index of the cover page, if any."""
     words = vocabulary([page for index, page in enumerate(pages[:_VOCABULARY_PAGES]) if index != cover])
     if cover is not None:
         name = _name_on_cover(normalise(pages[cover]), words)
@@ -60,28 +55,18 @@ def read_company(pages: Sequence[str], cover: int | None) -> str | None:
             return without_image_name(name, [page for index, page in enumerate(pages) if index != cover])
     # The cover shows the name as an image, or there is no cover.
     start = cover or 0
-    for page in pages[start : start + _NAMING_PAGES]:
-        for match in _AND_SUBSIDIARIES.finditer(normalise(page)):
-            if name := tidy_name(match[1], words):
-                return name
-    for page in pages[start : start + _NAMING_PAGES]:
-        defined = _DEFINED.search(" ".join(normalise(page).split()))
-        if defined and (name := tidy_name(defined["name"], words)):
-            return name
-    for line in normalise(pages[0]).splitlines()[:15] if pages else ():
-        if _LEGAL_END.search(line.strip()) and len(line.split()) <= 8 and (name := tidy_name(line, words)):
-            return name
-    return None
+    naming = [normalise(page) for page in pages[start : start + _NAMING_PAGES]]
+    named = [match[1] for page in naming for match in _AND_SUBSIDIARIES.finditer(page)]
+    named += [match["name"] for page in naming if (match := _DEFINED.search(" ".join(page.split())))]
+    top = normalise(pages[0]).splitlines()[:15] if pages else []
+    named += [line for line in top if _LEGAL_END.search(line.strip()) and len(line.split()) <= 8]
+    return next((name for text in named if (name := tidy_name(text, words))), None)
 
 
 def without_image_name(name: str, pages: Sequence[str]) -> str:
     """Return a company's name without what a picture above it left in its line, such as its file's name.
 
     Words at its beginning are dropped where the filing prints the rest elsewhere and never the whole.
-
-    Args:
-        name: as read from the cover.
-        pages: texts of the other pages.
     """
     text = " ".join(" ".join(page.split()) for page in pages).casefold().replace("-", " ")
     tokens = name.split()
@@ -139,10 +124,6 @@ def tidy_name(raw: str, words: Set[str] = frozenset()) -> str | None:
 
     Letters set apart (``A C M E``) and small capitals cut off their initials (``A CME``) are joined where
     the joined word occurs elsewhere in the filing.
-
-    Args:
-        raw: text that should hold a name and nothing else.
-        words: lower-case words of the filing.
     """
     text = " ".join(_join_spaced_letters(raw).split())
     text = re.sub(r"\s+([.,;])", r"\1", text)
@@ -200,11 +181,7 @@ _NOT_A_SYMBOL = frozenset({
 
 
 def read_ticker(cover: str) -> str | None:
-    """Return the first trading symbol in the table of securities on a cover, or None.
-
-    Args:
-        cover: text of the cover page and, since the table may run on, the page after it.
-    """
+    """Return the first trading symbol in the table of securities on a cover and the next page, or None."""
     text = normalise(cover)
     if not _SYMBOL_HEAD.search(text):
         return None

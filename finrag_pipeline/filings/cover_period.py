@@ -1,6 +1,7 @@
 """Period of a filing: period end, fiscal year and fiscal quarter, from its own words.
 
-All functions take squeezed text (upper case, no white space; see :mod:`.cover_text`).
+All functions take squeezed text (upper case, no white space; see :mod:`.cover_text`), of the cover page or,
+as ``words``, of the filing's first pages.
 """
 
 from __future__ import annotations
@@ -25,14 +26,8 @@ _EVENT = re.compile(
 
 
 def read_period_end(cover: str, form: str) -> dt.date | None:
-    """Return the last day of the period a cover page states, or the date of the event of an 8-K.
-
-    Args:
-        cover: squeezed text of the cover page.
-        form: canonical name of the form.
-    """
-    known = find_form(form)
-    dated = known.dated if known else "year"
+    """Return the last day of the period a cover page states, or the date of the event of an 8-K."""
+    dated = known.dated if (known := find_form(form)) else "year"
     if dated == "event":
         return _event_date(cover)
     anchor = _QUARTERLY if dated == "quarter" else _ANNUAL
@@ -48,8 +43,7 @@ def read_period_end(cover: str, form: str) -> dt.date | None:
             return dates[1][2]
     # Columns may come out in an order that puts the date before its words.
     for match in anchor.finditer(cover):
-        dates = find_dates(cover[max(0, match.start() - _EVENT_WINDOW) : match.start()])
-        if dates:
+        if dates := find_dates(cover[max(0, match.start() - _EVENT_WINDOW) : match.start()]):
             return dates[-1][2]
     return None
 
@@ -104,10 +98,6 @@ def fiscal_year_of(year_end: dt.date, words: str) -> int:
     January 28, 2023``), else, for years that end in January or February, which of the two candidates it
     names often. Without words a year carries the calendar year of its end, where the first eight days
     of January count as the year before.
-
-    Args:
-        year_end: last day of the fiscal year.
-        words: squeezed text of the filing's first pages.
     """
     year = _calendar_year(year_end)
     offsets: Counter[int] = Counter()
@@ -161,10 +151,6 @@ def durations_ended_on(period_end: dt.date, words: str) -> set[int]:
     """Return the lengths, in quarters, of the periods that are said to end on ``period_end``.
 
     ``Three months ended June 30`` gives 1, ``26 weeks ended`` gives 2.
-
-    Args:
-        period_end: last day of the periods.
-        words: squeezed text of the filing's first pages.
     """
     day = re.compile(day_pattern(period_end))
     lengths: set[int] = set()
@@ -184,10 +170,6 @@ def fiscal_quarter_of(period_end: dt.date, words: str) -> int | None:
 
     Evidence in this order: the year-to-date period it states (``nine months ended``), the months since
     the end of the last fiscal year it names, the ordinal it uses most (``second quarter``).
-
-    Args:
-        period_end: last day of the quarter.
-        words: squeezed text of the filing's first pages.
     """
     # Twelve months in a quarterly report are those up to its date, not a fiscal year.
     elapsed = max(durations_ended_on(period_end, words) - {4}, default=None)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 import unicodedata
+from calendar import monthrange
 from collections.abc import Callable, Mapping, Sequence
 
 from finrag_pipeline.filings.forms import KINDS, canonical_form, form_names
@@ -73,12 +74,7 @@ def day_pattern(day: dt.date) -> str:
 def add_months(day: dt.date, months: int) -> dt.date:
     """Return the day ``months`` later, or the last day of that month where it is shorter."""
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
-    for last in (day.day, 30, 29, 28):
-        try:
-            return dt.date(year, month + 1, last)
-        except ValueError:
-            continue
-    raise ValueError(f"no day in {year}-{month + 1}")
+    return dt.date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
 
 
 # Annual reports to shareholders print dozens of pages of their own before the form's cover.
@@ -123,32 +119,27 @@ def squeeze(text: str) -> str:
     return "".join(_plain(text).upper().split())
 
 
-LOOSELY = r"\s*"
+_GAP = r"\s*"
 
 
-def loose(phrase: str) -> str:
-    """Return a pattern for ``phrase`` that allows white space between its characters."""
-    return LOOSELY.join(re.escape(c) for c in phrase if not c.isspace())
+def _loose(phrase: str) -> str:
+    """A pattern for a phrase, or for each of several apart by bars, that allows white space everywhere."""
+    return "(?:" + "|".join(_GAP.join("".join(part.split())) for part in phrase.split("|")) + ")"
 
 
 _FORM = re.compile(
-    rf"(?i:{loose('FORM')}\s*(?P<base>{form_names('-?', LOOSELY)}))"
+    rf"(?i:{_loose('FORM')}\s*(?P<base>{form_names('-?', _GAP)}))"
     # A kind follows directly: in "FORM 10-K TRANSITION REPORT" the T begins a word.
     rf"(?P<kind>(?:{KINDS})(?![A-Za-z0-9]))?(?P<amended>\s*/\s*[Aa](?![A-Za-z]))?"
 )
 
-_ISSUER = (
-    "(?:"
-    + "|".join(map(loose, ("registrant", "company", "issuer", "corporation", "small business issuer")))
-    + ")"
-)
 NAME_LABEL = re.compile(
-    rf"[(\[]?\s*(?:{loose('exact')}\s*)?{loose('name of')}\s*"
-    rf"(?:(?:{loose('each')}|{loose('the')})\s*)?{_ISSUER}"
-    rf"\s*(?:\(?\s*s\s*\)?)?\s*,?\s*(?:{loose('as it')}\s*)?(?:{loose('as')}\s*)?(?:{loose('is')}\s*)?"
-    rf"(?:{loose('specified')}|{loose('appears')}|{loose('set forth')})"
-    rf"(?:\s*{loose('in')}(?:\s*(?:{loose('its')}|{loose('their')}|{loose('the')}))?"
-    rf"(?:\s*{loose('respective')})?\s*(?:{loose('charter')}|{loose('articles')})s?)?\s*[)\]]?",
+    rf"[(\[]?\s*(?:{_loose('exact')}\s*)?{_loose('name of')}\s*(?:{_loose('each|the')}\s*)?"
+    rf"{_loose('registrant|company|issuer|corporation|small business issuer')}\s*(?:\(?\s*s\s*\)?)?\s*,?\s*"
+    rf"(?:{_loose('as it')}\s*)?(?:{_loose('as')}\s*)?(?:{_loose('is')}\s*)?"
+    rf"{_loose('specified|appears|set forth')}"
+    rf"(?:\s*{_loose('in')}(?:\s*{_loose('its|their|the')})?(?:\s*{_loose('respective')})?"
+    rf"\s*{_loose('charter|articles')}s?)?\s*[)\]]?",
     re.IGNORECASE,
 )
 """The line under a registrant's name: ``(Exact name of registrant as specified in its charter)``."""

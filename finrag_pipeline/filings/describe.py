@@ -14,7 +14,6 @@ from finrag_pipeline.filings import TEXT_ONLY
 from finrag_pipeline.filings.identity import find_conflicts, merge_declared, read_identity
 from finrag_pipeline.filings.names import (
     DeclaredIdentity,
-    FilingIdentity,
     declared_from_document_information,
     declared_from_name,
 )
@@ -27,21 +26,15 @@ _FIRST_PAGES = 60
 
 
 def describe_filing(path: Path, source: FilingSource) -> pa.Table:
-    """Identity and readability of a filing; a file that cannot be read becomes a row that says so.
+    """Identity and readability of the original at ``path``: one row of ``filings``.
 
-    Args:
-        path: the original.
-        source: how it arrived.
-
-    Returns:
-        One row of ``filings``.
+    A file that cannot be read becomes a row that says so.
     """
-    from_name = declared_from_name(source.filing)
-    from_document = None
-    if source.document_information:
-        from_document = declared_from_document_information(source.document_information)
-    declared, conflicts = merge_declared(from_name, from_document)
-    identity, pages, warnings, failure = FilingIdentity(), 0, [], None
+    listed = source.document_information
+    declared, conflicts = merge_declared(
+        declared_from_name(source.filing), declared_from_document_information(listed) if listed else None
+    )
+    pages, warnings = 0, []
     try:
         if source.source == "pdf":
             info = inspect_pdf(path)
@@ -51,27 +44,20 @@ def describe_filing(path: Path, source: FilingSource) -> pa.Table:
         else:
             pages = read_page_text(path, source.filing).num_rows
             warnings.append(TEXT_ONLY)
-        identity = _identity(path, source.source, pages)
-        conflicts = [*conflicts, *find_conflicts(identity, declared)]
+        identity = read_identity(first_texts(path, source.source, _FIRST_PAGES))
+        if pages > _FIRST_PAGES and (identity.form is None or identity.company is None):
+            # An illustrated annual report may stand before the cover page.
+            identity = read_identity(first_texts(path, source.source, pages))
     except FilingError as error:
         # The original has a name of its own in the lake; people know the file by the name it came with.
         failure = FilingError(error.reason.replace(path.name, source.file_name), error.remedy)
-    return pa.Table.from_pylist(
-        [_row(source, pages, identity, declared, conflicts, warnings, failure)], schema=FILINGS
-    )
+        return _row(source, declared, failure, pages=pages, conflicts=conflicts, warnings=warnings)
+    found = {**asdict(identity), "conflicts": [*conflicts, *find_conflicts(identity, declared)]}
+    return _row(source, declared, pages=pages, warnings=warnings, **found)
 
 
 def describe_in_worker(path: Path, source: FilingSource, engine: Engine) -> pa.Table:
-    """`describe_filing` in a worker process: a file that crashes or hangs the PDF reader harms nobody else.
-
-    Args:
-        path: the original.
-        source: how it arrived.
-        engine: runs the reader.
-
-    Returns:
-        One row of ``filings``.
-    """
+    """`describe_filing` in a worker process: a file that crashes or hangs the reader harms nobody else."""
     (result,) = engine.map(describe_filing, [(path, source)])
     if not isinstance(result, Exception):
         return result
@@ -79,40 +65,23 @@ def describe_in_worker(path: Path, source: FilingSource, engine: Engine) -> pa.T
         f"{source.file_name}: reading its cover failed: {result}.",
         "Export the filing again, or ingest it as page text (JSONL).",
     )
-    row = _row(source, 0, FilingIdentity(), declared_from_name(source.filing), [], [], failure)
-    return pa.Table.from_pylist([row], schema=FILINGS)
-
-
-def _identity(path: Path, kind: str, pages: int) -> FilingIdentity:
-    identity = read_identity(first_texts(path, kind, _FIRST_PAGES))
-    if pages > _FIRST_PAGES and (identity.form is None or identity.company is None):
-        # An illustrated annual report may stand before the cover page.
-        identity = read_identity(first_texts(path, kind, pages))
-    return identity
+    return _row(source, declared_from_name(source.filing), failure, pages=0, conflicts=[], warnings=[])
 
 
 def _row(
-    source: FilingSource,
-    pages: int,
-    identity: FilingIdentity,
-    declared: DeclaredIdentity,
-    conflicts: list[str],
-    warnings: list[str],
-    failure: FilingError | None,
-) -> dict[str, Any]:
-    return {
+    source: FilingSource, declared: DeclaredIdentity, failure: FilingError | None = None, **found: Any
+) -> pa.Table:
+    row = {
         "filing": source.filing,
         "status": "failed" if failure else "ok",
         "reason": failure.reason if failure else None,
         "remedy": failure.remedy if failure else None,
         **{name: getattr(source, name) for name in ("file_name", "source", "bytes", "sha256")},
-        "pages": pages,
-        **asdict(identity),
         "declared_company": declared.company,
         "declared_form": declared.form,
         "declared_year": declared.fiscal_year,
         "declared_quarter": declared.fiscal_quarter,
         "sector": (source.document_information or {}).get("gics_sector"),
-        "conflicts": conflicts,
-        "warnings": warnings,
+        **found,
     }
+    return pa.Table.from_pylist([row], schema=FILINGS)

@@ -54,12 +54,7 @@ KINDS = "|".join(sorted({kind for form in FORMS for kind in form.kinds}))
 
 
 def form_names(hyphen: str, gap: str = "") -> str:
-    """A pattern for the name of any SEC form.
-
-    Args:
-        hyphen: what stands for the hyphen of a name.
-        gap: what may stand between any two characters.
-    """
+    """A pattern for the name of any SEC form, with ``gap`` allowed between any two characters."""
     names = (form.name for form in FORMS if form.name != EARNINGS)
     return "|".join(gap.join(hyphen if c == "-" else c for c in name) for name in names)
 
@@ -91,9 +86,6 @@ def find_form(name: str | None) -> Form | None:
 
 
 def form_family(name: str | None) -> str | None:
-    """Return ``10-K``, ``10-Q``, ``8-K`` or ``EARNINGS`` for a form or its variants; None for others.
-
-    ``10-K/A``, ``10-KT`` and ``20-F`` are annual reports like ``10-K``; ``6-K`` is current like ``8-K``.
-    """
+    """Return ``10-K``, ``10-Q``, ``8-K`` or ``EARNINGS`` for a form or its variants; None for others."""
     form = find_form(name)
     return form.family if form else None

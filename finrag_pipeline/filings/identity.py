@@ -7,6 +7,8 @@ import difflib
 import re
 import unicodedata
 from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
 
 from finrag_pipeline.filings.cover_company import read_company, read_ticker
 from finrag_pipeline.filings.cover_period import (
@@ -18,7 +20,13 @@ from finrag_pipeline.filings.cover_period import (
 )
 from finrag_pipeline.filings.cover_text import find_cover, form_on_cover, self_named_form, squeeze
 from finrag_pipeline.filings.forms import CURRENT, EARNINGS, QUARTERLY, find_form, form_family
-from finrag_pipeline.filings.names import IDENTITY_FIELDS, DeclaredIdentity, FilingIdentity
+from finrag_pipeline.filings.names import (
+    DOCUMENT_INFORMATION,
+    FILE_NAME,
+    IDENTITY_FIELDS,
+    DeclaredIdentity,
+    FilingIdentity,
+)
 from finrag_pipeline.filings.press_release import is_earnings_release, read_release
 
 # Statements and the notes on fiscal years stand within these pages of the cover.
@@ -30,9 +38,6 @@ def read_identity(pages: Sequence[str]) -> FilingIdentity:
     """Read the identity of a filing from the texts of its pages.
 
     The cover page is searched in the first 250 pages, the wording of periods in the 45 from the cover on.
-
-    Args:
-        pages: texts of all pages, in order.
     """
     cover = find_cover(pages)
     if cover is None and is_earnings_release(pages):
@@ -81,7 +86,6 @@ _LEGAL = frozenset({
 })
 # fmt: on
 _FILLERS = frozenset({"the", "and", "of"})
-_SHORTEST_RUN = 2
 _LONGEST_ABBREVIATION = 4
 _SAME_SPELLING = 0.9
 
@@ -90,118 +94,79 @@ def find_conflicts(identity: FilingIdentity, declared: DeclaredIdentity) -> list
     """Return one sentence per disagreement between a filing's pages and its declared identity.
 
     Fields that either side does not state are passed over. Companies are compared loosely (see
-    `same_company`); years exactly, though names often carry
-    the calendar year, so that the sentence gives both values and the reason where it is that.
-
-    Args:
-        identity: what the pages say.
-        declared: what the file name, the document-information file, or both declare.
+    `same_company`); years exactly, though names often carry the calendar year, so that the sentence gives
+    both values and the reason where it is that.
     """
     says = "the press release says" if identity.form == EARNINGS else "the cover page says"
-    conflicts = []
-    if identity.form and declared.form and _base(identity.form) != _base(declared.form):
-        conflicts.append(f"{says} form {identity.form}, {_claim(declared, 'form')}")
-    if (
-        identity.company
-        and declared.company
-        and not same_company(identity.company, declared.company, identity.ticker)
-    ):
-        conflicts.append(f'{says} company "{identity.company}", {_claim(declared, "company")}')
-    if (conflict := _year_conflict(identity, declared)) is not None:
-        conflicts.append(conflict)
-    quarters = (identity.fiscal_quarter, declared.fiscal_quarter)
-    if all(quarters) and quarters[0] != quarters[1]:
-        conflicts.append(
-            f"the filing reports on fiscal quarter {quarters[0]}, {_claim(declared, 'fiscal_quarter')}"
-        )
-    if (conflict := _event_conflict(identity, declared)) is not None:
-        conflicts.append(conflict)
+    form, end = find_form(identity.form), identity.period_end
+    is_event = form is not None and form.dated == "event"
+    year = f"the filing reports on fiscal year {identity.fiscal_year}" + (
+        f" (period end {end})" if end else ""
+    )
+    hint = ""
+    if end is not None and not is_event:
+        hints = {
+            end.year: ", the calendar year of the period end",
+            end.year + 1: ", the year after the period end",
+        }
+        hint = hints.get(declared.fiscal_year or 0, "")
+    stated = {
+        "form": f"{says} form {identity.form}",
+        "company": f'{says} company "{identity.company}"',
+        "fiscal_year": f"the event of the 8-K is dated {end}" if is_event else year,
+        "fiscal_quarter": f"the filing reports on fiscal quarter {identity.fiscal_quarter}",
+    }
+    conflicts = [
+        f"{statement}, {_claim(declared, name)}{hint if name == 'fiscal_year' else ''}"
+        for name, statement in stated.items()
+        if _differ(name, getattr(identity, name), getattr(declared, name), identity.ticker)
+    ]
+    event = declared.event_date
+    if is_event and end and event and not 0 <= (event - end).days <= _DAYS_TO_REPORT:
+        conflicts.append(f"the cover page dates the event {end}, {_claim(declared, 'event_date')}")
     return conflicts
 
 
-def _base(name: str) -> str:
-    """Form without amendment and variant: ``10-K405`` and ``10-K/A`` are both ``10-K``."""
-    form = find_form(name)
-    return form.name if form else name
+def _differ(name: str, value: Any, other: Any, ticker: str | None = None) -> bool:
+    """Whether two values of the field ``name`` are both known and do not agree."""
+    if value is None or other is None:
+        return False
+    if name == "company":
+        return not same_company(value, other, ticker)
+    if name == "form":  # without amendment and variant: "10-K405" and "10-K/A" are both "10-K"
+        forms = [(form, find_form(form)) for form in (value, other)]
+        value, other = (form.name if form else text for text, form in forms)
+    return bool(value != other)
 
 
-def _is_event(name: str | None) -> bool:
-    form = find_form(name)
-    return form is not None and form.dated == "event"
-
-
-def _year_conflict(identity: FilingIdentity, declared: DeclaredIdentity) -> str | None:
-    stated, claimed, end = identity.fiscal_year, declared.fiscal_year, identity.period_end
-    if stated is None or claimed is None or stated == claimed:
-        return None
-    claim = _claim(declared, "fiscal_year")
-    if _is_event(identity.form):
-        return f"the event of the 8-K is dated {end}, {claim}"
-    period = f" (period end {end})" if end else ""
-    hint = ""
-    if end is not None and claimed == end.year:
-        hint = ", the calendar year of the period end"
-    elif end is not None and claimed == end.year + 1:
-        hint = ", the year after the period end"
-    return f"the filing reports on fiscal year {stated}{period}, {claim}{hint}"
-
-
-def _event_conflict(identity: FilingIdentity, declared: DeclaredIdentity) -> str | None:
-    event, claimed = identity.period_end, declared.event_date
-    if not _is_event(identity.form) or event is None or claimed is None:
-        return None
-    if 0 <= (claimed - event).days <= _DAYS_TO_REPORT:
-        return None
-    return f"the cover page dates the event {event}, {_claim(declared, 'event_date')}"
-
-
-def _claim(declared: DeclaredIdentity, name: str) -> str:
-    origin, value = declared.origin(name), getattr(declared, name)
-    return f"the {origin} {'say' if ' and ' in origin else 'says'} {_shown(name, value)}"
-
-
-def _shown(name: str, value: object) -> str:
-    return f'"{value}"' if name == "company" else str(value)
+def _claim(declared: DeclaredIdentity, name: str, label: str = "") -> str:
+    origin, value = declared.origins.get(name, FILE_NAME), getattr(declared, name)
+    shown = f'"{value}"' if name == "company" else value
+    return f"the {origin} {'say' if ' and ' in origin else 'says'} {label}{shown}"
 
 
 def merge_declared(
     from_name: DeclaredIdentity, from_document_information: DeclaredIdentity | None
 ) -> tuple[DeclaredIdentity, list[str]]:
-    """Merge what a file name and a document-information row declare.
+    """Join what a file name and a document-information row declare, and tell where they disagree.
 
-    The row, where it states a field, is preferred: it was filled in with care, a name was typed.
-
-    Args:
-        from_name: identity declared by the file name.
-        from_document_information: identity declared by the row, or None where there is no row.
-
-    Returns:
-        The merged identity, and one sentence per disagreement between the two sources.
+    The row counts where both state a field: it was filled in with care, a name was typed.
     """
     if from_document_information is None:
         return from_name, []
-    values: dict[str, object] = {}
+    values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     conflicts = []
     for name in IDENTITY_FIELDS:
         typed, listed = getattr(from_name, name), getattr(from_document_information, name)
-        chosen, source = (typed, from_name) if listed is None else (listed, from_document_information)
-        values[name], origins[name] = chosen, source.origin(name)
-        if typed is None or listed is None:
-            continue
-        if name == "company":
-            differ = not same_company(typed, listed)
-        elif name == "form":
-            differ = _base(typed) != _base(listed)
-        else:
-            differ = typed != listed
-        if differ:
-            label = name.replace("_", " ")
-            typed_claim = f"the {from_name.origin(name)} says {label} {_shown(name, typed)}"
-            conflicts.append(f"{typed_claim}, {_claim(from_document_information, name)}")
-        else:
-            origins[name] = f"{from_name.origin(name)} and the {source.origin(name)}"
-    return DeclaredIdentity(**values, origins=origins), conflicts  # type: ignore[arg-type]
+        values[name] = typed if listed is None else listed
+        origins[name] = FILE_NAME if listed is None else DOCUMENT_INFORMATION
+        if _differ(name, typed, listed):
+            label = name.replace("_", " ") + " "
+            conflicts.append(f"{_claim(from_name, name, label)}, {_claim(from_document_information, name)}")
+        elif typed is not None and listed is not None:
+            origins[name] = f"{FILE_NAME} and the {DOCUMENT_INFORMATION}"
+    return DeclaredIdentity(**values, origins=origins), conflicts
 
 
 def same_company(name: str, other: str, ticker: str | None = None) -> bool:
@@ -211,11 +176,6 @@ def same_company(name: str, other: str, ticker: str | None = None) -> bool:
     (``Acme Foods`` of ``Acme Foods International, Inc.``, also written together), its initials or another
     abbreviation (``ABC`` of ``American Beet Company``), its trading symbol, or a misspelling of it.
     Doubtful cases count as the same: the question is whether to warn somebody.
-
-    Args:
-        name: one spelling.
-        other: another.
-        ticker: trading symbol of either company.
     """
     first, second = _tokens(name), _tokens(other)
     if not first or not second:
@@ -231,34 +191,32 @@ def same_company(name: str, other: str, ticker: str | None = None) -> bool:
 
 
 def _words(name: str) -> list[str]:
+    """Words of a name without fillers, in lower case and without accents."""
     decomposed = unicodedata.normalize("NFKD", name).casefold()
     plain = "".join(c for c in decomposed if not unicodedata.combining(c))
     # "McDonald's" and "L.P." are one word, "A.com" and "Wal-Mart" are two.
     plain = re.sub(r"['\u2019]|(?<=\b\w)\.(?=\w\b)", "", plain)
-    return [word for word in re.split(r"[\W_]+", plain) if word]
+    return [word for word in re.split(r"[\W_]+", plain) if word and word not in _FILLERS]
 
 
 def _tokens(name: str) -> list[str]:
-    """Words without fillers and legal forms; all words where nothing else is left."""
-    words = [word for word in _words(name) if word not in _FILLERS]
+    """Words without legal forms; all words where nothing else is left."""
+    words = _words(name)
     return [word for word in words if word not in _LEGAL] or words
 
 
 def _runs(tokens: list[str]) -> set[str]:
-    """Every run of neighbouring words, written together."""
-    count = len(tokens)
-    runs = ("".join(tokens[i:j]) for i in range(count) for j in range(i + 1, count + 1))
-    return {run for run in runs if len(run) >= _SHORTEST_RUN}
+    """Every run of neighbouring words, written together, of two letters or more."""
+    runs = {"".join(tokens[i:j]) for i, j in combinations(range(len(tokens) + 1), 2)}
+    return {run for run in runs if len(run) > 1}
 
 
 def _abbreviates(short: str, name: str) -> bool:
     """Whether ``short`` is the initials of ``name`` or, up to four letters, letters of it in order."""
-    words = [word for word in _words(name) if word not in _FILLERS]
+    words = _words(name)
     if len(short) < 2 or not words or short[0] != words[0][0]:
         return False
     if "".join(word[0] for word in words).startswith(short):
         return True
-    if len(short) > _LONGEST_ABBREVIATION:
-        return False
     letters = iter("".join(words))
-    return all(letter in letters for letter in short)
+    return len(short) <= _LONGEST_ABBREVIATION and all(letter in letters for letter in short)

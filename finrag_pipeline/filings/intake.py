@@ -17,7 +17,7 @@ import stat
 import time
 import unicodedata
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,13 +57,9 @@ def accept(
     contents changes nothing. Another file whose name leads to the same identifier (``a.PDF`` beside
     ``a.pdf``) is refused.
 
-    Args:
-        lake: where to keep it.
-        path: the file.
-        document_information: what a benchmark's document-information file declares about it.
-        max_bytes: larger files are refused.
-        engine: worker processes that read a new version; a process of its own when None.
-        must_read: refuse a file that cannot be read even where it replaces nothing.
+    ``document_information`` is what a benchmark's document-information file declares about it. ``engine``
+    reads a new version; a process of its own when None. With ``must_read`` a file that cannot be read is
+    refused even where it replaces nothing.
 
     Raises:
         FilingError: not a PDF or page-text file by its extension, too large, unreadable, still being
@@ -81,7 +77,9 @@ def accept(
     size, sha256 = _measure(path, name, max_bytes)
     filing = filing_id(path.name)
     before = find_source(lake, filing)
-    if before and before.source == source and _differ(before.file_name, name):
+    # File systems may keep accents apart from their letters; that does not make another name.
+    names = {unicodedata.normalize("NFC", one) for one in (name, before.file_name if before else name)}
+    if before and before.source == source and len(names) > 1:
         if before.sha256 != sha256:
             raise FilingError(
                 f"{name} is another file than {before.file_name}, which the lake keeps as filing '{filing}'.",
@@ -89,15 +87,8 @@ def accept(
             )
         name = before.file_name
     original = f"{filing}.{sha256[:8]}{path.suffix.lower()}"
-    entry = FilingSource(
-        filing,
-        name,
-        source,
-        size,
-        sha256,
-        original,
-        document_information or (before.document_information if before else None),
-    )
+    information = document_information or (before.document_information if before else None)
+    entry = FilingSource(filing, name, source, size, sha256, original, information)
     kept = original_path(lake, entry)
     if entry == before and lake.fs.exists(kept):
         return entry
@@ -132,18 +123,19 @@ def _prove_readable(lake: Lake, source: FilingSource, engine: Engine | None) -> 
     from finrag_pipeline.filings.describe import describe_in_worker
     from finrag_pipeline.filings.pages import extract_pages
 
-    own = LocalEngine(1, _READING_SECONDS)  # starts nothing until it is used
-    workers = engine or own
-    try:
-        with lake.local_copy(original_path(lake, source)) as path:
-            (row,) = describe_in_worker(path, source, workers).to_pylist()
-            if row["status"] == "failed":
-                raise FilingError(row["reason"], row["remedy"])
-            extract_pages(path, source.filing, source.source, workers)
-    except FilingError as error:
-        raise FilingError(error.reason.replace(source.original, source.file_name), error.remedy) from error
-    finally:
-        own.close()
+    # An engine starts nothing until it is used.
+    with (
+        closing(LocalEngine(1, _READING_SECONDS)) as own,
+        lake.local_copy(original_path(lake, source)) as path,
+    ):
+        (row,) = describe_in_worker(path, source, engine or own).to_pylist()
+        if row["status"] == "failed":
+            raise FilingError(row["reason"], row["remedy"])
+        try:
+            extract_pages(path, source.filing, source.source, engine or own)
+        except FilingError as error:
+            reason = error.reason.replace(source.original, source.file_name)
+            raise FilingError(reason, error.remedy) from error
 
 
 def _measure(path: Path, name: str, max_bytes: int) -> tuple[int, str]:
@@ -169,11 +161,6 @@ def _readable(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "replace")
 
 
-def _differ(name: str, other: str) -> bool:
-    # File systems may keep accents apart from their letters; that does not make another name.
-    return unicodedata.normalize("NFC", name) != unicodedata.normalize("NFC", other)
-
-
 def settled_inbox_files(lake: Lake) -> Iterator[tuple[str, Path]]:
     """Filing identifier and path of each file in the inbox that is whole and no longer being written.
 
@@ -185,9 +172,8 @@ def settled_inbox_files(lake: Lake) -> Iterator[tuple[str, Path]]:
         return
     now = time.time()
     seen: set[str] = set()
-    for path in sorted(
-        filing_files(lake.local_path("inbox")), key=lambda path: path.suffix.lower() == ".pdf"
-    ):
+    files = filing_files(lake.local_path("inbox"))
+    for path in sorted(files, key=lambda path: path.suffix.lower() == ".pdf"):
         filing = filing_id(path.name)
         try:
             # A clock that runs ahead elsewhere may have dated the file in the future.

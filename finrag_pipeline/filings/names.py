@@ -7,15 +7,13 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
-from typing import Any
 
 from finrag_pipeline.filings.forms import EARNINGS, FORM_IN_NAME, canonical_form
 
 FILE_NAME = "file name"
 DOCUMENT_INFORMATION = "document-information file"
-
-_DOC_PERIOD = re.compile(r"(?P<year>(?:19|20)\d\d)(?:[-_ ]?Q(?P<quarter>[1-4]))?(?!\d)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,6 @@ class DeclaredIdentity:
         fiscal_year: year, fiscal or calendar as the author of the source chose.
         fiscal_quarter: 1 to 4.
         event_date: a full date in the name, usually that of an event or of its report.
-        sector: sector of the company.
         origins: which source each field comes from, for messages; no part of equality.
     """
 
@@ -37,12 +34,7 @@ class DeclaredIdentity:
     fiscal_year: int | None = None
     fiscal_quarter: int | None = None
     event_date: dt.date | None = None
-    sector: str | None = None
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, hash=False)
-
-    def origin(self, name: str) -> str:
-        """Return the source of the field ``name``, for messages."""
-        return self.origins.get(name, FILE_NAME)
 
 
 @dataclass(frozen=True)
@@ -71,31 +63,23 @@ class FilingIdentity:
 IDENTITY_FIELDS = tuple(f.name for f in fields(DeclaredIdentity) if f.name != "origins")
 
 
-def declare(source: str, **fields: Any) -> DeclaredIdentity:
-    """A declared identity whose fields all come from ``source``."""
-    return DeclaredIdentity(**fields, origins=dict.fromkeys(IDENTITY_FIELDS, source))
-
-
 def declared_from_document_information(row: Mapping[str, object]) -> DeclaredIdentity:
     """Read a row of a document-information file, in the layout of FinanceBench's.
 
     Args:
-        row: mapping with any of ``company``, ``doc_type``, ``doc_period`` (a year, or a year and a
-            quarter such as ``2023Q2``) and ``gics_sector``; missing or odd values become None.
+        row: mapping with any of ``company``, ``doc_type`` and ``doc_period`` (a year, or a year and a
+            quarter such as ``2023Q2``); missing or odd values become None.
     """
-
-    def text(key: str) -> str:
-        value = row.get(key)
-        return "" if value is None else str(value).strip()
-
-    period = _DOC_PERIOD.match(text("doc_period"))
-    return declare(
-        DOCUMENT_INFORMATION,
-        company=text("company") or None,
-        form=canonical_form(text("doc_type")),
-        fiscal_year=int(period["year"]) if period else None,
-        fiscal_quarter=int(period["quarter"]) if period and period["quarter"] else None,
-        sector=text("gics_sector") or None,
+    company, form, period = (
+        "" if row.get(key) is None else str(row[key]).strip() for key in ("company", "doc_type", "doc_period")
+    )
+    named = declared_from_name(period)
+    return DeclaredIdentity(
+        company=company or None,
+        form=canonical_form(form),
+        fiscal_year=named.fiscal_year,
+        fiscal_quarter=named.fiscal_quarter,
+        origins=dict.fromkeys(IDENTITY_FIELDS, DOCUMENT_INFORMATION),
     )
 
 
@@ -119,9 +103,7 @@ def filing_id(file_name: str) -> str:
     follow, so that two names do not become one. Names of ``[A-Za-z0-9_.-]`` stay as they are, and an
     identifier given as a name is its own identifier. The folder and the suffix of a document
     (``.pdf``, ``.jsonl``, ``.json``, ``.txt``, ``.htm``, ``.html``) do not count.
-
-    Args:
-        file_name: name or path of the file, with ``/`` or ``\`` as separators.
+    Folders end in ``/`` or ``\``.
     """
     original = _stem(file_name) or file_name
     safe = "".join(c if _is_safe(c) else " " for c in unicodedata.normalize("NFKC", original))
@@ -192,14 +174,15 @@ def declared_from_name(filing: str) -> DeclaredIdentity:
 
     Company, year, quarter, form and event date are read wherever they stand, in any case, separated by
     ``_``, ``-``, ``.`` or blanks. What is not there stays None.
-
-    Args:
-        filing: a file name, with or without suffix, or the identifier made of it.
     """
     rest = unicodedata.normalize("NFKC", _stem(filing)).replace(_TAKEN, " ")
     if (tail := _HASH_TAIL.search(rest)) and not _DATE.search(tail[0]):
         rest = rest[: tail.start()]
-    event_date, rest = _take_date(rest)
+    event_date = None
+    match, without = _take(_DATE, rest)
+    with suppress(ValueError):  # the 31st of a shorter month is no date
+        if match:
+            event_date, rest = dt.date(int(match["y"]), int(match["m"]), int(match["d"])), without
     match, rest = _take(_FORM, rest)
     form = canonical_form(match["form"]) if match else None
     match, rest = _take(_EARNINGS, rest)
@@ -208,22 +191,15 @@ def declared_from_name(filing: str) -> DeclaredIdentity:
     for pattern in _PERIODS:
         match, rest = _take(pattern, rest)
         if match:
-            year = int(match["year"]) if len(match["year"]) == 4 else 2000 + int(match["year"])
-            quarter = _quarter_of(match)
+            year, quarter = year_of(match["year"]), quarter_of(match)
             break
     if quarter is None:
         match, rest = _take(_QUARTER_ALONE, rest)
-        quarter = _quarter_of(match) if match else None
+        quarter = quarter_of(match) if match else None
     if year is None and event_date is not None:
         year = event_date.year
-    return declare(
-        FILE_NAME,
-        company=_company(rest),
-        form=form,
-        fiscal_year=year,
-        fiscal_quarter=quarter,
-        event_date=event_date,
-    )
+    origins = dict.fromkeys(IDENTITY_FIELDS, FILE_NAME)
+    return DeclaredIdentity(_company(rest), form, year, quarter, event_date, origins)
 
 
 def _take(pattern: re.Pattern[str], text: str) -> tuple[re.Match[str] | None, str]:
@@ -231,20 +207,15 @@ def _take(pattern: re.Pattern[str], text: str) -> tuple[re.Match[str] | None, st
     return (match, text[: match.start()] + _TAKEN + text[match.end() :]) if match else (None, text)
 
 
-def _take_date(text: str) -> tuple[dt.date | None, str]:
-    match, rest = _take(_DATE, text)
-    if match is None:
-        return None, text
-    try:
-        return dt.date(int(match["y"]), int(match["m"]), int(match["d"])), rest
-    except ValueError:  # the 31st of a shorter month is no date
-        return None, text
+def year_of(digits: str) -> int:
+    """A year of four digits, or of two in this century."""
+    return int(digits) if len(digits) == 4 else 2000 + int(digits)
 
 
-def _quarter_of(match: re.Match[str]) -> int | None:
+def quarter_of(match: re.Match[str]) -> int | None:
+    """The quarter in any of the groups ``after`` and ``before`` (a digit) and ``word`` (an ordinal)."""
     groups = match.groupdict()
-    digit = groups.get("after") or groups.get("before")
-    if digit:
+    if digit := groups.get("after") or groups.get("before"):
         return int(digit)
     word = groups.get("word")
     return ORDINALS[word.casefold()] if word else None

@@ -43,7 +43,7 @@ def find_source(lake: Lake, filing: str) -> FilingSource | None:
     entry = lake.read_json(lake.path("filings", filing, "source.json"))
     try:
         return FilingSource(**entry) if isinstance(entry, dict) else None
-    except TypeError:  # written by a version with other fields: the file has to be ingested again
+    except TypeError:  # other fields: the file has to be ingested again
         return None
 
 
@@ -81,14 +81,7 @@ def drop_older_originals(lake: Lake, published: FilingSource) -> None:
 
 @dataclass(frozen=True)
 class SourceFolder:
-    """A folder of filings, with questions when it is a benchmark.
-
-    Attributes:
-        name: name of the folder.
-        files: file of each filing, by identifier.
-        questions: FinanceBench-format questions, or None for a plain corpus.
-        documents: document information, or None.
-    """
+    """A folder of filings: its files by identifier, with questions and documents when it is a benchmark."""
 
     name: str
     files: dict[str, Path]
@@ -135,9 +128,9 @@ def read_source_folder(folder: Path) -> SourceFolder:
         raise BenchmarkError(f"{folder} is not a folder.", "Pass --source a folder of PDFs or a benchmark.")
     questions = _only_one([*folder.glob("*open_source.jsonl"), *folder.glob("questions.jsonl")], "questions")
     documents = _only_one(list(folder.glob("*document_information.jsonl")), "document information")
-    candidates = filing_files(folder / "pdfs") if (folder / "pdfs").is_dir() else []
-    if not candidates:
-        candidates = [path for path in filing_files(folder) if path not in (questions, documents)]
+    candidates = filing_files(folder / "pdfs") or [
+        path for path in filing_files(folder) if path not in (questions, documents)
+    ]
     for page_text in sorted(folder.glob("page_text*")):
         candidates.extend(path for path in filing_files(page_text) if path.suffix.lower() == ".jsonl")
     files: dict[str, Path] = {}

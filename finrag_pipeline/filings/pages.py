@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from finrag_pipeline.engine import Engine, WorkerCrashError, WorkerTimeoutError
 from finrag_pipeline.errors import FilingError
@@ -31,25 +32,14 @@ def reader_version() -> str:
 
 
 def extract_pages(path: Path, filing: str, source: str, engine: Engine) -> pa.Table:
-    """All pages of a filing as rows of ``filing_pages``.
-
-    Args:
-        path: the original.
-        filing: identifier of the filing.
-        source: ``pdf`` or ``page_text``.
-        engine: runs the readers.
+    """All pages of a filing as rows of ``filing_pages``; ``source`` is ``pdf`` or ``page_text``.
 
     Raises:
         FilingError: the file cannot be read, or none of its pages has usable text.
     """
     table = _extract_pdf(path, filing, engine) if source == "pdf" else read_page_text(path, filing)
-    readable = sum(
-        words > 0 and not needs_ocr
-        for words, needs_ocr in zip(
-            table["word_count"].to_pylist(), table["needs_ocr"].to_pylist(), strict=True
-        )
-    )
-    if not readable:
+    readable = pc.and_(pc.greater(table["word_count"], 0), pc.invert(table["needs_ocr"]))
+    if not pc.any(readable).as_py():
         if source != "pdf":
             raise FilingError(
                 f"{path.name} holds no usable text: all {table.num_rows} pages are empty or unreadable.",
@@ -98,31 +88,27 @@ def first_texts(path: Path, source: str, pages: int) -> list[str]:
     return read_page_text(path, "")["text"].to_pylist()[:pages]
 
 
-class _FieldError(ValueError):
-    """A field of a line of page text is missing or unusable."""
-
-
-def _page_fields(row: object) -> tuple[str, int, str]:
-    """Document, page and text of a line of page text."""
+def _fault(row: object) -> str | None:
+    """What is wrong with a line of page text."""
     if not isinstance(row, dict):
-        raise _FieldError("is not a JSON object")
+        return "is not a JSON object"
     for name in ("doc", "page", "text"):
         if row.get(name) is None:
-            raise _FieldError(f"lacks the field '{name}'")
+            return f"lacks the field '{name}'"
     doc, page, text = row["doc"], row["page"], row["text"]
     if not isinstance(doc, str) or not doc.strip():
-        raise _FieldError("does not name its document in the field 'doc'")
+        return "does not name its document in the field 'doc'"
     if not isinstance(page, int) or isinstance(page, bool) or page < 0:
-        raise _FieldError(f"has {page!r} for a page; pages are whole numbers from 0")
+        return f"has {page!r} for a page; pages are whole numbers from 0"
     if page > MOST_PAGES:
-        raise _FieldError(f"names page {page}, which is past any filing")
+        return f"names page {page}, which is past any filing"
     if not isinstance(text, str):
-        raise _FieldError("has a text that is not a string")
+        return "has a text that is not a string"
     try:
         text.encode()
     except UnicodeEncodeError:  # JSON can escape half of a surrogate pair; no UTF-8 column can hold it
-        raise _FieldError("holds half of a surrogate pair in its text") from None
-    return doc, page, text
+        return "holds half of a surrogate pair in its text"
+    return None
 
 
 def read_page_text(path: Path, filing: str) -> pa.Table:
@@ -152,14 +138,16 @@ def read_page_text(path: Path, filing: str) -> pa.Table:
         if not line.strip():
             continue
         try:
-            doc, page, text = _page_fields(json.loads(line))
+            row = json.loads(line)
+            fault = _fault(row)
         except (ValueError, RecursionError) as error:
-            reason = f"is not JSON ({error})" if not isinstance(error, _FieldError) else str(error)
-            raise FilingError(f"{path.name}, line {number} {reason}.", remedy) from error
-        if page in texts:
-            raise FilingError(f"{path.name}, line {number} repeats page {page}.", remedy)
-        docs.add(doc)
-        texts[page] = text
+            fault = f"is not JSON ({error})"
+        if not fault and row["page"] in texts:
+            fault = f"repeats page {row['page']}"
+        if fault:
+            raise FilingError(f"{path.name}, line {number} {fault}.", remedy)
+        docs.add(row["doc"])
+        texts[row["page"]] = row["text"]
     if not texts:
         raise FilingError(f"{path.name} holds no pages.", remedy)
     if len(docs) > 1:
@@ -167,21 +155,17 @@ def read_page_text(path: Path, filing: str) -> pa.Table:
             f"{path.name} holds pages of several filings: {sorted(docs)[:3]}.", "Write one file per filing."
         )
     pages = [texts.get(page, "") for page in range(max(texts) + 1)]
-    nothing = [None] * len(pages)
-    return pa.table(
-        {
-            "filing": [filing] * len(pages),
-            "page": range(len(pages)),
-            "label": nothing,
-            "text": pages,
-            "characters": [len(text) for text in pages],
-            "word_count": [len(text.split()) for text in pages],
-            "image_count": nothing,
-            "rotation": nothing,
-            "width": nothing,
-            "height": nothing,
-            "needs_ocr": [is_garbled(text) for text in pages],
-            "words": nothing,
-        },
+    return pa.Table.from_pylist(
+        [
+            {
+                "filing": filing,
+                "page": page,
+                "text": text,
+                "characters": len(text),
+                "word_count": len(text.split()),
+                "needs_ocr": is_garbled(text),
+            }
+            for page, text in enumerate(pages)
+        ],
         schema=FILING_PAGES,
     )

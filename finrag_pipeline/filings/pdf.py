@@ -7,16 +7,13 @@ errors.
 
 from __future__ import annotations
 
-import gc
 import logging
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
-from struct import pack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -58,9 +55,7 @@ _MANY_SHAPES = 100
 # leave out text outside the page (64). Ligatures are spelt out (flag 1 unset), since no question is asked
 # with them, and characters without a Unicode value become U+FFFD (flag 128 unset), which shows.
 _FLAGS = 2 | 64
-# struct codes of the columns of WORD: float32 and int32 are packed, words stay Python strings.
-_WORD_TYPECODES = ("f", "f", "f", "f", None, "i", "i", "i")
-
+_AGAIN = "Download or export the filing again."
 
 Edges = tuple[float, float, float, float]
 """x0, y0, x1, y1 in points on the page as shown, origin top left."""
@@ -113,37 +108,35 @@ def _open(path: Path) -> pymupdf.Document:
             f"{name} cannot be opened: {error.strerror}.", "Check that the file exists and is readable."
         ) from error
     if not size:
-        raise FilingError(f"{name} is empty (0 bytes).", "Download or export the filing again.")
+        raise FilingError(f"{name} is empty (0 bytes).", _AGAIN)
     if b"%PDF-" not in head:
         raise FilingError(f"{name} is not a PDF.", "Convert it to PDF, or correct its extension.")
+    truncated = FilingError(f"{name} is truncated: its end is missing.", _AGAIN)
     pymupdf = _pymupdf()
     try:
         document = pymupdf.open(path, filetype="pdf")
     except Exception as error:
-        reason = f"is corrupt: it has no readable structure ({_short(error, path)})"
         if b"%%EOF" not in tail and _is_cut_off(path):
-            reason = "is truncated: its end is missing"
-        raise FilingError(f"{name} {reason}.", "Download or export the filing again.") from error
-    if document.needs_pass:
-        document.close()
-        raise FilingError(
-            f"{name} is encrypted and asks for a password.",
-            "Save it without a password, then ingest it again.",
-        )
-    if document.is_repaired and b"%%EOF" not in tail and _is_cut_off(path):
-        document.close()
-        raise FilingError(f"{name} is truncated: its end is missing.", "Download or export the filing again.")
+            raise truncated from error
+        reason = f"is corrupt: it has no readable structure ({_short(error, path)})"
+        raise FilingError(f"{name} {reason}.", _AGAIN) from error
     try:
-        pages = document.page_count
+        if document.needs_pass:
+            raise FilingError(
+                f"{name} is encrypted and asks for a password.",
+                "Save it without a password, then ingest it again.",
+            )
+        if document.is_repaired and b"%%EOF" not in tail and _is_cut_off(path):
+            raise truncated
+        if document.page_count < 1:
+            raise FilingError(f"{name} has no pages.", _AGAIN)
+    except FilingError:
+        document.close()
+        raise
     except Exception as error:
         document.close()
-        raise FilingError(
-            f"{name} is corrupt: its pages cannot be counted ({_short(error, path)}).",
-            "Download or export the filing again.",
-        ) from error
-    if pages < 1:
-        document.close()
-        raise FilingError(f"{name} has no pages.", "Download or export the filing again.")
+        reason = f"is corrupt: its pages cannot be counted ({_short(error, path)})"
+        raise FilingError(f"{name} {reason}.", _AGAIN) from error
     return document
 
 
@@ -156,6 +149,17 @@ def _is_cut_off(path: Path) -> bool:
 def _short(error: BaseException, path: Path) -> str:
     text = " ".join(str(error).replace(str(path), path.name).split()).rstrip(".")
     return text[:200] or type(error).__name__
+
+
+@contextmanager
+def _reading(path: Path, number: int) -> Iterator[None]:
+    """Whatever fails on a page becomes a `FilingError` that names it."""
+    try:
+        yield
+    except Exception as error:
+        raise FilingError(
+            f"{path.name}: page {number + 1} cannot be read: {_short(error, path)}.", _AGAIN
+        ) from error
 
 
 def inspect_pdf(path: Path) -> PdfInfo:
@@ -174,21 +178,12 @@ def read_texts(path: Path, start: int, stop: int) -> list[str]:
     Raises:
         FilingError: as `inspect_pdf`, or a page cannot be read.
     """
+    texts = []
     with _open(path) as document:
-        texts = []
         for number in range(start, min(stop, document.page_count)):
-            try:
+            with _reading(path, number):
                 texts.append(document[number].get_text("text", flags=_FLAGS))
-            except Exception as error:
-                raise _page_error(path, number, error) from error
-        return texts
-
-
-def _page_error(path: Path, number: int, error: Exception) -> FilingError:
-    return FilingError(
-        f"{path.name}: page {number + 1} cannot be read: {_short(error, path)}.",
-        "Download or export the filing again.",
-    )
+    return texts
 
 
 def read_pages(path: Path, filing: str, start: int, stop: int) -> pa.Table:
@@ -199,50 +194,39 @@ def read_pages(path: Path, filing: str, start: int, stop: int) -> pa.Table:
     Raises:
         FilingError: as `inspect_pdf`, or a page cannot be read.
     """
-    with _open(path) as document, _collector_paused():
-        stop = min(stop, document.page_count)
-        rows: dict[str, list[Any]] = {field.name: [] for field in FILING_PAGES if field.name != "words"}
-        offsets = [0]
-        columns: list[list[Any]] = [[] for _ in WORD]
-        for number in range(start, stop):
-            try:
+    rows: list[dict[str, Any]] = []
+    offsets, packed = [0], [pa.array([], pa.struct(WORD))]
+    with _open(path) as document:
+        for number in range(start, min(stop, document.page_count)):
+            with _reading(path, number):
                 page = document[number]
                 textpage = page.get_textpage(flags=_FLAGS)
-                words = textpage.extractWORDS()
-                text = textpage.extractText()
+                words, text = _shown_words(page, textpage), textpage.extractText()
                 images, shapes = _painted(page) if len(text) < SCARCE_TEXT else (None, 0)
-                rectangle = page.rect
-                rotation = page.rotation
-                if rotation:
-                    # MuPDF gives the boxes of the unrotated page; ours are those of the page as shown.
-                    words = [(*_rotated(word[:4], page.rotation_matrix), *word[4:]) for word in words]
-                label = page.get_label() or None
-            except Exception as error:
-                raise _page_error(path, number, error) from error
-            # Packed page by page, without a tuple per word left alive: a fifth faster than converting later.
-            flat = list(chain.from_iterable(words))
-            for place, (column, typecode) in enumerate(zip(columns, _WORD_TYPECODES, strict=True)):
-                values = flat[place :: len(columns)]
-                if typecode is None:
-                    column.extend(values)
-                else:
-                    column.append(pack(f"{len(values)}{typecode}", *values))
+                shows_content = bool(images) or shapes >= _MANY_SHAPES
+                rows.append(
+                    {
+                        "filing": filing,
+                        "page": number,
+                        "label": page.get_label() or None,
+                        "text": text,
+                        "characters": len(text),
+                        "word_count": len(words),
+                        "image_count": images,
+                        "rotation": page.rotation,
+                        "width": page.rect.width,
+                        "height": page.rect.height,
+                        "needs_ocr": is_garbled(text) or (not words and shows_content),
+                    }
+                )
+            # Packed page by page, so that no tuple per word stays alive.
+            if words:
+                columns = [pa.array(c, f.type) for c, f in zip(zip(*words, strict=True), WORD, strict=True)]
+                packed.append(pa.StructArray.from_arrays(columns, fields=list(WORD)))
             offsets.append(offsets[-1] + len(words))
-            rows["filing"].append(filing)
-            rows["page"].append(number)
-            rows["label"].append(label)
-            rows["text"].append(text)
-            rows["characters"].append(len(text))
-            rows["word_count"].append(len(words))
-            rows["image_count"].append(images)
-            rows["rotation"].append(rotation)
-            rows["width"].append(rectangle.width)
-            rows["height"].append(rectangle.height)
-            shows_content = bool(images) or shapes >= _MANY_SHAPES
-            rows["needs_ocr"].append(is_garbled(text) or (not words and shows_content))
-    table = {name: pa.array(values, FILING_PAGES.field(name).type) for name, values in rows.items()}
-    table["words"] = _words_column(offsets, columns)
-    return pa.table(table, schema=FILING_PAGES)
+    table = pa.Table.from_pylist(rows, pa.schema([field for field in FILING_PAGES if field.name != "words"]))
+    column = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.concat_arrays(packed))
+    return table.append_column(FILING_PAGES.field("words"), column)
 
 
 def _painted(page: Any) -> tuple[int, int]:
@@ -251,36 +235,18 @@ def _painted(page: Any) -> tuple[int, int]:
     return kinds["fill-image"] + kinds["fill-imgmask"], kinds["fill-path"]
 
 
+def _shown_words(page: Any, textpage: Any) -> list[tuple[Any, ...]]:
+    """Words with their boxes on the page as shown; MuPDF gives those of the unrotated page."""
+    words = textpage.extractWORDS()
+    return [(*_rotated(w[:4], page.rotation_matrix), *w[4:]) for w in words] if page.rotation else words
+
+
 def _rotated(box: Sequence[float], matrix: Any) -> tuple[float, float, float, float]:
     (ax, ay), (bx, by) = (
         (x * matrix.a + y * matrix.c + matrix.e, x * matrix.b + y * matrix.d + matrix.f)
         for x, y in (box[:2], box[2:])
     )
     return min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    # Hundreds of thousands of word tuples come and go per call; none of them is part of a cycle.
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-def _words_column(offsets: list[int], columns: list[list[Any]]) -> pa.ListArray:
-    fields = [
-        pa.array(column, field.type)
-        if typecode is None
-        else pa.Array.from_buffers(field.type, offsets[-1], [None, pa.py_buffer(b"".join(column))])
-        for column, field, typecode in zip(columns, WORD, _WORD_TYPECODES, strict=True)
-    ]
-    return pa.ListArray.from_arrays(
-        pa.array(offsets, pa.int32()), pa.StructArray.from_arrays(fields, fields=list(WORD))
-    )
 
 
 def render_page(path: Path, page: int, dpi: int = 110) -> bytes:
@@ -292,10 +258,8 @@ def render_page(path: Path, page: int, dpi: int = 110) -> bytes:
     with _open(path) as document:
         if not 0 <= page < document.page_count:
             raise FilingError(f"{path.name} has no page {page + 1}.", f"It has {document.page_count} pages.")
-        try:
+        with _reading(path, page):
             return bytes(document[page].get_pixmap(dpi=dpi).tobytes("png"))
-        except Exception as error:
-            raise _page_error(path, page, error) from error
 
 
 def page_pictures(path: Path, pages: Sequence[int], dpi: int) -> Iterator[np.ndarray | None]:
@@ -323,20 +287,17 @@ def find_ruled_tables(path: Path, pages: Sequence[int]) -> Iterator[list[RuledTa
     with _open(path) as document:
         for number in pages:
             try:
-                # None where the search itself failed.
                 found = document[number].find_tables()
-                yield [_ruled_table(table) for table in (found.tables if found else ())]
-            except Exception:
+                yield [_ruled_table(table) for table in found.tables]
+            except Exception:  # find_tables itself gives None where its search failed
                 yield []
 
 
 def _ruled_table(table: Any) -> RuledTable:
     header = table.header
-    return RuledTable(
-        tuple(table.bbox),
-        [list(row.cells) for row in table.rows],
-        list(header.cells) if header is not None and header.external else None,
-    )
+    named = header is not None and header.external
+    cells = [list(row.cells) for row in table.rows]
+    return RuledTable(tuple(table.bbox), cells, list(header.cells) if named else None)
 
 
 def ocr_words(path: Path, page: int, dpi: int = 300, language: str = "eng") -> list[tuple[Any, ...]]:
@@ -356,13 +317,8 @@ def ocr_words(path: Path, page: int, dpi: int = 300, language: str = "eng") -> l
             f"{path.name}: page {page + 1} needs Tesseract's data for '{language}', which is not installed.",
             "Install Tesseract, or set TESSDATA_PREFIX to the folder of its data.",
         )
-    with _open(path) as document:
-        try:
-            shown = document[page]
-            textpage = shown.get_textpage_ocr(dpi=dpi, language=language, full=True, tessdata=data)
-            words = textpage.extractWORDS()
-            if shown.rotation:
-                words = [(*_rotated(word[:4], shown.rotation_matrix), *word[4:]) for word in words]
-            return list(words)
-        except Exception as error:
-            raise _page_error(path, page, error) from error
+    with _open(path) as document, _reading(path, page):
+        shown = document[page]
+        return _shown_words(
+            shown, shown.get_textpage_ocr(dpi=dpi, language=language, full=True, tessdata=data)
+        )

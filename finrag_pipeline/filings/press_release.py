@@ -10,7 +10,7 @@ from finrag_pipeline.filings.cover_company import tidy_name, vocabulary
 from finrag_pipeline.filings.cover_period import durations_ended_on, fiscal_year_of, year_end_after
 from finrag_pipeline.filings.cover_text import find_dates, normalise, squeeze
 from finrag_pipeline.filings.forms import EARNINGS
-from finrag_pipeline.filings.names import ORDINALS, FilingIdentity
+from finrag_pipeline.filings.names import FilingIdentity, quarter_of, year_of
 
 _OPENING_CHARACTERS = 3000
 _HEADLINE_CHARACTERS = 600
@@ -107,13 +107,11 @@ def _stated_period(opening: str) -> tuple[int | None, int | None]:
     """Quarter and fiscal year of the first quarter named together with a year, else whichever is named."""
     first_quarter = None
     for match in _QUARTER.finditer(opening):
-        quarter = (
-            ORDINALS[match["word"].casefold()] if match["word"] else int(match["after"] or match["before"])
-        )
+        quarter = quarter_of(match)
         first_quarter = first_quarter or quarter
         year = _YEAR_AFTER.match(opening, match.end()) or _YEAR_BEFORE.search(opening[: match.start()])
         if year and quarter == first_quarter:
-            return quarter, int(year["year"]) if len(year["year"]) == 4 else 2000 + int(year["year"])
+            return quarter, year_of(year["year"])
     annual = _ANNUAL.search(opening)
     return first_quarter, int(annual["a"] or annual["b"]) if annual else None
 

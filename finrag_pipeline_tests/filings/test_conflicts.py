@@ -163,7 +163,7 @@ def test_document_information_rows() -> None:
         "doc_period": 2021,
     }
     assert declared_from_document_information(row) == DeclaredIdentity(
-        company="Harbor Foods", form="10-K", fiscal_year=2021, sector="Consumer Staples"
+        company="Harbor Foods", form="10-K", fiscal_year=2021
     )
     quarterly = declared_from_document_information({"doc_type": "10q", "doc_period": "2023Q2"})
     assert (quarterly.form, quarterly.fiscal_year, quarterly.fiscal_quarter) == ("10-Q", 2023, 2)
@@ -178,11 +178,11 @@ def test_document_information_rows() -> None:
 def test_merging_prefers_the_row_and_keeps_what_only_the_name_says() -> None:
     name = declared_from_name("HARBORFOODS_2023Q2_10Q")
     row = declared_from_document_information(
-        {"company": "Harbor Foods", "doc_type": "10q", "doc_period": 2023, "gics_sector": "Staples"}
+        {"company": "Harbor Foods", "doc_type": "10q", "doc_period": 2023}
     )
     merged, conflicts = merge_declared(name, row)
     assert conflicts == []
-    assert merged == DeclaredIdentity("Harbor Foods", "10-Q", 2023, 2, None, "Staples")
+    assert merged == DeclaredIdentity("Harbor Foods", "10-Q", 2023, 2)
     filing = FilingIdentity("Rectangle, Inc.", "10-K", 2023, 3, dt.date(2023, 9, 30))
     assert find_conflicts(filing, merged) == [
         "the cover page says form 10-K, the file name and the document-information file say 10-Q",
