@@ -18,13 +18,10 @@ from finrag_pipeline.evaluation.published import CUTOFF
 from finrag_pipeline.reporting.explorer_data import (
     DEPTH,
     EXPLAINED,
-    AnswerSeries,
     ExplorerData,
     ExplorerQuestion,
-    Loss,
     Outcome,
     Place,
-    Ranking,
     answer_cards,
     cell_text,
     cut,
@@ -37,7 +34,7 @@ from finrag_pipeline.reporting.explorer_data import (
 from finrag_pipeline.reporting.explorer_pages import sheet_view
 from finrag_pipeline.reporting.grid import SOURCE_NAMES, space_label, system_title
 from finrag_pipeline.reporting.page_pictures import PageImages
-from finrag_pipeline.reporting.site import TEMPLATES, page_names, render_page
+from finrag_pipeline.reporting.site import copy_assets, page_names, render_page
 from finrag_pipeline.reporting.tables import LABEL_NAMES, LEVEL_NAMES
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import ABLATIONS
@@ -46,7 +43,17 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 
+LIST = "questions.html"
+FOLDER = "questions"
+PICTURES = "pages"
+
 _COMPARED_WITH = "dense"
+_TITLE = 110  # characters of a question in the title of its page
+_HEADING = 600
+_ROW = 360
+
+Pair = tuple[str | None, str | None]
+"""Two retrieval systems that are compared; either is None where there are not so many."""
 
 
 def default_space(data: ExplorerData) -> str:
@@ -54,43 +61,33 @@ def default_space(data: ExplorerData) -> str:
     return data.spaces[0] if data.spaces else Space.CORPUS.value
 
 
-def default_pair(data: ExplorerData) -> tuple[str | None, str | None]:
-    """The two systems that are compared at first: the best one, and the dense search or the next best.
-
-    Either is None where there are not so many.
-    """
+def default_pair(data: ExplorerData) -> Pair:
+    """What is compared at first: the best system, and the dense search or the next best."""
     space = default_space(data)
 
     def mean(system: str) -> float:
-        known = [
-            ranking.page_rec
-            for question in data.questions
-            if (ranking := question.rankings.get((space, system))) and ranking.page_rec is not None
-        ]
+        found = [recall_of(question, space, system) for question in data.questions]
+        known = [recall for recall in found if recall is not None]
         return sum(known) / len(known) if known else -1.0
 
     main = [system for system in data.systems if system not in ABLATIONS] or data.systems
-    ranked = sorted(main, key=mean, reverse=True)
-    left = ranked[0] if ranked else None
-    others = [system for system in ranked if system != left]
-    right = _COMPARED_WITH if _COMPARED_WITH in others else (others[0] if others else None)
-    return left, right
+    left, *others = [*sorted(main, key=mean, reverse=True), None]
+    return left, _COMPARED_WITH if _COMPARED_WITH in others else next(iter(others), None)
 
 
-def system_options(data: ExplorerData) -> list[tuple[str, list[tuple[str, str]]]]:
-    """(name, title) of the systems in groups: systems, and variants of them."""
-    groups = {
-        "Systems": [name for name in data.systems if name not in ABLATIONS],
-        "Variants": [name for name in data.systems if name in ABLATIONS],
-    }
-    return [
-        (label, [(name, system_title(name)) for name in names]) for label, names in groups.items() if names
-    ]
+def recall_of(question: ExplorerQuestion, space: str, system: str | None) -> float | None:
+    """PageRec@5 of a system on a question; None where it was not measured."""
+    recall: float | None = question.rankings.get((space, system or ""), {}).get("page_rec")
+    return recall
 
 
-def space_options(data: ExplorerData) -> list[tuple[str, str]]:
-    """(name, label) of the search spaces."""
-    return [(space, space_label(space)) for space in data.spaces]
+def loss_of(
+    question: ExplorerQuestion, retrieval: str | None, space: str, answering: str | None
+) -> Mapping[str, Any] | None:
+    """Where a question was lost by a retrieval: seen with an answering system, else by itself."""
+    found = [loss for loss in question.losses if (loss["retrieval"], loss["space"]) == (retrieval, space)]
+    by_answering = {loss["answering"]: loss for loss in reversed(found)}
+    return by_answering.get(answering) or by_answering.get(None)
 
 
 def compare_payload(question: ExplorerQuestion, anchors: Mapping[Place, str]) -> dict[str, Any]:
@@ -112,33 +109,26 @@ def compare_payload(question: ExplorerQuestion, anchors: Mapping[Place, str]) ->
     def number(place: Place) -> int:
         return places.setdefault(place, len(places))
 
-    runs: dict[str, dict[str, Any]] = {}
+    runs: dict[str, dict[str, Any]] = defaultdict(dict)
     for (space, system), ranking in question.rankings.items():
         hits = []
-        for page in ranking.pages:
-            text = question.snippets.get(page.chunk_id) if page.ranks[0] <= CUTOFF else None
+        for page in ranking["pages"]:
+            text = question.snippets.get(page["chunk_id"]) if page["ranks"][0] <= CUTOFF else None
             shown = None if text is None else snippets.setdefault(text, len(snippets))
-            hits.append([number(page.place), list(page.ranks), score_text(page.score), shown])
-        runs.setdefault(space, {})[system] = {
-            "doc": recall_text(ranking.doc_rec),
-            "page": recall_text(ranking.page_rec),
-            "depth": ranking.depth,
+            place = number((page["filing"], page["page"]))
+            hits.append([place, page["ranks"], score_text(page["score"]), shown])
+        ranks = {(page["filing"], page["page"]): page["rank"] for page in ranking["gold"]}
+        runs[space][system] = {
+            "doc": recall_text(ranking["doc_rec"]),
+            "page": recall_text(ranking["page_rec"]),
+            "depth": ranking["depth"],
             "hits": hits,
-            "gold": [[number(place), ranking.gold.get(place)] for place in gold],
+            "gold": [[number(place), ranks.get(place)] for place in gold],
         }
+    told = (question.kinds, anchors, question.reasons)
     return {
         "explained": EXPLAINED,
-        "places": [
-            [
-                filing,
-                page,
-                int(question.is_gold((filing, page))),
-                question.kinds.get((filing, page), ""),
-                anchors.get((filing, page), ""),
-                question.reasons.get((filing, page), ""),
-            ]
-            for filing, page in places
-        ],
+        "places": [[*place, int(place in gold), *(of.get(place, "") for of in told)] for place in places],
         "snippets": list(snippets),
         "runs": runs,
     }
@@ -146,52 +136,12 @@ def compare_payload(question: ExplorerQuestion, anchors: Mapping[Place, str]) ->
 
 def recall_text(value: float | None) -> str:
     """``1.00``; a dash where nothing was measured."""
-    return "–" if value is None or math.isnan(value) else f"{value:.2f}"
+    return "–" if value is None else f"{value:.2f}"
 
 
 def score_text(value: float) -> str:
     """A score in four digits, whatever its size."""
     return f"{value:.4g}".replace("-", "−") if math.isfinite(value) else "–"
-
-
-def recall_of(question: ExplorerQuestion, space: str, system: str | None) -> float | None:
-    """PageRec@5 of a system on a question; None where it was not measured."""
-    ranking: Ranking | None = question.rankings.get((space, system)) if system else None
-    if ranking is None or ranking.page_rec is None or math.isnan(ranking.page_rec):
-        return None
-    return ranking.page_rec
-
-
-def loss_of(
-    question: ExplorerQuestion, retrieval: str | None, space: str, answering: str | None
-) -> Loss | None:
-    """Where a question was lost by a retrieval: seen with an answering system, else by itself."""
-    found = [loss for loss in question.losses if (loss.retrieval, loss.space) == (retrieval, space)]
-    for wanted in (answering, None):
-        for loss in found:
-            if loss.answering == wanted:
-                return loss
-    return None
-
-
-def level_name(level: str) -> str:
-    """A level as people read it."""
-    return LEVEL_NAMES.get(level, level)
-
-
-def label_name(label: str) -> str:
-    """A failure mode as people read it."""
-    return LABEL_NAMES.get(label, label.replace("_", " "))
-
-
-LIST = "questions.html"
-FOLDER = "questions"
-PICTURES = "pages"
-ASSETS = ("explorer.css", "explorer.js")
-
-_TITLE = 110  # characters of a question in the title of its page
-_HEADING = 600
-_ROW = 360
 
 
 def question_links(data: ExplorerData) -> dict[str, str]:
@@ -221,151 +171,144 @@ def write_explorer(
     Raises:
         LakeError: a picture cannot be kept in the lake.
     """
-    links, filings = question_links(data), filing_links or {}
-    (target / "assets").mkdir(exist_ok=True)
-    for name in ASSETS:
-        (target / "assets" / name).write_bytes((TEMPLATES / name).read_bytes())
-    _write(target / LIST, render_page("questions.html.jinja", "Questions", **_list_context(data, links)))
-    if not data.questions:
-        return 0
-    (target / FOLDER).mkdir(exist_ok=True)
-    pictures = _write_pictures(data, target, images)
-    shared, pair = _shared_context(data), default_pair(data)
-    for number, question in enumerate(data.questions):
-        context = _question_context(data, number, pair, links, filings, pictures)
-        html = render_page("question.html.jinja", "Questions", "../", **shared, **context)
+    links = question_links(data)
+    pair, space = default_pair(data), default_space(data)
+    titles = {name: system_title(name) for name in data.systems}
+    variants = [name for name in titles if name in ABLATIONS]
+    groups = {"Systems": [name for name in titles if name not in variants], "Variants": variants}
+    shared = {
+        "k": CUTOFF,
+        "systems": [(label, names) for label, names in groups.items() if names],
+        "spaces": [(name, space_label(name)) for name in data.spaces],
+        "space": space,
+    }
+    html = render_page(
+        "questions.html.jinja", "Questions", **shared, **_list_context(data, links, pair, space)
+    )
+    _write(target / LIST, html)
+    copy_assets(target, "explorer.css", "explorer.js")
+    shared |= {
+        "depth": DEPTH,
+        "titles": titles,
+        "titles_json": embedded({"titles": titles, "k": CUTOFF}),
+        "filing_links": filing_links or {},
+        **{one.__name__: one for one in (cut, cell_text, number_text, scale_text, source_text)},
+    }
+    pictures = _write_pictures(data, target, images) if images and data.questions else {}
+    turns = [
+        {
+            "link": links[question.question_id].removeprefix(f"{FOLDER}/"),
+            "question": cut(question.row["question"], _TITLE),
+        }
+        for question in data.questions
+    ]
+    for number, (question, before, after) in enumerate(
+        zip(data.questions, [None, *turns], [*turns[1:], None], strict=False), start=1
+    ):
+        context = _question_context(data, question, pair, space, pictures)
+        turn = {"number": number, "total": len(turns), "previous": before, "next": after}
+        html = render_page("question.html.jinja", "Questions", "../", **shared, **turn, **context)
         _write(target / links[question.question_id], html)
     return len(data.questions)
 
 
 def _write(path: Path, html: str) -> None:
+    path.parent.mkdir(exist_ok=True)
     path.write_bytes(html.encode("utf-8", "replace"))
 
 
-def _write_pictures(data: ExplorerData, target: Path, images: PageImages | None) -> dict[Place, str]:
+def _write_pictures(data: ExplorerData, target: Path, images: PageImages) -> dict[Place, str]:
     """Write the picture of every page that is shown; its path from the report, or why there is none.
 
     A path begins with ``pages/``; anything else is a sentence.
     """
-    if images is None:
-        return {}
     wanted: dict[str, list[int]] = defaultdict(list)
-    for place, content in data.pages.items():
-        if content.problem is None:
-            wanted[place[0]].append(place[1])
+    for (filing, page), content in data.pages.items():
+        if content["problem"] is None:
+            wanted[filing].append(page)
     names = page_names(sorted(wanted))
     found: dict[Place, str] = {}
     (target / PICTURES).mkdir(exist_ok=True)
     for filing, pages in sorted(wanted.items()):
-        for page, picture in images.get(filing, pages).items():
+        for page, picture in images(filing, pages).items():
             if isinstance(picture, str):
                 found[filing, page] = picture
                 continue
-            path = f"{PICTURES}/{names[filing]}_p{page + 1}.webp"
-            (target / path).write_bytes(picture)
-            found[filing, page] = path
+            found[filing, page] = f"{PICTURES}/{names[filing]}_p{page + 1}.webp"
+            (target / found[filing, page]).write_bytes(picture)
     return found
 
 
-# -- the list --------------------------------------------------------------------------------------
-
-
-def _default_series(data: ExplorerData) -> AnswerSeries | None:
-    return data.series[0] if data.series else None
-
-
-def _list_context(data: ExplorerData, links: Mapping[str, str]) -> dict[str, Any]:
-    left, right = default_pair(data)
-    space, series = default_space(data), _default_series(data)
+def _list_context(data: ExplorerData, links: Mapping[str, str], pair: Pair, space: str) -> dict[str, Any]:
+    left, right = pair
+    series = next(iter(data.series), None)
     told = [outcomes(question.answers) for question in data.questions]
+    answering = series.system if series and (series.retrieval, series.space) == (left, space) else None
     rows = [
-        _list_row(question, links[question.question_id], left, right, space, series, found)
+        {
+            **question.row,
+            "link": links[question.question_id],
+            "question": cut(question.row["question"], _ROW),
+            "source": question.source,
+            "recalls": [
+                (recall_text(value), recall_mark(value), value)
+                for value in (recall_of(question, space, system) for system in pair)
+            ],
+            "outcome": found.get(series) if series else None,
+            "loss": loss_of(question, left, space, answering),
+        }
         for question, found in zip(data.questions, told, strict=True)
     ]
     losses = [loss for question in data.questions for loss in question.losses]
-    levels = dict.fromkeys(loss.level for loss in losses)
-    labels = dict.fromkeys(label for loss in losses for label in loss.labels)
+    levels = {loss["level"]: LEVEL_NAMES.get(loss["level"], loss["level"]) for loss in losses}
+    labels = {label: _label(label) for loss in losses for label in loss["labels"]}
+    of_loss = ("retrieval", "answering", "space", "level", "labels")
+    payload = {
+        "recall": {
+            space: {
+                system: [recall_of(question, space, system) for question in data.questions]
+                for system in data.systems
+            }
+            for space in data.spaces
+        },
+        "outcomes": {
+            one.key: "".join(found[one].code if one in found else "." for found in told)
+            for one in data.series
+        },
+        "words": {one.code: [one.mark, one.value] for one in Outcome},
+        "retrieval": {one.key: list(one) for one in data.series},
+        "losses": [
+            [[loss[name] for name in of_loss] for loss in question.losses] for question in data.questions
+        ],
+        "levels": levels,
+        "labels": labels,
+    }
     return {
-        "k": CUTOFF,
         "rows": rows,
         "left": left,
         "right": right,
-        "space": space,
-        "systems": system_options(data),
-        "spaces": space_options(data),
-        "series": [(one.key, one.title, one.given, one.recorded) for one in data.series],
-        "answered_by": series.key if series else "",
+        "series": data.series,
+        "levels": levels,
+        "labels": labels,
         "choices": {
-            "type": _distinct(rows, "type"),
-            "form": _distinct(rows, "form"),
-            "company": _distinct(rows, "company"),
-            "source": [(name, SOURCE_NAMES.get(name, name)) for name, _ in _distinct(rows, "source")],
-            "level": [(name, level_name(name)) for name in levels],
-            "label": [(name, label_name(name)) for name in labels],
+            "type": [(name, name) for name in _distinct(rows, "question_type")],
+            "form": [(name, name) for name in _distinct(rows, "doc_type")],
+            "company": [(name, name) for name in _distinct(rows, "company")],
+            "source": [(name, SOURCE_NAMES.get(name, name)) for name in _distinct(rows, "source")],
+            "level": list(levels.items()),
+            "label": list(labels.items()),
             "outcome": [(one.code, one.value) for one in Outcome] if data.series else [],
         },
-        "payload": embedded(
-            {
-                "recall": {
-                    space: {
-                        system: [recall_of(question, space, system) for question in data.questions]
-                        for system in data.systems
-                    }
-                    for space in data.spaces
-                },
-                "outcomes": {
-                    one.key: "".join(found[one].code if one in found else "." for found in told)
-                    for one in data.series
-                },
-                "words": {one.code: [one.mark, one.value] for one in Outcome},
-                "retrieval": {one.key: [one.system, one.retrieval, one.space] for one in data.series},
-                "losses": [
-                    [
-                        [loss.retrieval, loss.answering, loss.space, loss.level, list(loss.labels)]
-                        for loss in question.losses
-                    ]
-                    for question in data.questions
-                ],
-                "levels": {name: level_name(name) for name in levels},
-                "labels": {name: label_name(name) for name in labels},
-            }
-        ),
+        "payload": embedded(payload),
     }
 
 
-def _distinct(rows: Sequence[Mapping[str, Any]], name: str) -> list[tuple[str, str]]:
-    return [(value, value) for value in sorted({row[name] for row in rows if row[name]}, key=str.casefold)]
+def _label(label: str) -> str:
+    return LABEL_NAMES.get(label, label.replace("_", " "))
 
 
-def _list_row(
-    question: ExplorerQuestion,
-    link: str,
-    left: str | None,
-    right: str | None,
-    space: str,
-    series: AnswerSeries | None,
-    found: Mapping[AnswerSeries, Outcome],
-) -> dict[str, Any]:
-    row = question.row
-    recalls = [recall_of(question, space, system) for system in (left, right)]
-    answering = series.system if series and (series.retrieval, series.space) == (left, space) else None
-    loss = loss_of(question, left, space, answering)
-    return {
-        "id": question.question_id,
-        "link": link,
-        "question": cut(row["question"], _ROW),
-        "filing": row["filing"],
-        "company": row["company"] or "",
-        "type": row["question_type"] or "",
-        "form": row["doc_type"] or "",
-        "source": question.source or "",
-        "excluded": row["problem"] if row["status"] != "measured" else None,
-        "recalls": [(recall_text(value), recall_mark(value), value) for value in recalls],
-        "outcome": found.get(series) if series else None,
-        "level": level_name(loss.level) if loss else "",
-        "labels": [label_name(label) for label in loss.labels] if loss else [],
-        "why": loss.why if loss else "",
-    }
+def _distinct(rows: Sequence[Mapping[str, Any]], name: str) -> list[str]:
+    return sorted({row[name] for row in rows if row[name]}, key=str.casefold)
 
 
 def recall_mark(value: float | None) -> str:
@@ -375,94 +318,52 @@ def recall_mark(value: float | None) -> str:
     return "●" if value >= 1 else "◐" if value > 0 else "○"
 
 
-# -- a question ------------------------------------------------------------------------------------
-
-
-def _shared_context(data: ExplorerData) -> dict[str, Any]:
-    titles = {name: system_title(name) for name in data.systems}
-    return {
-        "k": CUTOFF,
-        "depth": DEPTH,
-        "systems": system_options(data),
-        "spaces": space_options(data),
-        "titles": titles,
-        "titles_json": embedded({"titles": titles, "k": CUTOFF}),
-        "cut": cut,
-        "cell_text": cell_text,
-        "number_text": number_text,
-        "scale_text": scale_text,
-        "source_text": source_text,
-    }
-
-
 def _question_context(
-    data: ExplorerData,
-    number: int,
-    pair: Sequence[str | None],
-    links: Mapping[str, str],
-    filing_links: Mapping[str, str],
-    pictures: Mapping[Place, str],
+    data: ExplorerData, question: ExplorerQuestion, pair: Pair, space: str, pictures: Mapping[Place, str]
 ) -> dict[str, Any]:
-    question = data.questions[number]
     row = question.row
-    anchors = {shown.place: f"page-{place}" for place, shown in enumerate(question.shown, start=1)}
-    space = default_space(data)
-    left, right = _pair(data, question, space, pair)
-
+    anchors = {shown["place"]: f"page-{number}" for number, shown in enumerate(question.shown, start=1)}
+    # Others stand in the place of systems that did not rank this question.
+    known = [system for system in data.systems if (space, system) in question.rankings]
+    left, right, *_ = [*dict.fromkeys([*(one for one in pair if one in known), *known]), None, None]
     payload = compare_payload(question, anchors)
-
-    def neighbour(place: int) -> dict[str, str] | None:
-        if not 0 <= place < len(data.questions):
-            return None
-        other = data.questions[place]
-        link = links[other.question_id].removeprefix(f"{FOLDER}/")
-        return {"link": link, "question": cut(other.row["question"], _TITLE)}
-
+    order = {left: 0, right: 1}
+    losses = [
+        {
+            **loss,
+            "system": f"{loss['answering']} on {loss['retrieval']}"
+            if loss["answering"]
+            else loss["retrieval"],
+            "space": space_label(loss["space"]),
+            "lost": loss["level"] != "none",
+            "level": LEVEL_NAMES.get(loss["level"], loss["level"]),
+            "labels": [_label(label) for label in loss["labels"]],
+            "first": loss["retrieval"] in order,
+        }
+        for loss in question.losses
+    ]
+    losses.sort(key=lambda loss: (order.get(loss["retrieval"], 2), loss["answering"] is not None))
     return {
-        "number": number + 1,
-        "total": len(data.questions),
-        "previous": neighbour(number - 1),
-        "next": neighbour(number + 1),
         "row": row,
         "title": cut(row["question"], _TITLE),
         "heading": cut(row["question"], _HEADING),
         "whole": row["question"] if len(row["question"]) > _HEADING else None,
         "source": SOURCE_NAMES.get(question.source or "", "Not in the lake"),
-        "gold_pages": [
-            (page + 1, anchors.get((row["filing"], page))) for page in sorted(row["gold_pages"] or ())
-        ],
-        "filing_link": filing_links.get(row["filing"]),
-        "answer": cut(row["answer"]),
-        "justification": cut(row["justification"] or ""),
-        "evidence": [
-            (one["filing"], one["page"] + 1, anchors.get((one["filing"], one["page"])), _tight(one["text"]))
-            for one in row["evidence"] or ()
-        ],
-        "losses": _loss_rows(question, left, right),
+        "evidence": [(one["filing"], one["page"], _tight(one["text"])) for one in row["evidence"] or ()],
+        "losses": losses,
         "cards": answer_cards(question.answers),
         "recorded": recorded_answers(question.answers),
         "anchors": anchors,
         "left": left,
         "right": right,
-        "space": space,
         "payload": payload,
         "ranked": embedded(payload),
         "sheets": [
-            sheet_view(shown, data.pages[shown.place], pictures.get(shown.place), anchors[shown.place])
+            sheet_view(shown, data.pages[place], pictures.get(place), anchors[place])
             for shown in question.shown
+            for place in [shown["place"]]
         ],
-        "filing_links": filing_links,
     }
-
-
-def _pair(
-    data: ExplorerData, question: ExplorerQuestion, space: str, default: Sequence[str | None]
-) -> tuple[str | None, str | None]:
-    """The default pair, with others in the place of systems that did not rank this question."""
-    known = [system for system in data.systems if (space, system) in question.rankings]
-    wanted = [system for system in default if system in known]
-    found = list(dict.fromkeys([*wanted, *known]))
-    return (found[0] if found else None), (found[1] if len(found) > 1 else None)
 
 
 def embedded(value: Any) -> Markup:
@@ -476,23 +377,3 @@ def embedded(value: Any) -> Markup:
 def _tight(passage: str) -> str:
     """A passage without blank lines: copied tables have one after each cell."""
     return cut("\n".join(line.strip() for line in passage.splitlines() if line.strip()))
-
-
-def _loss_rows(question: ExplorerQuestion, left: str | None, right: str | None) -> list[dict[str, Any]]:
-    """What the analysis of the retrieval gap says: the compared systems first, then others."""
-    order = {left: 0, right: 1}
-    rows = [
-        {
-            "system": f"{loss.answering} on {loss.retrieval}" if loss.answering else loss.retrieval,
-            "space": space_label(loss.space),
-            "level": level_name(loss.level),
-            "lost": loss.level != "none",
-            "labels": [label_name(label) for label in loss.labels],
-            "why": cut(loss.why, 600),
-            "place": loss.place,
-            "first": loss.retrieval in order,
-            "order": (order.get(loss.retrieval, 2), loss.answering is not None),
-        }
-        for loss in question.losses
-    ]
-    return sorted(rows, key=lambda row: row["order"])

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.compute as pc
+from functools import cache
+from typing import Any, NamedTuple
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.answer_metrics import RIGHT, SHOWN, place_of
@@ -25,145 +24,89 @@ from finrag_pipeline.rankers.page_ranker.candidates import company_words
 from finrag_pipeline.rankers.page_ranker.features import FIELDS, FilingPages, filing_pages
 from finrag_pipeline.rankers.page_ranker.needs import read_needs
 from finrag_pipeline.rankers.page_ranker.ranker import STATEMENT_NAMES, page_reasons
-from finrag_pipeline.reporting.explorer_pages import (
-    PageContent,
-    Place,
-    ShownPage,
-    marked_boxes,
-    marked_spans,
-    read_pages,
-)
+from finrag_pipeline.reporting.explorer_pages import Place, marked_boxes, marked_spans, read_pages
 from finrag_pipeline.reporting.grid import SPACE_NAMES, space_label
+from finrag_pipeline.reporting.tables import RECORDED
 from finrag_pipeline.resolver.resolver import load_resolver
 from finrag_pipeline.retrieval.question_text import snippet
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import ABLATIONS, ALL_SYSTEMS
-from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline.storage.warehouse import Query, lake_views
+from finrag_pipeline.storage.warehouse import lake_views
+
+EXPLORER_TABLES = (
+    "retrieval_runs", "retrieval_scores", "answers", "answer_scores", "verdicts", "retrieval_gap",
+    "filing_pages", "page_tables", "statement_facts", "page_profiles",
+)  # fmt: skip
+"""Tables that are shown beside the questions."""
 
 DEPTH = 10
 """Chunks of a ranking whose pages are shown."""
+EXPLAINED = "finrag"
+"""The system that tells what speaks for each of its pages."""
+SNIPPET = 220
+"""Characters of a snippet."""
 
-_SECTIONS = {"mdna": "MD&A"}
+_DEFAULT_ANSWERS = ("calculator", "extractive")
+_FIRST = 3  # pages of `EXPLAINED` that are shown as they look
+_MOST_SHOWN = 12
 _MOST_REASONS = 3  # of those that speak for a filing
+_SECTIONS = {"mdna": "MD&A"}
 _PROFILE = ("filing", "page", "sections", "note", "statements", "concepts", "labels")
 
+Ranking = dict[str, Any]
+"""A row of `_RANKINGS`: what a system found for a question in a search space.
 
-@dataclass(frozen=True, slots=True)
-class RankedPage:
-    """A page of a ranking.
-
-    Attributes:
-        place: filing and page.
-        ranks: ranks of its chunks among the first `DEPTH`, ascending.
-        score: of its first chunk.
-        chunk_id: its first chunk.
-    """
-
-    place: Place
-    ranks: tuple[int, ...]
-    score: float
-    chunk_id: str
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """What a system found for a question in a search space.
-
-    Attributes:
-        pages: pages of its first `DEPTH` chunks, best first.
-        doc_rec: DocRec@5; None where it was not scored.
-        page_rec: PageRec@5, likewise.
-        gold: rank of the first chunk on each gold page that was found at all.
-        depth: chunks in the whole ranking.
-    """
-
-    pages: tuple[RankedPage, ...] = ()
-    doc_rec: float | None = None
-    page_rec: float | None = None
-    gold: Mapping[Place, int] = field(default_factory=dict)
-    depth: int = 0
-
-
-Rankings = dict[str, dict[tuple[str, str], Ranking]]
-"""By question, then by search space and system."""
-
+``pages``: of the first `DEPTH` chunks, best first, each with ``filing``, ``page``, ``ranks`` of its chunks,
+``score`` and ``chunk_id`` of the first of them; ``doc_rec`` and ``page_rec`` at `CUTOFF`, None where not
+scored; ``gold``: ``rank`` of the first chunk on each gold page that was found at all; ``depth`` in chunks.
+"""
 
 _RANKINGS = """
-    WITH runs AS (FROM retrieval_runs SEMI JOIN benchmark_questions USING (question_id)),
-    gold AS (SELECT question_id, filing, unnest(gold_pages) AS page FROM benchmark_questions),
-    pages AS (
-        SELECT question_id, space, system, filing, page, list(rank ORDER BY rank) AS ranks,
-            arg_min(score, rank) AS score, arg_min(chunk_id, rank) AS chunk_id, min(rank) AS first
-        FROM runs WHERE rank <= $depth GROUP BY ALL
+    WITH asked AS (SELECT question_id, filing AS gold_filing, gold_pages FROM benchmark_questions),
+    places AS (
+        SELECT question_id, space, system, filing, page, min(rank) AS first, max(rank) AS last,
+            list(rank ORDER BY rank) FILTER (rank <= $depth) AS ranks, arg_min(score, rank) AS score,
+            arg_min(chunk_id, rank) AS chunk_id,
+            any_value(filing = gold_filing AND list_contains(gold_pages, page)) AS is_gold
+        FROM retrieval_runs JOIN asked USING (question_id) GROUP BY ALL
     ),
-    heads AS (
-        SELECT question_id, space, system,
-            list((filing, page, ranks, score, chunk_id) ORDER BY first) AS pages
-        FROM pages GROUP BY ALL
+    ranked AS (
+        SELECT question_id, space, system, max(last) AS depth,
+            list({'filing': filing, 'page': page, 'ranks': ranks, 'score': score, 'chunk_id': chunk_id}
+                ORDER BY first) FILTER (first <= $depth) AS pages,
+            list({'filing': filing, 'page': page, 'rank': first} ORDER BY first) FILTER (is_gold) AS gold
+        FROM places GROUP BY ALL
     ),
-    found AS (
-        SELECT question_id, space, system, list((filing, page, rank) ORDER BY rank) AS gold
-        FROM (SELECT * REPLACE (min(rank) AS rank) FROM (
-            SELECT question_id, space, system, filing, page, rank FROM runs
-            SEMI JOIN gold USING (question_id, filing, page)) GROUP BY ALL)
-        GROUP BY ALL
-    ),
-    depths AS (SELECT question_id, space, system, max(rank) AS depth FROM runs GROUP BY ALL),
     recall AS (
-        SELECT question_id, space, system, any_value(value) FILTER (metric = 'doc_rec') AS doc_rec,
-            any_value(value) FILTER (metric = 'page_rec') AS page_rec
-        FROM retrieval_scores SEMI JOIN benchmark_questions USING (question_id)
+        SELECT question_id, space, system,
+            any_value(nullif(value, 'nan')) FILTER (metric = 'doc_rec') AS doc_rec,
+            any_value(nullif(value, 'nan')) FILTER (metric = 'page_rec') AS page_rec
+        FROM retrieval_scores SEMI JOIN asked USING (question_id)
         WHERE k = $k AND metric IN ('doc_rec', 'page_rec') GROUP BY ALL
     )
-    FROM depths LEFT JOIN heads USING (question_id, space, system)
-    LEFT JOIN found USING (question_id, space, system) FULL JOIN recall USING (question_id, space, system)
-    SELECT question_id, space, system, pages, doc_rec, page_rec, gold, depth
+    FROM ranked FULL JOIN recall USING (question_id, space, system)
+    SELECT question_id, space, system, coalesce(pages, []) AS pages, doc_rec, page_rec,
+        coalesce(gold, []) AS gold, coalesce(depth, 0) AS depth
     ORDER BY question_id, system, space
 """
 
 
-def _read_rankings(query: Query) -> Rankings:
-    """Rankings of the benchmark's questions with their scores, as far as the lake holds them."""
-    rankings: Rankings = defaultdict(dict)
-    for row in query(_RANKINGS, {"depth": DEPTH, "k": CUTOFF}).to_pylist():
-        pages = [tuple(one.values()) for one in row["pages"] or ()]
-        rankings[row["question_id"]][row["space"], row["system"]] = Ranking(
-            tuple(
-                RankedPage((filing, page), tuple(ranks), score, chunk)
-                for filing, page, ranks, score, chunk in pages
-            ),
-            row["doc_rec"],
-            row["page_rec"],
-            {(filing, page): rank for filing, page, rank in (one.values() for one in row["gold"] or ())},
-            row["depth"] or 0,
-        )
-    return rankings
+class _PageKinds:
+    """What pages are, and what speaks for them: from their profiles, as the page ranker tells it."""
 
-
-class PageKinds:
-    """What pages are, and what speaks for them: from their profiles, as the page ranker tells it.
-
-    Args:
-        lake: holds ``page_profiles``; pages without a profile have nothing to tell.
-        filings: rows of ``filings``.
-    """
-
-    def __init__(self, lake: Lake, filings: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, lake: Lake, filings: Iterable[Mapping[str, Any]]) -> None:
         self._lake = lake
         self._filings = {row["filing"]: row for row in filings}
         self._resolver = load_resolver(lake, self._filings)
-        self._profiles: dict[str, list[dict[str, Any]]] = {}
-        self._pages: dict[str, FilingPages] = {}
+        self._profiles = cache(self._read)
+        self._pages = cache(self._describe)
 
     def kind(self, place: Place) -> str:
         """``Cash flow statement``, ``Note 2. Revenue``, ``MD&A``; empty where nothing is known."""
-        filing, page = place
-        profiles = self._profiles_of(filing)
-        if not 0 <= page < len(profiles):
+        if not self._known(place):
             return ""
-        profile = profiles[page]
+        profile = self._profiles(place[0])[place[1]]
         primary = {found["statement"] for found in profile["statements"] if found["scope"] == "primary"}
         parts = [_capital(name) for key, name in STATEMENT_NAMES.items() if key in primary]
         if not parts and profile["note"]:
@@ -175,38 +118,35 @@ class PageKinds:
 
     def reasons(self, question: str, places: Collection[Place]) -> dict[Place, str]:
         """What the page ranker says for each page: its statement, concepts and section, then its filing."""
-        known = [place for place in places if 0 <= place[1] < len(self._profiles_of(place[0]))]
+        known = list(filter(self._known, places))
         if not known:
             return {}
         resolution = self._resolver.resolve(question)
         needs = read_needs(question, company_words(resolution))
-        of_filing = {ranked.filing: ranked.reasons for ranked in resolution.filings}
+        of_filing = {ranked.filing: ranked.reasons[:_MOST_REASONS] for ranked in resolution.filings}
         return {
             (filing, page): "; ".join(
-                [
-                    *page_reasons(needs, self._filing_pages(filing), page),
-                    *of_filing.get(filing, ())[:_MOST_REASONS],
-                ]
+                [*page_reasons(needs, self._pages(filing), page), *of_filing.get(filing, ())]
             )
             for filing, page in known
         }
 
-    def _profiles_of(self, filing: str) -> list[dict[str, Any]]:
-        if filing not in self._profiles:
-            keys = {"filing": filing}
-            known = filing in self._filings and self._lake.info("page_profiles", keys) is not None
-            rows = self._lake.read("page_profiles", keys, list(_PROFILE)).sort_by("page") if known else None
-            self._profiles[filing] = rows.to_pylist() if rows is not None else []
-        return self._profiles[filing]
+    def _known(self, place: Place) -> bool:
+        return 0 <= place[1] < len(self._profiles(place[0]))
 
-    def _filing_pages(self, filing: str) -> FilingPages:
-        if filing not in self._pages:
-            # The reasons do not depend on the words of a page; reading them would take most of the time.
-            without = {"words": 0, "numeric_words": 0, "tables": 0, "cells": 0, "headings": [], "years": []}
-            terms: dict[str, list[str]] = {name: [] for name in FIELDS}
-            profiles = [{**without, **terms, **profile} for profile in self._profiles_of(filing)]
-            self._pages[filing] = filing_pages(self._filings[filing], profiles)
-        return self._pages[filing]
+    def _read(self, filing: str) -> list[dict[str, Any]]:
+        keys = {"filing": filing}
+        if filing not in self._filings or self._lake.info("page_profiles", keys) is None:
+            return []
+        rows = self._lake.read("page_profiles", keys, list(_PROFILE)).sort_by("page")
+        return list(rows.to_pylist())
+
+    def _describe(self, filing: str) -> FilingPages:
+        # The reasons do not depend on the words of a page; reading them would take most of the time.
+        without = {"words": 0, "numeric_words": 0, "tables": 0, "cells": 0, "headings": [], "years": []}
+        terms: dict[str, list[str]] = {name: [] for name in FIELDS}
+        profiles = [{**without, **terms, **profile} for profile in self._profiles(filing)]
+        return filing_pages(self._filings[filing], profiles)
 
 
 def _capital(name: str) -> str:
@@ -222,8 +162,6 @@ _VERDICTS = {
     "veracity": ("supported", "not supported"),
     "correctness": ("correct", "incorrect"),
 }
-_RECORDED = "recorded "
-_KEY = ("system", "retrieval", "space")
 
 
 class Outcome(StrEnum):
@@ -246,15 +184,8 @@ class Outcome(StrEnum):
         return "rwdfu"[list(Outcome).index(self)]
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerSeries:
-    """Answers that were made in one way.
-
-    Attributes:
-        system: what answered.
-        retrieval: system whose chunks it was given; None for none.
-        space: search space of that retrieval; None where nothing was given.
-    """
+class AnswerSeries(NamedTuple):
+    """How answers were made: by what, and on the chunks of which retrieval in which space, if any."""
 
     system: str
     retrieval: str | None
@@ -263,17 +194,17 @@ class AnswerSeries:
     @property
     def key(self) -> str:
         """Identifier in a link."""
-        return "/".join(part or "-" for part in (self.system, self.retrieval, self.space))
+        return "/".join(part or "-" for part in self)
 
     @property
     def recorded(self) -> bool:
         """Whether others made the answers."""
-        return self.system.startswith(_RECORDED)
+        return self.system.startswith(RECORDED)
 
     @property
     def title(self) -> str:
         """Name for people, without the space."""
-        name = self.system.removeprefix(_RECORDED)
+        name = self.system.removeprefix(RECORDED)
         return f"{name} on {self.retrieval}" if self.retrieval else name
 
     @property
@@ -282,172 +213,80 @@ class AnswerSeries:
         return space_label(self.space) if self.space else "nothing given"
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeVerdict:
-    """What a judge says of an answer, or of one of its sentences.
+ExplorerAnswer = dict[str, Any]
+"""A row of ``answers`` and what is known of it.
 
-    Attributes:
-        judge: who.
-        criterion: relevance, veracity or correctness.
-        sentence: from 0; None for the whole answer.
-        label: 1 good, 0 not, `REFUSAL` for a declined answer; None where there is no verdict.
-        reasoning: why, or what kept the judge from a verdict.
-    """
-
-    judge: str
-    criterion: str
-    sentence: int | None
-    label: int | None
-    reasoning: str | None
-
-    @property
-    def what(self) -> str:
-        """What was judged, for people."""
-        return "Whole answer" if self.sentence is None else f"Sentence {self.sentence + 1}"
-
-    @property
-    def word(self) -> str:
-        """The label for people."""
-        if self.label is None:
-            return "no verdict"
-        if self.label == REFUSAL:
-            return "declined"
-        good, bad = _VERDICTS.get(self.criterion, ("good", "not good"))
-        return good if self.label else bad
+``series``; ``outcome`` and ``judged_by``, who says so; ``scores``: name and value of each metric shown;
+``verdicts``: rows with ``what`` was judged, and ``word``, the label for people; ``derivation`` and ``inputs``
+of a calculation, these with filing and page; ``citing``: sentences with what they cite, where no calculation
+says more; ``cited``: places, once each; ``reasons``: why it abstained, failed or fell back.
+"""
 
 
-@dataclass(frozen=True)
-class ExplorerAnswer:
-    """One answer.
-
-    Attributes:
-        series: how it was made.
-        repeat: which of several answers to the same request, from 0.
-        text: as written.
-        outcome: whether it is right.
-        judged_by: who or what says so; empty where nobody does.
-        scores: name and value of each metric that is shown.
-        verdicts: of judges.
-        derivation: as `Derivation.as_json` stored it; None where nothing was calculated.
-        sentences: ``{text, sources, supported}`` of each sentence with its citations.
-        cited: filing and zero-based page of everything it cites, once each.
-        why: why it abstained, failed or fell back.
-        warnings: what is odd about it.
-        model: language model that wrote it.
-        inputs: of the derivation, with filing and page.
-    """
-
-    series: AnswerSeries
-    repeat: int
-    text: str
-    outcome: Outcome
-    judged_by: str = ""
-    scores: tuple[tuple[str, float], ...] = ()
-    verdicts: tuple[JudgeVerdict, ...] = ()
-    derivation: Mapping[str, Any] | None = None
-    sentences: tuple[Mapping[str, Any], ...] = ()
-    cited: tuple[tuple[str, int], ...] = ()
-    why: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    model: str | None = None
-    inputs: tuple[Mapping[str, Any], ...] = field(default=())
-
-    @property
-    def citing(self) -> tuple[Mapping[str, Any], ...]:
-        """Its sentences, where they cite something and no calculation says more."""
-        cites = self.derivation is None and any(one.get("sources") for one in self.sentences)
-        return self.sentences if cites else ()
-
-
-def read_answers(lake: Lake, question_ids: Sequence[str]) -> dict[str, list[ExplorerAnswer]]:
-    """Answers of the lake to these questions, with scores and verdicts as far as there are any.
-
-    Args:
-        lake: may hold ``answers``, ``answer_scores`` and ``verdicts``.
-        question_ids: identifiers.
-
-    Returns:
-        By question; those of this pipeline before recorded ones, each in the order of the table.
-    """
-    wanted = pa.array(sorted(set(question_ids)), pa.string())
+def read_answers(lake: Lake) -> dict[str, list[ExplorerAnswer]]:
+    """Answers by question, with scores and verdicts; those of this pipeline before recorded ones."""
+    names = ("question_id", *AnswerSeries._fields, "repeat")
     scores: dict[tuple[Any, ...], dict[str, float]] = defaultdict(dict)
-    for row in _rows(lake, "answer_scores", wanted):
-        scores[_key(row)][row["metric"]] = row["value"]
-    verdicts: dict[str, list[JudgeVerdict]] = defaultdict(list)
-    for row in _rows(lake, "verdicts", wanted):
-        said = {name: row[name] for name in ("judge", "criterion", "sentence", "label")}
-        verdict = JudgeVerdict(**said, reasoning=row["reasoning"] or row["problem"])
-        verdicts[row["answer_id"]].append(verdict)
+    for row in lake.read_all("answer_scores").to_pylist():
+        scores[tuple(row[name] for name in names)][row["metric"]] = row["value"]
+    verdicts: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in lake.read_all("verdicts").to_pylist():
+        good, bad = _VERDICTS.get(row["criterion"], ("good", "not good"))
+        words = {None: "no verdict", REFUSAL: "declined", 0: bad}
+        what = "Whole answer" if row["sentence"] is None else f"Sentence {row['sentence'] + 1}"
+        told = {"what": what, "word": words.get(row["label"], good)}
+        verdicts[row["answer_id"]].append(row | told | {"reasoning": row["reasoning"] or row["problem"]})
     found: dict[str, list[ExplorerAnswer]] = defaultdict(list)
-    for row in _rows(lake, "answers", wanted):
-        judged = verdicts.get(_answer_id(row) or "", []) if verdicts else []
-        answer = _answer(row, scores.get(_key(row), {}), judged)
+    for row in lake.read_all("answers").to_pylist():
+        judged: list[dict[str, Any]] = []
+        with suppress(LakeError):  # its citations cannot be read: no judge has seen it
+            judged = verdicts.get(answer_from_row(row, {}).answer_id, []) if verdicts else []
+        answer = _answer(row, scores.get(tuple(row[name] for name in names), {}), judged)
         found[row["question_id"]].append(answer)
     for answers in found.values():
-        answers.sort(key=lambda answer: answer.series.recorded)
+        answers.sort(key=lambda answer: answer["series"].recorded)
     return found
 
 
-def outcomes(answers: Sequence[ExplorerAnswer]) -> dict[AnswerSeries, Outcome]:
+def outcomes(answers: Iterable[ExplorerAnswer]) -> dict[AnswerSeries, Outcome]:
     """What became of each series on a question: what most of its repeats came to."""
     counted: dict[AnswerSeries, Counter[Outcome]] = defaultdict(Counter)
     for answer in answers:
-        counted[answer.series][answer.outcome] += 1
+        counted[answer["series"]][answer["outcome"]] += 1
     return {series: counts.most_common(1)[0][0] for series, counts in counted.items()}
 
 
-def _rows(lake: Lake, table: str, wanted: pa.Array) -> list[dict[str, Any]]:
-    rows = lake.read_all(table)
-    return list(rows.filter(pc.is_in(rows["question_id"], wanted)).to_pylist())
-
-
-def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return (row["question_id"], *(row[name] for name in _KEY), row["repeat"])
-
-
-def _answer_id(row: Mapping[str, Any]) -> str | None:
-    try:
-        return answer_from_row(row, {}).answer_id
-    except LakeError:  # its citations cannot be read: no judge has seen it
-        return None
-
-
 def _answer(
-    row: Mapping[str, Any], scores: Mapping[str, float], verdicts: Sequence[JudgeVerdict]
+    row: Mapping[str, Any], scores: Mapping[str, float], verdicts: Sequence[Mapping[str, Any]]
 ) -> ExplorerAnswer:
-    derivation = _json(row["derivation"], dict)
-    sentences = tuple(one for one in _json(row["citations"], list) or [] if isinstance(one, dict))
-    inputs = tuple(
+    derivation = _json(row["derivation"], dict) or {}
+    sentences = [one for one in _json(row["citations"], list) or () if isinstance(one, dict)]
+    inputs = [
         one
-        for one in (derivation or {}).get("inputs") or []
+        for one in derivation.get("inputs") or ()
         if isinstance(one, dict) and isinstance(one.get("page"), int) and isinstance(one.get("filing"), str)
-    )
-    cited = [(one["filing"], one["page"]) for one in inputs]
-    cited += [
-        place for one in sentences for source in one.get("sources") or [] if (place := place_of(str(source)))
     ]
+    sources = [place_of(str(source)) for one in sentences for source in one.get("sources") or ()]
+    cited = [*((one["filing"], one["page"]) for one in inputs), *filter(None, sources)]
+    calculated = derivation and not derivation.get("abstained")
     outcome, judged_by = _outcome(row, scores, verdicts)
-    why = (row["error"], row["why"], row["fallback"])
-    return ExplorerAnswer(
-        AnswerSeries(*(row[name] for name in _KEY)),
-        row["repeat"],
-        row["answer"],
-        outcome,
-        judged_by,
-        tuple((metric.term, scores[metric.name]) for metric in SHOWN if metric.name in scores),
-        tuple(verdicts),
-        derivation if derivation and not derivation.get("abstained") else None,
-        sentences,
-        tuple(dict.fromkeys(cited)),
-        tuple(text for text in why if text),
-        tuple(row["warnings"] or ()),
-        row["model"],
-        inputs,
-    )
+    return {
+        **row,
+        "series": AnswerSeries(*(row[name] for name in AnswerSeries._fields)),
+        "outcome": outcome,
+        "judged_by": judged_by,
+        "scores": [(metric.term, scores[metric.name]) for metric in SHOWN if metric.name in scores],
+        "verdicts": verdicts,
+        "derivation": derivation if calculated else None,
+        "inputs": inputs,
+        "citing": sentences if sources and not calculated else [],
+        "cited": list(dict.fromkeys(cited)),
+        "reasons": [text for text in (row["error"], row["why"], row["fallback"]) if text],
+    }
 
 
 def _outcome(
-    row: Mapping[str, Any], scores: Mapping[str, float], verdicts: Sequence[JudgeVerdict]
+    row: Mapping[str, Any], scores: Mapping[str, float], verdicts: Iterable[Mapping[str, Any]]
 ) -> tuple[Outcome, str]:
     """People decide, then the exact comparison with a gold number, then a judge of correctness."""
     if row["error"] and not row["answer"]:
@@ -459,10 +298,10 @@ def _outcome(
         return Outcome.DECLINED, ""
     if RIGHT in scores:
         return (Outcome.RIGHT if scores[RIGHT] >= 1 else Outcome.WRONG), "comparison of the numbers"
-    for verdict in verdicts:
-        if verdict.criterion == "correctness" and verdict.sentence is None and verdict.label is not None:
+    for one in verdicts:
+        if one["criterion"] == "correctness" and one["sentence"] is None and one["label"] is not None:
             of_label = {1: Outcome.RIGHT, 0: Outcome.WRONG, REFUSAL: Outcome.DECLINED}
-            return of_label.get(verdict.label, Outcome.UNKNOWN), f"judge {verdict.judge}"
+            return of_label.get(one["label"], Outcome.UNKNOWN), f"judge {one['judge']}"
     return Outcome.UNKNOWN, ""
 
 
@@ -475,32 +314,29 @@ def _json(text: str | None, kind: type) -> Any:
     return value if isinstance(value, kind) else None
 
 
-def answer_cards(answers: Sequence[ExplorerAnswer]) -> list[dict[str, Any]]:
+def answer_cards(answers: Iterable[ExplorerAnswer]) -> list[dict[str, Any]]:
     """Answers of this pipeline to one question by series, the whole corpus first.
 
     Returns:
         ``series``, its ``answers``, their common ``outcome``, whether it is over the ``corpus``, and
         ``repeats``: how many of several answers came out how, in words.
     """
-    found: dict[AnswerSeries, list[ExplorerAnswer]] = defaultdict(list)
-    for answer in answers:
-        if not answer.series.recorded:
-            found[answer.series].append(answer)
-    told = outcomes([one for group in found.values() for one in group])
+    own = [answer for answer in answers if not answer["series"].recorded]
     cards = []
-    for series in sorted(found, key=lambda series: series.space != Space.CORPUS):
-        counts = Counter(one.outcome for one in found[series])
-        repeats = [f"{counts[kind]} {kind.value}" for kind in Outcome if counts[kind]]
-        card = {"series": series, "answers": found[series], "outcome": told[series]}
-        card["repeats"] = ", ".join(repeats) if len(found[series]) > 1 else ""
+    for series, outcome in sorted(outcomes(own).items(), key=lambda item: item[0].space != Space.CORPUS):
+        of_series = [one for one in own if one["series"] == series]
+        counts = Counter(one["outcome"] for one in of_series)
+        repeats = ", ".join(f"{counts[kind]} {kind.value}" for kind in Outcome if counts[kind])
+        card = {"series": series, "answers": of_series, "outcome": outcome}
+        card["repeats"] = repeats if len(of_series) > 1 else ""
         cards.append(card | {"corpus": series.space == Space.CORPUS})
     return cards
 
 
-def recorded_answers(answers: Sequence[ExplorerAnswer]) -> list[ExplorerAnswer]:
+def recorded_answers(answers: Iterable[ExplorerAnswer]) -> list[ExplorerAnswer]:
     """Answers that others recorded, in the order right, wrong, declined, not judged."""
-    recorded = (answer for answer in answers if answer.series.recorded)
-    return sorted(recorded, key=lambda one: (list(Outcome).index(one.outcome), one.series.title))
+    recorded = (answer for answer in answers if answer["series"].recorded)
+    return sorted(recorded, key=lambda one: (list(Outcome).index(one["outcome"]), one["series"].title))
 
 
 def cut(text: object, most: int = LONGEST) -> str:
@@ -538,45 +374,6 @@ def number_text(value: Any) -> str:
     return f"{value:,.6f}".rstrip("0").rstrip(".").replace("-", "−")
 
 
-EXPLORER_TABLES = (
-    "retrieval_runs", "retrieval_scores", "answers", "answer_scores", "verdicts", "retrieval_gap",
-    "filing_pages", "page_tables", "statement_facts", "page_profiles",
-)  # fmt: skip
-"""Tables that are shown beside the questions."""
-
-EXPLAINED = "finrag"
-"""The system that tells what speaks for each of its pages."""
-SNIPPET = 220
-"""Characters of a snippet."""
-
-_DEFAULT_ANSWERS = ("calculator", "extractive")
-_FIRST = 3  # pages of `EXPLAINED` that are shown as they look
-_MOST_SHOWN = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """Where a question was lost, and under which names that failure goes.
-
-    Attributes:
-        retrieval: retrieval system.
-        answering: answering system; None where only retrieval was looked at.
-        space: search space.
-        level: filing, page, chunk, generation or none.
-        labels: failure modes.
-        why: in a sentence.
-        place: the page that shows it, where there is one.
-    """
-
-    retrieval: str
-    answering: str | None
-    space: str
-    level: str
-    labels: tuple[str, ...]
-    why: str
-    place: Place | None = None
-
-
 @dataclass(frozen=True)
 class ExplorerQuestion:
     """A question with everything that is known of it.
@@ -589,8 +386,10 @@ class ExplorerQuestion:
         kinds: what each ranked page is.
         reasons: what the page ranker says for the pages of `EXPLAINED`.
         answers: of this pipeline first.
-        losses: from the analysis of the retrieval gap.
-        shown: pages with a picture or their text.
+        losses: rows of ``retrieval_gap``.
+        shown: pages with a picture or their text: ``place``; ``roles``, why it is shown; ``evidence``: boxes
+            around the words of the gold passages; ``spans``: the same in the page's text, as start and end;
+            ``used``: boxes of the cells that a calculation read.
     """
 
     row: Mapping[str, Any]
@@ -599,31 +398,22 @@ class ExplorerQuestion:
     snippets: Mapping[str, str] = field(default_factory=dict)
     kinds: Mapping[Place, str] = field(default_factory=dict)
     reasons: Mapping[Place, str] = field(default_factory=dict)
-    answers: tuple[ExplorerAnswer, ...] = ()
-    losses: tuple[Loss, ...] = ()
-    shown: tuple[ShownPage, ...] = ()
+    answers: Sequence[ExplorerAnswer] = ()
+    losses: Sequence[Mapping[str, Any]] = ()
+    shown: Sequence[Mapping[str, Any]] = ()
 
     @property
     def question_id(self) -> str:
         """Identifier in the benchmark."""
         return str(self.row["question_id"])
 
-    def is_gold(self, place: Place) -> bool:
-        """Whether a page is a gold page."""
-        return place[0] == self.row["filing"] and place[1] in (self.row["gold_pages"] or ())
-
 
 @dataclass(frozen=True)
 class ExplorerData:
-    """All questions.
+    """Questions in the order of the benchmark, and as `read_pages` gives them the pages that any shows."""
 
-    Attributes:
-        questions: in the order of the benchmark.
-        pages: contents of the pages that any question shows.
-    """
-
-    questions: tuple[ExplorerQuestion, ...] = ()
-    pages: Mapping[Place, PageContent] = field(default_factory=dict)
+    questions: Sequence[ExplorerQuestion] = ()
+    pages: Mapping[Place, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def systems(self) -> list[str]:
@@ -642,17 +432,12 @@ class ExplorerData:
     @property
     def series(self) -> list[AnswerSeries]:
         """Ways to answer, those of this pipeline first."""
-        found = dict.fromkeys(answer.series for question in self.questions for answer in question.answers)
+        found = dict.fromkeys(answer["series"] for question in self.questions for answer in question.answers)
         return sorted(found, key=lambda series: series.recorded)
 
 
-def collect_explorer(lake: Lake, settings: Settings, filings: Collection[str]) -> ExplorerData:
-    """Gather what the explorer shows.
-
-    Args:
-        lake: to read from; needs ``benchmark_questions`` alone.
-        settings: of the lake.
-        filings: the benchmark's corpus.
+def collect_explorer(lake: Lake, filings: Collection[str]) -> ExplorerData:
+    """Gather what the explorer shows of the benchmark's corpus; the lake needs ``benchmark_questions`` alone.
 
     Raises:
         LakeError: there are no questions, or a table is damaged.
@@ -660,112 +445,98 @@ def collect_explorer(lake: Lake, settings: Settings, filings: Collection[str]) -
     rows = lake.read("benchmark_questions").to_pylist()
     filing_rows = lake.read_all("filings", only={"filing": filings}).to_pylist()
     sources = {row["filing"]: row["source"] for row in filing_rows}
+    rankings: dict[str, dict[tuple[str, str], Ranking]] = defaultdict(dict)
     with lake_views(lake) as query:
-        rankings = _read_rankings(query)
-    answers = read_answers(lake, [row["question_id"] for row in rows])
-    losses = _read_losses(lake)
-    chunks = {chunk for found in rankings.values() for chunk in _quoted(found)}
-    texts = source_texts(lake, chunks)
-    kinds = PageKinds(lake, filing_rows)
-    records = [
-        _question(
+        for ranking in query(_RANKINGS, {"depth": DEPTH, "k": CUTOFF}).to_pylist():
+            rankings[ranking["question_id"]][ranking["space"], ranking["system"]] = ranking
+    answers = read_answers(lake)
+    losses: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for loss in lake.read_all("retrieval_gap").to_pylist():
+        losses[loss["question_id"]].append(loss)
+    texts = source_texts(lake, {chunk for found in rankings.values() for chunk in _quoted(found)})
+    kinds = _PageKinds(lake, filing_rows)
+    roles = [_roles(row, rankings[row["question_id"]], answers.get(row["question_id"], ())) for row in rows]
+    pages = read_pages(lake, {place for told in roles for place in told}, sources)
+    found = []
+    for row, told in zip(rows, roles, strict=True):
+        own, answered = rankings[row["question_id"]], answers.get(row["question_id"], [])
+        ranked = dict.fromkeys(_place(page) for ranking in own.values() for page in ranking["pages"])
+        explained = {
+            _place(page)
+            for (_, system), ranking in own.items()
+            if system == EXPLAINED
+            for page in ranking["pages"]
+        }
+        question = ExplorerQuestion(
             row,
-            sources,
-            rankings.get(row["question_id"], {}),
-            texts,
-            kinds,
-            answers.get(row["question_id"], []),
-            losses.get(row["question_id"], []),
+            sources.get(row["filing"]),
+            own,
+            {c: snippet(texts[c], row["question"], SNIPPET) for c in _quoted(own) if c in texts},
+            {place: kind for place in ranked if (kind := kinds.kind(place))},
+            kinds.reasons(row["question"], explained),
+            answered,
+            losses[row["question_id"]],
+            [_shown(place, names, row, answered, pages[place]) for place, names in told.items()],
         )
-        for row in rows
-    ]
-    pages = read_pages(lake, {shown.place for record in records for shown in record.shown}, sources)
-    found = tuple(_marked(record, pages) for record in records)
+        found.append(question)
     return ExplorerData(found, pages)
 
 
-def _question(
-    row: Mapping[str, Any],
-    sources: Mapping[str, str],
-    rankings: Mapping[tuple[str, str], Ranking],
-    texts: Mapping[str, str],
-    kinds: PageKinds,
-    answers: Sequence[ExplorerAnswer],
-    losses: Sequence[Loss],
-) -> ExplorerQuestion:
-    ranked = {page.place: None for ranking in rankings.values() for page in ranking.pages}
-    explained = [
-        page.place
-        for (_, system), ranking in rankings.items()
-        if system == EXPLAINED
-        for page in ranking.pages
-    ]
-    chunks = _quoted(rankings)
-    return ExplorerQuestion(
-        row,
-        sources.get(row["filing"]),
-        rankings,
-        {chunk: snippet(texts[chunk], row["question"], SNIPPET) for chunk in chunks if chunk in texts},
-        {place: kind for place in ranked if (kind := kinds.kind(place))},
-        kinds.reasons(row["question"], set(explained)) if explained else {},
-        tuple(answers),
-        tuple(losses),
-        _shown(row, rankings, answers),
-    )
+def _place(row: Mapping[str, Any]) -> Place:
+    return row["filing"], row["page"]
 
 
 def _quoted(rankings: Mapping[tuple[str, str], Ranking]) -> set[str]:
     """Chunks that are shown with a snippet: those that the metrics look at."""
-    return {
-        page.chunk_id for ranking in rankings.values() for page in ranking.pages if page.ranks[0] <= CUTOFF
-    }
+    pages = (page for ranking in rankings.values() for page in ranking["pages"])
+    return {page["chunk_id"] for page in pages if page["ranks"][0] <= CUTOFF}
 
 
-def _shown(
-    row: Mapping[str, Any], rankings: Mapping[tuple[str, str], Ranking], answers: Sequence[ExplorerAnswer]
-) -> tuple[ShownPage, ...]:
-    """Gold pages, pages that the default answers cite, and the first of the best ranking."""
+def _roles(
+    row: Mapping[str, Any],
+    rankings: Mapping[tuple[str, str], Ranking],
+    answers: Sequence[ExplorerAnswer],
+) -> dict[Place, list[str]]:
+    """Gold pages, pages that the default answers cite, and the first of the best ranking; and why."""
     roles: dict[Place, list[str]] = defaultdict(list)
     for page in row["gold_pages"] or ():
         roles[row["filing"], page].append("gold page")
     for name in _DEFAULT_ANSWERS:
         for answer in answers:
-            if answer.series.system == name and answer.series.space == Space.CORPUS and not answer.repeat:
-                for place in answer.cited:
-                    roles[place].append(f"cited by {answer.series.system}")
+            if answer["system"] == name and answer["space"] == Space.CORPUS and not answer["repeat"]:
+                for place in answer["cited"]:
+                    roles[place].append(f"cited by {name}")
     ranking = rankings.get((Space.CORPUS.value, EXPLAINED))
-    for found in ranking.pages[:_FIRST] if ranking else ():
-        roles[found.place].append(f"rank {found.ranks[0]} of {EXPLAINED}")
-    return tuple(ShownPage(place, tuple(told)) for place, told in list(roles.items())[:_MOST_SHOWN])
+    for found in ranking["pages"][:_FIRST] if ranking else ():
+        roles[_place(found)].append(f"rank {found['ranks'][0]} of {EXPLAINED}")
+    return dict(list(roles.items())[:_MOST_SHOWN])
 
 
-def _marked(record: ExplorerQuestion, pages: Mapping[Place, PageContent]) -> ExplorerQuestion:
-    """The question with its evidence found on the pages it shows."""
-    passages: dict[Place, list[str]] = defaultdict(list)
-    for one in record.row["evidence"] or ():
-        passages[one["filing"], one["page"]].append(one["text"])
-    inputs = [one for answer in record.answers if not answer.series.recorded for one in answer.inputs]
-    shown = []
-    for one in record.shown:
-        content, texts = pages[one.place], passages.get(one.place, [])
-        used = [tuple(i["box"]) for i in inputs if (i["filing"], i["page"]) == one.place and _is_box(i)]
-        evidence = marked_boxes(content.words, texts) if texts and content.words else ()
-        spans = marked_spans(content.text, texts) if texts and not content.words else ()
-        marked = replace(one, evidence=tuple(evidence), spans=tuple(spans), used=tuple(dict.fromkeys(used)))
-        shown.append(marked)
-    return replace(record, shown=tuple(shown))
+def _shown(
+    place: Place,
+    roles: Sequence[str],
+    row: Mapping[str, Any],
+    answers: Sequence[ExplorerAnswer],
+    content: Mapping[str, Any],
+) -> dict[str, Any]:
+    """A page that a question shows, with the question's evidence found on it."""
+    texts = [one["text"] for one in row["evidence"] or () if _place(one) == place]
+    used = [
+        tuple(one["box"])
+        for answer in answers
+        if not answer["series"].recorded
+        for one in answer["inputs"]
+        if _place(one) == place and _is_box(one.get("box"))
+    ]
+    words, text = content.get("words"), content.get("text", "")
+    return {
+        "place": place,
+        "roles": roles,
+        "evidence": marked_boxes(words, texts) if words and texts else [],
+        "spans": marked_spans(text, texts) if texts and not words else [],
+        "used": list(dict.fromkeys(used)),
+    }
 
 
-def _is_box(item: Mapping[str, Any]) -> bool:
-    box = item.get("box")
+def _is_box(box: object) -> bool:
     return isinstance(box, list) and len(box) == 4 and all(isinstance(edge, int | float) for edge in box)
-
-
-def _read_losses(lake: Lake) -> dict[str, list[Loss]]:
-    """Rows of ``retrieval_gap`` by question, where the lake holds them."""
-    found: dict[str, list[Loss]] = defaultdict(list)
-    for row in lake.read_all("retrieval_gap").to_pylist():
-        place = None if row["page"] is None else (row["filing"], row["page"])
-        told = {name: row[name] for name in ("retrieval", "answering", "space", "level", "why")}
-        found[row["question_id"]].append(Loss(**told, labels=tuple(row["labels"]), place=place))
-    return found

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,8 +16,16 @@ from finrag_pipeline.filings.originals import get_source
 from finrag_pipeline.reporting import PICTURES_VERSION
 from finrag_pipeline.storage.lake import Lake
 
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
 Box = tuple[float, float, float, float]
 """Left, upper, right and lower edge in points from the upper left corner of the page as shown."""
+EDGES = ("x0", "y0", "x1", "y1")
+"""Columns of a box."""
+
+PageImages = Callable[[str, Iterable[int]], dict[int, bytes | str]]
+"""`page_images` of a lake: takes a filing and pages."""
 
 DPI = 110
 FOLDER = "page_pictures"
@@ -28,66 +36,48 @@ _COLOURED = 12  # difference between the channels from which on a pixel has a co
 _COLOURED_SHARE = 0.002  # a coloured link or rule alone is drawn in grey
 
 
-class PageImages:
-    """Makes and keeps pictures of pages of the lake's filings.
+def page_images(lake: Lake, filing: str, pages: Iterable[int]) -> dict[int, bytes | str]:
+    """WebP picture of each zero-based page of a filing, or why there is none, in a sentence.
 
-    Args:
-        lake: holds the originals, and the pictures below ``page_pictures/``.
-        dpi: resolution.
+    Pictures are kept in the lake below ``page_pictures/``; the file is opened once for all that are not.
     """
+    wanted = sorted(set(pages))
+    try:
+        source = find_source(lake, filing)
+    except FinragError as error:  # a name that leaves the lake
+        return dict.fromkeys(wanted, error.reason)
+    if source is None:
+        return dict.fromkeys(wanted, "The lake holds no original of this filing.")
+    if source.source != "pdf":
+        return dict.fromkeys(wanted, "This filing came as text; there is no picture of it.")
+    kept = {page: lake.read_bytes(_picture_path(lake, source, page)) for page in wanted}
+    found: dict[int, bytes | str] = {page: picture for page, picture in kept.items() if picture}
+    if missing := [page for page in wanted if page not in found]:
+        found |= _draw(lake, source, missing)
+    return {page: found[page] for page in wanted}
 
-    def __init__(self, lake: Lake, dpi: int = DPI) -> None:
-        self._lake = lake
-        self._dpi = dpi
 
-    def get(self, filing: str, pages: Iterable[int]) -> dict[int, bytes | str]:
-        """WebP picture of each page, or why there is none, in a sentence.
+def _picture_path(lake: Lake, source: FilingSource, page: int) -> str:
+    return lake.path(FOLDER, source.sha256[:32], f"{page + 1}-{DPI}-v{PICTURES_VERSION}.webp")
 
-        Pages that are not kept yet are drawn, with the file opened once.
 
-        Args:
-            filing: identifier.
-            pages: zero-based.
-        """
-        wanted = sorted(set(pages))
-        try:
-            source = find_source(self._lake, filing)
-        except FinragError as error:  # a name that leaves the lake
-            return dict.fromkeys(wanted, error.reason)
-        if source is None:
-            return dict.fromkeys(wanted, "The lake holds no original of this filing.")
-        if source.source != "pdf":
-            return dict.fromkeys(wanted, "This filing came as text; there is no picture of it.")
-        found: dict[int, bytes | str] = {}
-        for page in wanted:
-            kept = self._lake.read_bytes(self._path(source, page))
-            if kept:
-                found[page] = kept
-        missing = [page for page in wanted if page not in found]
-        if missing:
-            found |= self._draw(source, missing)
-        return {page: found[page] for page in wanted}
+def _draw(lake: Lake, source: FilingSource, pages: list[int]) -> dict[int, bytes | str]:
+    from finrag_pipeline.filings.pdf import page_pictures
 
-    def _path(self, source: FilingSource, page: int) -> str:
-        return self._lake.path(FOLDER, source.sha256[:32], f"{page + 1}-{self._dpi}-v{PICTURES_VERSION}.webp")
-
-    def _draw(self, source: FilingSource, pages: list[int]) -> dict[int, bytes | str]:
-        from finrag_pipeline.filings.pdf import page_pictures
-
-        found: dict[int, bytes | str] = {}
-        try:
-            with self._lake.local_copy(original_path(self._lake, source)) as path:
-                for page, pixels in zip(pages, page_pictures(Path(path), pages, self._dpi), strict=True):
-                    if pixels is None or page < 0:
-                        found[page] = "The page cannot be drawn."
-                        continue
-                    found[page] = encoded = encode_picture(pixels)
-                    self._lake.write_bytes(self._path(source, page), encoded)
-        except FinragError as error:
-            return found | {page: error.reason for page in pages if page not in found}
-        except FileNotFoundError:
-            return dict.fromkeys(pages, "The original of this filing is missing.")
-        return found
+    found: dict[int, bytes | str] = {}
+    try:
+        with lake.local_copy(original_path(lake, source)) as path:
+            for page, pixels in zip(pages, page_pictures(Path(path), pages, DPI), strict=True):
+                if pixels is None or page < 0:
+                    found[page] = "The page cannot be drawn."
+                    continue
+                found[page] = encoded = encode_picture(pixels)
+                lake.write_bytes(_picture_path(lake, source, page), encoded)
+    except FinragError as error:
+        return dict.fromkeys(pages, error.reason) | found
+    except FileNotFoundError:
+        return dict.fromkeys(pages, "The original of this filing is missing.")
+    return found
 
 
 def encode_picture(pixels: np.ndarray) -> bytes:
@@ -102,24 +92,18 @@ def encode_picture(pixels: np.ndarray) -> bytes:
     from PIL import Image
 
     picture = Image.fromarray(pixels, "RGB")
-    red, green, blue = np.moveaxis(
-        pixels, 2, 0
-    )  # whole channels at once are 20 times as fast as a maximum over axis 2
+    # Whole channels at once are 20 times as fast as a maximum over axis 2.
+    red, green, blue = np.moveaxis(pixels, 2, 0)
     brightest, darkest = np.maximum(np.maximum(red, green), blue), np.minimum(np.minimum(red, green), blue)
-    coloured = (brightest - darkest) > _COLOURED
-    if float(coloured.mean()) <= _COLOURED_SHARE:
-        return _webp(picture.convert("L").quantize(_GREYS).convert("RGB"), lossless=True)
-    palette = _webp(picture.quantize(_COLOURS, dither=Image.Dither.NONE).convert("RGB"), lossless=True)
-    lossy = _webp(picture, lossless=False)
-    return min(palette, lossy, key=len)
+    if float(((brightest - darkest) > _COLOURED).mean()) <= _COLOURED_SHARE:
+        return _webp(picture.convert("L").quantize(_GREYS), lossless=True, quality=60)
+    palette = _webp(picture.quantize(_COLOURS, dither=Image.Dither.NONE), lossless=True, quality=60)
+    return min(palette, _webp(picture, lossless=False, quality=50), key=len)
 
 
-def _webp(picture: object, lossless: bool) -> bytes:
-    from PIL import Image
-
-    assert isinstance(picture, Image.Image)
+def _webp(picture: Image, lossless: bool, quality: int) -> bytes:
     target = io.BytesIO()
-    picture.save(target, "WEBP", lossless=lossless, quality=60 if lossless else 50, method=4)
+    picture.convert("RGB").save(target, "WEBP", lossless=lossless, quality=quality, method=4)
     return target.getvalue()
 
 
@@ -170,27 +154,31 @@ def draw_page(
     draw = ImageDraw.Draw(layer)
     font = ImageFont.load_default(size=max(7, dpi / 14))
     colours = {"headers": HEADER, "numbers": NUMBER, "unreadable": UNREADABLE}
+
+    def pixels(box: Box) -> Box:
+        x0, y0, x1, y1 = (edge * dpi / POINTS_PER_INCH for edge in box)
+        return x0, y0, x1, y1
+
     for cell in cells:
-        box, kind = _pixels(box_of(cell), dpi), cell_layer(cell)
+        box, kind = box_of(cell), cell_layer(cell)
         if box and kind:
             fill = (*HEADER, _FILL) if kind == "headers" else None
-            draw.rectangle(box, outline=(*colours[kind], 255), fill=fill)
+            draw.rectangle(pixels(box), outline=(*colours[kind], 255), fill=fill)
     for number, outline in table_outlines(cells).items():
-        x0, y0, x1, y1 = _pixels(outline, dpi) or outline
-        around = (x0 - 3, y0 - 3, x1 + 3, y1 + 3)
-        draw.rectangle(around, outline=(*TABLE, 255), width=2)
-        draw.text((around[0], around[1] - dpi / 8), f"table {number}", fill=(*TABLE, 255), font=font)
+        x0, y0, x1, y1 = pixels(outline)
+        draw.rectangle((x0 - 3, y0 - 3, x1 + 3, y1 + 3), outline=(*TABLE, 255), width=2)
+        draw.text((x0 - 3, y0 - 3 - dpi / 8), f"table {number}", fill=(*TABLE, 255), font=font)
     named: set[tuple[int, int, str]] = set()
     for fact in sorted(facts, key=lambda fact: fact["column"]):
-        box = _pixels(box_of(fact), dpi)
-        if box is None:
+        if not (found := box_of(fact)):
             continue
-        draw.rectangle(box, outline=(*FACT, 255), width=2)
+        x0, _, _, y1 = drawn = pixels(found)
+        draw.rectangle(drawn, outline=(*FACT, 255), width=2)
         # Once a row, left of its first value, where statements leave room.
         row = (fact["table"], fact["row"], fact["concept"])
         if fact["concept"] and row not in named:
             named.add(row)
-            draw.text((box[0] - 4, box[3]), fact["concept"], fill=(*FACT, 255), font=font, anchor="rd")
+            draw.text((x0 - 4, y1), fact["concept"], fill=(*FACT, 255), font=font, anchor="rd")
     picture.paste(layer, mask=layer.getchannel("A"))
     target = io.BytesIO()
     # A palette makes a page of text a third of its size.
@@ -198,16 +186,9 @@ def draw_page(
     return target.getvalue()
 
 
-def _pixels(box: Box | None, dpi: int) -> Box | None:
-    if box is None:
-        return None
-    x0, y0, x1, y1 = (edge * dpi / POINTS_PER_INCH for edge in box)
-    return x0, y0, x1, y1
-
-
 def box_of(row: Mapping[str, Any]) -> Box | None:
-    """Box of a cell or fact; None where it has none."""
-    x0, y0, x1, y1 = (row[edge] for edge in ("x0", "y0", "x1", "y1"))
+    """Box of a word, cell or fact; None where it has none."""
+    x0, y0, x1, y1 = (row[edge] for edge in EDGES)
     return None if None in (x0, y0, x1, y1) else (x0, y0, x1, y1)
 
 
@@ -220,14 +201,16 @@ def cell_layer(cell: Mapping[str, Any]) -> str | None:
     return "unreadable" if cell["value"] is None and cell["reason"] else "numbers"
 
 
+def around(boxes: Iterable[Box | None]) -> Box:
+    """The box around one box or more."""
+    x0, y0, x1, y1 = zip(*filter(None, boxes), strict=True)
+    return min(x0), min(y0), max(x1), max(y1)
+
+
 def table_outlines(cells: Iterable[Mapping[str, Any]]) -> dict[int, Box]:
     """Box around all cells of each table, by its number on the page."""
     found: dict[int, list[Box]] = defaultdict(list)
     for cell in cells:
         if box := box_of(cell):
             found[cell["table"]].append(box)
-    outlines = {}
-    for number, boxes in sorted(found.items()):
-        x0, y0, x1, y1 = zip(*boxes, strict=True)
-        outlines[number] = (min(x0), min(y0), max(x1), max(y1))
-    return outlines
+    return {number: around(boxes) for number, boxes in sorted(found.items())}

@@ -17,10 +17,8 @@ from finrag_pipeline.reporting.filing_pages import filing_links, filing_site
 from finrag_pipeline.reporting.method_page import method_context
 from finrag_pipeline.reporting.overview import overview_context, overview_plots
 from finrag_pipeline.reporting.report_data import ReportData
-from finrag_pipeline.reporting.site import TEMPLATES, render_page, replace_folder
+from finrag_pipeline.reporting.site import copy_assets, render_page, replace_folder
 from finrag_pipeline.schemas import conform
-
-_ASSETS = ("report.css", "report.js")
 
 
 def write_report(data: ReportData, folder: Path) -> Path:
@@ -49,13 +47,10 @@ def write_report(data: ReportData, folder: Path) -> Path:
     links = question_links(explorer)
 
     def write(target: Path) -> None:
-        assets = target / "assets"
-        assets.mkdir()
-        for name in _ASSETS:
-            (assets / name).write_bytes((TEMPLATES / name).read_bytes())
+        copy_assets(target, "report.css", "report.js")
         for name, plot in overview_plots(data).items():
             for theme, dark in (("light", False), ("dark", True)):
-                (assets / f"{name}-{theme}.svg").write_bytes(plot(dark=dark))
+                (target / f"assets/{name}-{theme}.svg").write_bytes(plot(dark=dark))
         (target / "metrics.json").write_text(f"[\n{records}\n]\n", encoding="utf-8")
         write_explorer(explorer, target, data.images, filing_links(data))
         for path, html in _pages(data, links):

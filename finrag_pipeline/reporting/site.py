@@ -149,6 +149,14 @@ def _remove_leftovers(folder: Path) -> None:
 TEMPLATES = Path(__file__).parent / "templates"
 """Folder of the templates, and of the style sheets and scripts that go with them."""
 
+
+def copy_assets(target: Path, *names: str) -> None:
+    """Style sheets and scripts, into the folder ``assets`` below ``target``."""
+    (target / "assets").mkdir(exist_ok=True)
+    for name in names:
+        shutil.copyfile(TEMPLATES / name, target / "assets" / name)
+
+
 PAGES = {
     "Overview": "index.html",
     "Questions": "questions.html",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from finrag_pipeline.reporting.explorer_data import (
     scale_text,
 )
 from finrag_pipeline.reporting.explorer_pages import outline, text_parts
-from finrag_pipeline.reporting.page_pictures import PageImages
+from finrag_pipeline.reporting.page_pictures import page_images
 from finrag_pipeline.reporting.report import write_report
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
@@ -45,7 +46,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 @pytest.fixture(scope="module")
 def data(lake: Lake) -> ExplorerData:
-    return collect_explorer(lake, Settings(lake=lake.root), FILINGS)
+    return collect_explorer(lake, FILINGS)
 
 
 def bare(data: ExplorerData) -> ExplorerData:
@@ -72,7 +73,7 @@ def folder(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, data: ExplorerData, lake: Lake
 ) -> Path:
     target = tmp_path_factory.mktemp("report")
-    images = PageImages(lake) if request.param == "full" else None
+    images = partial(page_images, lake) if request.param == "full" else None
     assert write_explorer(CASES[request.param](data), target, images) == len(data.questions)
     return target
 
@@ -80,7 +81,7 @@ def folder(
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory, data: ExplorerData, lake: Lake) -> Path:
     target = tmp_path_factory.mktemp("full")
-    write_explorer(data, target, PageImages(lake), {PDF: "filings/alder.html"})
+    write_explorer(data, target, partial(page_images, lake), {PDF: "filings/alder.html"})
     return target
 
 
@@ -189,9 +190,9 @@ def test_the_data_hold_every_ranking(full: Path, data: ExplorerData) -> None:
         for system, run in runs.items():
             ranking = data.questions[0].rankings[space, system]
             assert [payload["places"][hit[0]][:2] for hit in run["hits"]] == [
-                list(found.place) for found in ranking.pages
+                [found["filing"], found["page"]] for found in ranking["pages"]
             ]
-            assert [hit[1] for hit in run["hits"]] == [list(found.ranks) for found in ranking.pages]
+            assert [hit[1] for hit in run["hits"]] == [found["ranks"] for found in ranking["pages"]]
 
 
 def test_the_answer_is_derived_cell_by_cell(full: Path, data: ExplorerData) -> None:
@@ -238,7 +239,7 @@ def test_what_is_missing_is_said_and_the_rest_goes_on(
     assert "The lake holds no pages of GONE_2020_10K." in gone
     assert "No retrieval system has ranked pages for this question." in gone
     (tmp_path / "lake/filings").mkdir(parents=True)
-    write_explorer(data, tmp_path, PageImages(Lake(tmp_path / "lake")))
+    write_explorer(data, tmp_path, partial(page_images, Lake(tmp_path / "lake")))
     sheet = page(tmp_path / question_links(data)["q_metrics"]).by_id("page-1")
     assert "The lake holds no original of this filing." in words(sheet)
     assert [words(mark) for mark in sheet.all("mark")] == [], "its text is shown instead"
@@ -281,7 +282,7 @@ def test_pages_stay_small(full: Path) -> None:
 
 
 def test_it_is_part_of_the_report(tmp_path: Path, data: ExplorerData, lake: Lake) -> None:
-    index = write_report(report_data(explorer=data, images=PageImages(lake)), tmp_path / "report")
+    index = write_report(report_data(explorer=data, images=partial(page_images, lake)), tmp_path / "report")
     menu = [(words(link), link.attributes["href"]) for link in page(index).all("nav")[0].all("a")]
     assert ("Questions", "questions.html") in menu
     assert len(list((index.parent / "questions").glob("*.html"))) == 6
@@ -298,7 +299,7 @@ def test_the_pair_that_is_compared_first(data: ExplorerData) -> None:
 def test_a_loss_is_that_of_the_answer_where_there_is_one(data: ExplorerData) -> None:
     question = data.questions[2]
     found = [loss_of(question, "finrag", "corpus", answering) for answering in ("calculator", "prompt", None)]
-    assert [loss.level if loss else None for loss in found] == ["generation", "none", "none"]
+    assert [loss["level"] if loss else None for loss in found] == ["generation", "none", "none"]
     assert loss_of(question, "dense_pages", "corpus", None) is None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from finrag_pipeline.reporting.explorer import question_links, write_explorer
 from finrag_pipeline.reporting.explorer_data import ExplorerData, collect_explorer
-from finrag_pipeline.reporting.page_pictures import PageImages
+from finrag_pipeline.reporting.page_pictures import page_images
 from finrag_pipeline.reporting.site import TEMPLATES
 from finrag_pipeline.settings import Settings
 from finrag_pipeline_tests.reporting.browser import serious_violations
@@ -21,12 +22,12 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExplorerData
     root = tmp_path_factory.mktemp("explorer")
     settings = Settings(lake=str(root / "lake"))
     lake = write_explorer_lake(settings, root / "in")
-    data = collect_explorer(lake, settings, FILINGS)
+    data = collect_explorer(lake, FILINGS)
     target = root / "report"
     (target / "assets").mkdir(parents=True)
     for name in ("report.css", "report.js"):
         (target / "assets" / name).write_bytes((TEMPLATES / name).read_bytes())
-    write_explorer(data, target, PageImages(lake))
+    write_explorer(data, target, partial(page_images, lake))
     return target, data
 
 

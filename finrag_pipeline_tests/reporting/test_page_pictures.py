@@ -17,9 +17,9 @@ from finrag_pipeline.reporting.page_pictures import (
     HEADER,
     TABLE,
     UNREADABLE,
-    PageImages,
     draw_page,
     encode_picture,
+    page_images,
 )
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.small_filings import annual_report, write_lines
@@ -40,7 +40,7 @@ def picture(data: bytes | str) -> np.ndarray:
 
 
 def test_a_page_is_drawn_small_and_legible(filled: Lake) -> None:
-    found = PageImages(filled, dpi=110).get(NAME, [1])
+    found = page_images(filled, NAME, [1])
     pixels = picture(found[1])
     assert pixels.shape == (1210, 935, 3)
     assert (pixels < 100).any() and (pixels > 240).mean() > 0.9, "black words on white"
@@ -50,27 +50,25 @@ def test_a_page_is_drawn_small_and_legible(filled: Lake) -> None:
 def test_it_is_made_once_and_kept_by_contents(
     filled: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = PageImages(filled).get(NAME, [0, 2])
+    first = page_images(filled, NAME, [0, 2])
     source = find_source(filled, NAME)
     assert source is not None
     assert len(filled.fs.find(filled.path(FOLDER, source.sha256[:32]))) == 2
     with monkeypatch.context() as patch:
         patch.setattr(pdf, "page_pictures", lambda *_: pytest.fail("drawn again"))
-        assert PageImages(filled).get(NAME, [2, 0]) == first
-    # The same name with other contents is another picture; so is another resolution.
+        assert page_images(filled, NAME, [2, 0]) == first
+    # The same name with other contents is another picture.
     accept(filled, annual_report(tmp_path / f"{NAME}.pdf", "Other Corp", 2020))
-    assert PageImages(filled).get(NAME, [0])[0] != first[0]
-    assert picture(PageImages(filled, dpi=55).get(NAME, [0])[0]).shape == (605, 468, 3)
+    assert page_images(filled, NAME, [0])[0] != first[0]
 
 
 def test_a_page_that_cannot_be_drawn_says_why_and_keeps_no_other_back(filled: Lake) -> None:
-    images = PageImages(filled)
-    found = images.get(NAME, [0, 99, -1])
+    found = page_images(filled, NAME, [0, 99, -1])
     assert isinstance(found[0], bytes)
     assert found[99] == found[-1] == "The page cannot be drawn."
-    assert images.get("TEXT", [0]) == {0: "This filing came as text; there is no picture of it."}
-    assert images.get("UNKNOWN", [4]) == {4: "The lake holds no original of this filing."}
-    assert "not a path" in str(images.get("../../etc", [0])[0])
+    assert page_images(filled, "TEXT", [0]) == {0: "This filing came as text; there is no picture of it."}
+    assert page_images(filled, "UNKNOWN", [4]) == {4: "The lake holds no original of this filing."}
+    assert "not a path" in str(page_images(filled, "../../etc", [0])[0])
 
 
 def test_a_missing_and_a_damaged_original(filled: Lake) -> None:
@@ -78,9 +76,9 @@ def test_a_missing_and_a_damaged_original(filled: Lake) -> None:
     assert source is not None
     path = Path(original_path(filled, source))
     path.write_bytes(b"%PDF-1.4 nothing else")
-    assert "is corrupt" in str(PageImages(filled).get(NAME, [0])[0])
+    assert "is corrupt" in str(page_images(filled, NAME, [0])[0])
     shutil.rmtree(path.parent)
-    assert isinstance(PageImages(filled).get(NAME, [0])[0], str)
+    assert isinstance(page_images(filled, NAME, [0])[0], str)
 
 
 def test_colours_are_kept_where_there_are_any() -> None:

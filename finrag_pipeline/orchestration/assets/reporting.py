@@ -2,6 +2,7 @@
 
 import sys
 from contextlib import suppress
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -95,7 +96,7 @@ def report(part: Part) -> Step:
     """The static report: results with intervals, tests, answers, the gap, every filing, and the method."""
     from finrag_pipeline.reporting.explorer_data import EXPLORER_TABLES, collect_explorer
     from finrag_pipeline.reporting.method_page import describe_hardware, models_used
-    from finrag_pipeline.reporting.page_pictures import PageImages
+    from finrag_pipeline.reporting.page_pictures import page_images
     from finrag_pipeline.reporting.report import write_report
     from finrag_pipeline.reporting.report_data import ReportData, lake_fingerprints, lake_tables
 
@@ -138,8 +139,8 @@ def report(part: Part) -> Step:
             tables=tables,
             models=models_used(store, values),
             hardware=describe_hardware(),
-            explorer=collect_explorer(store, values, benchmark.filings),
-            images=PageImages(store),
+            explorer=collect_explorer(store, benchmark.filings),
+            images=partial(page_images, store),
         )
         write_report(data, folder)
         return 1
