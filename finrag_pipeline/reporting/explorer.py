@@ -176,7 +176,7 @@ def write_explorer(
     titles = {name: system_title(name) for name in data.systems}
     variants = [name for name in titles if name in ABLATIONS]
     groups = {"Systems": [name for name in titles if name not in variants], "Variants": variants}
-    shared = {
+    shared: dict[str, Any] = {
         "k": CUTOFF,
         "systems": [(label, names) for label, names in groups.items() if names],
         "spaces": [(name, space_label(name)) for name in data.spaces],
