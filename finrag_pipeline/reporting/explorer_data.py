@@ -25,8 +25,7 @@ from finrag_pipeline.rankers.page_ranker.features import FIELDS, FilingPages, fi
 from finrag_pipeline.rankers.page_ranker.needs import read_needs
 from finrag_pipeline.rankers.page_ranker.ranker import STATEMENT_NAMES, page_reasons
 from finrag_pipeline.reporting.explorer_pages import Place, marked_boxes, marked_spans, read_pages
-from finrag_pipeline.reporting.grid import SPACE_NAMES, space_label
-from finrag_pipeline.reporting.tables import RECORDED
+from finrag_pipeline.reporting.grid import RECORDED, SPACE_NAMES, space_label
 from finrag_pipeline.resolver.resolver import load_resolver
 from finrag_pipeline.retrieval.question_text import snippet
 from finrag_pipeline.retrieval.spaces import Space

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from finrag_pipeline.reporting.grid import (
     SOURCE_NAMES,
@@ -45,62 +46,14 @@ SCOPE_NAMES = {
 }
 _UNIT_NAMES = {"percent": "%", "count": "count"}
 
+StatementTable = dict[str, Any]
+"""One printed table of a statement.
 
-@dataclass(frozen=True)
-class Head:
-    """Head of a column: what all of its facts share.
-
-    Attributes:
-        label: the period, else the column header.
-        small: the column header where the label is the period.
-    """
-
-    label: str
-    small: str = ""
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line.
-
-    Attributes:
-        label: as printed.
-        level: headings above it, from 0.
-        concept: us-gaap name; empty where the lexicon has none.
-        period: the period, where the columns do not tell it.
-        values: text by column; empty where the line has no fact there. None in headings, which have none.
-    """
-
-    label: str
-    level: int
-    concept: str
-    period: str
-    values: tuple[str, ...] | None
-
-
-@dataclass(frozen=True)
-class StatementTable:
-    """One printed table of a statement.
-
-    Attributes:
-        statement: kind of statement, for people.
-        scope: scope, for people.
-        page: zero-based page.
-        table: ordinal of the table on its page.
-        unit: what the values are in, where all but marked ones share it.
-        heads: heads of the columns of values.
-        lines: lines in their order.
-        facts: number of facts.
-    """
-
-    statement: str
-    scope: str
-    page: int
-    table: int
-    unit: str
-    heads: tuple[Head, ...]
-    lines: tuple[Line, ...]
-    facts: int
+``statement``, ``scope`` and ``unit``, which all but marked values share, for people; ``page``, zero-based;
+``table`` on it; ``heads`` of the columns of values: label, and what stands beneath it; ``lines``: ``label``,
+``level`` of indentation, ``concept``, ``period`` where the columns do not tell it, and ``values`` by column,
+None in headings; ``facts``: how many.
+"""
 
 
 def statement_tables(facts: Iterable[Mapping[str, Any]]) -> list[StatementTable]:
@@ -112,49 +65,54 @@ def statement_tables(facts: Iterable[Mapping[str, Any]]) -> list[StatementTable]
     printed: dict[tuple[str, str, int, int], list[Mapping[str, Any]]] = defaultdict(list)
     for fact in facts:
         printed[fact["scope"], fact["statement"], fact["page"], fact["table"]].append(fact)
-    scopes = list(SCOPE_NAMES)
+    scopes = [*SCOPE_NAMES]
+    tables = [
+        {
+            "statement": STATEMENT_NAMES.get(statement, statement),
+            "scope": SCOPE_NAMES.get(scope, scope),
+            "order": (scopes.index(scope) if scope in scopes else len(scopes), page, table),
+            "page": page,
+            "table": table,
+            "facts": len(found),
+            **_printed(found),
+        }
+        for (scope, statement, page, table), found in printed.items()
+    ]
+    return sorted(tables, key=lambda table: table["order"])
 
-    def order(key: tuple[str, str, int, int]) -> tuple[int, int, int]:
-        return (scopes.index(key[0]) if key[0] in scopes else len(scopes), key[2], key[3])
 
-    return [_table(key, printed[key]) for key in sorted(printed, key=order)]
-
-
-def _table(key: tuple[str, str, int, int], facts: Sequence[Mapping[str, Any]]) -> StatementTable:
-    scope, statement, page, table = key
-    columns = sorted({fact["column"] for fact in facts})
-    by_column = {column: [fact for fact in facts if fact["column"] == column] for column in columns}
+def _printed(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Unit, heads and lines of a table."""
+    by_column: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    by_row: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    for fact in facts:
+        by_column[fact["column"]].append(fact)
+        by_row[fact["row"]].append(fact)
+    columns = sorted(by_column)
     dated = {column: _mostly(map(_period, found)) for column, found in by_column.items()}
     unit = Counter(map(_unit, facts)).most_common(1)[0][0]
-    rows: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
-    for fact in facts:
-        rows[fact["row"]].append(fact)
-    lines: list[Line] = []
+    lines: list[dict[str, Any]] = []
     above: tuple[str, ...] = ()
-    for _, found in sorted(rows.items()):
+    for _, found in sorted(by_row.items()):
         headings = tuple(found[0]["path"] or ("",))[:-1]
         for depth, heading in enumerate(headings):
             if above[: depth + 1] != headings[: depth + 1]:
-                lines.append(Line(heading, depth, "", "", None))
+                lines.append({"label": heading, "level": depth, "values": None})
         above = headings
         # Cash at the beginning stands in a column of a year, and has a day of its own.
         others = {_period(fact) for fact in found if _period(fact) != dated[fact["column"]]}
         period = others.pop() if len(others) == 1 else ""
-        values = []
-        for column in columns:
-            known = {dated[column], period}
-            here = [fact for fact in found if fact["column"] == column]
-            values.append("; ".join(_value(fact, unit, known) for fact in here))
-        label, concept = found[0]["label"], found[0]["concept"] or ""
-        lines.append(Line(label, len(headings), concept, period, tuple(values)))
-    heads = tuple(_head(by_column[column], dated[column]) for column in columns)
-    names = STATEMENT_NAMES.get(statement, statement), SCOPE_NAMES.get(scope, scope)
-    return StatementTable(*names, page, table, unit, heads, tuple(lines), len(facts))
-
-
-def _head(facts: Sequence[Mapping[str, Any]], period: str) -> Head:
-    qualifier = _mostly(fact["qualifier"] or "" for fact in facts)
-    return Head(period, qualifier) if period else Head(qualifier or "Value")
+        values: dict[int, list[str]] = defaultdict(list)
+        for fact in found:
+            values[fact["column"]].append(_value(fact, unit, {dated[fact["column"]], period}))
+        line = {"label": found[0]["label"], "level": len(headings), "concept": found[0]["concept"] or ""}
+        line["period"], line["values"] = period, ["; ".join(values[column]) for column in columns]
+        lines.append(line)
+    heads = []
+    for column in columns:
+        qualifier = _mostly(fact["qualifier"] or "" for fact in by_column[column])
+        heads.append((dated[column], qualifier) if dated[column] else (qualifier or "Value", ""))
+    return {"unit": unit, "heads": heads, "lines": lines}
 
 
 def _mostly(texts: Iterable[str]) -> str:
@@ -204,23 +162,17 @@ FOLDER = "filings"
 """Folder of the pages of single filings, below the report."""
 
 SECTION_NAMES = {"mdna": "Management's discussion", "market_for_equity": "Market for equity"}
-_NO_SECTION = "other"
+_LONGEST_HEADING = 90
 _MOST_FACTS = 1500
 """Facts on one page; what is beyond it, from secondary tables, is only counted."""
 
 
 @dataclass(frozen=True)
 class FilingView:
-    """What is known of a filing.
+    """A filing: its row of ``schemas.FILINGS``, the path of its page, and what else is known of it.
 
-    Attributes:
-        record: row of ``schemas.FILINGS``.
-        link: its page, from the folder of the report.
-        facts: rows of ``statement_facts``.
-        profiles: rows of ``page_profiles``, by page.
-        tables: tables found on its pages.
-        checks: identities and subtotals.
-        questions: rows of ``benchmark_questions`` whose gold filing it is.
+    ``facts`` and ``profiles``, by page, are rows of their tables, ``tables`` a number, ``questions`` those of
+    the benchmark whose gold filing it is.
     """
 
     record: Mapping[str, Any]
@@ -231,12 +183,6 @@ class FilingView:
     checks: Sequence[IdentityResult]
     questions: Sequence[Mapping[str, Any]]
 
-    @property
-    def statements(self) -> list[str]:
-        """Primary statements that have facts, for people."""
-        found = {fact["statement"] for fact in self.facts if fact["scope"] == "primary"}
-        return [name for kind, name in STATEMENT_NAMES.items() if kind in found]
-
     def check_counts(self) -> tuple[int, int]:
         """Checks that passed, and those that could be applied."""
         applied = [check.passed for check in self.checks if check.passed is not None]
@@ -245,30 +191,21 @@ class FilingView:
 
 def filing_views(data: ReportData) -> Iterator[FilingView]:
     """Every filing of the corpus, those that could not be read first, then by name."""
-    facts, profiles = _by_filing(data.table("statement_facts")), _by_filing(data.table("page_profiles"))
-    tables: dict[str, int] = defaultdict(int)
-    counts = data.table("table_counts")
-    for row in counts.to_pylist():
-        tables[row["filing"]] += row["tables"]
-    questions: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in data.questions.to_pylist():
-        questions[row["filing"]].append(row)
-    records = sorted(
-        data.filings.to_pylist(), key=lambda row: (row["status"] == "ok", row["filing"].casefold())
-    )
+    facts, profiles = data.table("statement_facts"), data.table("page_profiles")
     links = filing_links(data)
-    for record in records:
+    for record in sorted(
+        data.filings.to_pylist(), key=lambda row: (row["status"] == "ok", row["filing"].casefold())
+    ):
         name = record["filing"]
-        own = facts.get(name)
-        pages = profiles.get(name)
+        own = facts.filter(pc.field("filing") == name)
         yield FilingView(
             record,
             links[name],
-            own.to_pylist() if own is not None else [],
-            sorted(pages.to_pylist(), key=lambda row: row["page"]) if pages is not None else [],
-            tables[name],
-            [*check_identities(own), *check_subtotals(own)] if own is not None else [],
-            questions[name],
+            own.to_pylist(),
+            profiles.filter(pc.field("filing") == name).sort_by("page").to_pylist(),
+            sum(row["tables"] for row in data.table("table_counts").to_pylist() if row["filing"] == name),
+            [*check_identities(own), *check_subtotals(own)],
+            data.questions.filter(pc.field("filing") == name).to_pylist(),
         )
 
 
@@ -279,81 +216,98 @@ def filing_links(data: ReportData) -> dict[str, str]:
 
 
 def filing_site(data: ReportData, question_links: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Path and HTML of ``filings.html`` and of the page of each filing.
+    """Path and HTML of the page of each filing and of ``filings.html``.
 
     Args:
         data: what to show.
         question_links: path of the page of a question from the folder of the report, by identifier; questions
             without one are not linked.
     """
-    views = []
+    rows = []
     for view in filing_views(data):
-        html = render_page(
-            "filing.html.jinja", "Filings", "../", data=data, **filing_context(view, question_links)
+        context = filing_context(view)
+        yield (
+            view.link,
+            render_page(
+                "filing.html.jinja", "Filings", "../", data=data, question_links=question_links, **context
+            ),
         )
-        yield view.link, html
-        # What follows needs counts only.
-        views.append((_filing_row(view), view.record["filing"]))
-    counts = filing_counts(data.filings)
-    rows = [row for row, _ in views]
-    grid = make_grid("filings", "Filings of the corpus", _FILING_COLUMNS, rows, "The lake holds no filing.")
-    forms = sorted({form for form in map(_form, data.filings.to_pylist()) if form})
-    yield (
-        "filings.html",
-        render_page(
-            "filings.html.jinja",
-            "Filings",
-            data=data,
-            filings={"total": data.filings.num_rows, **counts},
-            grid=grid,
-            forms=[(form, form) for form in forms],
-        ),
+        rows.append(_filing_row(view))
+    columns = (
+        *map(text, ("Filing", "Status", "Company", "Form", "Period")),
+        *map(number, ("Pages", "Tables", "Facts")),
+        text("Statements"),
+        number("Checks", "passed of applicable"),
+        number("Questions"),
+        text("Remarks"),
     )
-
-
-_FILING_COLUMNS = (
-    *map(text, ("Filing", "Status", "Company", "Form", "Period")),
-    *map(number, ("Pages", "Tables", "Facts")),
-    text("Statements"),
-    number("Checks", "passed of applicable"),
-    number("Questions"),
-    text("Remarks"),
-)
+    html = render_page(
+        "filings.html.jinja",
+        "Filings",
+        data=data,
+        filings={"total": data.filings.num_rows, **filing_counts(data.filings)},
+        grid=make_grid("filings", "Filings of the corpus", columns, rows, "The lake holds no filing."),
+        forms=[(form, form) for form in sorted(filter(None, {dict(row.data)["form"] for row in rows}))],
+    )
+    yield "filings.html", html
 
 
 def _filing_row(view: FilingView) -> Row:
-    record = view.record
-    name, status, *identity = identity_cells(record)
+    record, notes = view.record, remarks(view.record)
+    failed = record["status"] != "ok"
+    name = record["file_name"]
+    other_name = name if name.rsplit(".", 1)[0] != record["filing"] else ""
+    odd = "Failed" if failed else "Conflict" if record["conflicts"] else "Warning" if notes else "OK"
+    primary = {fact["statement"] for fact in view.facts if fact["scope"] == "primary"}
+    statements = [name for kind, name in STATEMENT_NAMES.items() if kind in primary]
+    found = "All five" if len(statements) == len(STATEMENT_NAMES) else ", ".join(statements) or "–"
     passed, applied = view.check_counts()
-    notes = remarks(record)
-    cells = (
-        Cell(name.text, name.small, link=view.link),
-        status,
-        *identity,
+    state = "failed" if failed else "remarks" if notes else "clean"
+    return make_row(
+        Cell(record["filing"], other_name, link=view.link),
+        Cell(odd, SOURCE_NAMES.get(record["source"], record["source"])),
+        _stated_or_declared(record["company"], record["declared_company"]),
+        _stated_or_declared(record["form"], record["declared_form"]),
+        _fiscal_period(record),
         record["pages"],
         view.tables,
         len(view.facts),
-        Cell(_found(view.statements), sort=float(len(view.statements))),
+        Cell(found, sort=float(len(statements))),
         Cell(f"{passed} of {applied}" if applied else "–", sort=passed / applied if applied else -1.0),
         len(view.questions),
         Cell(notes=notes, sort=float(len(notes))),
+        group=record["status"],
+        data=(("form", record["form"] or record["declared_form"] or ""), ("state", state)),
     )
-    state = "failed" if record["status"] != "ok" else "remarks" if notes else "clean"
-    return make_row(*cells, group=record["status"], data=(("form", _form(record) or ""), ("state", state)))
 
 
-def _found(statements: Sequence[str]) -> str:
-    return "All five" if len(statements) == len(STATEMENT_NAMES) else ", ".join(statements) or "–"
+def _stated_or_declared(stated: str | None, declared: str | None) -> Cell:
+    if stated:
+        return Cell(stated)
+    return Cell(declared, "declared") if declared else Cell("–", sort="")
 
 
-def _form(record: Mapping[str, Any]) -> str | None:
-    form: str | None = record["form"] or record["declared_form"]
-    return form
+def _fiscal_period(record: Mapping[str, Any]) -> Cell:
+    stated = record["fiscal_year"] is not None
+    year = record["fiscal_year"] if stated else record["declared_year"]
+    quarter = record["fiscal_quarter"] if stated else record["declared_quarter"]
+    day = f"{record['period_end']:%Y-%m-%d}" if record["period_end"] else ""
+    if year is None:
+        return Cell(day or "–", sort=day)
+    text = f"FY {year}" + (f" Q{quarter}" if quarter else "")
+    return Cell(text, day if stated else "declared", sort=f"{year} {quarter or 5} {day}")
 
 
-def filing_context(view: FilingView, question_links: Mapping[str, str]) -> dict[str, Any]:
-    """What ``filing.html.jinja`` shows of a filing."""
-    shown, hidden = _within(statement_tables(view.facts), _MOST_FACTS)
+def filing_context(view: FilingView) -> dict[str, Any]:
+    """What ``filing.html.jinja`` shows of a filing; tables beyond `_MOST_FACTS` facts only where primary."""
+    shown: list[StatementTable] = []
+    facts = hidden = 0
+    for table in statement_tables(view.facts):
+        facts += table["facts"]
+        if facts <= _MOST_FACTS or table["scope"] == SCOPE_NAMES["primary"]:
+            shown.append(table)
+        else:
+            hidden += table["facts"]
     passed, applied = view.check_counts()
     return {
         "filing": view.record,
@@ -365,25 +319,13 @@ def filing_context(view: FilingView, question_links: Mapping[str, str]) -> dict[
         "passed": passed,
         "applied": applied,
         "checks": checks_grid(view.checks),
-        "primary": [table for table in shown if table.scope == "Primary statement"],
-        "secondary": [table for table in shown if table.scope != "Primary statement"],
-        "hidden": sum(table.facts for table in hidden),
+        "primary": [table for table in shown if table["scope"] == SCOPE_NAMES["primary"]],
+        "secondary": [table for table in shown if table["scope"] != SCOPE_NAMES["primary"]],
+        "hidden": hidden,
         "page_lines": page_lines(view.profiles),
-        "questions": [_question(row, question_links) for row in view.questions],
+        "questions": view.questions,
         "known_pages": {row["page"] for row in view.profiles},
     }
-
-
-def _within(tables: Sequence[StatementTable], most: int) -> tuple[list[StatementTable], list[StatementTable]]:
-    """Tables while they hold at most ``most`` facts together, primary ones always; and the rest."""
-    shown: list[StatementTable] = []
-    hidden: list[StatementTable] = []
-    facts = 0
-    for table in tables:
-        facts += table.facts
-        fits = facts <= most or table.scope == "Primary statement"
-        (shown if fits else hidden).append(table)
-    return shown, hidden
 
 
 _IDENTITY = (
@@ -400,12 +342,10 @@ _IDENTITY = (
 def identity_grid(record: Mapping[str, Any]) -> Grid:
     """What the cover page says beside what was declared with the file."""
     rows = []
-    for label, stated, declared in _IDENTITY:
-        texts = [
-            str(record[name]) if name and record[name] is not None else "–" for name in (stated, declared)
-        ]
-        if texts != ["–", "–"]:
-            rows.append((label, *texts))
+    for label, *names in _IDENTITY:
+        known = [record[name] if name else None for name in names]
+        if known != [None, None]:
+            rows.append((label, *("–" if one is None else str(one) for one in known)))
     columns = (text("Identity"), text("On its cover"), text("Declared", "file name or document information"))
     empty = "Nothing is known of its identity."
     return make_grid("identity", "Identity of the filing", columns, rows, empty)
@@ -442,77 +382,29 @@ def _amount(value: float | None) -> Cell:
     return Cell(text.replace("-", "−"), sort=value)
 
 
-@dataclass(frozen=True)
-class PageLine:
-    """A page of a filing: zero-based number, sections, note or heading, statements, counts."""
+def page_lines(profiles: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The pages of a filing, in their order: its row of ``page_profiles`` with names for people.
 
-    page: int
-    sections: str
-    heading: str
-    statements: str
-    tables: int
-    numbers: int
-    words: int
-
-
-def page_lines(profiles: Sequence[Mapping[str, Any]]) -> list[PageLine]:
-    """The pages of a filing, in their order.
-
-    Args:
-        profiles: rows of ``page_profiles`` of the filing.
+    ``sections`` and ``statements`` are texts here, and ``heading`` is the note or the first heading.
     """
     # What heads every other page is a running title and says nothing of the page.
     heads = Counter(heading for row in profiles for heading in set(row["headings"]))
     running = {heading for heading, count in heads.items() if count > max(2, len(profiles) / 20)}
-    return [_page(row, running) for row in profiles]
-
-
-def _page(row: Mapping[str, Any], running: Collection[str]) -> PageLine:
-    statements = [
-        f"{STATEMENT_NAMES.get(found['statement'], found['statement'])} ({found['scope'].replace('_', ' ')})"
-        if found["scope"] != "primary"
-        else STATEMENT_NAMES.get(found["statement"], found["statement"])
-        for found in row["statements"]
-    ]
-    named = [name for name in row["sections"] if name != _NO_SECTION]
-    sections = [SECTION_NAMES.get(name, name.replace("_", " ").capitalize()) for name in named]
-    heading = row["note"] or next((head for head in row["headings"] if head not in running), "")
-    return PageLine(
-        row["page"],
-        ", ".join(sections),
-        heading if len(heading) <= 90 else f"{heading[:89].rstrip()}…",
-        ", ".join(statements),
-        row["tables"],
-        row["cells"],
-        row["words"],
-    )
-
-
-def _question(row: Mapping[str, Any], links: Mapping[str, str]) -> dict[str, Any]:
-    return {**row, "link": links.get(row["question_id"])}
-
-
-def _by_filing(table: pa.Table) -> dict[str, pa.Table]:
-    """Rows of each filing, in their order."""
-    places: dict[str, list[int]] = defaultdict(list)
-    for place, filing in enumerate(table["filing"].to_pylist()):
-        places[filing].append(place)
-    return {filing: table.take(pa.array(rows)) for filing, rows in places.items()}
-
-
-def identity_cells(record: Mapping[str, Any]) -> tuple[Cell, ...]:
-    """Filing, status, company, form and period of a row of ``schemas.FILINGS``."""
-    failed = record["status"] != "ok"
-    name = record["file_name"]
-    other_name = name if name.rsplit(".", 1)[0] != record["filing"] else ""
-    odd = "Conflict" if record["conflicts"] else "Warning" if record["warnings"] else "OK"
-    return (
-        Cell(record["filing"], other_name),
-        Cell("Failed" if failed else odd, SOURCE_NAMES.get(record["source"], record["source"])),
-        _stated_or_declared(record["company"], record["declared_company"]),
-        _stated_or_declared(record["form"], record["declared_form"]),
-        _fiscal_period(record),
-    )
+    lines = []
+    for row in profiles:
+        statements = []
+        for found in row["statements"]:
+            name = STATEMENT_NAMES.get(found["statement"], found["statement"])
+            scope = found["scope"].replace("_", " ")
+            statements.append(name if scope == "primary" else f"{name} ({scope})")
+        named = [name for name in row["sections"] if name != "other"]
+        sections = [SECTION_NAMES.get(name, name.replace("_", " ").capitalize()) for name in named]
+        heading = row["note"] or next((head for head in row["headings"] if head not in running), "")
+        if len(heading) > _LONGEST_HEADING:
+            heading = f"{heading[: _LONGEST_HEADING - 1].rstrip()}…"
+        told = {"sections": ", ".join(sections), "statements": ", ".join(statements), "heading": heading}
+        lines.append({**row, **told})
+    return lines
 
 
 def remarks(record: Mapping[str, Any]) -> tuple[Note, ...]:
@@ -523,24 +415,6 @@ def remarks(record: Mapping[str, Any]) -> tuple[Note, ...]:
     notes += [Note("conflict", text) for text in record["conflicts"] or ()]
     notes += [Note("warning", text) for text in record["warnings"] or ()]
     return tuple(notes)
-
-
-def _stated_or_declared(stated: str | None, declared: str | None) -> Cell:
-    if stated:
-        return Cell(stated)
-    return Cell(declared, "declared") if declared else Cell("–", sort="")
-
-
-def _fiscal_period(record: Mapping[str, Any]) -> Cell:
-    stated = record["fiscal_year"] is not None
-    year = record["fiscal_year"] if stated else record["declared_year"]
-    quarter = record["fiscal_quarter"] if stated else record["declared_quarter"]
-    end = record["period_end"]
-    day = f"{end:%Y-%m-%d}" if end else ""
-    if year is None:
-        return Cell(day or "–", sort=day)
-    text = f"FY {year}" + (f" Q{quarter}" if quarter else "")
-    return Cell(text, day if stated else "declared", sort=f"{year} {quarter or 5} {day}")
 
 
 def filing_counts(filings: pa.Table) -> dict[str, int]:

@@ -28,6 +28,8 @@ SLICE_NAMES = {
     "source": "Source",
     "company": "Company",
 }
+RECORDED = "recorded "
+"""How names of recorded answers of other models begin."""
 SOURCE_NAMES = {"pdf": "PDF", "page_text": "Text only"}
 HEADLINE = tuple(
     (one.name, None if len(one.cutoffs) > 1 else one.cutoffs[0]) for one in RETRIEVAL_METRICS if one.shown

@@ -35,6 +35,7 @@ from finrag_pipeline.evaluation.summary import SLICES
 from finrag_pipeline.evaluation.unanswerable import KINDS, false_answers
 from finrag_pipeline.reporting.grid import (
     HEADLINE,
+    RECORDED,
     SLICE_NAMES,
     Cell,
     Estimate,
@@ -481,9 +482,6 @@ def features_grid(table: pa.Table, top: int = _TOP_FEATURES) -> Grid:
     empty = "No page ranker was trained; 'finrag run --systems finrag' trains one per fold."
     return record_grid("features", "What the page ranker looks at", columns, found, empty)
 
-
-RECORDED = "recorded "
-"""How names of recorded answers of other models begin."""
 
 NOTHING = "Nothing (closed book)"
 _EXAMPLE = 160  # characters of a false answer
