@@ -25,8 +25,12 @@ from finrag_pipeline.reporting.grid import (
 )
 from finrag_pipeline.reporting.report_data import ReportData
 from finrag_pipeline.reporting.site import page_names, render_page
-from finrag_pipeline.statements.identities import IdentityResult, check_identities, show_period
-from finrag_pipeline.statements.subtotals import check_subtotals
+from finrag_pipeline.statements.identities import (
+    IdentityResult,
+    check_identities,
+    check_subtotals,
+    show_period,
+)
 
 STATEMENT_NAMES = {
     "income_statement": "Income statement",

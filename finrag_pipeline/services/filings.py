@@ -180,7 +180,7 @@ def list_facts(
     """
     from finrag_pipeline.statements.concept_model import concept_model
     from finrag_pipeline.statements.concepts import concept_names
-    from finrag_pipeline.statements.lookup import find_facts
+    from finrag_pipeline.statements.facts import find_facts
 
     require_filing(lake, filing)
     if lake.info("statement_facts", {"filing": filing}) is None:

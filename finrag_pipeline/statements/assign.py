@@ -42,9 +42,6 @@ def assign_concepts(
         rows: rows of one table, headings included, top to bottom.
         liabilities_only: the table goes on behind the total of assets.
         model: of concepts; the shipped one by default.
-
-    Returns:
-        Place in ``rows`` to what the row stands for.
     """
     model = model or concept_model()
     matches = lexicon_matches(kind, rows, liabilities_only)
@@ -130,18 +127,16 @@ def _sides(kind: str, rows: Sequence[Row], liabilities_only: bool) -> list[tuple
     """Side of the balance sheet as a further heading of each row; liabilities follow the total of assets."""
     if kind != "financial_position":
         return [()] * len(rows)
-    turn = -1 if liabilities_only else len(rows)
-    for place, row in enumerate(rows):
-        label = normal_label(row.reading)
-        if row.cells and label == "total assets":
-            turn = place
-            break
+    totals = (
+        place for place, row in enumerate(rows) if row.cells and normal_label(row.reading) == "total assets"
+    )
+    turn = next(totals, -1 if liabilities_only else len(rows))
     return [("assets",) if place <= turn else ("liabilities and equity",) for place in range(len(rows))]
 
 
 def read_balance_totals(rows: Sequence[Row]) -> None:
     """Two rows of a balance sheet that agree in every column, the first without label: both its totals."""
-    numbers = [(row, tuple(cell.value for cell in row.cells)) for row in rows if row.cells]
+    numbers = [(row, tuple(cell["value"] for cell in row.cells)) for row in rows if row.cells]
     largest = max((abs(values[0]) for _, values in numbers), default=0.0)
     same = [row for row, values in numbers if abs(values[0]) == largest]
     if len(same) >= 2 and largest and not same[0].label:

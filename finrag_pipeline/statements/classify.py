@@ -6,18 +6,59 @@ one get a scope from what they say of themselves, such as 'parent company only',
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
-from finrag_pipeline.statements.page_evidence import CONTENTS, KINDS, PageEvidence, page_evidence
+from finrag_pipeline.statements.page_evidence import (
+    CONTENTS,
+    KINDS,
+    PageEvidence,
+    contents_met,
+    page_evidence,
+    squeezed,
+    title_kinds,
+)
 from finrag_pipeline.statements.primary import SURE, page_score, primary_pages
-from finrag_pipeline.statements.sections import page_sections
-from finrag_pipeline.statements.table_kinds import TableOutline, outlines, table_kind
 from finrag_pipeline.tables.model import FilingWords
 
 _FEW_FOR_OTHERS = 0.5  # share of the groups of line items that a statement of another scope must show
+_FEW = 4.0  # points of a table from which it is a statement wherever it stands
+_MOST_HEADS = 12  # cells of a table's header that are read
+_SCOPES = (
+    ("parent_only", re.compile(r"parentcompany|parentonly|registrantonly|schedulei(?![a-z])")),
+    ("condensed", re.compile(r"consolidating|guarantor|issuer")),
+    ("summary", re.compile(r"selected(?:consolidated|historical|quarterly)?financial|financialhighlights")),
+)
+"""What caption and header of a table say of its scope."""
+
+_PART = r"^(?:part[iv]{1,3})?item"
+_SECTIONS = tuple(
+    (name, re.compile(pattern))
+    for name, pattern in (
+        ("summary", rf"{_PART}6[a-z]?(?:selected)|^selected(?:consolidated|historical)*financialdata$"),
+        (
+            "mdna",
+            rf"{_PART}[27]managementsdiscussion|^managementsdiscussionandanalysis(?:$|offinancialcondition)",
+        ),
+        (
+            "statements",
+            rf"{_PART}[18]?(?:consolidated|condensed)?financialstatements|^reportofindependentregistered",
+        ),
+        ("note", r"^notes?to(?:the)?(?:unaudited|condensed|consolidated|interim)*financialstatements"),
+        ("other", rf"{_PART}(?:9|15|16|1a|4)[abc]?[a-z]{{4,}}|^exhibitindex|^partiv|^signatures$"),
+    )
+)
+"""Headings, letters and digits alone, that open a part of the report."""
+
+_ITEM = re.compile(r"^item\d|^part[iv]", re.IGNORECASE)
+_HEAD_LINES = 36
+_CONTENTS_ITEMS = 6
+_DIGITS_TOO = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,50 +71,32 @@ class StatementPage:
         kind: one of `KINDS`.
         scope: primary, parent_only, condensed, summary, note, mdna or other_entity (a further full set:
             another registrant, an investee's statements in an exhibit).
-        score: sum of what speaks for it; comparable within a filing only.
-        reasons: words seen and rules applied, for people.
-        continues: it goes on from the page before.
     """
 
     page: int
     table: int | None
     kind: str
     scope: str
-    score: float
-    reasons: tuple[str, ...]
-    continues: bool = False
 
 
 def classify_pages(
     pages: FilingWords | Sequence[str], page_tables: pa.Table | None = None, form: str | None = None
 ) -> list[StatementPage]:
-    """Statements of a filing by page and table.
+    """Statements of a filing by page and table, whole pages before tables; empty where it holds none.
 
     Args:
         pages: the filing's words, or the texts of its pages by zero-based index.
         page_tables: rows of ``page_tables`` of the filing; without them only whole pages are classified.
         form: 10-K, 10-Q, 8-K or EARNINGS. Annual and quarterly reports must hold the primary statements,
             so weaker evidence is believed there.
-
-    Returns:
-        Ordered by page, whole pages before tables. Empty where the filing holds no statement.
     """
     texts = [page.text for page in pages.pages] if isinstance(pages, FilingWords) else list(pages)
     evidence = [page_evidence(page, text) for page, text in enumerate(texts)]
-    sections = page_sections(texts)
-    chosen = primary_pages(evidence, form)
+    sections = _sections(texts)
     whole = [
-        StatementPage(
-            page,
-            None,
-            kind,
-            "primary",
-            page_score(evidence[page], kind),
-            _reasons(evidence[page], kind),
-            place > 0,
-        )
-        for kind, block in chosen.items()
-        for place, page in enumerate(block)
+        StatementPage(page, None, kind, "primary")
+        for kind, block in primary_pages(evidence, form).items()
+        for page in block
     ]
     taken = {(found.page, found.kind) for found in whole}
     first = min((found.page for found in whole), default=None)
@@ -83,23 +106,23 @@ def classify_pages(
                 continue
             # What tells of another scope speaks against a primary statement, not against a statement.
             score = page_score(seen, kind) + sum(seen.against.values())
-            groups = len(seen.contents[kind]) / len(CONTENTS[kind])
-            if score >= SURE and groups >= _FEW_FOR_OTHERS:
+            if score >= SURE and len(seen.contents[kind]) / len(CONTENTS[kind]) >= _FEW_FOR_OTHERS:
                 scope = _secondary_scope(seen, sections[seen.page], first)
-                whole.append(StatementPage(seen.page, None, kind, scope, score, _reasons(seen, kind)))
-    tables = [] if page_tables is None else _tables(outlines(page_tables), whole, sections, first)
+                whole.append(StatementPage(seen.page, None, kind, scope))
+    tables = [] if page_tables is None else _tables(page_tables, whole, sections, first)
     return sorted(
         [*whole, *tables], key=lambda found: (found.page, found.table is not None, found.table or 0)
     )
 
 
 def _secondary_scope(seen: PageEvidence, section: str, first: int | None) -> str:
-    if "parent company only" in seen.against:
-        return "parent_only"
-    if "consolidating columns" in seen.against:
-        return "condensed"
-    if "selected data" in seen.against:
-        return "summary"
+    for said, scope in (
+        ("parent company only", "parent_only"),
+        ("consolidating columns", "condensed"),
+        ("selected data", "summary"),
+    ):
+        if said in seen.against:
+            return scope
     return _scope_of_section(section, seen.page, first) or "other_entity"
 
 
@@ -111,52 +134,72 @@ def _scope_of_section(section: str, page: int, first: int | None) -> str | None:
     return "mdna" if first is not None and page < first else None
 
 
-def _reasons(seen: PageEvidence, kind: str) -> tuple[str, ...]:
-    reasons = []
-    if kind in seen.titles:
-        reasons.append(f"title: {seen.titles[kind]}")
-    reasons.append(f"{len(seen.contents[kind])} of {len(CONTENTS[kind])} groups of line items")
-    if seen.prose > 0.1:
-        reasons.append(f"{seen.prose:.0%} running text")
-    reasons.extend(f"against: {name}" for name in seen.against)
-    if seen.continued:
-        reasons.append("continued")
-    return tuple(reasons)
-
-
 def _tables(
-    found: Sequence[TableOutline],
-    whole: Sequence[StatementPage],
-    sections: Sequence[str],
-    first: int | None,
+    page_tables: pa.Table, whole: Sequence[StatementPage], sections: Sequence[str], first: int | None
 ) -> list[StatementPage]:
     """Statements among the tables: those on the pages of statements, and excerpts elsewhere."""
-    of_page: dict[int, list[StatementPage]] = {}
+    of_page: dict[int, dict[str, str]] = defaultdict(dict)
     for statement in whole:
-        of_page.setdefault(statement.page, []).append(statement)
+        of_page[statement.page].setdefault(statement.kind, statement.scope)
+    columns = ["page", "table", "row", "caption", "row_label", "kind", "text", "header"]
+    rows = page_tables.select(columns).sort_by([(name, "ascending") for name in columns[:3]])
+    cells: dict[tuple[int, int], list[list[Any]]] = defaultdict(list)
+    for page, table, *cell in zip(*(rows[name].to_pylist() for name in columns), strict=True):
+        cells[page, table].append(cell)
     result = []
-    for outline in found:
-        here = of_page.get(outline.page, [])
-        kind, score, reasons = table_kind(outline, [statement.kind for statement in here])
-        if kind is None:
+    for (page, table), own in cells.items():
+        caption = own[0][1] or ""
+        labels = {row: label for row, _, label, *_ in reversed(own) if label}
+        here = of_page[page]
+        if not labels or sum(kind == "number" for *_, kind, _, _ in own) < 2:
             continue
-        same = [statement for statement in here if statement.kind == kind]
-        if same:
-            page = same[0]
-            result.append(
-                StatementPage(
-                    outline.page,
-                    outline.table,
-                    kind,
-                    page.scope,
-                    page.score,
-                    (*page.reasons, *reasons),
-                    page.continues or outline.continues,
-                )
-            )
+        if (kind := _table_kind(caption, list(labels.values()), list(here))) is None:
             continue
-        scope = outline.scope or _scope_of_section(sections[outline.page], outline.page, first) or "note"
-        result.append(
-            StatementPage(outline.page, outline.table, kind, scope, score, reasons, outline.continues)
-        )
+        scope = here.get(kind)
+        if scope is None:
+            heads = [text for *_, text, header in own if header][:_MOST_HEADS]
+            words = squeezed(f"{caption} {' '.join(heads)}")
+            said = next((scope for scope, pattern in _SCOPES if pattern.search(words)), None)
+            scope = said or _scope_of_section(sections[page], page, first) or "note"
+        result.append(StatementPage(page, table, kind, scope))
     return result
+
+
+def _table_kind(caption: str, labels: Sequence[str], here: Sequence[str]) -> str | None:
+    """What statement a table is, on a page with those of ``here``; None if it is none."""
+    met = contents_met(squeezed(label) for label in labels)
+    titled = title_kinds(caption) if caption else []
+    if here:
+        best = max(here, key=lambda kind: len(met[kind]) + 3.0 * (kind in titled))
+        if len(met[best]) + 3.0 * (best in titled) >= min(2, max(map(len, met.values()))):
+            return best
+    points = {kind: len(met[kind]) + 2.0 * (kind in titled) for kind in KINDS}
+    best = max(KINDS, key=lambda kind: points[kind])
+    return best if points[best] >= _FEW else None
+
+
+def _sections(texts: Sequence[str]) -> list[str]:
+    """Section of each page: front, summary, mdna, statements, note or other.
+
+    A heading near the top of a page opens a section, which lasts to the next heading; running heads repeat
+    it. Pages that list many items (tables of contents) open none.
+    """
+    sections = ["front"]
+    for text in texts:
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        listed = sum(bool(_ITEM.match(line)) for line in lines) >= _CONTENTS_ITEMS
+        opened = () if listed else (_opens(lines, place) for place in range(min(len(lines), _HEAD_LINES)))
+        sections.append(next(filter(None, opened), sections[-1]))
+    return sections[1:]
+
+
+def _opens(lines: Sequence[str], place: int) -> str | None:
+    """The section that a line opens."""
+    if len(lines[place]) > 130:
+        return None
+    letters = _DIGITS_TOO.sub("", lines[place].lower())
+    readings = [letters]
+    # 'Item 7.' may stand on a line of its own before its name.
+    if re.fullmatch(r"item\d[a-c]?", letters) and place + 1 < len(lines):
+        readings.append(letters + squeezed(lines[place + 1]))
+    return next((name for said in readings for name, pattern in _SECTIONS if pattern.search(said)), None)

@@ -10,11 +10,12 @@ import json
 import math
 import re
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import count
 
 import numpy as np
 from safetensors.numpy import load
@@ -172,29 +173,24 @@ def regions(kind: str, rows: Sequence[Row]) -> list[str]:
 
 
 def describe(kind: str, rows: Sequence[Row], lexicon: Sequence[Mapping[str, int]]) -> list[Line | None]:
-    """What the model sees of each row of a table; None for headings.
+    """What the model sees of each row of a table, headings included; None for those.
 
-    Args:
-        kind: of the statement.
-        rows: headings included, top to bottom.
-        lexicon: names that each row matches with the ranks of their patterns.
+    ``lexicon`` has the names that each row matches, with the ranks of their patterns.
     """
-    valued = [place for place, row in enumerate(rows) if row.cells]
-    order = {place: at / max(1, len(valued) - 1) for at, place in enumerate(valued)}
+    ordinal, last = count(), max(1, sum(bool(row.cells) for row in rows) - 1)
     lines: list[Line | None] = []
-    for place, (row, region) in enumerate(zip(rows, regions(kind, rows), strict=True)):
+    for row, region, matched in zip(rows, regions(kind, rows), lexicon, strict=True):
         if not row.cells:
             lines.append(None)
             continue
+        place = next(ordinal) / last
         label = normal_label(row.reading)
-        negative = sum(cell.value < 0 for cell in row.cells) / len(row.cells)
+        negative = sum(cell["value"] < 0 for cell in row.cells) / len(row.cells)
         headings = [word for heading in row.headings for word in words_of(normal_label(heading))]
         context = [f"kind:{kind}", f"region:{kind} {region}", f"unit:{row.unit}"]
         context += ["total:"] if label.startswith(("total", "net cash")) else []
         context += ["sign:-" if negative > 0.5 else "sign:+", *(f"heading:{word}" for word in headings[-12:])]
-        lines.append(
-            Line(kind, region, words_of(label), tuple(context), order[place], negative, lexicon[place])
-        )
+        lines.append(Line(kind, region, words_of(label), tuple(context), place, negative, matched))
     return lines
 
 
@@ -224,7 +220,7 @@ class Features:
         self._backward = {word: self._table(by, parts) for word, by in known.backward.items()}
         self._unrelated = np.zeros(len(parts) + 1, np.float32)
         seen: Counter[str] = Counter()
-        for _, words in {(example.company, example.words) for example in known.examples}:
+        for _, words in dict.fromkeys((example.company, example.words) for example in known.examples):
             seen.update(dict.fromkeys(words, 1.0))
         for words in split:
             seen.update(dict.fromkeys(words, 0.3))
@@ -257,29 +253,23 @@ class Features:
         return rows
 
     def _examples_read(self, examples: Sequence[Example]) -> None:
-        count = len(self.names)
+        number = len(self.names)
         self._owners = np.array([self._place[e.concept] for e in examples], np.int64)
         self._examples = self._unit_rows([e.words for e in examples])
         self._kinds = np.array([KINDS.index(e.kind) for e in examples], np.int64)
         self._regions = np.array([f"{e.kind} {e.region}" for e in examples])
-        companies: dict[int, set[str]] = {}
-        here: dict[str, dict[int, set[str]]] = {}
-        for owner, example, region in zip(self._owners, examples, self._regions, strict=True):
-            companies.setdefault(int(owner), set()).add(example.company)
-            here.setdefault(str(region), {}).setdefault(int(owner), set()).add(example.company)
-        self._seen = np.zeros(count, np.float32)
-        for owner, found in companies.items():
-            self._seen[owner] = len(found)
-        self._seen_here = {region: np.zeros(count, np.float32) for region in here}
-        for region, by_owner in here.items():
-            for owner, found in by_owner.items():
-                self._seen_here[region][owner] = len(found)
-        self._means = np.full((2, len(KINDS), count), -1, np.float32)
+        companies = {(self._place[e.concept], e.company) for e in examples}
+        self._seen = np.bincount([owner for owner, _ in companies], minlength=number).astype(np.float32)
+        self._seen_here: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(number, np.float32))
+        here = {(f"{e.kind} {e.region}", self._place[e.concept], e.company) for e in examples}
+        for region, owner, _ in here:
+            self._seen_here[region][owner] += 1
+        self._means = np.full((2, len(KINDS), number), -1, np.float32)
         for kind in range(len(KINDS)):
-            times = np.bincount(self._owners[self._kinds == kind], minlength=count)
+            times = np.bincount(self._owners[self._kinds == kind], minlength=number)
             for at, values in enumerate(([e.place for e in examples], [e.negative for e in examples])):
                 of_kind = np.array(values, np.float64)[self._kinds == kind]
-                sums = np.bincount(self._owners[self._kinds == kind], of_kind, minlength=count)
+                sums = np.bincount(self._owners[self._kinds == kind], of_kind, minlength=number)
                 self._means[at, kind][times > 0] = sums[times > 0] / times[times > 0]
 
     def of(self, line: Line) -> tuple[np.ndarray, np.ndarray]:
@@ -308,7 +298,7 @@ class Features:
         largest = {f: self._companies[places[families == f]].max() for f in set(families)}
         order = np.empty(len(places))
         order[np.argsort(-likelihood[places], kind="stable")] = np.arange(len(places))
-        here = self._seen_here.get(region, np.zeros(len(self.names), np.float32))
+        here = self._seen_here[region]
         same = np.isin(families, self._families[matched]) if matched else np.zeros(len(places))
         position, sign = (
             np.where(mean >= 0, abs(mean - own), -1)
@@ -354,13 +344,10 @@ class Features:
 
 
 class ConceptModel:
-    """A trained model.
-
-    Args:
-        arrays: ``known`` of `pack`, and the trees, see `probabilities`.
-        least: probability from which a family is likely enough.
+    """A trained model: ``known`` of `pack`, and the trees, see `probabilities`.
 
     Attributes:
+        least: probability from which a family is likely enough.
         families: of each concept.
     """
 
@@ -374,22 +361,15 @@ class ConceptModel:
         """Probability of each concept that a row may stand for, the likeliest first; none for headings."""
         found = [self.features.of(line) if line is not None else None for line in lines]
         rows = [own[1] for own in found if own is not None]
-        weighed = self.weigh(np.concatenate(rows)) if rows else np.zeros(0)
-        chances: list[dict[str, float]] = []
-        start = 0
-        for own in found:
-            if own is None:
-                chances.append({})
-                continue
-            mine = weighed[start : start + len(own[0])]
-            start += len(own[0])
-            order = np.argsort(-mine, kind="stable")
-            chances.append({self.features.names[own[0][at]]: float(mine[at]) for at in order})
+        weighed = probabilities(self._arrays, np.concatenate(rows)) if rows else np.zeros(0)
+        parts = iter(np.split(weighed, np.cumsum([len(row) for row in rows])))
+        chances: list[dict[str, float]] = [{} for _ in lines]
+        for own, told in zip(found, chances, strict=True):
+            if own is not None:
+                mine = next(parts)
+                for at in np.argsort(-mine, kind="stable"):
+                    told[self.features.names[own[0][at]]] = float(mine[at])
         return chances
-
-    def weigh(self, features: np.ndarray) -> np.ndarray:
-        """Probabilities of candidates with ``features``, shape (candidates,)."""
-        return probabilities(self._arrays, features)
 
 
 def pack(known: Knowledge) -> np.ndarray:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib import resources
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Literal
 
-from finrag_pipeline.statements.page_evidence import KINDS
+import pydantic
 
-UNITS = ("currency", "currency/share", "shares")
-"""Units a concept may be measured in."""
+from finrag_pipeline.statements.page_evidence import Kind
 
 BEGINNING = "BeginningOfPeriod"
 """Suffix of opening cash, which the taxonomy knows as cash at another instant."""
@@ -31,19 +31,22 @@ _COMMA = re.compile(r"\s+,|,(?=\s*,)")
 _SPACES = re.compile(r"\s+")
 
 
-@dataclass(frozen=True, slots=True)
+@pydantic.dataclasses.dataclass(frozen=True, config={"extra": "forbid"})
 class Concept:
     """An entry of the lexicon; see the header of ``concepts.toml``."""
 
     name: str
-    statements: tuple[str, ...]
+    statements: tuple[Kind, ...]
     labels: tuple[re.Pattern[str], ...]
     exclude: re.Pattern[str] | None = None
     under: re.Pattern[str] | None = None
     not_under: re.Pattern[str] | None = None
-    unit: str = "currency"
-    prefer: str = "first"
+    unit: Literal["currency", "currency/share", "shares"] = "currency"
+    prefer: Literal["first", "last"] = "first"
     alone_from: int | None = None
+
+
+_CONCEPT = pydantic.TypeAdapter(Concept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +80,7 @@ def normal_label(label: str) -> str:
     return _SPACES.sub(" ", _COMMA.sub(",", _END.sub("", text))).strip()
 
 
-def normal_headings(headings: tuple[str, ...]) -> str:
-    """Headings above a row, outermost first, joined as the lexicon compares them."""
-    return " > ".join(normal_label(heading) for heading in headings if heading)
-
-
-@lru_cache(maxsize=1)
+@cache
 def lexicon() -> tuple[Concept, ...]:
     """All entries in the order of the file.
 
@@ -92,14 +90,14 @@ def lexicon() -> tuple[Concept, ...]:
     return read_lexicon(_text())
 
 
-@lru_cache(maxsize=1)
+@cache
 def concept_names() -> tuple[str, ...]:
     """Names of the entries in the order of the file; their hundreds of patterns are not compiled for that."""
     return tuple(dict.fromkeys(raw["name"] for raw in tomllib.loads(_text())["concept"]))
 
 
 def _text() -> str:
-    return resources.files("finrag_pipeline.statements").joinpath("concepts.toml").read_text("utf-8")
+    return (files("finrag_pipeline.statements") / "concepts.toml").read_text("utf-8")
 
 
 def read_lexicon(text: str) -> tuple[Concept, ...]:
@@ -108,42 +106,18 @@ def read_lexicon(text: str) -> tuple[Concept, ...]:
     Raises:
         ValueError: an entry has unknown fields, statements, units or a bad pattern; the message names it.
     """
-    known = {"name", "statements", "labels", "exclude", "under", "not_under", "unit", "prefer", "alone_from"}
     entries = []
     for place, raw in enumerate(tomllib.loads(text).get("concept", [])):
-        name = raw.get("name", f"entry {place}")
-        problems = [f"unknown field '{key}'" for key in sorted(set(raw) - known)]
-        problems += [f"no {key}" for key in ("name", "statements", "labels") if not raw.get(key)]
-        problems += [f"unknown statement '{kind}'" for kind in raw.get("statements", []) if kind not in KINDS]
-        if raw.get("unit", "currency") not in UNITS:
-            problems.append(f"unknown unit '{raw['unit']}'")
-        if raw.get("prefer", "first") not in ("first", "last"):
-            problems.append(f"prefer is neither first nor last: '{raw['prefer']}'")
         try:
-            labels = tuple(re.compile(pattern) for pattern in raw.get("labels", []))
-            others = {
-                key: re.compile(raw[key]) if key in raw else None for key in ("exclude", "under", "not_under")
-            }
-        except re.error as error:
-            problems.append(f"bad pattern: {error}")
-            labels, others = (), {}
-        if problems:
-            raise ValueError(f"Concept '{name}' of the lexicon: {'; '.join(problems)}.")
-        entries.append(
-            Concept(
-                name,
-                tuple(raw["statements"]),
-                labels,
-                unit=raw.get("unit", "currency"),
-                prefer=raw.get("prefer", "first"),
-                alone_from=raw.get("alone_from"),
-                **others,
-            )
-        )
+            entries.append(_CONCEPT.validate_python(raw))
+        except pydantic.ValidationError as error:
+            told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+            name = raw.get("name", f"entry {place}")
+            raise ValueError(f"Concept '{name}' of the lexicon: {told}.") from error
     return tuple(entries)
 
 
-@lru_cache(maxsize=32)
+@cache
 def _of_statement(statement: str) -> tuple[Concept, ...]:
     return tuple(concept for concept in lexicon() if statement in concept.statements)
 
@@ -152,15 +126,11 @@ def _of_statement(statement: str) -> tuple[Concept, ...]:
 def match_row(
     statement: str, label: str, headings: tuple[str, ...] = (), unit: str = "currency"
 ) -> tuple[Match, ...]:
-    """Concepts that a row may stand for, best pattern first; empty where the lexicon has none.
+    """Concepts that a row of a statement may stand for, best pattern first; empty where the lexicon has none.
 
-    Args:
-        statement: one of the kinds of statement.
-        label: the row's label as printed.
-        headings: headings above it, outermost first.
-        unit: unit of the row's values; a concept measured in another unit is no match.
+    ``headings`` stand above it, outermost first. A concept measured in another unit is no match.
     """
-    text, above = normal_label(label), normal_headings(headings)
+    text, above = normal_label(label), " > ".join(normal_label(heading) for heading in headings if heading)
     if not text:
         return ()
     found = []

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from finrag_pipeline.schemas import STATEMENT_FACTS
 from finrag_pipeline.statements.assign import Assigned, assign_concepts, read_balance_totals
 from finrag_pipeline.statements.classify import StatementPage, classify_pages
 from finrag_pipeline.statements.concept_model import ConceptModel
+from finrag_pipeline.statements.concepts import normal_label
 from finrag_pipeline.statements.page_evidence import PRIMARY_KINDS
 from finrag_pipeline.statements.rows import Row, table_rows
 from finrag_pipeline.tables.model import FilingWords
@@ -25,6 +27,9 @@ _NEUTRAL = re.compile(
     r"|and|in|to|date|period|unaudited|audited|adjusted|restated|revised|recast|note|notes|millions|thousands"
     r"|billions|dollars|except|per|share|data|amounts|shares|usd|us|q[1-4]|fy|ytd|st|nd|rd|th|a|b|c)\b"
 )
+Fact = dict[str, Any]
+"""A row of ``statement_facts``."""
+
 _ASSETS = ("financial_position", "Assets")
 _LETTERS = re.compile(r"[a-z]{2,}|%")
 _TOTAL = re.compile(r"(?i)\btotal\b[^>]*$")
@@ -55,25 +60,54 @@ def statement_facts(
     if statements is None:
         statements = classify_pages(pages, page_tables, form)
     tables = {(found.page, found.table): found for found in statements if found.table is not None}
-    rows = table_rows(page_tables, [key for key in tables if key[1] is not None])
-    facts: list[dict[str, Any]] = []
-    ranks: dict[str, tuple[int, int]] = {}
+    rows = table_rows(page_tables, list(tables))
+    facts: list[Fact] = []
     taken: dict[tuple[Any, ...], float] = {}
     for key in sorted(rows):
         found = tables[key]
         behind_assets = any(known[:2] == _ASSETS for known in taken)
-        own = _table_facts(filing, found, rows[key], behind_assets, ranks, model)
+        own = _table_facts(filing, found, rows[key], behind_assets, model)
         if found.scope == "primary" and _contradicts(own, taken):
             # A second statement of other figures on the page, such as that of consolidated entities.
             own = [{**fact, "scope": "note"} for fact in own]
         elif found.scope == "primary":
             for fact in own:
                 if fact["line"]:
-                    taken.setdefault((fact["statement"], fact["line"], *period_of(fact)), fact["value"])
+                    taken.setdefault(_name_of("line", fact), fact["value"])
         facts += own
-    _one_per_period(facts, ranks)
+    _one_per_period(facts)
     _agree_on_net_income(facts)
     return pa.Table.from_pylist(facts, STATEMENT_FACTS)
+
+
+def find_facts(
+    facts: pa.Table,
+    concept: str | None = None,
+    label: str | None = None,
+    scope: str | None = "primary",
+    **equal: Any,
+) -> pa.Table:
+    """Rows of ``statement_facts`` that meet every condition given, in their order.
+
+    Args:
+        facts: rows of ``statement_facts``.
+        concept: us-gaap name of concept or line, in any case.
+        label: words that the label must contain, compared as the lexicon does (case, brackets, hyphens and
+            punctuation make no difference).
+        scope: None for any.
+        equal: values of other columns; None for any.
+    """
+    for column, wanted in {"scope": scope, **equal}.items():
+        if wanted is not None:
+            facts = facts.filter(pc.equal(facts[column], wanted))
+    if concept is not None:
+        named = (pc.equal(pc.utf8_lower(facts[name]), concept.lower()) for name in ("concept", "line"))
+        facts = facts.filter(pc.or_kleene(*named))
+    if label is not None:
+        words = normal_label(label)
+        held = [words in normal_label(text) for text in facts["label"].to_pylist()]
+        facts = facts.filter(pa.array(held, pa.bool_()))
+    return facts
 
 
 def _table_facts(
@@ -81,34 +115,33 @@ def _table_facts(
     found: StatementPage,
     rows: Sequence[Row],
     behind_assets: bool,
-    ranks: dict[str, tuple[int, int]],
     model: ConceptModel | None,
-) -> list[dict[str, Any]]:
-    """Facts of one table; the rank of each one's pattern and its place are entered in ``ranks``."""
+) -> list[Fact]:
+    """Facts of one table, each with the ``rank`` of the pattern that its label met."""
     if found.kind == "financial_position":
         read_balance_totals(rows)
     # Words in a header that no other column of the period shares tell nothing apart.
     plain = _alone_in_period(rows) if found.kind in PRIMARY_KINDS else set()
     liabilities_only = behind_assets and found.scope == "primary"
     assigned = assign_concepts(found.kind, rows, liabilities_only, model)
-    facts = []
-    for place, row in enumerate(rows):
-        named = assigned.get(place)
-        for cell in row.cells:
-            qualifier = None if cell.column in plain else qualifier_of(cell.fields["column_path"])
-            fact = _fact(filing, found, row, cell.fields, named, qualifier)
-            facts.append(fact)
-            ranks[fact["fact_id"]] = (named.rank if named else 0, len(ranks))
-    return facts
+    return [
+        _fact(
+            filing,
+            found,
+            row,
+            cell,
+            assigned.get(place),
+            None if cell["column"] in plain else qualifier_of(cell["column_path"]),
+        )
+        for place, row in enumerate(rows)
+        for cell in row.cells
+    ]
 
 
-def _contradicts(own: Sequence[dict[str, Any]], taken: dict[tuple[Any, ...], float]) -> bool:
+def _contradicts(own: Sequence[Fact], taken: Mapping[tuple[Any, ...], float]) -> bool:
     """Whether most lines of a table have other values in the same periods of the statement already."""
     named = [fact for fact in own if fact["line"]]
-    clashes = 0
-    for fact in named:
-        key = (fact["statement"], fact["line"], *period_of(fact))
-        clashes += key in taken and taken[key] != fact["value"]
+    clashes = sum(taken.get(_name_of("line", fact), fact["value"]) != fact["value"] for fact in named)
     return clashes >= 2 and clashes * 2 > len(named)
 
 
@@ -117,54 +150,44 @@ def _alone_in_period(rows: Sequence[Row]) -> set[int]:
     periods: dict[int, tuple[Any, ...]] = {}
     for row in rows:
         for cell in row.cells:
-            fields = cell.fields
-            if fields["period_end"] is not None and fields["unit"] != "percent":
-                periods.setdefault(cell.column, (fields["period_start"], fields["period_end"]))
+            if cell["period_end"] is not None and cell["unit"] != "percent":
+                periods.setdefault(cell["column"], (cell["period_start"], cell["period_end"]))
     counts = Counter(periods.values())
     return {column for column, period in periods.items() if counts[period] == 1}
 
 
 def qualifier_of(column_path: Iterable[str] | None) -> str | None:
     """What a column header says beyond period and unit, such as a segment; None if nothing."""
-    left = []
-    for header in column_path or ():
-        rest = _NEUTRAL.sub(" ", header.lower())
-        if _LETTERS.search(rest):
-            left.append(header.strip())
-    return " > ".join(left) or None
+    headers = (
+        header.strip() for header in column_path or () if _LETTERS.search(_NEUTRAL.sub(" ", header.lower()))
+    )
+    return " > ".join(headers) or None
 
 
 def _fact(
     filing: str,
     found: StatementPage,
     row: Row,
-    cell: dict[str, Any],
+    cell: Mapping[str, Any],
     named: Assigned | None,
     qualifier: str | None,
-) -> dict[str, Any]:
+) -> Fact:
     unit = cell["unit"] or "currency"
     if row.unit == "shares" and unit in ("currency", "count"):
         unit = "shares"
-    same_unit = unit == row.unit
     plain = qualifier is None or found.scope != "primary"
     # The sum of all parts of equity is what the movement is named for.
-    whole = found.kind == "equity" and qualifier is not None and _TOTAL.search(qualifier)
-    keeps = named is not None and same_unit and bool(plain or whole)
-    fact = {
-        name: cell[name]
-        for name in (
-            "period_start", "period_end", "period_kind", "fiscal_year", "fiscal_quarter", "value", "currency",
-            "scale_source", "page", "table", "row", "column", "x0", "y0", "x1", "y1",
-        )
-    }  # fmt: skip
+    whole = found.kind == "equity" and qualifier is not None and bool(_TOTAL.search(qualifier))
+    keeps = named is not None and unit == row.unit
     return {
-        **fact,
+        **cell,
         "fact_id": f"{filing}:{cell['page']}:{cell['table']}:{cell['row']}:{cell['column']}",
         "filing": filing,
         "statement": found.kind,
         "scope": found.scope,
-        "concept": named.concept if named and keeps else None,
+        "concept": named.concept if named and keeps and (plain or whole) else None,
         "line": named.line if named and keeps and plain else None,
+        "rank": named.rank if named else 0,
         "label": row.label,
         "path": list(row.path),
         "qualifier": qualifier,
@@ -174,7 +197,7 @@ def _fact(
     }
 
 
-def period_of(fact: dict[str, Any]) -> tuple[Any, ...]:
+def period_of(fact: Fact) -> tuple[Any, ...]:
     """What tells the periods of a statement apart; the column where no date was read."""
     if fact["period_end"] is not None:
         return ("date", fact["period_start"], fact["period_end"])
@@ -183,20 +206,23 @@ def period_of(fact: dict[str, Any]) -> tuple[Any, ...]:
     return ("column", fact["page"], fact["table"], fact["column"])
 
 
-def _one_per_period(facts: Sequence[dict[str, Any]], ranks: dict[str, tuple[int, int]]) -> None:
+def _name_of(name: str, fact: Fact) -> tuple[Any, ...]:
+    return (fact["statement"], fact[name], *period_of(fact))
+
+
+def _one_per_period(facts: Sequence[Fact]) -> None:
     """Leave each name once per primary statement and period: earliest pattern, then first printed."""
     for name in ("line", "concept"):
-        rivals: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+        rivals: dict[tuple[Any, ...], list[Fact]] = defaultdict(list)
         for fact in facts:
             if fact["scope"] == "primary" and fact[name]:
-                rivals[(fact["statement"], fact[name], *period_of(fact))].append(fact)
+                rivals[_name_of(name, fact)].append(fact)
         for same in rivals.values():
-            for loser in sorted(same, key=lambda fact: ranks[fact["fact_id"]])[1:]:
-                loser["concept"] = None
-                loser[name] = None
+            for loser in sorted(same, key=lambda fact: fact["rank"])[1:]:
+                loser["concept"] = loser[name] = None
 
 
-def _agree_on_net_income(facts: Sequence[dict[str, Any]]) -> None:
+def _agree_on_net_income(facts: Sequence[Fact]) -> None:
     """'Net income' atop the cash flows is ProfitLoss if it equals that line of the income statement only."""
     income = {
         (fact["line"], period_of(fact)): fact["value"]

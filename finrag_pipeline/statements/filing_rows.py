@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -135,11 +135,7 @@ class FilingRows:
 def filing_rows(filing: str, page_tables: pa.Table, facts: pa.Table | None = None) -> list[FilingRow]:
     """Rows of all tables of a filing that print a number, in order of pages; headings are in their paths.
 
-    Args:
-        filing: its identifier.
-        page_tables: its rows of ``page_tables``, with `ROW_COLUMNS` at least.
-        facts: its rows of ``statement_facts`` with `FACT_COLUMNS` at least; without them no row
-            is known to be one of a primary statement.
+    Without ``facts`` no row is known to be one of a primary statement.
     """
     import pyarrow.compute as pc  # a fiftieth of a second, which answers from statements can do without
 
@@ -154,7 +150,7 @@ def filing_rows(filing: str, page_tables: pa.Table, facts: pa.Table | None = Non
     place = np.stack([cells[name].to_numpy() for name in ("page", "table", "row")])
     starts = np.flatnonzero(np.r_[True, (place[:, 1:] != place[:, :-1]).any(axis=0)])
     ends = np.r_[starts[1:], cells.num_rows]
-    known = _statements(facts)
+    known = _statements(facts) if facts is not None else {}
     firsts = cells.select(["page", "table", "row", "caption", "row_label", "row_path"]).take(starts)
     values = _values(cells)
     rows = []
@@ -173,25 +169,19 @@ def filing_rows(filing: str, page_tables: pa.Table, facts: pa.Table | None = Non
 
 
 def _values(cells: pa.Table) -> list[RowValue]:
-    columns = {name: cells[name].to_pylist() for name in ROW_COLUMNS[2:] if name != "kind"}
-    boxes = zip(*(columns[side] for side in ("x0", "y0", "x1", "y1")), strict=True)
+    names = (
+        "column_path", "period_start", "period_end", "fiscal_year", "fiscal_quarter", "value", "text", "unit",
+        "currency", "x0", "y0", "x1", "y1", "column", "row",
+    )  # fmt: skip
     return [
         RowValue(
-            tuple(columns["column_path"][place] or ()),
-            columns["period_end"][place],
-            _months(columns["period_start"][place], columns["period_end"][place]),
-            columns["fiscal_year"][place],
-            columns["fiscal_quarter"][place],
-            columns["value"][place],
-            columns["text"][place],
-            columns["unit"][place],
-            columns["currency"][place],
-            None if None in box else box,
-            columns["column"][place],
-            columns["row"][place],
+            tuple(path or ()), end, _months(start, end), year, quarter, value, text, unit, currency,
+            None if None in box else tuple(box), column, row,
         )
-        for place, box in enumerate(boxes)
-    ]
+        for path, start, end, year, quarter, value, text, unit, currency, *box, column, row in zip(
+            *(cells[name].to_pylist() for name in names), strict=True
+        )
+    ]  # fmt: skip
 
 
 def _months(start: dt.date | None, end: dt.date | None) -> int | None:
@@ -205,14 +195,11 @@ def _is_words(header: str) -> bool:
     return any(c.isalpha() for c in header) and not (only_period(header) or _PERIOD.search(header))
 
 
-def _statements(facts: pa.Table | None) -> dict[tuple[int, int, int], tuple[str | None, str | None]]:
+def _statements(facts: pa.Table) -> dict[tuple[Any, ...], tuple[str | None, str | None]]:
     """Primary statement and line by place of the row."""
-    if facts is None:
-        return {}
-    columns: Sequence[list[object]] = [facts[name].to_pylist() for name in FACT_COLUMNS]
-    found: dict[tuple[int, int, int], tuple[str | None, str | None]] = {}
-    for page, table, row, scope, statement, concept in zip(*columns, strict=True):
-        key = (page, table, row)
-        if scope == "primary" or key not in found:
-            found[key] = (statement if scope == "primary" else None, concept)
+    found: dict[tuple[Any, ...], tuple[str | None, str | None]] = {}
+    columns = (facts[name].to_pylist() for name in FACT_COLUMNS)
+    for *place, scope, statement, line in zip(*columns, strict=True):
+        if scope == "primary" or tuple(place) not in found:
+            found[tuple(place)] = (statement if scope == "primary" else None, line)
     return found

@@ -1,4 +1,4 @@
-"""Accounting identities that the facts of a filing must meet, within the rounding of what is printed."""
+"""What the facts of a filing must meet within the rounding of what is printed: identities and subtotals."""
 
 from __future__ import annotations
 
@@ -10,18 +10,22 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finrag_pipeline.statements.arithmetic import last_digit
+from finrag_pipeline.statements.arithmetic import Item, additive_sums, last_digit
+from finrag_pipeline.statements.concepts import normal_label
 from finrag_pipeline.statements.facts import period_of
 
-Facts = dict[str, dict[str, Any]]
+Fact = dict[str, Any]
+Facts = dict[str, Fact]
 """Facts of one statement and period by line."""
-
 
 Key = tuple[Any, ...]
 """What tells the periods of a statement apart."""
 
-Side = Sequence[tuple[float, dict[str, Any]]]
+Side = list[tuple[float, Fact]]
 """Signs and facts that make up one side of an identity."""
+
+Ways = str | list[tuple[Side, Side, str]]
+"""Sides that may be equal, with what is special about them, the plain ones first; or what is missing."""
 
 _EQUITY = ("StockholdersEquityIncludingPortionAttributableToNoncontrollingInterest", "StockholdersEquity")
 _TEMPORARY = "TemporaryEquityCarryingAmountIncludingPortionAttributableToNoncontrollingInterests"
@@ -29,6 +33,8 @@ _CASH = "CashCashEquivalentsRestrictedCashAndRestrictedCashEquivalents"
 _OPENING = f"{_CASH}BeginningOfPeriod"
 _CHANGE = f"{_CASH}PeriodIncreaseDecreaseIncludingExchangeRateEffect"
 _EFFECT = f"EffectOfExchangeRateOn{_CASH}"
+_FLOWS = [f"NetCashProvidedByUsedIn{part}Activities" for part in ("Operating", "Investing", "Financing")]
+_NET_INCOME = ("ProfitLoss", "NetIncomeLoss")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,6 @@ class IdentityResult:
         name: of the identity.
         period: as printed in reports, such as ``2018-12-31`` or ``2018-01-01 to 2018-12-31``.
         left, right: its two sides in full units; None where the identity cannot be applied.
-        difference: left - right.
         tolerance: largest difference that rounding of the printed parts allows.
         passed: whether the sides agree; None where a part is missing.
         note: which part is missing, or how the identity was met.
@@ -50,18 +55,19 @@ class IdentityResult:
     period: str
     left: float | None
     right: float | None
-    difference: float | None
     tolerance: float
     passed: bool | None
     note: str
     facts: tuple[str, ...]
 
+    @property
+    def difference(self) -> float | None:
+        """Left less right."""
+        return None if self.left is None or self.right is None else self.left - self.right
+
 
 def check_identities(facts: pa.Table) -> list[IdentityResult]:
-    """Check the primary statements of one filing.
-
-    Args:
-        facts: rows of ``statement_facts`` of the filing.
+    """Check the primary statements of one filing, rows of ``statement_facts``.
 
     Returns:
         Results by identity and period: *balance* (assets = liabilities and equity), *liabilities and equity
@@ -70,38 +76,96 @@ def check_identities(facts: pa.Table) -> list[IdentityResult]:
         flows). One that lacks a part has ``passed`` None.
     """
     statements: dict[str, dict[Key, Facts]] = defaultdict(lambda: defaultdict(dict))
-    lines: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for fact in facts.filter(pc.equal(facts["scope"], "primary")).to_pylist():
+    lines: dict[str, list[Fact]] = defaultdict(list)
+    for fact in _primary(facts):
         if fact["line"]:
-            statements[fact["statement"]][period_key(fact)][fact["line"]] = fact
+            statements[fact["statement"]][_period_key(fact)][fact["line"]] = fact
         lines[fact["statement"]].append(fact)
+    positions, income = statements["financial_position"], statements["income_statement"]
     results: list[IdentityResult] = []
-    for key, found in sorted(statements["financial_position"].items(), key=lambda item: str(item[0])):
-        results += [check(key, found) for check in (_balance, _liabilities_and_equity, _assets)]
-    for key, found in sorted(statements["income_statement"].items(), key=lambda item: str(item[0])):
-        if "Revenues" in found or "GrossProfit" in found:
-            results.append(_gross_profit(key, found, lines["income_statement"]))
-    flows = _merge_cash(statements["cash_flows"])
-    for key, found in sorted(flows.items(), key=lambda item: str(item[0])):
+    for key in sorted(positions, key=str):
+        found = positions[key]
         results += [
-            _cash_flows(key, found, lines["cash_flows"]),
-            _cash_rolls_forward(key, found, lines["cash_flows"]),
-            _cash_ties(key, found, statements["financial_position"]),
-            _net_income_ties(key, found, statements["income_statement"].get(key, {})),
+            _result("balance", key, _balance(found)),
+            _result("liabilities and equity add up", key, _liabilities_and_equity(found)),
+            _result("assets add up", key, _assets(found)),
+        ]
+    for key in sorted(income, key=str):
+        found = income[key]
+        if "Revenues" in found or "GrossProfit" in found:
+            results.append(_result("gross profit", key, _gross_profit(found, lines["income_statement"])))
+    flows = _merge_cash(statements["cash_flows"])
+    for key in sorted(flows, key=str):
+        found = flows[key]
+        results += [
+            _result("cash flows add up", key, _cash_flows(found, lines["cash_flows"])),
+            _result("cash rolls forward", key, _cash_rolls_forward(found, lines["cash_flows"])),
+            _cash_ties(key, found, positions),
+            _result("net income ties", key, _net_income_ties(found, income.get(key, {}))),
         ]
     return results
 
 
 def pass_rates(results: Iterable[IdentityResult]) -> dict[str, tuple[int, int, int]]:
     """Per identity how often it passed, failed and could not be applied."""
-    counts: dict[str, list[int]] = {}
+    counts: dict[str, list[bool | None]] = defaultdict(list)
     for result in results:
-        entry = counts.setdefault(result.name, [0, 0, 0])
-        entry[2 if result.passed is None else int(not result.passed)] += 1
-    return {name: (entry[0], entry[1], entry[2]) for name, entry in counts.items()}
+        counts[result.name].append(result.passed)
+    return {name: (all_.count(True), all_.count(False), all_.count(None)) for name, all_ in counts.items()}
 
 
-def period_key(fact: dict[str, Any]) -> Key:
+def show_period(fact: Fact) -> str:
+    """Period of a fact for people, such as ``2018-01-01 to 2018-12-31``."""
+    return _show_key(_period_key(fact))
+
+
+def check_subtotals(facts: pa.Table) -> list[IdentityResult]:
+    """Check every row of the primary statements whose label begins with 'total', column by column.
+
+    Returns:
+        One result per total and column that has at least two numbers above it in its table. ``passed`` is
+        None where the parts are printed without the signs that a sum needs ('less', 'total net').
+    """
+    columns: dict[tuple[int, int, int], list[Fact]] = defaultdict(list)
+    for fact in _primary(facts):
+        if fact["statement"] in ("income_statement", "financial_position", "cash_flows"):
+            columns[(fact["page"], fact["table"], fact["column"])].append(fact)
+    results = []
+    for _, column in sorted(columns.items()):
+        column.sort(key=lambda fact: fact["row"])
+        labels = [normal_label(fact["label"]) for fact in column]
+        items = [Item(fact["value"], fact["unit"], _rounding(fact)) for fact in column]
+        totals = [
+            not fact["label"] or label.startswith("total") for fact, label in zip(column, labels, strict=True)
+        ]
+        sums = additive_sums(items, totals)
+        for place, fact in enumerate(column):
+            if not totals[place] or not fact["label"] or place < 2:
+                continue
+            if place in sums:
+                parts = [(1.0, column[part]) for part in sums[place]]
+                result = _compared("subtotals add up", _period_key(fact), [(1.0, fact)], parts, fact["label"])
+                results.append(replace(result, passed=True))
+                continue
+            headings = fact["path"][:-1]
+            group = [part for part in column[:place] if headings and part["path"][:-1] == headings]
+            signed = any(label.startswith("less") for label in labels[:place])
+            unclear = len(group) < 2 or signed or labels[place].startswith("total net")
+            note = f"no run of rows above '{fact['label']}' adds up to it"
+            results.append(
+                IdentityResult(
+                    "subtotals add up", show_period(fact), fact["value"], None, 0.0,
+                    None if unclear else False, note, (fact["fact_id"],),
+                )
+            )  # fmt: skip
+    return results
+
+
+def _primary(facts: pa.Table) -> list[Fact]:
+    return list(facts.filter(pc.equal(facts["scope"], "primary")).to_pylist())
+
+
+def _period_key(fact: Fact) -> Key:
     """What tells periods apart: the day on a balance sheet, else the whole period."""
     period = period_of(fact)
     if fact["statement"] == "financial_position" and period[0] == "date":
@@ -109,13 +173,7 @@ def period_key(fact: dict[str, Any]) -> Key:
     return period
 
 
-def show_period(fact: dict[str, Any]) -> str:
-    """Period of a fact for people, such as ``2018-01-01 to 2018-12-31``."""
-    return _show_key(period_key(fact))
-
-
 def _show_key(key: Key) -> str:
-    """A period key for people."""
     if key[0] == "instant":
         return str(key[1])
     if key[0] == "date":
@@ -123,104 +181,83 @@ def _show_key(key: Key) -> str:
     return " ".join(str(part) for part in key if part is not None)
 
 
-def _compared(
-    name: str,
-    key: Key,
-    left: Side,
-    right: Side,
-    note: str = "",
-) -> IdentityResult:
-    """Compare two sides, each a list of signs and facts."""
-    one = sum(sign * fact["value"] for sign, fact in left)
-    other = sum(sign * fact["value"] for sign, fact in right)
+def _rounding(fact: Fact) -> float:
+    return 0.5 * last_digit(fact["printed"], fact["scale"])
+
+
+def _compared(name: str, key: Key, left: Side, right: Side, note: str) -> IdentityResult:
+    one, other = (sum(sign * fact["value"] for sign, fact in side) for side in (left, right))
     used = [fact for _, fact in (*left, *right)]
-    errors = [0.5 * last_digit(fact["printed"], fact["scale"]) for fact in used]
+    errors = [_rounding(fact) for fact in used]
     # One number printed in two places is rounded once; a sum of rounded numbers drifts with each of them.
     allowed = (max(errors) if len(left) == len(right) == 1 else sum(errors)) + 1e-9
-    return IdentityResult(
-        name, _show_key(key), one, other, one - other, allowed, abs(one - other) <= allowed, note,
-        tuple(fact["fact_id"] for fact in used),
-    )  # fmt: skip
+    passed, facts = abs(one - other) <= allowed, tuple(fact["fact_id"] for fact in used)
+    return IdentityResult(name, _show_key(key), one, other, allowed, passed, note, facts)
 
 
-def _not_applicable(name: str, key: Key, *parts: str) -> IdentityResult:
-    """The result of an identity that lacks parts."""
-    note = f"no {' and no '.join(parts)}"
-    return IdentityResult(name, _show_key(key), None, None, None, 0.0, None, note, ())
+def _result(name: str, key: Key, ways: Ways) -> IdentityResult:
+    """The first way in which an identity is met, else the plain one."""
+    if isinstance(ways, str):
+        return IdentityResult(name, _show_key(key), None, None, 0.0, None, f"no {ways}", ())
+    results = [_compared(name, key, *way) for way in ways]
+    return next((result for result in results if result.passed), results[0])
 
 
-def _first_of(found: Facts, names: Sequence[str]) -> dict[str, Any] | None:
-    """The first of several concepts that is there."""
-    return next((found[name] for name in names if name in found), None)
+def _plus(*facts: Fact) -> Side:
+    return [(1.0, fact) for fact in facts]
 
 
-def _lines_between(
-    facts: Iterable[dict[str, Any]], above: dict[str, Any], below: dict[str, Any]
-) -> list[dict[str, Any]]:
+def _lines_between(facts: Iterable[Fact], above: Fact, below: Fact) -> list[Fact]:
     """Facts of the column of ``below`` that are printed under ``above`` and over ``below``."""
     place = (below["page"], below["table"], below["column"])
     column = [fact for fact in facts if (fact["page"], fact["table"], fact["column"]) == place]
     return [fact for fact in column if above["row"] < fact["row"] < below["row"]]
 
 
-def _met(name: str, key: Key, *ways: tuple[Side, Side, str]) -> IdentityResult:
-    """The first of several ways in which an identity is met; the first of all where none is."""
-    results = (_compared(name, key, *way) for way in ways)
-    plain = next(results)
-    return plain if plain.passed else next((result for result in results if result.passed), plain)
-
-
-def _balance(key: Key, found: Facts) -> IdentityResult:
-    name, assets = "balance", found.get("Assets")
-    if assets is None:
-        return _not_applicable(name, key, "Assets")
-    if total := found.get("LiabilitiesAndStockholdersEquity"):
-        return _compared(name, key, [(1, assets)], [(1, total)])
-    claims = _claims(found)
-    if claims is None:
-        return _not_applicable(name, key, "LiabilitiesAndStockholdersEquity")
-    return _compared(name, key, [(1, assets)], claims)
-
-
-def _claims(found: Facts) -> list[tuple[float, dict[str, Any]]] | None:
+def _claims(found: Facts) -> list[Fact] | None:
     """Liabilities, equity and temporary equity; None where one of the first two is missing."""
-    liabilities, equity = found.get("Liabilities"), _first_of(found, _EQUITY)
-    if liabilities is None or equity is None:
+    equity = next((found[name] for name in _EQUITY if name in found), None)
+    if "Liabilities" not in found or equity is None:
         return None
-    temporary = found.get(_TEMPORARY)
-    return [(1.0, part) for part in (liabilities, equity, temporary) if part is not None]
+    return [found["Liabilities"], equity, *([found[_TEMPORARY]] if _TEMPORARY in found else [])]
 
 
-def _liabilities_and_equity(key: Key, found: Facts) -> IdentityResult:
-    name = "liabilities and equity add up"
+def _balance(found: Facts) -> Ways:
+    if "Assets" not in found:
+        return "Assets"
+    assets, total = _plus(found["Assets"]), found.get("LiabilitiesAndStockholdersEquity")
+    claims = [total] if total else _claims(found)
+    return [(assets, _plus(*claims), "")] if claims else "LiabilitiesAndStockholdersEquity"
+
+
+def _liabilities_and_equity(found: Facts) -> Ways:
     total, claims = found.get("LiabilitiesAndStockholdersEquity"), _claims(found)
     if total is None or claims is None:
-        return _not_applicable(name, key, "total, Liabilities or equity")
-    plain = _compared(name, key, [(1, total)], claims)
-    minority = found.get("MinorityInterest")
-    if not plain.passed and claims[1][1]["line"] == "StockholdersEquity" and minority is not None:
-        return _compared(name, key, [(1, total)], [*claims, (1, minority)])
-    return plain
+        return "total, Liabilities or equity"
+    ways = [(_plus(total), _plus(*claims), "")]
+    if claims[1]["line"] == "StockholdersEquity" and "MinorityInterest" in found:
+        ways.insert(0, (_plus(total), _plus(*claims, found["MinorityInterest"]), ""))
+    return ways
 
 
-def _assets(key: Key, found: Facts) -> IdentityResult:
-    name = "assets add up"
-    total, current, noncurrent = (found.get(part) for part in ("Assets", "AssetsCurrent", "AssetsNoncurrent"))
-    if total is None or current is None or noncurrent is None:
-        return _not_applicable(name, key, "AssetsCurrent or AssetsNoncurrent")
-    return _compared(name, key, [(1, total)], [(1, current), (1, noncurrent)])
+def _assets(found: Facts) -> Ways:
+    names = ("Assets", "AssetsCurrent", "AssetsNoncurrent")
+    if not found.keys() >= set(names):
+        return "AssetsCurrent or AssetsNoncurrent"
+    total, *parts = (found[name] for name in names)
+    return [(_plus(total), _plus(*parts), "")]
 
 
-def _gross_profit(key: Key, found: Facts, lines: Sequence[dict[str, Any]]) -> IdentityResult:
-    name = "gross profit"
-    profit, revenue, cost = (found.get(part) for part in ("GrossProfit", "Revenues", "CostOfRevenue"))
-    if profit is None or revenue is None or cost is None:
-        return _not_applicable(name, key, "GrossProfit, Revenues or CostOfRevenue")
+def _gross_profit(found: Facts, lines: Sequence[Fact]) -> Ways:
+    names = ("GrossProfit", "Revenues", "CostOfRevenue")
+    if not found.keys() >= set(names):
+        return "GrossProfit, Revenues or CostOfRevenue"
+    profit, revenue, cost = (found[name] for name in names)
     # Some print costs in brackets.
     sign = 1.0 if cost["value"] < 0 else -1.0
-    left, right = [(1.0, profit)], [(1.0, revenue), (sign, cost)]
+    right = [(1.0, revenue), (sign, cost)]
     rest = [(sign, fact) for fact in _lines_between(lines, cost, profit)]
-    return _met(name, key, (left, right, ""), (left, [*right, *rest], "with all costs between them"))
+    return [(_plus(profit), right, ""), (_plus(profit), [*right, *rest], "with all costs between them")]
 
 
 def _merge_cash(flows: dict[Key, Facts]) -> dict[Key, Facts]:
@@ -231,91 +268,79 @@ def _merge_cash(flows: dict[Key, Facts]) -> dict[Key, Facts]:
             if concept.startswith("NetCashProvided"):
                 columns[(fact["page"], fact["column"])] = key
                 columns.setdefault((-1, fact["column"]), key)
-    merged: dict[Key, Facts] = {}
+    merged: dict[Key, Facts] = defaultdict(dict)
     for key, found in flows.items():
         for concept, fact in found.items():
             place = columns.get((fact["page"], fact["column"])) or columns.get((-1, fact["column"])) or key
-            merged.setdefault(place if concept in (_OPENING, _CASH, _CHANGE) else key, {})[concept] = fact
+            merged[place if concept in (_OPENING, _CASH, _CHANGE) else key][concept] = fact
     return {
         key: found for key, found in merged.items() if any(c.startswith("NetCashProvided") for c in found)
     }
 
 
-def _cash_flows(key: Key, found: Facts, lines: Sequence[dict[str, Any]]) -> IdentityResult:
+def _cash_flows(found: Facts, lines: Sequence[Fact]) -> Ways:
     """Operating, investing and financing cash flows and exchange rates make up the change in cash."""
-    name = "cash flows add up"
-    parts = [
-        (1.0, found[concept])
-        for part in ("Operating", "Investing", "Financing")
-        if (concept := f"NetCashProvidedByUsedIn{part}Activities") in found
-    ]
-    if len(parts) < 3:
-        return _not_applicable(name, key, "total of operating, investing or financing activities")
-    change, begin, end, effect = (found.get(part) for part in (_CHANGE, _OPENING, _CASH, _EFFECT))
-    after = [(1.0, effect)] if effect is not None else []
-    ways: list[tuple[Side, Side, str]] = []
-    if change is not None:
-        left = [(1.0, change)]
+    if not found.keys() >= set(_FLOWS):
+        return "total of operating, investing or financing activities"
+    parts = _plus(*(found[name] for name in _FLOWS))
+    after = _plus(found[_EFFECT]) if _EFFECT in found else []
+    rest: list[Fact] = []
+    if _CHANGE in found:
+        left = _plus(found[_CHANGE])
         # Lines of their own between the financing activities and the change, such as cash held for sale.
-        rest = [(1.0, fact) for fact in _lines_between(lines, parts[2][1], change)]
-        if rest:
-            ways.append((left, [*parts, *rest], "with all lines before the change"))
-    elif begin is not None and end is not None:
-        left = [(1.0, end), (-1.0, begin)]
+        rest = _lines_between(lines, found[_FLOWS[2]], found[_CHANGE])
+    elif _OPENING in found and _CASH in found:
+        left = [(1.0, found[_CASH]), (-1.0, found[_OPENING])]
     else:
-        return _not_applicable(name, key, _CHANGE)
-    # The change may be stated before the effect of exchange rates.
-    ways.append((left, parts, "change stated before the effect of exchange rates"))
-    return _met(name, key, (left, [*parts, *after], ""), *ways)
-
-
-def _cash_rolls_forward(key: Key, found: Facts, lines: Sequence[dict[str, Any]]) -> IdentityResult:
-    """Opening cash and its change make up closing cash."""
-    name = "cash rolls forward"
-    begin, change, end, effect = (found.get(part) for part in (_OPENING, _CHANGE, _CASH, _EFFECT))
-    if begin is None or change is None or end is None:
-        return _not_applicable(name, key, "opening balance, change or closing balance")
-    left, right = [(1.0, end)], [(1.0, begin), (1.0, change)]
-    # Such as cash classified as held for sale.
-    rest = [(1.0, fact) for fact in _lines_between(lines, change, end) if fact["fact_id"] != begin["fact_id"]]
-    ways: list[tuple[Side, Side, str]] = [
-        (left, right, ""),
-        (left, [*right, *rest], "with all lines before the closing balance"),
+        return _CHANGE
+    return [
+        (left, [*parts, *after], ""),
+        *([(left, [*parts, *_plus(*rest)], "with all lines before the change")] if rest else []),
+        (left, parts, "change stated before the effect of exchange rates"),
     ]
-    if effect is not None:
-        ways.append((left, [*right, (1.0, effect)], "change before exchange rates"))
-    return _met(name, key, *ways)
+
+
+def _cash_rolls_forward(found: Facts, lines: Sequence[Fact]) -> Ways:
+    """Opening cash and its change make up closing cash."""
+    names = (_OPENING, _CHANGE, _CASH)
+    if not found.keys() >= set(names):
+        return "opening balance, change or closing balance"
+    begin, change, end = (found[name] for name in names)
+    left, right = _plus(end), _plus(begin, change)
+    # Such as cash classified as held for sale.
+    rest = [fact for fact in _lines_between(lines, change, end) if fact["fact_id"] != begin["fact_id"]]
+    ways = [(left, right, ""), (left, [*right, *_plus(*rest)], "with all lines before the closing balance")]
+    if _EFFECT in found:
+        ways.append((left, [*right, *_plus(found[_EFFECT])], "change before exchange rates"))
+    return ways
 
 
 def _cash_ties(key: Key, found: Facts, positions: dict[Key, Facts]) -> IdentityResult:
     """Closing cash is that of the balance sheet."""
     name, end = "cash ties", found.get(_CASH)
     if end is None or key[0] != "date":
-        return _not_applicable(name, key, "closing balance with a date")
+        return _result(name, key, "closing balance with a date")
     position = positions.get(("instant", key[2]), {})
     cash = position.get("CashAndCashEquivalentsAtCarryingValue")
     if cash is None:
-        return _not_applicable(name, key, "cash on a balance sheet of that day")
-    left: Side = [(1.0, end)]
-    others = [
-        (left, [(1.0, cash), (1.0, position[concept])], f"with {concept}")
+        return _result(name, key, "cash on a balance sheet of that day")
+    ways = [(_plus(end), _plus(cash), "")]
+    ways += [
+        (_plus(end), _plus(cash, position[concept]), f"with {concept}")
         for concept in ("RestrictedCashCurrent", "InterestBearingDepositsInBanks")
         if concept in position
     ]
-    result = _met(name, key, (left, [(1.0, cash)], ""), *others)
+    result = _result(name, key, ways)
     if not result.passed and any("restricted" in text.lower() for text in (end["label"], *end["path"])):
         note = "the statement of cash flows includes restricted cash that the balance sheet holds elsewhere"
         return replace(result, passed=None, note=note)
     return result
 
 
-def _net_income_ties(key: Key, found: Facts, income: Facts) -> IdentityResult:
+def _net_income_ties(found: Facts, income: Facts) -> Ways:
     """Cash flows begin with the net income of the income statement."""
-    name, names = "net income ties", ("ProfitLoss", "NetIncomeLoss")
-    flow, earned = _first_of(found, names), _first_of(income, names)
-    if flow is None or earned is None:
-        return _not_applicable(name, key, "net income on both statements")
-    lines = [
-        income[concept] for concept in (*names, "IncomeLossFromContinuingOperations") if concept in income
-    ]
-    return _met(name, key, *(([(1.0, flow)], [(1.0, line)], "") for line in lines))
+    flow = next((found[name] for name in _NET_INCOME if name in found), None)
+    if flow is None or not any(name in income for name in _NET_INCOME):
+        return "net income on both statements"
+    names = (*_NET_INCOME, "IncomeLossFromContinuingOperations")
+    return [(_plus(flow), _plus(income[name]), "") for name in names if name in income]

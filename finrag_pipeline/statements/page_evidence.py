@@ -10,17 +10,17 @@ import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from importlib import resources
+from importlib.resources import files
+from typing import Literal, get_args
 
-KINDS = ("income_statement", "comprehensive_income", "financial_position", "cash_flows", "equity")
+Kind = Literal["income_statement", "comprehensive_income", "financial_position", "cash_flows", "equity"]
+KINDS: tuple[str, ...] = get_args(Kind)
 """Kinds of statement, in the order of regulation S-X."""
 
 PRIMARY_KINDS = ("income_statement", "financial_position", "cash_flows")
 """The three statements every annual and quarterly report holds."""
 
-_WORDS = tomllib.loads(
-    (resources.files("finrag_pipeline.statements") / "page_words.toml").read_text(encoding="utf-8")
-)
+_WORDS = tomllib.loads((files("finrag_pipeline.statements") / "page_words.toml").read_text("utf-8"))
 _STATEMENT = r"statements?(?:of|on)(?:the)?(?:changesin)?(?:consolidated|condensed|combined|total|net)*"
 
 
@@ -88,12 +88,7 @@ class PageEvidence:
 
 
 def page_evidence(page: int, text: str) -> PageEvidence:
-    """Read one page.
-
-    Args:
-        page: zero-based index, carried through.
-        text: the page's text, one line per printed line (labels and numbers may stand on lines apart).
-    """
+    """Read one page of zero-based index; labels and numbers may stand on lines apart."""
     lines = [line.strip() for line in text.splitlines()]
     lines = [line for line in lines if line]
     words = [(line, squeezed(line)) for line in lines if not _NUMBER.match(line)]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +16,7 @@ from finrag_pipeline.statements.arithmetic import Item, additive_sums, last_digi
 _COLUMNS = [
     "page", "table", "row", "column", "text", "header", "row_label", "row_path", "column_path", "kind",
     "printed", "value", "scale", "scale_source", "unit", "currency", "period_start", "period_end",
-    "period_kind", "fiscal_year", "fiscal_quarter", "x0", "y0", "x1", "y1", "level",
+    "period_kind", "fiscal_year", "fiscal_quarter", "x0", "y0", "x1", "y1",
 ]  # fmt: skip
 # 'Average shares outstanding > Basic', unlike 'Earnings per share' or 'Common shares, at par'.
 _SHARES = re.compile(
@@ -26,40 +26,22 @@ _SHARES = re.compile(
 _TABLES_PER_PAGE = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell with a number, as ``page_tables`` has it."""
-
-    column: int
-    value: float
-    fields: dict[str, Any]
-
-    def item(self) -> Item:
-        """The number as a part of sums."""
-        error = 0.5 * last_digit(self.fields["text"], self.fields["scale"])
-        return Item(self.value, self.fields["unit"], error)
-
-
 @dataclass(slots=True)
 class Row:
     """A row of a statement table.
 
     Attributes:
-        page, table, row: its place.
+        row: its ordinal in the table.
         label: as printed; '' for a row without.
         path: headings above it, outermost first, then the label.
-        level: indentation.
-        cells: its numbers from left to right; none for a heading.
+        cells: its numbers from left to right, as ``page_tables`` has them; none for a heading.
         sums_up: heading of the rows that an unlabelled row is the sum of; None otherwise.
     """
 
-    page: int
-    table: int
     row: int
     label: str
     path: tuple[str, ...]
-    level: int
-    cells: list[Cell]
+    cells: list[dict[str, Any]] = field(default_factory=list)
     sums_up: str | None = None
 
     @property
@@ -72,7 +54,7 @@ class Row:
         """Unit of most of its values; shares where label or heading says that they count shares."""
         if _SHARES.search(" > ".join((*self.path[-2:], self.label)).lower()):
             return "shares"
-        units = Counter(cell.fields["unit"] or "currency" for cell in self.cells)
+        units = Counter(cell["unit"] or "currency" for cell in self.cells)
         units.pop("percent", None) if len(units) > 1 else None
         return units.most_common(1)[0][0] if units else "currency"
 
@@ -85,34 +67,17 @@ class Row:
 def table_rows(
     page_tables: pa.Table, tables: Collection[tuple[int, int]]
 ) -> dict[tuple[int, int], list[Row]]:
-    """Rows of the named tables, top to bottom, headings included.
-
-    Args:
-        page_tables: rows of ``page_tables`` of one filing.
-        tables: pairs of page and ordinal.
-    """
+    """Rows of tables of a filing by page and ordinal, top to bottom, headings included."""
     wanted = pa.array([page * _TABLES_PER_PAGE + table for page, table in tables], pa.int64())
     key = pc.add(pc.multiply(page_tables["page"].cast(pa.int64()), _TABLES_PER_PAGE), page_tables["table"])
-    cells = page_tables.filter(pc.is_in(key, value_set=wanted)).select(_COLUMNS)
-    found: dict[tuple[int, int], dict[int, Row]] = {}
+    chosen = pc.and_(pc.is_in(key, value_set=wanted), pc.invert(page_tables["header"]))
+    cells = page_tables.filter(chosen).select(_COLUMNS)
+    found: dict[tuple[int, int], dict[int, Row]] = defaultdict(dict)
     for cell in sorted(cells.to_pylist(), key=lambda c: (c["page"], c["table"], c["row"], c["column"])):
-        if cell["header"]:
-            continue
-        rows = found.setdefault((cell["page"], cell["table"]), {})
-        row = rows.get(cell["row"])
-        if row is None:
-            label = cell["row_label"] or ""
-            row = rows[cell["row"]] = Row(
-                cell["page"],
-                cell["table"],
-                cell["row"],
-                label,
-                tuple(cell["row_path"] or ()),
-                cell["level"],
-                [],
-            )
+        new = Row(cell["row"], cell["row_label"] or "", tuple(cell["row_path"] or ()))
+        row = found[cell["page"], cell["table"]].setdefault(cell["row"], new)
         if cell["kind"] in ("number", "missing") and cell["value"] is not None:
-            row.cells.append(Cell(cell["column"], cell["value"], cell))
+            row.cells.append(cell)
     result = {key: list(rows.values()) for key, rows in found.items()}
     for ordered in result.values():
         _read_unlabelled(ordered)
@@ -121,16 +86,18 @@ def table_rows(
 
 def _read_unlabelled(rows: list[Row]) -> None:
     """Say of each row without label which heading it sums up, if arithmetic shows that it does."""
-    empty = [row for row in rows if not row.label and row.cells]
-    if not empty:
-        return
-    by_column = [{cell.column: cell for cell in row.cells} for row in rows]
-    for column in sorted({cell.column for row in empty for cell in row.cells}):
-        items = [cells[column].item() if column in cells else None for cells in by_column]
-        for place, parts in additive_sums(items, [not row.label for row in rows]).items():
-            row = rows[place]
-            if not row.label and not row.sums_up:
-                row.sums_up = _common_heading([rows[part] for part in parts], rows[: parts[0]])
+    unlabelled = [not row.label for row in rows]
+    by_column = [{cell["column"]: cell for cell in row.cells} for row in rows]
+    empty = [cells for cells, without in zip(by_column, unlabelled, strict=True) if without]
+    for column in sorted({column for cells in empty for column in cells}):
+        items = [_item(cells[column]) if column in cells else None for cells in by_column]
+        for place, parts in additive_sums(items, unlabelled).items():
+            if not rows[place].sums_up:
+                rows[place].sums_up = _common_heading([rows[part] for part in parts], rows[: parts[0]])
+
+
+def _item(cell: dict[str, Any]) -> Item:
+    return Item(cell["value"], cell["unit"], 0.5 * last_digit(cell["text"], cell["scale"]))
 
 
 def _common_heading(parts: Sequence[Row], before: Sequence[Row]) -> str | None:

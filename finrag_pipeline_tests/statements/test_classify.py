@@ -30,12 +30,6 @@ def test_statements_of_an_annual_report_are_found_among_index_mdna_notes_and_sch
     assert [s.scope for s in found if s.page == 11 and s.kind == "financial_position"] == ["parent_only"]
 
 
-def test_reasons_name_the_title_seen() -> None:
-    found = classify_pages(annual_report(), None, "10-K")
-    income = next(s for s in found if s.kind == "income_statement" and s.scope == "primary")
-    assert "title: Consolidated Statements of Income" in income.reasons
-
-
 @pytest.mark.parametrize("kind", PRIMARY_KINDS)
 def test_a_statement_without_its_title_is_found_by_its_line_items(kind: str) -> None:
     pages = annual_report()
@@ -53,10 +47,6 @@ def test_a_statement_over_two_pages_is_one_block() -> None:
     ]
     found = classify_pages(pages, None, "10-K")
     assert primary(found)["financial_position"] == [6, 7]
-    assert [s.continues for s in found if s.kind == "financial_position" and s.scope == "primary"] == [
-        False,
-        True,
-    ]
 
 
 def test_supplemental_cash_flows_on_the_next_page_belong_to_the_statement() -> None:

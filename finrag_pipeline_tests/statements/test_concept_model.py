@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from importlib.resources import files
 
 import numpy as np
@@ -126,3 +129,21 @@ def test_what_is_known_is_kept() -> None:
 
 def test_the_model_is_small() -> None:
     assert len((files("finrag_pipeline.statements") / MODEL_FILE).read_bytes()) < 1_000_000
+
+
+_PRINT_FEATURES = """
+from finrag_pipeline.statements.concept_model import Line, concept_model
+words = ("purchase", "marketable", "security")
+line = Line("cash_flows", "investing", words, ("kind:cash_flows",), 0.5, 1.0, {})
+print(concept_model().features.of(line)[1].tobytes().hex())
+"""
+
+
+def test_features_are_the_same_in_every_process() -> None:
+    told = {
+        subprocess.check_output(
+            [sys.executable, "-c", _PRINT_FEATURES], env={**os.environ, "PYTHONHASHSEED": seed}
+        )
+        for seed in ("1", "2")
+    }
+    assert len(told) == 1

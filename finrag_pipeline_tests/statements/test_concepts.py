@@ -101,12 +101,21 @@ def test_another_unit_is_no_match() -> None:
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [
-        ('statements = ["cash_flows"]\nlabels = ["a"]', "no name"),
-        ('name = "X"\nstatements = ["budget"]\nlabels = ["a"]', "unknown statement 'budget'"),
-        ('name = "X"\nstatements = ["cash_flows"]\nlabels = ["("]', "bad pattern"),
-        ('name = "X"\nstatements = ["cash_flows"]\nlabels = ["a"]\nunit = "miles"', "unknown unit 'miles'"),
-        ('name = "X"\nstatements = ["cash_flows"]\nlabels = ["a"]\nnot = "b"', "unknown field 'not'"),
-        ('name = "X"\nstatements = ["cash_flows"]\nlabels = ["a"]\nprefer = "best"', "prefer"),
+        ('statements = ["cash_flows"]\nlabels = ["a"]', "name: Field required"),
+        ('name = "X"\nstatements = ["budget"]\nlabels = ["a"]', "statements.0: Input should be"),
+        (
+            'name = "X"\nstatements = ["cash_flows"]\nlabels = ["("]',
+            "labels.0: Input should be a valid regular expression",
+        ),
+        ('name = "X"\nstatements = ["cash_flows"]\nlabels = ["a"]\nunit = "miles"', "unit: Input should be"),
+        (
+            'name = "X"\nstatements = ["cash_flows"]\nlabels = ["a"]\nnot = "b"',
+            "not: Unexpected keyword argument",
+        ),
+        (
+            'name = "X"\nstatements = ["cash_flows"]\nlabels = ["a"]\nprefer = "best"',
+            "prefer: Input should be",
+        ),
     ],
 )
 def test_a_malformed_entry_is_named(entry: str, problem: str) -> None:

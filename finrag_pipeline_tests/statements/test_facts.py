@@ -23,7 +23,7 @@ KINDS = {5: "income_statement", 6: "financial_position", 8: "cash_flows"}
 def statements(
     *keys: tuple[int, int], kind: str | None = None, scope: str = "primary"
 ) -> list[StatementPage]:
-    return [StatementPage(page, ordinal, kind or KINDS[page], scope, 7.0, ()) for page, ordinal in keys]
+    return [StatementPage(page, ordinal, kind or KINDS[page], scope) for page, ordinal in keys]
 
 
 def facts_of(*tables: list, found: list[StatementPage] | None = None) -> pa.Table:

@@ -1,8 +1,12 @@
 import pyarrow as pa
 import pytest
 
-from finrag_pipeline.statements.identities import IdentityResult, check_identities, pass_rates
-from finrag_pipeline.statements.subtotals import check_subtotals
+from finrag_pipeline.statements.identities import (
+    IdentityResult,
+    check_identities,
+    check_subtotals,
+    pass_rates,
+)
 from finrag_pipeline_tests.statements.books import FLOWS, INCOME, PER_SHARE, POSITION, Line, table
 from finrag_pipeline_tests.statements.test_facts import facts_of, statements
 

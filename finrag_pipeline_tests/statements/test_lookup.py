@@ -1,6 +1,6 @@
 import datetime as dt
 
-from finrag_pipeline.statements.lookup import find_facts
+from finrag_pipeline.statements.facts import find_facts
 from finrag_pipeline_tests.statements.books import POSITION, table
 from finrag_pipeline_tests.statements.test_facts import facts_of, statements
 from finrag_pipeline_tests.statements.test_identities import facts

@@ -174,7 +174,7 @@ def statement_facts(part: Part) -> Step:
 def _balance_sheet(store: Lake, key: str, facts: pa.Table) -> dg.MetadataValue | None:
     """The page of the primary balance sheet with what was read from it, for people to look at."""
     from finrag_pipeline.reporting.page_pictures import page_picture
-    from finrag_pipeline.statements.lookup import find_facts
+    from finrag_pipeline.statements.facts import find_facts
 
     found = find_facts(facts, statement="financial_position").to_pylist()
     if not found:
@@ -193,8 +193,7 @@ def _balance_sheet(store: Lake, key: str, facts: pa.Table) -> dg.MetadataValue |
 
 
 def _checks(facts: pa.Table, filing: Mapping[str, Any]) -> tuple[list[dg.AssetCheckResult], dict[str, Any]]:
-    from finrag_pipeline.statements.identities import check_identities
-    from finrag_pipeline.statements.subtotals import check_subtotals
+    from finrag_pipeline.statements.identities import check_identities, check_subtotals
 
     pairs = set(zip(facts["statement"].to_pylist(), facts["scope"].to_pylist(), strict=True))
     missing = [name for name in PRIMARY if (name, "primary") not in pairs]
