@@ -73,6 +73,7 @@ class FinancialTools:
         self._filings = filings
         self._next = first
         self._found: list[Facts] = []
+        self._evidence: Evidence | None = None
 
     def call(self, name: str, arguments: str) -> str:
         """The result of a call, fenced as quoted data; what is wrong with it where it cannot be run."""
@@ -142,7 +143,9 @@ class FinancialTools:
     def _find_rows(self, question: str) -> str:
         if self._calculator.rows is None:
             return "No rows are here."
-        rows = Evidence(self._calculator.rows, self._calculator.resolver).closest(question, self._filings)
+        if self._evidence is None:
+            self._evidence = Evidence(self._calculator.rows, self._calculator.resolver)
+        rows = self._evidence.closest(question, self._filings)
         lines = [(page_source(one.row.filing, one.row.page), _told(one)) for one in rows]
         sources = {f"F{number}": line for number, line in enumerate(lines, start=self._next)}
         text = "\n".join(f"{marker}: {line}" for marker, (_, line) in sources.items())

@@ -1,12 +1,12 @@
-"""Ranking printed rows for a question."""
+"""Evidence beside an abstention: the rows that come closest to a question."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 import pytest
 
-from finrag_pipeline.answering.row_ranking import measure_words, rank_rows
-from finrag_pipeline.resolver.resolver import Resolution, Resolver
+from finrag_pipeline.answering.evidence import Evidence
+from finrag_pipeline.resolver.resolver import Resolver
 from finrag_pipeline.statements.filing_rows import FACT_COLUMNS, FilingRow, filing_rows
 from finrag_pipeline_tests.statements.printed_tables import page_table, printed_row
 
@@ -43,20 +43,20 @@ def rows() -> list[FilingRow]:
     return filing_rows("ACME_2023_10K", tables, pa.Table.from_pylist(known))
 
 
-def resolved(question: str) -> Resolution:
-    return Resolver([FILING]).resolve(question)
+class Printed:
+    """Rows of one filing, in place of those that a lake holds."""
+
+    def __init__(self, rows: list[FilingRow]) -> None:
+        self.filings = ["ACME_2023_10K"]
+        self._rows = rows
+
+    def of(self, filing: str) -> list[FilingRow]:
+        return self._rows
 
 
 def best(question: str, rows: list[FilingRow], count: int = 5) -> list[tuple[int, str]]:
-    return [
-        (ranked.row.page, " > ".join(ranked.row.path))
-        for ranked in rank_rows(resolved(question), rows, count)
-    ]
-
-
-def test_company_and_period_are_no_words_of_the_measure() -> None:
-    words = measure_words(resolved("What was Acme's order backlog at December 31, 2023, and in FY2022?"))
-    assert "backlog" in words and not any(part in words for part in ("Acme", "2023", "2022", "December"))
+    found = Evidence(Printed(rows), Resolver([FILING])).closest(question)  # type: ignore[arg-type]
+    return [(one.row.page, " > ".join(one.row.path)) for one in found[:count]]
 
 
 def test_the_row_of_a_note_is_found_by_its_words(rows: list[FilingRow]) -> None:
@@ -91,4 +91,4 @@ def test_a_row_that_shows_the_period_comes_first() -> None:
 
 def test_rows_that_share_no_word_are_not_shown(rows: list[FilingRow]) -> None:
     assert best("Who painted the ceiling of Acme's chapel in 2023?", rows) == []
-    assert rank_rows(resolved("Acme order backlog"), []) == []
+    assert best("Acme order backlog", []) == []
