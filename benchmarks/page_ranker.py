@@ -30,7 +30,6 @@ import numpy as np
 from rich.progress import track
 
 from benchmarks.answers import read_questions
-from benchmarks.page_ranker_ablation import CUTOFF, first_pages
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.evaluation.intervals import cluster_bootstrap
 from finrag_pipeline.rankers.page_ranker import RANKER_VERSION
@@ -38,6 +37,7 @@ from finrag_pipeline.rankers.page_ranker import model as page_model
 from finrag_pipeline.rankers.page_ranker.candidates import Candidates, read_candidates
 from finrag_pipeline.rankers.page_ranker.library import PageLibrary
 from finrag_pipeline.rankers.page_ranker.model import Example, RankingModel, train_model
+from finrag_pipeline.rankers.page_ranker.ranker import LIKELY, show_every_filing
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.rankers.page_ranker.training import page_examples
 from finrag_pipeline.resolver.resolver import load_resolver
@@ -46,6 +46,7 @@ from finrag_pipeline.settings import get_settings
 from finrag_pipeline.statements.filing_rows import FilingRow, FilingRows
 from finrag_pipeline.storage.lake import Lake
 
+CUTOFF = 5
 PARTS = 3
 """Parts of the companies, each asked of a model of the others."""
 
@@ -143,9 +144,19 @@ def ask(lake: Lake, path: Path, encoder: Encoder) -> Iterator[Asked]:
         yield Asked(group, name, companies[filing], filing, proofs, example, found)
 
 
+def first_pages(
+    model: RankingModel, candidates: Candidates, general: RankingModel | None = None
+) -> list[tuple[str, int]]:
+    """The first pages of a ranking as (filing, zero-based page)."""
+    order = np.argsort(-model.scores(candidates, general), kind="stable")
+    likely = [found.filing for found in candidates.resolution.filings if found.score >= LIKELY]
+    order = show_every_filing(order, candidates.filings, likely)
+    return [(candidates.filings[place], int(candidates.pages[place])) for place in order[:CUTOFF].tolist()]
+
+
 def recall(question: Asked, model: RankingModel, general: RankingModel | None = None) -> float:
     """PageRec@5 of a question."""
-    top = {*first_pages(model, question.found, general=general)}
+    top = {*first_pages(model, question.found, general)}
     return float(np.mean([not pages.isdisjoint(top) for pages in question.proofs]))
 
 
