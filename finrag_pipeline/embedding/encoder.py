@@ -127,7 +127,7 @@ class Encoder:
             if listener:
                 listener(done, total)
 
-        return self._cache.embed(texts, lambda: self.embedder, count)
+        return self._cache.vectors(texts, lambda part: self.embedder.embed(part, count))
 
     def _as_documents(self, texts: Sequence[str]) -> Sequence[str]:
         prompt = self._prompts[1]

@@ -30,21 +30,13 @@ class CrossEncoderReranker:
     """A cross-encoder with one output; its score is that output itself, before any sigmoid.
 
     The sigmoid changes no order but rounds clear cases to equal scores. Cheap to make: weights are loaded
-    when the first pair is missing in the lake.
-
-    Args:
-        settings: hub name or folder, revision, length and batch size.
-        lake: where scores are kept.
+    when the first pair is missing in the lake, and what is wrong with the model is said then; ask
+    `weights_problem` first.
     """
 
     def __init__(self, settings: RerankerSettings, lake: Lake) -> None:
         self._settings = settings
         self._lake = lake
-
-    @property
-    def name(self) -> str:
-        """Hub name or folder."""
-        return self._settings.name
 
     @cached_property
     def _folder(self) -> Path:
@@ -60,17 +52,13 @@ class CrossEncoderReranker:
         return fingerprint(RERANKER_VERSION, model_fingerprint(self._folder), self._settings.max_length)
 
     @cached_property
-    def _scores(self) -> ScoreCache:
-        return ScoreCache(self._lake, self.fingerprint)
-
-    @cached_property
     def _model(self) -> Any:
         config = read_config(self._folder)
         architectures = config.get("architectures") or []
         # Loaded with this head all the same, another model would score by random weights.
         if not any(str(name).endswith("ForSequenceClassification") for name in architectures):
             found = ", ".join(map(str, architectures)) or "none"
-            raise ModelError(f"{self.name} is no cross-encoder (architecture {found}).", _CHOOSE)
+            raise ModelError(f"{self._settings.name} is no cross-encoder (architecture {found}).", _CHOOSE)
         from sentence_transformers import CrossEncoder
         from torch.nn import Identity
 
@@ -84,7 +72,7 @@ class CrossEncoderReranker:
                 **shared,
             )
         if model.num_labels != 1:
-            raise ModelError(f"{self.name} has {model.num_labels} outputs.", _CHOOSE)
+            raise ModelError(f"{self._settings.name} has {model.num_labels} outputs.", _CHOOSE)
         return model
 
     def score(self, question: str, texts: Sequence[str]) -> np.ndarray:
@@ -98,7 +86,8 @@ class CrossEncoderReranker:
         if not texts:
             return np.empty(0, np.float32)
         question = " ".join(question.split())
-        return self._scores.scores(question, texts, lambda missing: self._predicted(question, missing))
+        cache = ScoreCache(self._lake, self.fingerprint)
+        return cache.scores(question, texts, lambda missing: self._predicted(question, missing))
 
     def _predicted(self, question: str, texts: list[str]) -> np.ndarray:
         pairs = [(question, text) for text in texts]
@@ -108,11 +97,7 @@ class CrossEncoderReranker:
 
 
 def load_reranker(name: str | None, settings: RerankerSettings, lake: Lake) -> CrossEncoderReranker:
-    """The reranker called ``name``: a hub name or a folder; that of the settings when None.
-
-    Cheap: nothing is loaded before the first score, and what is wrong with the model is said then; ask
-    `weights_problem` first.
-    """
+    """The reranker called ``name``: a hub name or a folder; that of the settings when None."""
     return CrossEncoderReranker(_named(name, settings), lake)
 
 
@@ -130,12 +115,7 @@ def _named(name: str | None, settings: RerankerSettings) -> RerankerSettings:
 
 
 class ScoreCache:
-    """Scores of one model in the lake, one small file per question.
-
-    Args:
-        lake: where they are.
-        model: fingerprint of the model.
-    """
+    """Scores of the model with a fingerprint in the lake, one small file per question."""
 
     def __init__(self, lake: Lake, model: str) -> None:
         self._lake = lake
@@ -144,12 +124,9 @@ class ScoreCache:
     def scores(
         self, question: str, texts: Sequence[str], compute: Callable[[list[str]], np.ndarray]
     ) -> np.ndarray:
-        """Scores of ``texts``, shape (texts,), float32; ``compute`` is asked for the missing ones alone.
+        """Scores of ``texts``, which may repeat, shape (texts,), float32.
 
-        Args:
-            question: what the texts are scored for.
-            texts: may repeat.
-            compute: scores of distinct texts, shape (texts,).
+        ``compute`` is asked for those of distinct texts that are missing, shape (missing,).
 
         Raises:
             ModelError: the model gave something that is no number; nothing is kept then.

@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finrag_pipeline.retrieval.component import Hit, Inputs, no_more
+from finrag_pipeline.retrieval.component import Inputs, no_more
 from finrag_pipeline.retrieval.fusion import WeightedSum, fuse_scores
-from finrag_pipeline.retrieval.spaces import Scope, Space, restriction
+from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.system import RetrievalSystem
 from finrag_pipeline.schemas import RETRIEVAL_SCORES
 
@@ -56,36 +56,23 @@ def alpha_sweep(
     depth = inputs.corpus.settings.retrieval.depth
     rows: list[dict[str, Any]] = []
     for question in questions:
-        query = queries[question["question"]]
+        query, gold = queries[question["question"]], set(question["gold_pages"])
         for space in Space:
-            scope = Scope(*restriction(space, question["filing"], question["gold_pages"]))
+            scope = space.scope(question["filing"], question["gold_pages"])
             dense, lexical = fusion.dense_and_lexical(fusion.rankings(query, inputs, scope, depth, no_more))
-            rows.extend(
-                {
+            locations = {hit.chunk_id: (hit.filing, hit.page) for hit in (*dense, *lexical)}
+            for alpha in grid:
+                found = [locations[name] for name, _ in fuse_scores(dense, lexical, alpha)[:CUTOFF]]
+                pages = {page for filing, page in found if filing == question["filing"]}
+                scores = {"doc_rec": float(bool(pages)), "page_rec": len(pages & gold) / len(gold)}
+                told = {
                     "system": f"{_PREFIX}{alpha:.2f}",
                     "space": space.value,
                     "question_id": question["question_id"],
-                    "metric": metric,
                     "k": CUTOFF,
-                    "value": value,
                 }
-                for alpha in grid
-                for metric, value in _scores(_fused(dense, lexical, alpha), question).items()
-            )
+                rows += [{**told, "metric": metric, "value": value} for metric, value in scores.items()]
     return pa.Table.from_pylist(rows, schema=RETRIEVAL_SCORES)
-
-
-def _fused(dense: list[Hit], lexical: list[Hit], alpha: float) -> list[tuple[str, int]]:
-    """Filing and page of the first chunks, fused as the system does it."""
-    locations = {hit.chunk_id: (hit.filing, hit.page) for hit in (*dense, *lexical)}
-    return [locations[chunk_id] for chunk_id, _ in fuse_scores(dense, lexical, alpha)[:CUTOFF]]
-
-
-def _scores(found: Sequence[tuple[str, int]], question: dict[str, Any]) -> dict[str, float]:
-    gold = set(question["gold_pages"])
-    pages = {page for filing, page in found if filing == question["filing"]}
-    in_filing = any(filing == question["filing"] for filing, _ in found)
-    return {"doc_rec": float(in_filing), "page_rec": len(pages & gold) / len(gold)}
 
 
 def alpha_means(sweep: pa.Table) -> dict[str, dict[float, float]]:
@@ -94,7 +81,7 @@ def alpha_means(sweep: pa.Table) -> dict[str, dict[float, float]]:
 
 
 def pick_alphas(sweep: pa.Table, questions: Collection[str]) -> dict[str, float]:
-    """The weight with the best PageRec@5 by space, over ``questions`` alone.
+    """The weight with the best PageRec@5 by space, over ``questions`` alone; empty without any of them.
 
     Ties go to the better DocRec@5, then to the weight nearest to one half, then to the lower one: where the
     questions do not decide, neither ranking is preferred.
@@ -102,24 +89,17 @@ def pick_alphas(sweep: pa.Table, questions: Collection[str]) -> dict[str, float]
     Args:
         sweep: as from `alpha_sweep`.
         questions: identifiers of the questions that may decide: those outside the fold that is measured.
-
-    Returns:
-        Weight by space; empty when the sweep holds none of the questions.
     """
     page, doc = (_means(sweep, metric, questions) for metric in ("page_rec", "doc_rec"))
-    # Means of equal values in another order differ in their last bits.
-    return {
-        space: min(
-            means,
-            key=lambda alpha, space=space, means=means: (  # type: ignore[misc]
-                -round(means[alpha], 9),
-                -round(doc[space][alpha], 9),
-                round(abs(alpha - 0.5), 9),
-                alpha,
-            ),
-        )
-        for space, means in page.items()
-    }
+    chosen = {}
+    for space, means in page.items():
+        # Means of equal values in another order differ in their last bits.
+        ranked = [
+            (-round(mean, 9), -round(doc[space][alpha], 9), round(abs(alpha - 0.5), 9), alpha)
+            for alpha, mean in means.items()
+        ]
+        chosen[space] = min(ranked)[-1]
+    return chosen
 
 
 def _means(sweep: pa.Table, metric: str, questions: Collection[str] | None) -> dict[str, dict[float, float]]:

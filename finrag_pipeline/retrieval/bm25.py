@@ -7,10 +7,11 @@ idf with its floor, so its scores are others; docs/architecture.md has the figur
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from zipfile import BadZipFile
 
@@ -52,42 +53,34 @@ class Bm25Index:
     weights: np.ndarray
     documents: int
 
+    def _part(self, term: str) -> slice:
+        number = self.vocabulary.get(term)
+        return slice(0) if number is None else slice(self.indptr[number], self.indptr[number + 1])
+
     def scores(self, query: str) -> np.ndarray:
         """BM25 score of every document for ``query``; shape (documents,), float32.
 
         A term that the query repeats counts as often as it stands there (as in rank-bm25).
         """
-        numbers = [self.vocabulary[term] for term in finance_tokens(query) if term in self.vocabulary]
-        found = [self._part(number) for number in numbers]
+        found = [self._part(term) for term in finance_tokens(query)]
         if not found:
             return np.zeros(self.documents, np.float32)
         documents = np.concatenate([self.postings[part] for part in found])
         weights = np.concatenate([self.weights[part] for part in found])
         return np.bincount(documents, weights, self.documents).astype(np.float32)
 
-    def _part(self, number: int) -> slice:
-        return slice(self.indptr[number], self.indptr[number + 1])
-
     def matched_terms(self, query: str, document: int) -> list[tuple[str, float]]:
         """Terms of the query that ``document`` holds, with what each adds to its score, largest first."""
-        found = []
+        found: list[tuple[str, float]] = []
         for term, times in Counter(finance_tokens(query)).items():
-            number = self.vocabulary.get(term)
-            if number is None:
-                continue
-            part = self._part(number)
-            position = int(np.searchsorted(self.postings[part], document))
-            if position < len(self.postings[part]) and self.postings[part][position] == document:
-                found.append((term, float(self.weights[part][position]) * times))
+            part = self._part(term)
+            here = slice(*np.searchsorted(self.postings[part], [document, document + 1]))
+            found += [(term, float(weight) * times) for weight in self.weights[part][here]]
         return sorted(found, key=lambda pair: -pair[1])
 
 
 class RankBm25:
-    """The package rank-bm25 over ``texts``; it is made again in every process.
-
-    Args:
-        texts: the documents.
-    """
+    """The package rank-bm25 over ``texts``, with the methods of `Bm25Index`; made again in every process."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         from rank_bm25 import BM25Okapi
@@ -121,27 +114,18 @@ def build_bm25(texts: Iterable[str]) -> Bm25Index:
     (Robertson & Walker; floor as in rank-bm25).
     """
     vocabulary: dict[str, int] = {}
-    terms: list[int] = []
-    counts: list[int] = []
-    sizes: list[int] = []
-    lengths: list[int] = []
-    for text in texts:
-        tokens = finance_tokens(text)
-        frequencies = Counter(tokens)
-        terms.extend(vocabulary.setdefault(term, len(vocabulary)) for term in frequencies)
-        counts.extend(frequencies.values())
-        sizes.append(len(frequencies))
-        lengths.append(len(tokens))
-    documents = len(sizes)
+    counted = [Counter(finance_tokens(text)) for text in texts]
+    terms = [vocabulary.setdefault(term, len(vocabulary)) for counts in counted for term in counts]
+    documents = len(counted)
     term = np.array(terms, np.int64)
     order = np.argsort(term, kind="stable")  # documents stay ascending within a term
-    document = np.repeat(np.arange(documents), np.array(sizes, np.int64))[order]
-    frequency = np.array(counts, np.float64)[order]
+    document = np.repeat(np.arange(documents), np.array([len(counts) for counts in counted], np.int64))[order]
+    frequency = np.array([n for counts in counted for n in counts.values()], np.float64)[order]
     df = np.bincount(term, minlength=len(vocabulary)).astype(np.float64)
     idf = np.log(documents - df + 0.5) - np.log(df + 0.5)
     if len(idf):
         idf = np.where(idf < 0, EPSILON * idf.mean(), idf)
-    length = np.array(lengths, np.float64)
+    length = np.array([counts.total() for counts in counted], np.float64)
     norm = K1 * (1 - B + B * length / (length.mean() if length.any() else 1.0))
     weights = np.repeat(idf, df.astype(np.int64)) * frequency * (K1 + 1) / (frequency + norm[document])
     indptr = np.concatenate([[0], np.cumsum(df.astype(np.int64))])
@@ -157,11 +141,7 @@ def top_documents(scores: np.ndarray, k: int, allowed: np.ndarray | None = None)
         allowed: ascending document numbers to choose among; all when None.
     """
     if allowed is not None:
-        return allowed[_best(scores[allowed], k)]
-    return _best(scores, k)
-
-
-def _best(scores: np.ndarray, k: int) -> np.ndarray:
+        return allowed[top_documents(scores[allowed], k)]
     k = min(k, len(scores))
     if not k:
         return np.empty(0, np.int64)
@@ -169,10 +149,20 @@ def _best(scores: np.ndarray, k: int) -> np.ndarray:
     return candidates[np.argsort(-scores[candidates], kind="stable")[:k]]
 
 
+def kept_bm25(lake: Lake, folder: Sequence[str], texts: Callable[[], Iterable[str]]) -> Bm25Index:
+    """The index in a folder of the lake; made of ``texts`` and kept where there is none, or a damaged one."""
+    try:
+        index = load_bm25(lake, folder)
+    except LakeError:
+        index = None
+    if index is None:
+        index = build_bm25(texts())
+        save_bm25(index, lake, folder)
+    return index
+
+
 def save_bm25(index: Bm25Index, lake: Lake, folder: Sequence[str]) -> None:
     """Keep an index in the lake: three arrays and the vocabulary."""
-    import io
-
     buffer = io.BytesIO()
     np.savez(
         buffer, indptr=index.indptr, postings=index.postings, weights=index.weights, documents=index.documents
@@ -188,8 +178,6 @@ def load_bm25(lake: Lake, folder: Sequence[str]) -> Bm25Index | None:
     Raises:
         LakeError: its files are damaged.
     """
-    import io
-
     data = lake.read_bytes(lake.path(*folder, "bm25.npz"))
     vocabulary = lake.read_bytes(lake.path(*folder, "vocabulary.json"))
     if data is None or vocabulary is None:

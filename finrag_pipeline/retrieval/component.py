@@ -19,22 +19,16 @@ from finrag_pipeline.storage.fingerprints import fingerprint
 if TYPE_CHECKING:
     import numpy as np
 
-    from finrag_pipeline.chunking.registry import Chunking
     from finrag_pipeline.retrieval.corpus import Corpus
     from finrag_pipeline.retrieval.spaces import Scope
 
 
 @dataclass(frozen=True)
 class Hit:
-    """One chunk of a ranking.
+    """One chunk of a ranking: a higher score is better, pages are zero-based.
 
-    Attributes:
-        chunk_id: the chunk.
-        filing: its filing.
-        page: its zero-based page.
-        score: score of the system; higher is better.
-        why: what put it there, for people.
-        passage: the part of the chunk that matched best, when the retriever knows it.
+    ``why`` says for people what put it there; ``passage`` is the part of the chunk that matched best, when
+    the retriever knows it.
     """
 
     chunk_id: str
@@ -53,7 +47,7 @@ class Query:
         question: as it was asked.
         text: what lexical and sparse retrievers look for.
         vectors: what the dense retriever looks for, each of shape (dimensions,); the rankings of several are
-            fused. Empty when the system does not embed anything.
+            fused. Empty when the system embeds nothing.
         of_question: the vector is that of the question itself.
     """
 
@@ -122,9 +116,7 @@ class Inputs:
     def parts(self, *tables: str) -> dict[str, dict[str, str | None]]:
         """Fingerprint of the part of each filing of the corpus, by table and filing."""
         lake, filings = self.corpus.lake, self.corpus.filings
-        infos = {
-            table: {filing: lake.info(table, {"filing": filing}) for filing in filings} for table in tables
-        }
+        infos = {name: {filing: lake.info(name, {"filing": filing}) for filing in filings} for name in tables}
         return {
             table: {filing: info.fingerprint if info else None for filing, info in of_table.items()}
             for table, of_table in infos.items()
@@ -133,6 +125,10 @@ class Inputs:
 
 Search = Callable[[Query, Inputs, "Scope", int], list[Hit]]
 """Ranks so many chunks inside a scope, best first."""
+
+
+VECTORS = "vectors"
+"""Stands in `Component.reads` for the vectors of the chunks that are ranked."""
 
 
 @dataclass(frozen=True)
@@ -149,23 +145,17 @@ class Component:
         """Whether it compares vectors, so that a question must be embedded."""
         return False
 
-    def reads(self, chunking: Chunking) -> tuple[str, ...]:
-        """Assets of which it reads a part of every filing, besides the chunks: tables and vector indexes.
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Tables and `VECTORS` of which it reads a part of every filing, besides the chunks.
 
         Searches leave out filings of which one of them is missing.
-
-        Args:
-            chunking: of the chunks that are ranked.
         """
         return ()
 
     def problem(self, inputs: Inputs) -> Problem | None:
         """Why it cannot run here, for people; None when it can. Loads and fetches nothing."""
         return None
-
-    def note(self, inputs: Inputs) -> str:
-        """In what it differs here from what its name says; empty where it does not."""
-        return ""
 
     def fingerprint(self, inputs: Inputs) -> Any:
         """What decides its rankings besides chunks and its parameters; plain values.
@@ -178,12 +168,7 @@ class Component:
     def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
         """The first ``depth`` chunks inside ``scope``, best first, no chunk twice.
 
-        Args:
-            query: what is asked.
-            inputs: where to search, and with what.
-            scope: the search space.
-            depth: how many chunks at most.
-            inner: the components inside this one; a first stage has none.
+        ``inner`` are the components inside this one; a first stage has none (`no_more`).
 
         Raises:
             ModelError: a model that it needs was not trained, or cannot be had.

@@ -5,7 +5,8 @@ Everything is loaded on first use and shared by all systems and spaces of a swee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -16,15 +17,9 @@ import pyarrow.compute as pc
 from finrag_pipeline.chunking.registry import FIXED, Chunking
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import LakeError, Problem
-from finrag_pipeline.retrieval.bm25 import (
-    BM25_VERSION,
-    Bm25Index,
-    RankBm25,
-    build_bm25,
-    load_bm25,
-    save_bm25,
-)
+from finrag_pipeline.retrieval.bm25 import BM25_VERSION, Bm25Index, RankBm25, kept_bm25
 from finrag_pipeline.retrieval.chunk_index import index_chunks, open_chunk_index, to_index
+from finrag_pipeline.retrieval.spaces import Scope
 from finrag_pipeline.retrieval.splade import SpladeEncoder, SpladeIndex
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
@@ -73,16 +68,11 @@ class Corpus:
         self._index_missing = index_missing
         self._index_is_larger = False
         self._index_version: int | None = None
-        self._pages: dict[str, dict[int, list[tuple[str, str]]]] = {}
+        self._pages: dict[str, defaultdict[int, list[tuple[str, str]]]] = {}
         self._texts: dict[str, str] = {}
 
     def once(self, name: Hashable, load: Callable[[], T]) -> T:
-        """What ``load`` gives, loaded on first use and once for all corpora that share it.
-
-        Args:
-            name: of the thing loaded.
-            load: makes it.
-        """
+        """What ``load`` gives, loaded on first use and once for all corpora that share it."""
         if name not in self._shared:
             self._shared[name] = load()
         return cast("T", self._shared[name])
@@ -154,28 +144,17 @@ class Corpus:
         return str(self.chunks["text"][self._positions[chunk_id]].as_py())
 
     def page_chunks(self, filing: str, page: int) -> list[tuple[str, str]]:
-        """Identifier and text of each chunk of a page, in their order; only its filing is read.
-
-        Args:
-            filing: a filing of the corpus.
-            page: zero-based.
-        """
+        """Identifier and text of each chunk of a zero-based page, in order; only its filing is read."""
         if filing not in self._pages:
-            self._pages[filing] = self._read(filing) if filing in self.filings else {}
-            self._texts |= {
-                chunk_id: text for page in self._pages[filing].values() for chunk_id, text in page
-            }
+            pages = self._pages[filing] = defaultdict(list)
+            if filing in self.filings:
+                columns = ["page", "ordinal", "kind", "chunk_id", "text"]
+                part = self.lake.read(self.chunking.table, {"filing": filing}, columns)
+                for row in part.sort_by([("page", "ascending"), ("ordinal", "ascending")]).to_pylist():
+                    if self.kinds is None or row["kind"] in self.kinds:
+                        pages[row["page"]].append((row["chunk_id"], row["text"]))
+                        self._texts[row["chunk_id"]] = row["text"]
         return self._pages[filing].get(page, [])
-
-    def _read(self, filing: str) -> dict[int, list[tuple[str, str]]]:
-        found: dict[int, list[tuple[str, str]]] = {}
-        part = self.lake.read(
-            self.chunking.table, {"filing": filing}, ["page", "ordinal", "kind", "chunk_id", "text"]
-        )
-        for row in part.sort_by([("page", "ascending"), ("ordinal", "ascending")]).to_pylist():
-            if self.kinds is None or row["kind"] in self.kinds:
-                found.setdefault(row["page"], []).append((row["chunk_id"], row["text"]))
-        return found
 
     def encoder_problem(self) -> Problem | None:
         """Why the encoder cannot be had, for people; None when it can. Loads and fetches nothing."""
@@ -192,34 +171,26 @@ class Corpus:
     def _filing_ranges(self) -> dict[str, tuple[int, int]]:
         ranges: dict[str, tuple[int, int]] = {}
         for position, filing in enumerate(self.chunk_filings):
-            start, _ = ranges.get(filing, (position, position))
-            ranges[filing] = (start, position + 1)
+            ranges[filing] = (ranges.get(filing, (position,))[0], position + 1)
         return ranges
 
-    def positions(
-        self,
-        filings: Iterable[str] | None,
-        pages: Sequence[int] | None,
-        locations: Collection[tuple[str, int]] | None = None,
-    ) -> np.ndarray | None:
-        """Ascending positions of the chunks that a restriction allows; None when it allows all.
+    def positions(self, scope: Scope) -> np.ndarray | None:
+        """Ascending positions of the chunks inside a scope; None when it allows all.
 
-        Args:
-            filings: filings; all when None.
-            pages: zero-based pages of whatever filing, counted only together with ``filings``.
-            locations: pages of single filings, as (filing, zero-based page).
+        Pages of whatever filing count only together with filings.
         """
-        if locations is not None:
-            named = {filing for filing, _ in locations}
-            filings = named if filings is None else named & set(filings)
+        filings = None if scope.filings is None else set(scope.filings)
+        if scope.locations is not None:
+            named = {filing for filing, _ in scope.locations}
+            filings = named if filings is None else named & filings
         if filings is None:
             return None
-        parts = [np.arange(*self._filing_ranges[f]) for f in sorted(set(filings)) if f in self._filing_ranges]
+        parts = [np.arange(*self._filing_ranges[f]) for f in sorted(filings) if f in self._filing_ranges]
         found = np.concatenate(parts) if parts else np.empty(0, np.int64)
-        if pages is not None:
-            found = found[np.isin(self.chunk_pages[found], list(pages))]
-        if locations is not None:
-            allowed = set(locations)
+        if scope.pages is not None:
+            found = found[np.isin(self.chunk_pages[found], list(scope.pages))]
+        if scope.locations is not None:
+            allowed = set(scope.locations)
             kept = [(self.chunk_filings[n], int(self.chunk_pages[n])) in allowed for n in found.tolist()]
             found = found[np.array(kept, bool)]
         return found
@@ -228,7 +199,7 @@ class Corpus:
     def fingerprint(self) -> str:
         """What the corpus consists of: the fingerprints of its chunks."""
         parts = {filing: self.lake.info(self.chunking.table, {"filing": filing}) for filing in self.filings}
-        chunks = {filing: info.fingerprint if info else None for filing, info in parts.items()}
+        chunks = {filing: part and part.fingerprint for filing, part in parts.items()}
         return fingerprint(chunks, self.kinds) if self.kinds is not None else fingerprint(chunks)
 
     @cached_property
@@ -237,14 +208,7 @@ class Corpus:
         if self.settings.bm25.backend == "rank_bm25":
             return RankBm25(self.chunks["text"].to_pylist())
         folder = ("bm25", fingerprint(self.fingerprint, BM25_VERSION))
-        try:
-            index = load_bm25(self.lake, folder)
-        except LakeError:
-            index = None  # damaged: made again
-        if index is None:
-            index = build_bm25(self.chunks["text"].to_pylist())
-            save_bm25(index, self.lake, folder)
-        return index
+        return kept_bm25(self.lake, folder, lambda: self.chunks["text"].to_pylist())
 
     @cached_property
     def splade(self) -> SpladeIndex:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,6 @@ from finrag_pipeline.retrieval.spaces import Scope
 from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
-    from finrag_pipeline.chunking.registry import Chunking
     from finrag_pipeline.resolver.resolver import Resolution
     from finrag_pipeline.retrieval.corpus import Corpus
 
@@ -43,12 +42,12 @@ _P_AND_L = re.compile(
 )
 
 
-def _compiled(patterns: Iterable[str]) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{'|'.join(patterns)})(?!\w)")
+def _compiled(*words: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)")
 
 
-_RATIO_PATTERNS = [(_compiled([words]), statements) for words, statements in LEXICON["ratios"].items()]
-_METRIC_PATTERNS = {statement: _compiled(words) for statement, words in LEXICON["metrics"].items()}
+_RATIO_PATTERNS = [(_compiled(words), statements) for words, statements in LEXICON["ratios"].items()]
+_METRIC_PATTERNS = {statement: _compiled(*words) for statement, words in LEXICON["metrics"].items()}
 
 
 def needed_statements(question: str) -> tuple[str, ...]:
@@ -66,43 +65,30 @@ def needed_statements(question: str) -> tuple[str, ...]:
     return tuple(statement for statement in STATEMENTS if statement in found) or STATEMENTS
 
 
-@dataclass(frozen=True)
-class StatementPages:
-    """Pages of primary statements.
+StatementPages = Mapping[tuple[str, int, str], frozenset[int]]
+"""Fiscal years whose facts stand on a page of a primary statement, by filing, page and statement."""
 
-    Attributes:
-        years: fiscal years whose facts stand on a page, by filing, page and statement.
+
+def statement_locations(
+    pages: StatementPages,
+    filings: Collection[str] | None,
+    statements: Collection[str],
+    years: Sequence[int] = (),
+) -> tuple[tuple[str, int], ...]:
+    """Pages of some statements, as (filing, zero-based page), in order.
+
+    Args:
+        pages: of the corpus.
+        filings: filings to look in; all when None.
+        statements: kinds of statement.
+        years: fiscal years of which a page must show one; when no page does, years are left aside.
     """
-
-    years: Mapping[tuple[str, int, str], frozenset[int]]
-
-    def __bool__(self) -> bool:
-        return bool(self.years)
-
-    def locations(
-        self, filings: Collection[str] | None, statements: Collection[str], years: Sequence[int] = ()
-    ) -> tuple[tuple[str, int], ...]:
-        """Pages of some statements, as (filing, zero-based page), in order.
-
-        Args:
-            filings: filings to look in; all when None.
-            statements: kinds of statement.
-            years: fiscal years of which a page must show one; when no page does, years are left aside.
-        """
-        of_kind = {
-            (filing, page): shown
-            for (filing, page, statement), shown in self._merged(statements).items()
-            if filings is None or filing in filings
-        }
-        of_years = [location for location, shown in of_kind.items() if shown & set(years)]
-        return tuple(sorted(of_years or of_kind))
-
-    def _merged(self, statements: Collection[str]) -> dict[tuple[str, int, str], frozenset[int]]:
-        merged: dict[tuple[str, int, str], frozenset[int]] = defaultdict(frozenset)
-        for (filing, page, statement), shown in self.years.items():
-            if statement in statements:
-                merged[filing, page, ""] |= shown
-        return merged
+    of_kind: dict[tuple[str, int], set[int]] = defaultdict(set)
+    for (filing, page, statement), shown in pages.items():
+        if statement in statements and (filings is None or filing in filings):
+            of_kind[filing, page] |= shown
+    of_years = [location for location, shown in of_kind.items() if shown & set(years)]
+    return tuple(sorted(of_years or of_kind))
 
 
 def read_statement_pages(lake: Lake, filings: Collection[str]) -> StatementPages:
@@ -110,25 +96,17 @@ def read_statement_pages(lake: Lake, filings: Collection[str]) -> StatementPages
     facts = lake.read_all(
         "statement_facts", ["filing", "page", "statement", "scope", "fiscal_year"], {"filing": filings}
     )
-    facts = facts.filter(pc.equal(facts["scope"], "primary"))
-    years: dict[tuple[str, int, str], set[int]] = defaultdict(set)
-    for row in facts.to_pylist():
-        shown = years[row["filing"], row["page"], row["statement"]]
-        if row["fiscal_year"] is not None:
-            shown.add(row["fiscal_year"])
-    return StatementPages({location: frozenset(found) for location, found in years.items()})
+    years: dict[tuple[str, int, str], set[int | None]] = defaultdict(set)
+    for row in facts.filter(pc.equal(facts["scope"], "primary")).to_pylist():
+        years[row["filing"], row["page"], row["statement"]].add(row["fiscal_year"])
+    return {where: frozenset(year for year in found if year is not None) for where, found in years.items()}
 
 
 MOST_FILINGS = 3
 """Filings of the resolver that a search is narrowed to at most."""
 
-
-@dataclass(frozen=True)
-class Narrowed:
-    """A scope and what it was narrowed by, for people; empty when it was not."""
-
-    scope: Scope
-    why: str = ""
+Step = tuple[str, Callable[[Scope], Scope]]
+"""What a scope is narrowed by, for people, and how."""
 
 
 @dataclass(frozen=True)
@@ -145,17 +123,21 @@ class NamedFilings(Component):
 
     def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
         """What is found in the narrowed scope, with the reason."""
-        resolution = inputs.corpus.resolver.resolve(query.question)
-        narrowed = self.narrow(resolution, inputs.corpus, scope)
-        hits = inner(query, inputs, narrowed.scope, depth)
-        return [replace(hit, why=f"{hit.why}; {narrowed.why}") for hit in hits] if narrowed.why else hits
+        corpus, why = inputs.corpus, []
+        for reason, narrow in self.steps(corpus.resolver.resolve(query.question), corpus):
+            narrowed = narrow(scope)
+            positions = corpus.positions(narrowed)
+            if positions is None or len(positions):
+                scope = narrowed
+                why.append(reason)
+        hits = inner(query, inputs, scope, depth)
+        return [replace(hit, why=f"{hit.why}; {', '.join(why)}") for hit in hits] if why else hits
 
-    def narrow(self, resolution: Resolution, corpus: Corpus, scope: Scope) -> Narrowed:
-        """``scope`` as what the question asks about narrows it."""
+    def steps(self, resolution: Resolution, corpus: Corpus) -> Iterator[Step]:
+        """How what the question asks about narrows a scope, one after the other."""
         allowed = self.allowed(resolution, corpus)
-        if allowed is None:
-            return Narrowed(scope)
-        return _or_else(corpus, scope.within_filings(allowed), "filings asked about", Narrowed(scope))
+        if allowed is not None:
+            yield "filings asked about", lambda scope: scope.within_filings(allowed)
 
     def allowed(self, resolution: Resolution, corpus: Corpus) -> tuple[str, ...] | None:
         """Filings to search; None for no filter."""
@@ -177,7 +159,7 @@ class NamedYears(NamedFilings):
 
     def allowed(self, resolution: Resolution, corpus: Corpus) -> tuple[str, ...] | None:
         """Their filings; None where no year is named."""
-        years = _fiscal_years(resolution.periods)
+        years = _fiscal_years(resolution)
         columns = ["filing", "fiscal_year"]
         rows = corpus.once("fiscal years", lambda: corpus.lake.read_all("filings", columns).to_pylist())
         found = tuple(row["filing"] for row in rows if row["fiscal_year"] in years)
@@ -193,10 +175,7 @@ class NamedStatements(NamedFilings):
     """
 
     periods: int = 2
-
-    def reads(self, chunking: Chunking) -> tuple[str, ...]:
-        """The facts."""
-        return ("statement_facts",)
+    reads = ("statement_facts",)
 
     def problem(self, inputs: Inputs) -> Problem | None:
         """Where no filing has facts."""
@@ -207,16 +186,20 @@ class NamedStatements(NamedFilings):
         """Of the resolver, the rules and the facts."""
         return [super().fingerprint(inputs), STATEMENT_PAGES_VERSION, inputs.parts("statement_facts")]
 
-    def narrow(self, resolution: Resolution, corpus: Corpus, scope: Scope) -> Narrowed:
-        """``scope`` as what the question asks about narrows it."""
-        narrowed = super().narrow(resolution, corpus, scope)
+    def steps(self, resolution: Resolution, corpus: Corpus) -> Iterator[Step]:
+        """To the filings, then to the pages of statements in what is left."""
+        yield from super().steps(resolution, corpus)
         statements = self.statements(resolution.question)
-        years = _fiscal_years(resolution.periods)[: self.periods]
+        years = _fiscal_years(resolution)[: self.periods]
         key = ("statement_pages", corpus.filings)
         pages = corpus.once(key, lambda: read_statement_pages(corpus.lake, corpus.filings))
-        locations = pages.locations(narrowed.scope.filings, statements, years)
         names = ", ".join(statement.replace("_", " ") for statement in statements)
-        return _or_else(corpus, narrowed.scope.within_locations(locations), f"pages of {names}", narrowed)
+        yield (
+            f"pages of {names}",
+            lambda scope: scope.within_locations(
+                statement_locations(pages, scope.filings, statements, years)
+            ),
+        )
 
     def statements(self, question: str) -> tuple[str, ...]:
         """Statements whose pages are searched."""
@@ -232,13 +215,7 @@ class AllStatements(NamedStatements):
         return STATEMENTS
 
 
-def _or_else(corpus: Corpus, scope: Scope, why: str, before: Narrowed) -> Narrowed:
-    positions = corpus.positions(scope.filings, scope.pages, scope.locations)
-    if positions is not None and not len(positions):
-        return before
-    return Narrowed(scope, f"{before.why}, {why}" if before.why else why)
-
-
-def _fiscal_years(periods: Iterable[Any]) -> list[int]:
-    """Distinct fiscal years of the periods of a resolution, in their order."""
-    return list(dict.fromkeys(period.fiscal_year for period in periods if period.fiscal_year is not None))
+def _fiscal_years(resolution: Resolution) -> list[int]:
+    """Distinct fiscal years that a question names, in their order."""
+    years = (period.fiscal_year for period in resolution.periods)
+    return list(dict.fromkeys(year for year in years if year is not None))

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 from finrag_pipeline.embedding.windows import WINDOWS_VERSION
 from finrag_pipeline.errors import Problem
 from finrag_pipeline.retrieval.bm25 import BM25_VERSION, build_bm25, top_documents
-from finrag_pipeline.retrieval.component import Component, Hit, Inputs, Query, Search
+from finrag_pipeline.retrieval.component import VECTORS, Component, Hit, Inputs, Query, Search
 from finrag_pipeline.retrieval.fusion import fuse_ranks
 from finrag_pipeline.retrieval.spaces import Scope
-from finrag_pipeline.retrieval.splade import SpladeEncoder, splade_problem
+from finrag_pipeline.retrieval.splade import VARIABLE, SpladeEncoder
+from finrag_pipeline.storage.model_folders import model_problem
 from finrag_pipeline.storage.vectors import VectorFilter
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from finrag_pipeline.chunking.registry import Chunking
     from finrag_pipeline.retrieval.corpus import Corpus
 
 
@@ -60,10 +60,10 @@ class Bm25OnPages(Component):
             for chunk_id, text in inputs.corpus.page_chunks(filing, page)
         ]
         scores = build_bm25(text for *_, text in chunks).scores(query.text)
+        best = [(chunks[n], float(scores[n])) for n in top_documents(scores, depth).tolist()]
         return [
-            Hit(chunk_id, filing, page, float(scores[n]), f"BM25 {scores[n]:.2f} on the page")
-            for n in top_documents(scores, depth).tolist()
-            for chunk_id, filing, page, _ in (chunks[n],)
+            Hit(chunk_id, filing, page, score, f"BM25 {score:.2f} on the page")
+            for (chunk_id, filing, page, _), score in best
         ]
 
 
@@ -73,8 +73,9 @@ class Splade(Component):
 
     def problem(self, inputs: Inputs) -> Problem | None:
         """Why its weights cannot be had."""
-        settings = inputs.corpus.settings.splade
-        return inputs.corpus.once(("problem of splade", settings.name), lambda: splade_problem(settings))
+        name, revision = inputs.corpus.settings.splade.name, inputs.corpus.settings.splade.revision
+        key = ("problem of splade", name)
+        return inputs.corpus.once(key, lambda: model_problem(name, revision, VARIABLE))
 
     def fingerprint(self, inputs: Inputs) -> Any:
         """Of the weights."""
@@ -90,17 +91,11 @@ class Splade(Component):
 class Dense(Component):
     """Vectors of chunks, each as similar to the query as its best window."""
 
-    @property
-    def embeds(self) -> bool:
-        """It does."""
-        return True
-
-    def reads(self, chunking: Chunking) -> tuple[str, ...]:
-        """Vectors of the chunks."""
-        return (chunking.index,)
+    embeds = True
+    reads = (VECTORS,)
 
     def problem(self, inputs: Inputs) -> Problem | None:
-        """Why the encoder cannot be had, or that filings have no vectors yet."""
+        """Why the encoder cannot be had."""
         return inputs.corpus.encoder_problem()
 
     def fingerprint(self, inputs: Inputs) -> Any:
@@ -110,18 +105,34 @@ class Dense(Component):
 
     def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
         """Chunks by their similarity; the rankings of several vectors are fused."""
-        rankings = [_nearest(vector, inputs.corpus, scope, depth) for vector in query.vectors]
+        corpus, filings = inputs.corpus, scope.filings
+        if filings is None and scope.locations is None:
+            filings = corpus.indexed_filings()
+        where = VectorFilter(filings, scope.pages, corpus.kinds, scope.locations)
+        rankings = [
+            [
+                Hit(
+                    row["unit_id"],
+                    row["filing"],
+                    row["page"],
+                    row["score"],
+                    f"similarity {row['score']:.2f}",
+                    row["text"],
+                )
+                for row in corpus.vectors.search(vector, depth, where)
+            ]
+            for vector in query.vectors
+        ]
         if len(rankings) == 1:
             return rankings[0]
-        k = inputs.corpus.settings.retrieval.rrf_k
-        return fuse_ranks(rankings, [f"query {n}" for n in range(len(rankings))], k, depth)
+        names = [f"query {n}" for n in range(len(rankings))]
+        return fuse_ranks(rankings, names, corpus.settings.retrieval.rrf_k, depth)
 
 
 def _best(
     scores: np.ndarray, corpus: Corpus, scope: Scope, depth: int, why: Callable[[int, float], str]
 ) -> list[Hit]:
     """The best chunks by ``scores`` of all chunks of the corpus, shape (chunks,); ties by position."""
-    allowed = corpus.positions(scope.filings, scope.pages, scope.locations)
     return [
         Hit(
             corpus.chunk_ids[position],
@@ -130,23 +141,5 @@ def _best(
             float(scores[position]),
             why(position, float(scores[position])),
         )
-        for position in top_documents(scores, depth, allowed).tolist()
-    ]
-
-
-def _nearest(vector: np.ndarray, corpus: Corpus, scope: Scope, depth: int) -> list[Hit]:
-    filings = scope.filings
-    if filings is None and scope.locations is None:
-        filings = corpus.indexed_filings()
-    where = VectorFilter(filings, scope.pages, corpus.kinds, scope.locations)
-    return [
-        Hit(
-            row["unit_id"],
-            row["filing"],
-            row["page"],
-            row["score"],
-            f"similarity {row['score']:.2f}",
-            row["text"],
-        )
-        for row in corpus.vectors.search(vector, depth, where)
+        for position in top_documents(scores, depth, corpus.positions(scope)).tolist()
     ]

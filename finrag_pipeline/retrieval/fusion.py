@@ -6,7 +6,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from finrag_pipeline.chunking.registry import Chunking
 from finrag_pipeline.errors import ModelError, Problem
 from finrag_pipeline.retrieval.component import Component, Hit, Inputs, Query, Search
 from finrag_pipeline.retrieval.spaces import Scope, Space
@@ -17,11 +16,7 @@ Item = TypeVar("Item", bound=Hashable)
 
 @dataclass(frozen=True)
 class Fusion(Component):
-    """Several first stages.
-
-    Attributes:
-        stages: their rankings are fused.
-    """
+    """Several first stages, whose rankings are fused."""
 
     stages: tuple[Component, ...]
 
@@ -30,9 +25,10 @@ class Fusion(Component):
         """Whether one of them looks for vectors."""
         return any(stage.embeds for stage in self.stages)
 
-    def reads(self, chunking: Chunking) -> tuple[str, ...]:
+    @property
+    def reads(self) -> tuple[str, ...]:
         """What the stages read."""
-        return tuple(asset for stage in self.stages for asset in stage.reads(chunking))
+        return tuple(asset for stage in self.stages for asset in stage.reads)
 
     def problem(self, inputs: Inputs) -> Problem | None:
         """The first problem of a stage."""
@@ -72,11 +68,9 @@ class ReciprocalRanks(Fusion):
 
 @dataclass(frozen=True)
 class HybridWeights:
-    """Weights of the dense score, chosen without some questions.
+    """Weights of the dense score by search space, chosen without some questions.
 
-    Attributes:
-        by_space: weight by search space.
-        question_ids: empty: one number for a space learns nothing of a question.
+    They name no question that they learned from: one number for a space learns nothing of a question.
     """
 
     by_space: Mapping[str, float]
@@ -92,10 +86,7 @@ class HybridWeights:
 class WeightedSum(Fusion):
     """The weighted sum of a dense and a lexical score; the weight is learned by search space."""
 
-    @property
-    def models(self) -> tuple[str, ...]:
-        """The weights."""
-        return ("hybrid_alpha",)
+    models = ("hybrid_alpha",)
 
     def _weights(self, inputs: Inputs) -> Mapping[str, float]:
         found = inputs.learned.models.get("hybrid_alpha")
@@ -120,18 +111,13 @@ class WeightedSum(Fusion):
         if alpha is None:
             raise ModelError("The weight of the hybrid was not tuned for this space.", "Run: finrag run.")
         dense, lexical = self.dense_and_lexical(self.rankings(query, inputs, scope, depth, inner))
-        known = _by_chunk([dense, lexical])
-        parts = {
-            name: {hit.chunk_id: hit.score for hit in ranking}
-            for name, ranking in (("dense", dense), ("lexical", lexical))
-        }
-        hits = []
-        for chunk_id, score in fuse_scores(dense, lexical, alpha)[:depth]:
-            found = ", ".join(
-                f"{name} {part[chunk_id]:.2f}" for name, part in parts.items() if chunk_id in part
+        scores = [{hit.chunk_id: f"{hit.score:.2f}" for hit in ranking} for ranking in (dense, lexical)]
+        return [
+            replace(hit, why=f"{hit.why}; weight of dense {alpha:.2f}")
+            for hit in _fused(
+                fuse_scores(dense, lexical, alpha)[:depth], [dense, lexical], ["dense", "lexical"], scores
             )
-            hits.append(replace(known[chunk_id], score=score, why=f"{found}; weight of dense {alpha:.2f}"))
-        return hits
+        ]
 
     def dense_and_lexical(self, rankings: Sequence[list[Hit]]) -> tuple[list[Hit], list[Hit]]:
         """The rankings of the stages, the dense one first."""
@@ -146,50 +132,41 @@ def fuse_scores(dense: Sequence[Hit], lexical: Sequence[Hit], alpha: float) -> l
 
 
 def fuse_ranks(rankings: list[list[Hit]], names: list[str], k: int, depth: int) -> list[Hit]:
-    """Rankings fused by reciprocal rank, each named in the reasons.
-
-    Args:
-        rankings: best first.
-        names: of the rankings.
-        k: the constant.
-        depth: length of the result.
-    """
-    known = _by_chunk(rankings)
+    """The first ``depth`` of rankings fused by reciprocal rank with the constant k, named in the reasons."""
     fused = reciprocal_rank_fusion([[hit.chunk_id for hit in ranking] for ranking in rankings], k)
-    ranks = [{hit.chunk_id: n for n, hit in enumerate(ranking, start=1)} for ranking in rankings]
-    hits = []
-    for chunk_id, score in fused[:depth]:
-        why = ", ".join(
-            f"{name} rank {rank[chunk_id]}"
-            for name, rank in zip(names, ranks, strict=True)
-            if chunk_id in rank
-        )
-        hits.append(replace(known[chunk_id], score=score, why=why))
-    return hits
+    ranks = [{hit.chunk_id: f"rank {n}" for n, hit in enumerate(found, start=1)} for found in rankings]
+    return _fused(fused[:depth], rankings, names, ranks)
 
 
-def _by_chunk(rankings: list[list[Hit]]) -> dict[str, Hit]:
-    """A hit of each chunk, one that knows its passage where there is any."""
+def _fused(
+    fused: Sequence[tuple[str, float]],
+    rankings: Sequence[list[Hit]],
+    names: Sequence[str],
+    told: Sequence[Mapping[str, str]],
+) -> list[Hit]:
+    """Hits of fused chunks, each with what is told of it in each ranking."""
     known: dict[str, Hit] = {}
-    for ranking in rankings:
-        for hit in ranking:
-            if hit.chunk_id not in known or known[hit.chunk_id].passage is None:
-                known[hit.chunk_id] = hit
-    return known
+    for hit in (hit for ranking in rankings for hit in ranking):
+        # One that knows its passage, where there is any.
+        if hit.chunk_id not in known or known[hit.chunk_id].passage is None:
+            known[hit.chunk_id] = hit
+    found = list(zip(names, told, strict=True))
+    return [
+        replace(
+            known[chunk_id],
+            score=score,
+            why=", ".join(f"{name} {of[chunk_id]}" for name, of in found if chunk_id in of),
+        )
+        for chunk_id, score in fused
+    ]
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Sequence[Item]], k: int = 60) -> list[tuple[Item, float]]:
-    """Fuse rankings: score(x) = Σ over rankings of 1 / (k + rank of x), ranks from 1.
+    """Fuse rankings, best first and without repeats: score(x) = Σ over rankings of 1 / (k + rank of x).
 
     Cormack, Clarke & Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and individual rank
-    learning methods", SIGIR 2009. Items that a ranking lacks add nothing for it.
-
-    Args:
-        rankings: items, best first, without repeats.
-        k: the constant; 60 in the paper.
-
-    Returns:
-        Items with scores, best first; ties in the order in which the items first appear.
+    learning methods", SIGIR 2009, where k is 60. Ranks are from 1; items that a ranking lacks add nothing
+    for it. Ties come in the order in which the items first appear.
     """
     scores: dict[Item, float] = {}
     for ranking in rankings:
@@ -201,35 +178,24 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[Item]], k: int = 60) -> l
 def weighted_fusion(
     dense: Sequence[tuple[Item, float]], sparse: Sequence[tuple[Item, float]], alpha: float
 ) -> list[tuple[Item, float]]:
-    """Fuse two scored rankings: S(x) = α · dense(x) + (1 − α) · sparse(x).
+    """Fuse two scored rankings, best first and without repeats: S(x) = α · dense(x) + (1 − α) · sparse(x).
 
     Kim et al. (2025), "Optimizing Retrieval Strategies for Financial Question Answering Documents". Cosines
     and BM25 weights are not on one scale, and the paper names no normalisation (its code takes a softmax).
     Here each ranking's scores are brought to [0, 1] by their minimum and maximum, query by query; an item
-    that a ranking lacks counts 0 there, as its last one does.
-
-    Args:
-        dense: items with scores, best first, without repeats.
-        sparse: likewise.
-        alpha: weight of ``dense``, in [0, 1]. At 1 the order is that of ``dense``, followed by the others; at
-            0 that of ``sparse``.
-
-    Returns:
-        Items with scores in [0, 1], best first; ties in the order in which the items first appear, those of
-        the ranking with the greater weight first.
+    that a ranking lacks counts 0 there, as its last one does. At α = 1 the order is that of ``dense``,
+    followed by the others; at 0 that of ``sparse``. Ties come in the order in which the items first appear,
+    those of the ranking with the greater weight first.
     """
     weighted = [(dense, alpha), (sparse, 1.0 - alpha)]
     if alpha < 0.5:
         weighted.reverse()
     scores: dict[Item, float] = {}
     for ranking, weight in weighted:
-        for item, score in _unit_range(ranking):
-            scores[item] = scores.get(item, 0.0) + weight * score
+        values = [score for _, score in ranking]
+        low, high = min(values, default=0.0), max(values, default=0.0)
+        for item, score in ranking:
+            # Equal scores say that all of them match alike, not that none does.
+            unit = (score - low) / (high - low) if high > low else 1.0
+            scores[item] = scores.get(item, 0.0) + weight * unit
     return sorted(scores.items(), key=lambda pair: -pair[1])
-
-
-def _unit_range(ranking: Sequence[tuple[Item, float]]) -> list[tuple[Item, float]]:
-    values = [score for _, score in ranking]
-    low, high = min(values, default=0.0), max(values, default=0.0)
-    # Equal scores say that all of them match alike, not that none does.
-    return [(item, (score - low) / (high - low) if high > low else 1.0) for item, score in ranking]

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
-from finrag_pipeline.chunking.registry import Chunking
 from finrag_pipeline.errors import LakeError, ModelError, Problem
 from finrag_pipeline.resolver import RESOLVER_VERSION
 from finrag_pipeline.retrieval.component import Component, Hit, Inputs, LearnedModel, Query, Search
@@ -21,8 +20,6 @@ from finrag_pipeline.retrieval.spaces import Scope
 from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from finrag_pipeline.retrieval.corpus import Corpus
 
 PAGE_PARTS = ("page_profiles", "page_sentences")
@@ -31,14 +28,7 @@ PAGE_PARTS = ("page_profiles", "page_sentences")
 
 @dataclass(frozen=True)
 class PageHit:
-    """A page of a ranking.
-
-    Attributes:
-        filing: its filing.
-        page: zero-based.
-        score: of the ranker; higher is better.
-        why: what put it there, for people.
-    """
+    """A page of a ranking, as `Hit` is a chunk of one."""
 
     filing: str
     page: int
@@ -140,12 +130,9 @@ class InsidePages(PageStage):
 
 @dataclass(frozen=True)
 class PageOrder(Component):
-    """A ranking of pages: its first places do not depend on how many are shown."""
+    """A ranking of pages, whose first places do not depend on how many are shown; sentences are compared."""
 
-    @property
-    def embeds(self) -> bool:
-        """The question is compared with sentences."""
-        return True
+    embeds = True
 
     def problem(self, inputs: Inputs) -> Problem | None:
         """Why the encoder cannot be had."""
@@ -154,15 +141,7 @@ class PageOrder(Component):
     def shown(
         self, pages: Sequence[PageHit], query: Query, inputs: Inputs, scope: Scope, inner: Search
     ) -> list[Hit]:
-        """Each page's best chunk, in the order of the pages; pages without a chunk are left out.
-
-        Args:
-            pages: best first, no page twice.
-            query: what is asked.
-            inputs: where to search.
-            scope: the search space.
-            inner: ranks the chunks of the pages.
-        """
+        """Each page's best chunk, in the order of the pages; pages without a chunk are left out."""
         inside = scope.within_locations((page.filing, page.page) for page in pages)
         chunks = sum(len(inputs.corpus.page_chunks(*where)) for where in inside.locations or ())
         best: dict[tuple[str, int], Hit] = {}
@@ -179,9 +158,7 @@ class PageOrder(Component):
 class PagesInOrder(PageStage, PageOrder):
     """Pages in the order of the ranker, each shown by its best chunk; pages without a chunk are left out."""
 
-    def reads(self, chunking: Chunking) -> tuple[str, ...]:
-        """Profiles and sentences of pages."""
-        return PAGE_PARTS
+    reads = PAGE_PARTS
 
     def problem(self, inputs: Inputs) -> Problem | None:
         """That the ranker was not trained, or that filings have no profiles for it to read."""
@@ -222,31 +199,30 @@ def sentence_vectors(lake: Lake, filing: str) -> tuple[np.ndarray, np.ndarray]:
 class PagesBySentence(PageOrder):
     """Pages in the order of their best sentence, each shown by its best chunk."""
 
-    def reads(self, chunking: Chunking) -> tuple[str, ...]:
-        """Sentences of pages with their vectors."""
-        return ("page_sentences",)
+    reads = ("page_sentences",)
 
-    def fingerprint(self, inputs: Inputs) -> object:
+    def fingerprint(self, inputs: Inputs) -> Any:
         """Of the sentences; their encoder is part of that."""
         return inputs.parts("page_sentences")
 
     def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
         """The best chunk of each of the first pages."""
         corpus, vector = inputs.corpus, query.vectors[0].astype(np.float32)
-        filings = corpus.filings if scope.filings is None else scope.filings
-        named = {filing for filing, _ in scope.locations} if scope.locations is not None else set(filings)
+        filings = set(corpus.filings if scope.filings is None else scope.filings) & set(corpus.filings)
+        if scope.locations is not None:
+            filings &= {filing for filing, _ in scope.locations}
         found: list[PageHit] = []
-        for filing in sorted(named & set(filings) & set(corpus.filings)):
-            load = partial(sentence_vectors, corpus.lake, filing)
-            pages, vectors = corpus.once(("sentences", filing), load)
-            if not len(pages):
-                continue
-            best = np.full(int(pages.max()) + 1, -np.inf, np.float32)
-            np.maximum.at(best, pages, vectors @ vector)
+        for filing in sorted(filings):
+            pages, vectors = corpus.once(
+                ("sentences", filing), partial(sentence_vectors, corpus.lake, filing)
+            )
+            best: dict[int, float] = {}
+            scores = vectors @ vector if len(pages) else pages
+            for page, score in zip(pages.tolist(), scores.tolist(), strict=True):
+                best[page] = max(score, best.get(page, -np.inf))
             found += [
-                PageHit(filing, page, float(best[page]), f"sentence {best[page]:.2f}")
-                for page in np.flatnonzero(np.isfinite(best)).tolist()
-                if scope.within_locations([(filing, page)]).locations
+                PageHit(where, page, best[page], f"sentence {best[page]:.2f}")
+                for where, page in scope.within_locations((filing, page) for page in best).locations or ()
             ]
         found.sort(key=lambda page: (-page.score, page.filing, page.page))
         return self.shown(found[:depth], query, inputs, scope, inner)

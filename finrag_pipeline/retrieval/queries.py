@@ -24,15 +24,13 @@ from finrag_pipeline.embedding.windows import mean_pool
 from finrag_pipeline.errors import FinragError, ModelError, Problem
 from finrag_pipeline.language_models.load import ENDPOINT, language_model_problem, load_language_model
 from finrag_pipeline.language_models.parallel import complete_all
-from finrag_pipeline.language_models.protocol import Completion, LanguageModel, Message, Request
+from finrag_pipeline.language_models.protocol import LanguageModel, Message, Request
 from finrag_pipeline.retrieval.component import Component, Inputs, Query
-from finrag_pipeline.retrieval.query_expansion import EXPANSION_VERSION, expand_query
+from finrag_pipeline.retrieval.query_expansion import EXPANSION_VERSION, expand_query, keywords
 from finrag_pipeline.settings import HydeSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from finrag_pipeline.retrieval.corpus import Corpus
 
 PROMPT_VERSION = "1"
@@ -48,26 +46,30 @@ _TASK = (
 _VARIABLE = "FINRAG_HYDE__RECORDED"
 
 
-class GeneratedPassages:
-    """Passages by a language model; passage i is sampled with seed base + i.
+def _folded(text: str) -> str:
+    return " ".join(text.split())
 
-    Args:
-        model: writes them, and keeps them.
-        settings: temperature, length and seed.
-        workers: requests at a time.
+
+def _replies(model: LanguageModel, requests: list[Request], workers: int) -> list[str]:
+    """Texts of the replies, ``workers`` requests at a time; raises the first ModelError among them."""
+    texts = []
+    for reply in complete_all(model, requests, workers):
+        if isinstance(reply, ModelError):
+            raise reply
+        texts.append(reply.text)
+    return texts
+
+
+class GeneratedPassages:
+    """Passages by a language model, which keeps them; passage i is sampled with seed base + i.
+
+    ``workers`` requests are made at a time.
     """
 
     def __init__(self, model: LanguageModel, settings: HydeSettings, workers: int = 1) -> None:
         self._model = model
         self._settings = settings
         self._workers = workers
-        self.completions: list[Completion] = []
-        """Every answer so far, for what they took."""
-
-    @property
-    def name(self) -> str:
-        """Name of the model."""
-        return self._model.name
 
     @property
     def fingerprint(self) -> str:
@@ -84,32 +86,15 @@ class GeneratedPassages:
         Raises:
             ModelError: one of them cannot be had.
         """
-        how = self._settings
-        messages = tuple(passage_messages(question))
-        requests = [
-            Request(messages, how.temperature, how.max_tokens, how.seed + place) for place in range(count)
-        ]
-        answers = complete_all(self._model, requests, self._workers)
-        for answer in answers:
-            if isinstance(answer, ModelError):
-                raise answer
-        written = [answer for answer in answers if isinstance(answer, Completion)]
-        self.completions.extend(written)
-        return tuple(answer.text.strip() for answer in written)
-
-
-def passage_messages(question: str) -> list[Message]:
-    """The prompt for one passage."""
-    return [Message("system", _SYSTEM), Message("user", _TASK.format(question=" ".join(question.split())))]
+        how, task = self._settings, _TASK.format(question=_folded(question))
+        messages = (Message("system", _SYSTEM), Message("user", task))
+        seeds = range(how.seed, how.seed + count)
+        requests = [Request(messages, how.temperature, how.max_tokens, seed) for seed in seeds]
+        return tuple(text.strip() for text in _replies(self._model, requests, self._workers))
 
 
 class RecordedPassages:
-    """Passages from a file: ``{question: [passage, …]}``.
-
-    Questions are matched after folding their white space.
-
-    Args:
-        path: the JSON file.
+    """Passages from a JSON file: ``{question: [passage, …]}``, matched after folding white space.
 
     Raises:
         ModelError: the file is missing or holds something else.
@@ -125,7 +110,10 @@ class RecordedPassages:
             ) from error
         except ValueError as error:
             raise ModelError(f"The recorded passages {path} are no JSON ({error}).", remedy) from error
-        if not isinstance(entries, dict) or not all(_is_list_of_texts(value) for value in entries.values()):
+        if not isinstance(entries, dict) or not all(
+            isinstance(texts, list) and all(isinstance(text, str) for text in texts)
+            for texts in entries.values()
+        ):
             raise ModelError(f"The recorded passages {path} are no lists of texts by question.", remedy)
         self._path = path
         self._passages: dict[str, tuple[str, ...]] = {}
@@ -135,11 +123,6 @@ class RecordedPassages:
                 raise ModelError(
                     f"{path} holds the question '{_folded(question)[:80]}' twice.", "Leave one of them."
                 )
-
-    @property
-    def name(self) -> str:
-        """Name of the file."""
-        return self._path.name
 
     @property
     def fingerprint(self) -> str:
@@ -170,14 +153,6 @@ class RecordedPassages:
         return found[:count]
 
 
-def _is_list_of_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(text, str) for text in value)
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.split())
-
-
 PassageSource = GeneratedPassages | RecordedPassages
 
 
@@ -188,10 +163,7 @@ def passage_vectors(encoder: Encoder, passages: Sequence[str]) -> np.ndarray:
     """
     windows = [encoder.windows(passage) for passage in passages]
     vectors = encoder.embed([window for part in windows for window in part])
-    ends = np.cumsum([len(part) for part in windows])
-    return np.stack(
-        [mean_pool(vectors[end - len(part) : end]) for part, end in zip(windows, ends, strict=True)]
-    )
+    return np.stack([mean_pool(part) for part in np.split(vectors, np.cumsum(list(map(len, windows)))[:-1])])
 
 
 def hyde_vector(encoder: Encoder, passages: Sequence[str]) -> np.ndarray:
@@ -215,29 +187,26 @@ def hyde_vector(encoder: Encoder, passages: Sequence[str]) -> np.ndarray:
 class AsAsked(Component):
     """The question itself."""
 
+    def note(self, inputs: Inputs) -> str:
+        """In what it differs here from what its name says; empty where it does not."""
+        return ""
+
     def text(self, question: str, inputs: Inputs) -> str:
         """What lexical and sparse retrievers look for."""
         return question
 
-    def one(self, question: str, inputs: Inputs, embeds: bool, vector: np.ndarray | None = None) -> Query:
-        """A question made ready.
+    def vectors(self, question: str, inputs: Inputs) -> tuple[np.ndarray, ...]:
+        """Vectors to look for, each of shape (dimensions,)."""
+        return (inputs.corpus.encoder.embed_query(self.text(question, inputs)),)
 
-        Args:
-            question: the question.
-            inputs: its encoder embeds.
-            embeds: whether vectors are looked for at all.
-            vector: what to look for, when it is at hand.
-        """
+    def one(self, question: str, inputs: Inputs, embeds: bool, vector: np.ndarray | None = None) -> Query:
+        """A question made ready; ``vector`` is what to look for, when it is at hand."""
         vectors: tuple[np.ndarray, ...] = ()
         if vector is not None:
             vectors = (vector,)
         elif embeds:
             vectors = self.vectors(question, inputs)
         return Query(question, self.text(question, inputs), vectors, type(self) is AsAsked)
-
-    def vectors(self, question: str, inputs: Inputs) -> tuple[np.ndarray, ...]:
-        """Vectors to look for, each of shape (dimensions,)."""
-        return (inputs.corpus.encoder.embed_query(self.text(question, inputs)),)
 
     def together(self, questions: Sequence[str], inputs: Inputs, embeds: bool) -> dict[str, Query]:
         """Many questions, embedded at once: kept one by one, each would be a file of the cache."""
@@ -264,20 +233,24 @@ class Expanded(AsAsked):
 
 
 @dataclass(frozen=True)
-class Keywords(AsAsked):
+class Keywords(Expanded):
     """The words of the question that carry what is asked; no language model takes part."""
 
     def text(self, question: str, inputs: Inputs) -> str:
         """Its content words and numbers; the question where there are none."""
-        from finrag_pipeline.retrieval.query_expansion import keywords
-
         return keywords(question)
 
-    def fingerprint(self, inputs: Inputs) -> Any:
-        """Of the rules."""
-        from finrag_pipeline.retrieval.query_expansion import EXPANSION_VERSION
 
-        return EXPANSION_VERSION
+WRITTEN_VERSION = "1"
+"""Changes with any word of the prompts."""
+
+_ASKED_FOR = {
+    "expansion": "Write one sentence that says in other words what is asked for: spell out abbreviations, "
+    "and name the line items, statements and synonyms that a filing would print.",
+    "keywords": "Name its keywords: company, period, line items and the words that a filing would print for "
+    "them, separated by commas.",
+}
+_LONGEST_REPLY = 128
 
 
 @dataclass(frozen=True)
@@ -292,15 +265,10 @@ class Rewritten(AsAsked):
 
     def problem(self, inputs: Inputs) -> Problem | None:
         """Why there is no language model."""
-        return inputs.corpus.once(
-            "problem of language_model",
-            lambda: language_model_problem(inputs.corpus.settings.language_model),
-        )
+        return model_problem(inputs.corpus)
 
     def fingerprint(self, inputs: Inputs) -> Any:
         """Of model and prompt."""
-        from finrag_pipeline.retrieval.query_expansion import WRITTEN_VERSION
-
         return [language_model(inputs.corpus).fingerprint, WRITTEN_VERSION]
 
     def text(self, question: str, inputs: Inputs) -> str:
@@ -313,13 +281,15 @@ class Rewritten(AsAsked):
         return super().together(questions, inputs, embeds)
 
     def _written(self, questions: Sequence[str], inputs: Inputs) -> dict[str, str]:
-        from finrag_pipeline.retrieval.query_expansion import written_queries
-
         corpus = inputs.corpus
         known: dict[str, str] = corpus.once(("written queries", self.what), dict)
         if missing := [question for question in questions if question not in known]:
+            task = f"{_ASKED_FOR[self.what]} Reply with that alone and give no answer.\n\nQuestion: "
+            messages = [(Message("user", task + _folded(question)),) for question in missing]
+            requests = [Request(message, 0.0, _LONGEST_REPLY, 0) for message in messages]
             workers = corpus.settings.language_model.max_concurrency
-            known |= written_queries(language_model(corpus), self.what, missing, workers)
+            texts = _replies(language_model(corpus), requests, workers)
+            known |= {q: f"{q} {_folded(text)}" for q, text in zip(missing, texts, strict=True)}
         return known
 
 
@@ -345,7 +315,7 @@ class Passages(AsAsked):
             missing = sum(source.find(question) is None for question in inputs.questions)
             found = f"{missing} of {len(inputs.questions)} questions have no recorded passages."
             return Problem(found, f"export FINRAG_HYDE__SOURCE=generated && {ENDPOINT}") if missing else None
-        return language_model_problem(inputs.corpus.settings.language_model)
+        return model_problem(inputs.corpus)
 
     def note(self, inputs: Inputs) -> str:
         """Where fewer passages were recorded than the settings ask for."""
@@ -402,6 +372,12 @@ def passage_source(corpus: Corpus) -> PassageSource:
         return GeneratedPassages(language_model(corpus), settings, how.max_concurrency)
 
     return corpus.once("passages", load)
+
+
+def model_problem(corpus: Corpus) -> Problem | None:
+    """Why there is no language model; None where there is one. It is looked up once."""
+    settings = corpus.settings.language_model
+    return corpus.once("problem of language_model", lambda: language_model_problem(settings))
 
 
 def language_model(corpus: Corpus) -> LanguageModel:

@@ -1,4 +1,4 @@
-"""Query expansion by rule (short forms spelled out, or keywords alone) and by a language model.
+"""Query expansion by rule: short forms spelled out, or keywords alone.
 
 CAPEX → capital expenditure, FY18 → fiscal year 2018, as Kobeissi & Langlais do; for retrieval alone. The
 question stays as it was asked; what is spelled out follows once, in brackets, and only where the question
@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib.resources import files
 
-from finrag_pipeline.errors import ModelError
-from finrag_pipeline.language_models.parallel import complete_all
-from finrag_pipeline.language_models.protocol import LanguageModel, Message, Request
 from finrag_pipeline.questions.words import FILLERS, QUESTION_WORDS
 from finrag_pipeline.retrieval.bm25 import finance_tokens
 
@@ -70,44 +67,6 @@ def keywords(question: str) -> str:
 
 
 _NO_KEYWORDS = (FILLERS | QUESTION_WORDS) - {"total", "$", "%"}
-
-WRITTEN_VERSION = "1"
-"""Changes with any word of the prompts."""
-
-_ASKED_FOR = {
-    "expansion": "Write one sentence that says in other words what is asked for: spell out abbreviations, "
-    "and name the line items, statements and synonyms that a filing would print.",
-    "keywords": "Name its keywords: company, period, line items and the words that a filing would print for "
-    "them, separated by commas.",
-}
-_LONGEST_REPLY = 128
-
-
-def written_queries(
-    model: LanguageModel, what: str, questions: Sequence[str], workers: int = 1
-) -> dict[str, str]:
-    """Questions, each followed by what a language model adds to it.
-
-    Args:
-        model: is asked at temperature 0.
-        what: ``expansion`` or ``keywords``.
-        questions: the questions.
-        workers: requests at a time.
-
-    Raises:
-        ModelError: a reply cannot be had.
-    """
-    task = f"{_ASKED_FOR[what]} Reply with that alone and give no answer.\n\nQuestion: "
-    requests = [
-        Request((Message("user", task + " ".join(question.split())),), 0.0, _LONGEST_REPLY, 0)
-        for question in questions
-    ]
-    found = {}
-    for question, reply in zip(questions, complete_all(model, requests, workers), strict=True):
-        if isinstance(reply, ModelError):
-            raise reply
-        found[question] = f"{question} {' '.join(reply.text.split())}"
-    return found
 
 
 def expansions(question: str) -> Iterator[str]:

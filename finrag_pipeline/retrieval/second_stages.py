@@ -12,13 +12,15 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from finrag_pipeline.chunking.fixed import CHILD, parent_of
 from finrag_pipeline.errors import Problem
 from finrag_pipeline.language_models.fencing import NOTICE, fenced
-from finrag_pipeline.language_models.load import language_model_problem
-from finrag_pipeline.language_models.protocol import Completion, LanguageModel, Message, Request
+from finrag_pipeline.language_models.protocol import LanguageModel, Message, Request
+from finrag_pipeline.reranking import cross_encoder
 from finrag_pipeline.retrieval.component import Component, Hit, Inputs, Query, Search
-from finrag_pipeline.retrieval.queries import language_model
+from finrag_pipeline.retrieval.queries import language_model, model_problem
 from finrag_pipeline.retrieval.spaces import Scope
 
 if TYPE_CHECKING:
@@ -46,34 +48,13 @@ _TASK = (
 _REPLY = re.compile(r"[TF](?:[\s,]*[TF])*")
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """What a model kept.
-
-    Attributes:
-        kept: positions of the documents that stay, in their order.
-        reason: why all of them stay although the model was to choose; None when it chose.
-        completion: the model's answer; None when nothing was asked.
-    """
-
-    kept: tuple[int, ...]
-    reason: str | None = None
-    completion: Completion | None = None
-
-
 def select_documents(
     model: LanguageModel, question: str, texts: Sequence[str], judged: int = JUDGED
-) -> Selection:
-    """Which of the first ``judged`` documents a model keeps; those after them are not kept.
+) -> tuple[tuple[int, ...], str | None]:
+    """Positions of those of the first ``judged`` documents that a model keeps; those after them are not kept.
 
     Never nothing: where the reply is not one letter for each document, or all are F, the documents
-    stay as they are.
-
-    Args:
-        model: judges; asked at temperature 0.
-        question: what was searched for.
-        texts: documents, best first.
-        judged: how many are shown.
+    stay as they are, and why is told beside them; None where the model chose.
 
     Raises:
         ModelError: the model gives no answer at all.
@@ -81,16 +62,15 @@ def select_documents(
     shown = list(texts[:judged])
     everything = tuple(range(len(shown)))
     if not shown:
-        return Selection(everything)
-    completion = model.complete(Request(selection_messages(question, shown), 0.0, 4 * len(shown) + 8, seed=0))
-    verdicts = read_verdicts(completion.text, len(shown))
+        return everything, None
+    request = Request(selection_messages(question, shown), 0.0, 4 * len(shown) + 8, seed=0)
+    reply = model.complete(request).text
+    verdicts = read_verdicts(reply, len(shown))
     if verdicts is None:
-        reply = " ".join(completion.text.split())[:60]
-        return Selection(everything, f"The reply is not {len(shown)} letters T or F: '{reply}'.", completion)
-    kept = tuple(position for position, keep in enumerate(verdicts) if keep)
-    if not kept:
-        return Selection(everything, "The model would drop every document.", completion)
-    return Selection(kept, None, completion)
+        return everything, f"The reply is not {len(shown)} letters T or F: '{' '.join(reply.split())[:60]}'."
+    if not any(verdicts):
+        return everything, "The model would drop every document."
+    return tuple(position for position, keep in enumerate(verdicts) if keep), None
 
 
 def selection_messages(question: str, texts: Sequence[str]) -> list[Message]:
@@ -138,22 +118,17 @@ class CrossEncoder(Component):
         return self.depth or inputs.corpus.settings.reranker.candidates
 
     def _reranker(self, inputs: Inputs) -> CrossEncoderReranker:
-        def load() -> CrossEncoderReranker:
-            from finrag_pipeline.reranking.cross_encoder import load_reranker
-
-            return load_reranker(self.model, inputs.corpus.settings.reranker, inputs.corpus.lake)
-
-        return inputs.corpus.once(("reranker", self.model), load)
+        corpus, settings = inputs.corpus, inputs.corpus.settings.reranker
+        return corpus.once(
+            ("reranker", self.model), lambda: cross_encoder.load_reranker(self.model, settings, corpus.lake)
+        )
 
     def problem(self, inputs: Inputs) -> Problem | None:
         """Why its weights cannot be had."""
-
-        def look() -> Problem | None:
-            from finrag_pipeline.reranking import cross_encoder
-
-            return cross_encoder.weights_problem(self.model, inputs.corpus.settings.reranker)
-
-        return inputs.corpus.once(("problem of reranker", self.model), look)
+        settings = inputs.corpus.settings.reranker
+        return inputs.corpus.once(
+            ("problem of reranker", self.model), lambda: cross_encoder.weights_problem(self.model, settings)
+        )
 
     def fingerprint(self, inputs: Inputs) -> Any:
         """Of the weights, and how many candidates they order."""
@@ -161,8 +136,6 @@ class CrossEncoder(Component):
 
     def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
         """The candidates in their new order."""
-        import numpy as np
-
         # However few are asked for, all N are read.
         read = self._depth(inputs)
         hits = inner(query, inputs, scope, max(depth, read))
@@ -171,12 +144,11 @@ class CrossEncoder(Component):
             return hits
         texts = [inputs.corpus.text(hit.chunk_id) for hit in head]
         scores = self._reranker(inputs).score(query.question, texts)
-        order = np.argsort(-np.asarray(scores), kind="stable").tolist()
         ranked = [
             replace(
                 head[n], score=float(scores[n]), why=f"cross-encoder {scores[n]:.2f}, before rank {n + 1}"
             )
-            for n in order
+            for n in np.argsort(-np.asarray(scores), kind="stable").tolist()
         ]
         last = ranked[-1].score
         below = [replace(hit, score=last - position) for position, hit in enumerate(tail, start=1)]
@@ -185,21 +157,17 @@ class CrossEncoder(Component):
 
 @dataclass(frozen=True)
 class LanguageModelSelection(Component):
-    """Those of the first N that a language model keeps, in their order; nothing after them.
+    """Those of the first ``depth`` that a language model keeps, in their order; nothing after them.
 
     What is dropped is gone, as in Kim et al.: the ranking may be shorter than was asked for. Where the
-    model's reply cannot be read, or would drop all, all N stay.
-
-    Attributes:
-        depth: chunks that are judged.
+    model's reply cannot be read, or would drop all, all of them stay.
     """
 
     depth: int = 10
 
     def problem(self, inputs: Inputs) -> Problem | None:
         """Why there is no language model."""
-        settings = inputs.corpus.settings.language_model
-        return inputs.corpus.once("problem of language_model", lambda: language_model_problem(settings))
+        return model_problem(inputs.corpus)
 
     def fingerprint(self, inputs: Inputs) -> Any:
         """Of model and prompt."""
@@ -211,11 +179,9 @@ class LanguageModelSelection(Component):
         if not head:
             return head
         texts = [inputs.corpus.text(hit.chunk_id) for hit in head]
-        selection = select_documents(language_model(inputs.corpus), query.question, texts, self.depth)
-        outcome = "not selected: the reply was of no use" if selection.reason else "selected"
-        return [
-            replace(head[position], why=f"{head[position].why}, {outcome}") for position in selection.kept
-        ][:depth]
+        kept, problem = select_documents(language_model(inputs.corpus), query.question, texts, self.depth)
+        outcome = "not selected: the reply was of no use" if problem else "selected"
+        return [replace(head[n], why=f"{head[n].why}, {outcome}") for n in kept][:depth]
 
 
 @dataclass(frozen=True)

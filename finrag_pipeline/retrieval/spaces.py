@@ -11,32 +11,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
-class Space(StrEnum):
-    """Where a system may search."""
-
-    CORPUS = "corpus"
-    FILING = "filing"
-    PAGES = "pages"
-
-    @property
-    def is_oracle(self) -> bool:
-        """Whether the space is cut with knowledge of the gold labels."""
-        return self is not Space.CORPUS
-
-
-def restriction(
-    space: Space, gold_filing: str, gold_pages: Sequence[int]
-) -> tuple[tuple[str, ...] | None, tuple[int, ...] | None]:
-    """Filings and pages that ``space`` allows for a question; None means all of the corpus."""
-    match space:
-        case Space.CORPUS:
-            return None, None
-        case Space.FILING:
-            return (gold_filing,), None
-        case Space.PAGES:
-            return (gold_filing,), tuple(sorted(set(gold_pages)))
-
-
 @dataclass(frozen=True)
 class Scope:
     """Where a search may look: all conditions at once; None allows all of the corpus.
@@ -67,3 +41,17 @@ class Scope:
             and (self.locations is None or (filing, page) in self.locations)
         )
         return replace(self, locations=kept)
+
+
+class Space(StrEnum):
+    """Where a system may search."""
+
+    CORPUS = "corpus"
+    FILING = "filing"
+    PAGES = "pages"
+
+    def scope(self, gold_filing: str, gold_pages: Sequence[int]) -> Scope:
+        """What the space allows for a question."""
+        if self is Space.CORPUS:
+            return Scope()
+        return Scope((gold_filing,), tuple(sorted(set(gold_pages))) if self is Space.PAGES else None)

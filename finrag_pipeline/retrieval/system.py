@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from finrag_pipeline.chunking.registry import ON_DEMAND, get_chunking
 from finrag_pipeline.errors import Problem
-from finrag_pipeline.retrieval.component import Component, Hit, Inputs, Query, Search, no_more
+from finrag_pipeline.retrieval.component import VECTORS, Component, Hit, Inputs, Query, Search, no_more
 from finrag_pipeline.retrieval.queries import AsAsked
-from finrag_pipeline.retrieval.spaces import Scope, Space, restriction
+from finrag_pipeline.retrieval.spaces import Scope, Space
 from finrag_pipeline.schemas import RETRIEVAL_RUNS
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
@@ -72,11 +73,6 @@ class RetrievalSystem:
     encoder: str | None = None
     variant_of: str | None = None
 
-    def _chain(self) -> Iterator[Component]:
-        """What searches, from the outermost to the first stage."""
-        steps = (self.filter, self.select, self.rerank, self.pages, self.collapse, self.first)
-        return (step for step in steps if step is not None)
-
     def components(self) -> tuple[Component, ...]:
         """Every component; what takes longest to get first, so that a problem names that."""
         steps = (self.pages, self.first, self.query, self.filter, self.rerank, self.select, self.collapse)
@@ -95,7 +91,8 @@ class RetrievalSystem:
     def reads(self) -> tuple[str, ...]:
         """Assets of which a filing must have its part for this system to search it; the chunks first."""
         chunking = get_chunking(self.chunking)
-        found = (asset for component in self.components() for asset in component.reads(chunking))
+        named = (asset for component in self.components() for asset in component.reads)
+        found = (chunking.index if asset == VECTORS else asset for asset in named)
         return tuple(dict.fromkeys((chunking.table, *found)))
 
     def settings(self, settings: Settings) -> Settings:
@@ -133,8 +130,7 @@ class RetrievalSystem:
 
     def note(self, inputs: Inputs) -> str:
         """In what it differs here from what its name says; empty where it does not."""
-        notes = (component.note(inputs) for component in self.components())
-        return "" if self.problem(inputs) else "; ".join(note for note in notes if note)
+        return "" if self.problem(inputs) else self.query.note(inputs)
 
     def fingerprint(self, inputs: Inputs) -> str:
         """Of everything that decides its rankings. Steps that it does not take leave no trace.
@@ -155,9 +151,7 @@ class RetrievalSystem:
     def learned_from(self, inputs: Inputs) -> frozenset[str]:
         """Questions of the benchmark that its models were trained on."""
         models = inputs.learned.models
-        return frozenset(
-            question for name in self.models if name in models for question in models[name].question_ids
-        )
+        return frozenset().union(*(models[name].question_ids for name in self.models if name in models))
 
     def queries(self, questions: Sequence[str], inputs: Inputs) -> dict[str, Query]:
         """Questions as this system looks for them, by question; vectors are kept in the cache of embeddings.
@@ -190,16 +184,10 @@ class RetrievalSystem:
         if isinstance(question, str):
             question = self.query.one(question, inputs, self.embeds, vector)
         search: Search = no_more
-        for step in reversed(list(self._chain())):
-            search = _inside(step, search)
+        for step in (self.first, self.collapse, self.pages, self.rerank, self.select, self.filter):
+            if step is not None:
+                search = partial(step.search, inner=search)
         return search(question, inputs, scope or Scope(), depth or inputs.corpus.settings.retrieval.depth)
-
-
-def _inside(step: Component, inner: Search) -> Search:
-    def search(query: Query, inputs: Inputs, scope: Scope, depth: int) -> list[Hit]:
-        return step.search(query, inputs, scope, depth, inner)
-
-    return search
 
 
 def run_system(
@@ -208,39 +196,36 @@ def run_system(
     questions: Iterable[dict[str, Any]],
     spaces: Sequence[Space] = tuple(Space),
 ) -> pa.Table:
-    """Rankings of ``system`` for every question in every space.
+    """Rankings of ``system`` for every question in every space, as rows of ``retrieval_runs``.
 
-    Args:
-        system: what to run.
-        inputs: where to search, and with what was learned without these questions.
-        questions: rows of ``benchmark_questions``. Gold filing and pages are used for the oracle spaces
-            alone.
-        spaces: search spaces.
-
-    Returns:
-        Rows of ``retrieval_runs``.
+    Of the questions, rows of ``benchmark_questions``, gold filing and pages are used for the oracle spaces
+    alone. ``inputs`` must have been learned without them.
 
     Raises:
         ModelError: the system needs a model that was not trained, or cannot be had.
     """
     questions = list(questions)
     queries = system.queries([question["question"] for question in questions], inputs)
-    rows: list[dict[str, Any]] = []
-    for space in spaces:
-        for question in questions:
-            scope = Scope(*restriction(space, question["filing"], question["gold_pages"]))
-            hits = system.search(queries[question["question"]], inputs, scope)
-            rows.extend(
-                {
-                    "system": system.name,
-                    "space": space.value,
-                    "question_id": question["question_id"],
-                    "rank": place,
-                    "chunk_id": hit.chunk_id,
-                    "filing": hit.filing,
-                    "page": hit.page,
-                    "score": hit.score,
-                }
-                for place, hit in enumerate(hits, start=1)
-            )
+    rows = [
+        {
+            "system": system.name,
+            "space": space.value,
+            "question_id": question["question_id"],
+            "rank": place,
+            "chunk_id": hit.chunk_id,
+            "filing": hit.filing,
+            "page": hit.page,
+            "score": hit.score,
+        }
+        for space in spaces
+        for question in questions
+        for place, hit in enumerate(
+            system.search(
+                queries[question["question"]],
+                inputs,
+                space.scope(question["filing"], question["gold_pages"]),
+            ),
+            start=1,
+        )
+    ]
     return pa.Table.from_pylist(rows, schema=RETRIEVAL_RUNS)

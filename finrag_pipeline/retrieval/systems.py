@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from finrag_pipeline.chunking.registry import CHUNKINGS, get_chunking
 from finrag_pipeline.errors import UsageError
@@ -53,9 +53,7 @@ def chunking_variants(base: RetrievalSystem) -> Iterator[RetrievalSystem]:
     for suffix, kept in kinds.items():
         if kept and isinstance(base.first, Fusion):
             continue  # what a kind adds is seen on the rankings that are fused
-        row = Source(
-            "Mixpeek technical guide", "section 4", "context-aware chunks" + suffix.replace("_", " ")
-        )
+        row = _guide("4", "context-aware chunks" + suffix.replace("_", " "))
         name = f"{base.name}_contextual{suffix}"
         what = ", ".join(kind.replace("_", " ") for kind in kept) if kept else "all context-aware chunks"
         system = replace(
@@ -117,14 +115,23 @@ def variant(
 
 
 _PAPER = "Kobeissi & Langlais, oracle-based evaluation of financial retrieval"
-_KIM = "Kim et al., optimizing retrieval strategies for financial question answering"
-_GUIDE = "Mixpeek technical guide"
-
 _BOTH = (Bm25(), Dense())
 
 
-def _paper(row: str) -> Source:
-    return Source(_PAPER, "Table 4", row)
+def _paper(row: str, table: str = "Table 4") -> Source:
+    return Source(_PAPER, table, row)
+
+
+def _kim(stage: str, row: str) -> Source:
+    return Source("Kim et al., optimizing retrieval strategies for financial question answering", stage, row)
+
+
+def _guide(section: str, row: str) -> Source:
+    return Source("Mixpeek technical guide", f"section {section}", row)
+
+
+def _own(row: str) -> Source:
+    return Source("finrag_pipeline", "this project", row)
 
 
 SYSTEMS: dict[str, RetrievalSystem] = {
@@ -139,7 +146,7 @@ SYSTEMS: dict[str, RetrievalSystem] = {
         RetrievalSystem(
             "hybrid_alpha",
             "Hybrid, weighted scores",
-            Source(_KIM, "hybrid retrieval", "S = α·dense + (1 − α)·sparse"),
+            _kim("hybrid retrieval", "S = α·dense + (1 − α)·sparse"),
             WeightedSum(_BOTH),
         ),
         # The papers' text gives parents of 1024 tokens, their code 2048; the code made their figures.
@@ -158,11 +165,7 @@ SYSTEMS: dict[str, RetrievalSystem] = {
         RetrievalSystem("hyde", "HyDE", _paper("HyDE"), Dense(), query=Passages(single=True)),
         RetrievalSystem("multi_hyde", "Multi-HyDE", _paper("Multi-HyDE"), Dense(), query=Passages()),
         RetrievalSystem(
-            "dense_rerank",
-            "Dense, reranked",
-            _paper("BGE-M3 + ReRanker"),
-            Dense(),
-            rerank=CrossEncoder(),
+            "dense_rerank", "Dense, reranked", _paper("BGE-M3 + ReRanker"), Dense(), rerank=CrossEncoder()
         ),
         RetrievalSystem(
             "multi_hyde_rerank",
@@ -182,14 +185,14 @@ SYSTEMS: dict[str, RetrievalSystem] = {
         RetrievalSystem(
             "filtered_dense",
             "Dense in the filings asked about",
-            Source(_GUIDE, "section 7", "company and fiscal year as hard filters"),
+            _guide("7", "company and fiscal year as hard filters"),
             Dense(),
             filter=NamedFilings(),
         ),
         RetrievalSystem(
             "filtered_sentences",
             "Sentences in the filings asked about",
-            Source("finrag_pipeline", "this project", "pages by their best sentence"),
+            _own("pages by their best sentence"),
             Bm25OnPages(),
             filter=NamedFilings(),
             pages=PagesBySentence(),
@@ -197,30 +200,28 @@ SYSTEMS: dict[str, RetrievalSystem] = {
         RetrievalSystem(
             "statement_aware",
             "Hybrid on the statements asked about",
-            Source(_GUIDE, "section 6", "intelligent statement detection"),
+            _guide("6", "intelligent statement detection"),
             ReciprocalRanks(_BOTH),
             filter=NamedStatements(),
         ),
         RetrievalSystem(
             "document_selection",
             "Dense, selected by a language model",
-            Source(_KIM, "post-retrieval", "document selection among the first ten"),
+            _kim("post-retrieval", "document selection among the first ten"),
             Dense(),
             select=LanguageModelSelection(),
         ),
         RetrievalSystem(
             "finrag",
             "finrag: resolver and page ranker",
-            Source("finrag_pipeline", "this project", "pages in the order of the page ranker"),
+            _own("pages in the order of the page ranker"),
             Bm25OnPages(),
             pages=PagesInOrder("page_ranker"),
         ),
         RetrievalSystem(
             "finrag_rerank",
             "finrag, its first pages reranked",
-            Source(
-                "finrag_pipeline", "this project", "first pages reordered by a cross-encoder trained here"
-            ),
+            _own("first pages reordered by a cross-encoder trained here"),
             Bm25OnPages(),
             pages=PagesInOrder("page_reranker", ("page_ranker", "reranker")),
         ),
@@ -251,86 +252,64 @@ ALIASES: dict[str, Alias] = {
 """The papers' oracles restrict the dense system."""
 
 
-def _named_variants() -> list[RetrievalSystem]:
-    """Variants that the papers, or files of their authors, have beside a row."""
+def _of(base: str, name: str, told: str, source: Source, **changes: Any) -> RetrievalSystem:
+    """A variant that the papers, or files of their authors, have beside a row."""
+    title = f"{SYSTEMS[base].title}{told}"
+    return replace(SYSTEMS[base], name=name, title=title, source=source, variant_of=base, **changes)
 
-    def of(base: str, name: str, told: str, source: Source, **changes: Any) -> RetrievalSystem:
-        row = SYSTEMS[base]
-        title = f"{row.title}{told}"
-        return replace(row, name=name, title=title, source=source, variant_of=base, **changes)
 
-    depths = (5, 10, 50)
-    reranker = cast("CrossEncoder", SYSTEMS["dense_rerank"].rerank)
-    filters, statements = "section 12.4", "section 12.2"
-    before = Source(_KIM, "pre-retrieval", "keyword extraction")
-    expansion = Source(_KIM, "pre-retrieval", "query expansion by a language model")
-    return [
-        *(
-            of(
-                "page_scorer",
-                f"page_scorer_p{pages}",
-                f", {pages} pages",
-                Source(_PAPER, "Table 9", f"P = {pages}"),
-                pages=InsidePages("page_scorer", pages=pages),
-            )
-            for pages in (5, 10)
-        ),
-        of(
-            "multi_hyde",
-            "multi_hyde_fused",
-            ", rankings fused",
-            Source(_PAPER, "published code", "rankings of question and passages fused by RRF"),
-            query=Passages(fused=True),
-        ),
-        *(
-            of(
-                "dense_rerank",
-                f"dense_rerank_{depth}",
-                f" to a depth of {depth}",
-                Source(_KIM, "post-retrieval", f"reranking, {depth} candidates"),
-                rerank=replace(reranker, depth=depth),
-            )
-            for depth in depths
-        ),
-        of("dense", "dense_keywords", ", keywords of the question", before, query=Keywords()),
-        of(
-            "dense",
-            "dense_llm_keywords",
-            ", keywords by a language model",
-            before,
-            query=Rewritten("keywords"),
-        ),
-        of("dense", "dense_llm_expansion", ", expanded by a language model", expansion, query=Rewritten()),
-        of(
-            "filtered_dense",
-            "filtered_company",
-            ", by company alone",
-            Source(_GUIDE, filters, "company as a hard filter"),
-            filter=NamedCompanies(),
-        ),
-        of(
-            "filtered_dense",
-            "filtered_year",
-            ", by year alone",
-            Source(_GUIDE, filters, "fiscal year as a hard filter"),
-            filter=NamedYears(),
-        ),
-        of(
-            "statement_aware",
-            "statement_none",
-            ", whatever the page",
-            Source(_GUIDE, statements, "semantic only"),
-            filter=NamedFilings(),
-        ),
-        of(
-            "statement_aware",
-            "statement_all",
-            ", all statements",
-            Source(_GUIDE, statements, "broad"),
-            filter=AllStatements(),
-        ),
-    ]
+_EXPANSION = _kim("pre-retrieval", "query expansion by a language model")
+_KEYWORDS = _kim("pre-retrieval", "keyword extraction")
+_BY_COMPANY = ("12.4", "company as a hard filter")
+_BY_YEAR = ("12.4", "fiscal year as a hard filter")
+_SEMANTIC, _BROAD = ("12.2", "semantic only"), ("12.2", "broad")
 
+_NAMED_VARIANTS = (
+    *(
+        _of(
+            "page_scorer",
+            f"page_scorer_p{pages}",
+            f", {pages} pages",
+            _paper(f"P = {pages}", "Table 9"),
+            pages=InsidePages("page_scorer", pages=pages),
+        )
+        for pages in (5, 10)
+    ),
+    _of(
+        "multi_hyde",
+        "multi_hyde_fused",
+        ", rankings fused",
+        _paper("rankings of question and passages fused by RRF", "published code"),
+        query=Passages(fused=True),
+    ),
+    *(
+        _of(
+            "dense_rerank",
+            f"dense_rerank_{depth}",
+            f" to a depth of {depth}",
+            _kim("post-retrieval", f"reranking, {depth} candidates"),
+            rerank=CrossEncoder(depth=depth),
+        )
+        for depth in (5, 10, 50)
+    ),
+    *(
+        _of("dense", f"dense_{name}", f", {told}", source, query=query)
+        for name, told, source, query in (
+            ("keywords", "keywords of the question", _KEYWORDS, Keywords()),
+            ("llm_keywords", "keywords by a language model", _KEYWORDS, Rewritten("keywords")),
+            ("llm_expansion", "expanded by a language model", _EXPANSION, Rewritten()),
+        )
+    ),
+    *(
+        _of(base, name, f", {told}", _guide(section, row), filter=narrowed)
+        for base, name, told, section, row, narrowed in (
+            ("filtered_dense", "filtered_company", "by company alone", *_BY_COMPANY, NamedCompanies()),
+            ("filtered_dense", "filtered_year", "by year alone", *_BY_YEAR, NamedYears()),
+            ("statement_aware", "statement_none", "whatever the page", *_SEMANTIC, NamedFilings()),
+            ("statement_aware", "statement_all", "all statements", *_BROAD, AllStatements()),
+        )
+    ),
+)
 
 ABLATIONS: dict[str, RetrievalSystem] = {
     system.name: system
@@ -340,7 +319,7 @@ ABLATIONS: dict[str, RetrievalSystem] = {
             for base in ("bm25", "dense", "hybrid_rrf")
             for variant in chunking_variants(SYSTEMS[base])
         ),
-        *_named_variants(),
+        *_NAMED_VARIANTS,
     )
 }
 """Variants that show what a choice adds; run on request, reported apart from the systems."""

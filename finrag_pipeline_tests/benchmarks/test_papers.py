@@ -65,4 +65,4 @@ def test_the_stand_in_gives_what_each_prompt_asks_for(stand_in: EndpointModel) -
         == 2
     )
     assert len(read_reply(said(relevance_messages("1. What?", "That.", "en")), "relevance", 1)) == 1
-    assert select_documents(stand_in, "What?", ["a", "b", "c"], 3).reason is None
+    assert select_documents(stand_in, "What?", ["a", "b", "c"], 3)[1] is None

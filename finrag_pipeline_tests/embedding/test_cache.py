@@ -12,8 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from finrag_pipeline.embedding import cache as cache_module
-from finrag_pipeline.embedding.backends import Progress
 from finrag_pipeline.embedding.cache import EmbeddingCache
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.storage.fingerprints import text_hash
@@ -30,16 +28,11 @@ class CountingEmbedder:
 
     def __init__(self) -> None:
         self.seen: Counter[str] = Counter()
-        self.loads = 0
+        self.calls = 0
 
-    def load(self) -> CountingEmbedder:
-        self.loads += 1
-        return self
-
-    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> np.ndarray:
+    def compute(self, texts: Sequence[str]) -> np.ndarray:
+        self.calls += 1
         self.seen.update(texts)
-        if progress:
-            progress(len(texts))
         return expected(texts)
 
 
@@ -65,11 +58,11 @@ class TestOnce:
         lake = Lake(tmp_path if root == "folder" else f"memory://{uuid.uuid4().hex}/lake")
         cache = EmbeddingCache(lake, "encoder")
         texts = [*_texts(20), *_texts(5), "text 0 "]
-        np.testing.assert_array_equal(cache.embed(texts, embedder.load), expected(texts))
-        np.testing.assert_array_equal(cache.embed(texts[::-1], embedder.load), expected(texts[::-1]))
+        np.testing.assert_array_equal(cache.vectors(texts, embedder.compute), expected(texts))
+        np.testing.assert_array_equal(cache.vectors(texts[::-1], embedder.compute), expected(texts[::-1]))
         more = _texts(30, start=10)
         np.testing.assert_array_equal(
-            EmbeddingCache(lake, "encoder").embed(more, embedder.load), expected(more)
+            EmbeddingCache(lake, "encoder").vectors(more, embedder.compute), expected(more)
         )
         assert set(embedder.seen) == set(texts) | set(more)
         assert max(embedder.seen.values()) == 1
@@ -77,64 +70,64 @@ class TestOnce:
     def test_weights_are_loaded_only_when_something_is_missing(
         self, lake: Lake, embedder: CountingEmbedder
     ) -> None:
-        EmbeddingCache(lake, "encoder").embed(_texts(3), embedder.load)
-        assert embedder.loads == 1
+        EmbeddingCache(lake, "encoder").vectors(_texts(3), embedder.compute)
+        assert embedder.calls == 1
         cache = EmbeddingCache(lake, "encoder")
         assert cache.missing(_texts(5)) == _texts(5)[3:]
-        cache.embed(_texts(3), embedder.load)
-        assert embedder.loads == 1
+        cache.vectors(_texts(3), embedder.compute)
+        assert embedder.calls == 1
 
     def test_nothing(self, lake: Lake, embedder: CountingEmbedder) -> None:
-        assert EmbeddingCache(lake, "encoder").embed([], embedder.load).shape[0] == 0
-        assert embedder.loads == 0
-
-    def test_the_progress_counts_what_is_computed(self, lake: Lake, embedder: CountingEmbedder) -> None:
-        cache, done = EmbeddingCache(lake, "encoder"), []
-        cache.embed(_texts(4), embedder.load, done.append)
-        cache.embed([*_texts(6), *_texts(6)], embedder.load, done.append)
-        assert sum(done) == 6
+        assert EmbeddingCache(lake, "encoder").vectors([], embedder.compute).shape[0] == 0
+        assert embedder.calls == 0
 
     def test_encoders_do_not_share_vectors(self, lake: Lake, embedder: CountingEmbedder) -> None:
         for encoder in ("one", "two"):
-            EmbeddingCache(lake, encoder).embed(_texts(3), embedder.load)
+            EmbeddingCache(lake, encoder).vectors(_texts(3), embedder.compute)
         assert set(embedder.seen.values()) == {2}
 
     def test_what_another_process_keeps_meanwhile_is_found(
         self, lake: Lake, embedder: CountingEmbedder
     ) -> None:
         mine, other = EmbeddingCache(lake, "encoder"), EmbeddingCache(lake, "encoder")
-        mine.embed(_texts(2), embedder.load)
-        other.embed(_texts(4), embedder.load)
-        np.testing.assert_array_equal(mine.embed(_texts(4), embedder.load), expected(_texts(4)))
+        mine.vectors(_texts(2), embedder.compute)
+        other.vectors(_texts(4), embedder.compute)
+        np.testing.assert_array_equal(mine.vectors(_texts(4), embedder.compute), expected(_texts(4)))
         assert max(embedder.seen.values()) == 1
 
     def test_many_texts_are_kept_in_several_shards(
         self, lake: Lake, embedder: CountingEmbedder, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(cache_module, "SHARD", 7)
+        monkeypatch.setattr(EmbeddingCache, "shard", 7)
         texts = _texts(30)
-        np.testing.assert_array_equal(EmbeddingCache(lake, "e").embed(texts, embedder.load), expected(texts))
+        np.testing.assert_array_equal(
+            EmbeddingCache(lake, "e").vectors(texts, embedder.compute), expected(texts)
+        )
         assert len(lake.partitions("embeddings")) == 5
-        np.testing.assert_array_equal(EmbeddingCache(lake, "e").embed(texts, embedder.load), expected(texts))
+        np.testing.assert_array_equal(
+            EmbeddingCache(lake, "e").vectors(texts, embedder.compute), expected(texts)
+        )
 
     def test_texts_of_any_kind(self, lake: Lake, embedder: CountingEmbedder) -> None:
         texts = ["", " ", "株式会社", "it's \x00 'quoted'", "\ud800", "x" * 100_000]
-        np.testing.assert_array_equal(EmbeddingCache(lake, "e").embed(texts, embedder.load), expected(texts))
-        EmbeddingCache(lake, "e").embed(texts, embedder.load)
+        np.testing.assert_array_equal(
+            EmbeddingCache(lake, "e").vectors(texts, embedder.compute), expected(texts)
+        )
+        EmbeddingCache(lake, "e").vectors(texts, embedder.compute)
         assert max(embedder.seen.values()) == 1
 
 
 @pytest.mark.parametrize("odd", [np.nan, np.inf])
 def test_vectors_that_are_no_numbers_are_refused_and_not_kept(lake: Lake, odd: float) -> None:
     class Broken(CountingEmbedder):
-        def embed(self, texts: Sequence[str], progress: Progress | None = None) -> np.ndarray:
-            vectors = super().embed(texts, progress)
+        def compute(self, texts: Sequence[str]) -> np.ndarray:
+            vectors = super().compute(texts)
             vectors[-1, 3] = odd
             return vectors
 
     cache = EmbeddingCache(lake, "encoder")
     with pytest.raises(LakeError, match="vectors that are not numbers") as caught:
-        cache.embed(_texts(3), Broken)
+        cache.vectors(_texts(3), Broken().compute)
     assert "FINRAG_ENCODER__PRECISION" in caught.value.remedy
     assert lake.partitions("embeddings") == []
     assert len(cache.missing(_texts(3))) == 3
@@ -147,15 +140,15 @@ class TestDamage:
 
     @pytest.mark.parametrize("kept", [0, 50, 0.5])
     def test_a_truncated_shard_is_a_miss(self, lake: Lake, embedder: CountingEmbedder, kept: float) -> None:
-        EmbeddingCache(lake, "e").embed(_texts(10), embedder.load)
+        EmbeddingCache(lake, "e").vectors(_texts(10), embedder.compute)
         path = self._shard(lake)
         whole = path.read_bytes()
         path.write_bytes(whole[: int(kept if kept >= 1 else kept * len(whole))])
         cache = EmbeddingCache(lake, "e")
-        np.testing.assert_array_equal(cache.embed(_texts(10), embedder.load), expected(_texts(10)))
+        np.testing.assert_array_equal(cache.vectors(_texts(10), embedder.compute), expected(_texts(10)))
         assert set(embedder.seen.values()) == {2}
         np.testing.assert_array_equal(
-            EmbeddingCache(lake, "e").embed(_texts(10), embedder.load), expected(_texts(10))
+            EmbeddingCache(lake, "e").vectors(_texts(10), embedder.compute), expected(_texts(10))
         )
         assert set(embedder.seen.values()) == {2}
 
@@ -164,7 +157,7 @@ class TestDamage:
         self, lake: Lake, embedder: CountingEmbedder, noticed: str
     ) -> None:
         knew = EmbeddingCache(lake, "e")
-        knew.embed(_texts(200), embedder.load)
+        knew.vectors(_texts(200), embedder.compute)
         path = self._shard(lake)
         whole = bytearray(path.read_bytes())
         middle = len(whole) * 2 // 3
@@ -172,11 +165,11 @@ class TestDamage:
         path.write_bytes(bytes(whole))
         assert lake.read("embeddings", lake.partitions("embeddings")[0], ["text_hash"]).num_rows == 200
         cache = knew if noticed != "at once" else EmbeddingCache(lake, "e")
-        np.testing.assert_array_equal(cache.embed(_texts(210), embedder.load), expected(_texts(210)))
+        np.testing.assert_array_equal(cache.vectors(_texts(210), embedder.compute), expected(_texts(210)))
         assert not path.exists()
         before = embedder.seen.total()
         np.testing.assert_array_equal(
-            EmbeddingCache(lake, "e").embed(_texts(210), embedder.load), expected(_texts(210))
+            EmbeddingCache(lake, "e").vectors(_texts(210), embedder.compute), expected(_texts(210))
         )
         assert embedder.seen.total() == before
 
@@ -189,15 +182,13 @@ from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.embedding.test_cache import CountingEmbedder, _texts
 
 class Killed(CountingEmbedder):
-    calls = 0
-    def embed(self, texts, progress=None):
-        Killed.calls += 1
-        if Killed.calls == 3:
+    def compute(self, texts):
+        if self.calls == 2:
             os.kill(os.getpid(), 9)
-        return super().embed(texts, progress)
+        return super().compute(texts)
 
-module.SHARD = 10
-module.EmbeddingCache(Lake(sys.argv[1]), "e").embed(_texts(45), Killed)
+module.EmbeddingCache.shard = 10
+module.EmbeddingCache(Lake(sys.argv[1]), "e").vectors(_texts(45), Killed().compute)
 """
 
 
@@ -212,9 +203,9 @@ def test_a_kill_loses_one_shard_at_most_and_the_rest_is_not_computed_again(
     cache = EmbeddingCache(lake, "e")
     left = cache.missing(_texts(45))
     assert len(left) == 25
-    np.testing.assert_array_equal(cache.embed(_texts(45), embedder.load), expected(_texts(45)))
+    np.testing.assert_array_equal(cache.vectors(_texts(45), embedder.compute), expected(_texts(45)))
     assert embedder.seen == Counter(left)
     np.testing.assert_array_equal(
-        EmbeddingCache(lake, "e").embed(_texts(45), embedder.load), expected(_texts(45))
+        EmbeddingCache(lake, "e").vectors(_texts(45), embedder.compute), expected(_texts(45))
     )
     assert embedder.seen == Counter(left)

@@ -8,11 +8,10 @@ from finrag_pipeline.retrieval.alpha import GRID, alpha_means, alpha_sweep, pick
 from finrag_pipeline.retrieval.component import Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.fusion import HybridWeights
-from finrag_pipeline.retrieval.spaces import Space, restriction
+from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import SYSTEMS
 from finrag_pipeline.schemas import RETRIEVAL_SCORES, conform
 from finrag_pipeline_tests.indexed_lake import IndexedLake
-from finrag_pipeline_tests.retrieval.stand_ins import rank
 
 GOLDEN = {
     # question: {alpha: (DocRec@5, PageRec@5)}
@@ -88,9 +87,9 @@ class TestSweep:
             learned = Learned({"hybrid_alpha": HybridWeights({space.value: alpha for space in Space})})
             for question in indexed.questions:
                 for space in Space:
-                    where = restriction(space, question["filing"], question["gold_pages"])
-                    hits = rank(
-                        SYSTEMS["hybrid_alpha"], question["question"], corpus, *where, learned=learned
+                    where = space.scope(question["filing"], question["gold_pages"])
+                    hits = SYSTEMS["hybrid_alpha"].search(
+                        question["question"], Inputs(corpus, learned), where
                     )[:5]
                     ranking = [RankedChunk(hit.chunk_id, hit.filing, hit.page) for hit in hits]
                     gold = GoldStandard(question["filing"], frozenset(question["gold_pages"]), frozenset())

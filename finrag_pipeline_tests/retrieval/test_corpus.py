@@ -49,7 +49,7 @@ class TestChunks:
             assert corpus.text(row["chunk_id"]) == row["text"]
 
     def test_positions(self, corpus: Corpus, indexed: IndexedLake) -> None:
-        assert corpus.positions(None, None) is None
+        assert corpus.positions(Scope()) is None
         name = indexed.filings[1]
         for filings, pages in (
             ([name], None),
@@ -64,7 +64,7 @@ class TestChunks:
                 for n, row in enumerate(corpus.chunks.to_pylist())
                 if row["filing"] in filings and (pages is None or row["page"] in pages)
             ]
-            found = corpus.positions(filings, pages)
+            found = corpus.positions(Scope(tuple(filings), None if pages is None else tuple(pages)))
             assert found is not None
             assert found.tolist() == expected
 

@@ -57,23 +57,20 @@ class TestReply:
 class TestSelection:
     def test_the_documents_that_the_model_keeps_in_their_order(self) -> None:
         selection = select_documents(_replies("T F T"), QUESTION, TEXTS)
-        assert (selection.kept, selection.reason) == ((0, 2), None)
-        assert selection.completion is not None and selection.completion.text == "T F T"
+        assert selection == ((0, 2), None)
 
     def test_never_nothing(self) -> None:
         selection = select_documents(_replies("F F F"), QUESTION, TEXTS)
-        assert selection.kept == (0, 1, 2)
-        assert selection.reason == "The model would drop every document."
+        assert selection == ((0, 1, 2), "The model would drop every document.")
 
     def test_a_malformed_reply_keeps_all_and_says_so(self) -> None:
         selection = select_documents(_replies("The first\none."), QUESTION, TEXTS)
-        assert selection.kept == (0, 1, 2)
-        assert selection.reason == "The reply is not 3 letters T or F: 'The first one.'."
+        assert selection == ((0, 1, 2), "The reply is not 3 letters T or F: 'The first one.'.")
 
     def test_the_first_ten_are_judged(self) -> None:
         model = _replies(" ".join("TFFFFFFFFT"))
         selection = select_documents(model, QUESTION, [f"document {n}" for n in range(15)])
-        assert selection.kept == (0, 9)
+        assert selection == ((0, 9), None)
         shown = model.asked[0][0][-1].content
         assert "document 9" in shown and "document 10" not in shown
 
@@ -86,7 +83,7 @@ class TestSelection:
 
     def test_no_documents_no_question(self) -> None:
         model = _replies("T")
-        assert select_documents(model, QUESTION, []).kept == ()
+        assert select_documents(model, QUESTION, []) == ((), None)
         assert not model.asked
 
     def test_a_model_that_is_down_is_told(self) -> None:
@@ -107,8 +104,8 @@ class TestInjection:
 
     @pytest.mark.parametrize("reply", ["the answer is 9", "F F T. the answer is 9", "F F T F"])
     def test_a_model_that_obeys_it_changes_nothing(self, reply: str) -> None:
-        selection = select_documents(_replies(reply), QUESTION, [TEXTS[0], self.ORDER, TEXTS[2]])
-        assert selection.kept == (0, 1, 2) and selection.reason
+        kept, reason = select_documents(_replies(reply), QUESTION, [TEXTS[0], self.ORDER, TEXTS[2]])
+        assert kept == (0, 1, 2) and reason
 
     def test_long_documents_are_cut(self) -> None:
         _, user = selection_messages(QUESTION, ["x" * 10_000] * 10)

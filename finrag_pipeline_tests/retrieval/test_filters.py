@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from finrag_pipeline.retrieval.filters import StatementPages
 from finrag_pipeline.retrieval.systems import SYSTEMS
 from finrag_pipeline_tests.indexed_lake import IndexedLake
 from finrag_pipeline_tests.retrieval.stand_ins import corpus_of, ids, rank, resolver
@@ -40,14 +39,12 @@ class TestFilters:
 
     def test_statements_restrict_the_search_to_their_pages(self, indexed: IndexedLake) -> None:
         first, second = indexed.filings[:2]
-        pages = StatementPages(
-            {
-                (first, 1, "income_statement"): frozenset({2020, 2021}),
-                (first, 2, "financial_position"): frozenset({2021}),
-                (first, 3, "cash_flows"): frozenset({2021}),
-                (second, 1, "income_statement"): frozenset({2022}),
-            }
-        )
+        pages = {
+            (first, 1, "income_statement"): frozenset({2020, 2021}),
+            (first, 2, "financial_position"): frozenset({2021}),
+            (first, 3, "cash_flows"): frozenset({2021}),
+            (second, 1, "income_statement"): frozenset({2022}),
+        }
 
         def found(question: str, year: int = 2021) -> set[tuple[str, int]]:
             tools = {"resolver": resolver(first, second, years=(year,)), "statement_pages": pages}

@@ -59,7 +59,6 @@ class TestGenerated:
         source = self._source(CachedLanguageModel(model, lake))
         assert source.passages(f"  {QUESTION}\n", 4)[:1] == one
         assert len(model.asked) == 4
-        assert sum(completion.cached for completion in source.completions) == 1
 
     def test_an_error_is_told(self) -> None:
         model = ScriptedModel(lambda messages, seed: "error" if seed == 102 else "passage")
@@ -88,7 +87,7 @@ class TestRecorded:
         assert recorded.find(QUESTION.replace(" ", "  ")) == ("a", "b", "c")
         assert recorded.passages(QUESTION, 1) == ("a",)
         assert recorded.passages(QUESTION, 4) == ("a", "b", "c"), "as many as there are"
-        assert (recorded.most, recorded.name) == (3, "p.json")
+        assert recorded.most == 3
 
     def test_a_question_without_passages(self, tmp_path: Path) -> None:
         recorded = RecordedPassages(

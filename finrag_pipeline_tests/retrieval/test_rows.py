@@ -17,12 +17,11 @@ from finrag_pipeline.embedding.windows import mean_pool
 from finrag_pipeline.errors import LakeError, ModelError
 from finrag_pipeline.retrieval.component import Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
-from finrag_pipeline.retrieval.filters import StatementPages
 from finrag_pipeline.retrieval.first_stages import Splade
 from finrag_pipeline.retrieval.fusion import HybridWeights, reciprocal_rank_fusion, weighted_fusion
 from finrag_pipeline.retrieval.query_expansion import expand_query, keywords
 from finrag_pipeline.retrieval.second_stages import CrossEncoder
-from finrag_pipeline.retrieval.spaces import Space
+from finrag_pipeline.retrieval.spaces import Scope, Space
 from finrag_pipeline.retrieval.system import run_system
 from finrag_pipeline.retrieval.systems import ABLATIONS, SYSTEMS, RetrievalSystem, variant
 from finrag_pipeline.settings import ChunkSettings
@@ -92,7 +91,7 @@ class TestSplade:
         assert ids(rank(SYSTEMS["splade"], QUESTION, corpus)) == corpus.chunk_ids[::-1]
         filing = indexed.filings[2]
         hits = rank(SYSTEMS["splade"], QUESTION, corpus, (filing,), (1, 3))
-        positions = corpus.positions((filing,), (1, 3))
+        positions = corpus.positions(Scope((filing,), (1, 3)))
         assert positions is not None
         inside = positions.tolist()[::-1]
         assert ids(hits) == [corpus.chunk_ids[n] for n in inside]
@@ -282,7 +281,7 @@ class TestWhatTheGuideAndTheCompetitionVary:
     def test_broad_search_takes_the_pages_of_all_statements(self, indexed: IndexedLake) -> None:
         name = indexed.filings[0]
         kinds = ("income_statement", "financial_position", "cash_flows")
-        pages = StatementPages({(name, page, kind): frozenset() for page, kind in enumerate(kinds, start=1)})
+        pages = {(name, page, kind): frozenset() for page, kind in enumerate(kinds, start=1)}
         corpus = corpus_of(indexed, {"resolver": resolver(name), "statement_pages": pages})
 
         def found(system: str) -> set[int]:
@@ -304,7 +303,7 @@ def _learned(indexed: IndexedLake) -> Learned:
 def _every_tool(indexed: IndexedLake) -> dict[str, Any]:
     return {
         "resolver": resolver(indexed.filings[0]),
-        "statement_pages": StatementPages({(indexed.filings[0], 1, "cash_flows"): frozenset()}),
+        "statement_pages": {(indexed.filings[0], 1, "cash_flows"): frozenset()},
         "passages": Written(lambda question, place: f"{question} {place}"),
         "language_model": Replies("T T T T T F F F F F"),
         "rerankers": {None: ScoredBy(lambda question, text: len(text))},

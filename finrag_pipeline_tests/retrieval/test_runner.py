@@ -11,7 +11,7 @@ from finrag_pipeline.retrieval.component import Hit, Inputs
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.first_stages import Bm25
 from finrag_pipeline.retrieval.fusion import Fusion, ReciprocalRanks
-from finrag_pipeline.retrieval.spaces import Space, restriction
+from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.system import run_system
 from finrag_pipeline.retrieval.systems import ALL_SYSTEMS, SYSTEMS, RetrievalSystem, Source
 from finrag_pipeline.schemas import RETRIEVAL_RUNS, conform
@@ -73,8 +73,7 @@ class TestRuns:
         for row in runs[name].to_pylist():
             found[row["space"], row["question_id"]].add(row["chunk_id"])
         for (space, question_id), chunks in found.items():
-            filings, pages = restriction(Space(space), *gold[question_id])
-            positions = corpus.positions(filings, pages)
+            positions = corpus.positions(Space(space).scope(*gold[question_id]))
             allowed = corpus.chunk_ids if positions is None else [corpus.chunk_ids[n] for n in positions]
             assert len(allowed) <= indexed.settings.retrieval.depth
             assert chunks == set(allowed)

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from finrag_pipeline.retrieval import splade
 from finrag_pipeline.retrieval.splade import SparseVectorCache
 from finrag_pipeline.storage.fingerprints import text_hash
 from finrag_pipeline.storage.lake import Lake
@@ -110,7 +109,7 @@ class Killed(CountingEncoder):
             os.kill(os.getpid(), 9)
         return super().__call__(texts)
 
-module.SHARD = 10
+module.SparseVectorCache.shard = 10
 module.SparseVectorCache(Lake(sys.argv[1]), FOLDER).vectors(_texts(45), Killed())
 """
 
@@ -128,7 +127,7 @@ def test_a_kill_loses_one_shard_at_most(lake: Lake) -> None:
 
 
 def test_shards_hold_no_more_than_they_may(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(splade, "SHARD", 10)
+    monkeypatch.setattr(SparseVectorCache, "shard", 10)
     found = SparseVectorCache(lake, FOLDER).vectors(_texts(45), CountingEncoder())
     np.testing.assert_array_equal(found.toarray(), expected(_texts(45)))
     assert len(list(Path(lake.path(*FOLDER)).glob("*.npz"))) == 5

@@ -11,6 +11,7 @@ from finrag_pipeline.retrieval.filters import (
     StatementPages,
     needed_statements,
     read_statement_pages,
+    statement_locations,
 )
 from finrag_pipeline.schemas import STATEMENT_FACTS
 from finrag_pipeline.storage.lake import Lake
@@ -46,26 +47,24 @@ def test_statements_that_a_metric_stands_in(question: str, expected: tuple[str, 
 
 
 class TestPages:
-    PAGES = StatementPages(
-        {
-            ("a", 5, INCOME): frozenset({2020, 2021}),
-            ("a", 5, POSITION): frozenset({2021}),
-            ("a", 7, CASH): frozenset(),
-            ("b", 3, INCOME): frozenset({2019}),
-        }
-    )
+    PAGES: StatementPages = {  # noqa: RUF012
+        ("a", 5, INCOME): frozenset({2020, 2021}),
+        ("a", 5, POSITION): frozenset({2021}),
+        ("a", 7, CASH): frozenset(),
+        ("b", 3, INCOME): frozenset({2019}),
+    }
 
     def test_of_filings_and_statements(self) -> None:
-        assert self.PAGES.locations(None, [INCOME]) == (("a", 5), ("b", 3))
-        assert self.PAGES.locations(["a"], STATEMENTS) == (("a", 5), ("a", 7))
-        assert self.PAGES.locations(["c"], STATEMENTS) == ()
+        assert statement_locations(self.PAGES, None, [INCOME]) == (("a", 5), ("b", 3))
+        assert statement_locations(self.PAGES, ["a"], STATEMENTS) == (("a", 5), ("a", 7))
+        assert statement_locations(self.PAGES, ["c"], STATEMENTS) == ()
 
     def test_of_years_where_a_page_shows_one(self) -> None:
-        assert self.PAGES.locations(None, [INCOME], [2019]) == (("b", 3),)
-        assert self.PAGES.locations(["a"], [POSITION], [2020]) == (("a", 5),), (
+        assert statement_locations(self.PAGES, None, [INCOME], [2019]) == (("b", 3),)
+        assert statement_locations(self.PAGES, ["a"], [POSITION], [2020]) == (("a", 5),), (
             "2020 stands under income alone"
         )
-        assert self.PAGES.locations(None, [INCOME], [1999]) == (("a", 5), ("b", 3))
+        assert statement_locations(self.PAGES, None, [INCOME], [1999]) == (("a", 5), ("b", 3))
 
 
 def test_only_facts_of_primary_statements_count(lake: Lake) -> None:
@@ -81,5 +80,5 @@ def test_only_facts_of_primary_statements_count(lake: Lake) -> None:
     ]
     lake.write("statement_facts", pa.Table.from_pylist(rows, schema=STATEMENT_FACTS), "f", {"filing": "a"})
     pages = read_statement_pages(lake, ["a", "without facts"])
-    assert pages.years == {("a", 5, INCOME): frozenset({2020, 2021}), ("a", 6, CASH): frozenset()}
+    assert pages == {("a", 5, INCOME): frozenset({2020, 2021}), ("a", 6, CASH): frozenset()}
     assert not read_statement_pages(lake, ["without facts"])

@@ -16,7 +16,7 @@ from finrag_pipeline.retrieval.fusion import Fusion, ReciprocalRanks
 from finrag_pipeline.retrieval.page_stage import InsidePages
 from finrag_pipeline.retrieval.queries import Passages, Rewritten
 from finrag_pipeline.retrieval.second_stages import BestChild, BestOfPage, CrossEncoder
-from finrag_pipeline.retrieval.spaces import Scope, Space, restriction
+from finrag_pipeline.retrieval.spaces import Scope, Space
 from finrag_pipeline.retrieval.systems import (
     ABLATIONS,
     ALIASES,
@@ -113,10 +113,9 @@ def test_a_parameter_of_a_component_changes_the_fingerprint(tmp_path: Path) -> N
 
 
 def test_spaces_shrink() -> None:
-    assert restriction(Space.CORPUS, "a", [3, 1]) == (None, None)
-    assert restriction(Space.FILING, "a", [3, 1]) == (("a",), None)
-    assert restriction(Space.PAGES, "a", [3, 1, 3]) == (("a",), (1, 3))
-    assert [space.is_oracle for space in Space] == [False, True, True]
+    assert Space.CORPUS.scope("a", [3, 1]) == Scope()
+    assert Space.FILING.scope("a", [3, 1]) == Scope(("a",))
+    assert Space.PAGES.scope("a", [3, 1, 3]) == Scope(("a",), (1, 3))
     assert [space.value for space in Space] == ["corpus", "filing", "pages"]
 
 
