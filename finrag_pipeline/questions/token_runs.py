@@ -3,125 +3,96 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
+from itertools import takewhile
 
 from finrag_pipeline.questions.expression import FiscalPeriod
 from finrag_pipeline.questions.tokens import OPERATORS, Group, QuestionToken
 from finrag_pipeline.questions.words import FILLERS, NO_MODIFIERS, QUESTION_WORDS
 
 
-def tidy(tokens: list[QuestionToken], measures: Container[str] = ()) -> list[QuestionToken]:
+def tidy(tokens: list[QuestionToken], measures: Container[object] = ()) -> list[QuestionToken]:
     """Tokens without empty brackets, brackets around periods alone, and names repeated in brackets."""
-    while True:
-        for place in range(len(tokens)):
-            if tokens[place].kind != "LPAR":
-                continue
-            close = next(
-                (at for at in range(place + 1, len(tokens)) if tokens[at].kind in ("LPAR", "RPAR")), None
-            )
-            if close is None or tokens[close].kind == "LPAR":
-                continue
-            inside = [token for token in tokens[place + 1 : close] if token.kind != "WORD"]
-            kinds = {token.kind for token in inside}
-            after_quantity = place > 0 and tokens[place - 1].kind in ("METRIC", "RPAR", "WORD", "PERIODS")
-            if place and tokens[place - 1].kind == "METRIC" and kinds & set(OPERATORS) and "METRIC" in kinds:
-                # 'free cash flow (A less B) / C': the brackets say what the name means.
-                tokens = [*tokens[: place - 1], *tokens[place:]]
-                break
-            if [token.value in measures for token in inside] == [True]:
-                # 'days to collect receivables (DSO)': the measure is what is asked for.
-                others = {token.value for token in tokens if token.kind == "METRIC"} - {inside[0].value}
-                if others and not any(other in measures for other in others):
-                    before = without(tokens[:place], ("METRIC",))
-                    tokens = [*before, *inside, *tokens[close + 1 :]]
-                    break
-            plain_name = kinds <= {"METRIC", "PERIODS", "COMMA", "AND", "SPAN"} and not kinds & set(OPERATORS)
-            if not inside or (after_quantity and plain_name and "METRIC" in kinds):
-                tokens = [*tokens[:place], *tokens[close + 1 :]]
-                break
-            if kinds == {"PERIODS"}:
-                tokens = [*tokens[:place], *inside, *tokens[close + 1 :]]
-                break
-        else:
-            return tokens
+    while (shorter := _without_bracket(tokens, measures)) is not None:
+        tokens = shorter
+    return tokens
 
 
-def with_modifiers(tokens: list[QuestionToken], text: str) -> list[QuestionToken]:
-    """Tokens in which a quantity with unknown words right before it is a name: 'streaming content assets'.
-
-    What stands there may be a part of the quantity, such as a segment or a product, so that the whole would
-    be a wrong answer; as a name it must be a printed line.
-
-    Args:
-        tokens: of what is asked.
-        text: that they were made of.
-    """
-    kept: list[QuestionToken] = []
-    for token in tokens:
-        words: list[QuestionToken] = []
-        end = token.start
-        while token.kind == "METRIC" and kept and _modifies(kept[-1], text, end):
-            words.insert(0, kept.pop())
-            end = words[0].start
-        if words:
-            name = text[end : token.start + len(token.text)]
-            kept.append(QuestionToken("NAME", name, None, end))
-        else:
-            kept.append(token)
-    return _with_complements(kept, text)
+def _without_bracket(tokens: list[QuestionToken], measures: Container[object]) -> list[QuestionToken] | None:
+    """Tokens without the first bracket of no meaning; None where there is none."""
+    opening = None
+    for place, token in enumerate(tokens):
+        if token.kind == "LPAR":
+            opening = place
+        if token.kind != "RPAR" or opening is None:
+            continue
+        before, behind = tokens[:opening], tokens[place + 1 :]
+        inside = without(tokens[opening:place], ("LPAR", "WORD"))
+        kinds = {one.kind for one in inside}
+        last = before[-1].kind if before else ""
+        if last == "METRIC" and "METRIC" in kinds and kinds & OPERATORS:
+            # 'free cash flow (A less B) / C': the brackets say what the name means.
+            return [*before[:-1], *tokens[opening:]]
+        if [one.value in measures for one in inside] == [True]:
+            # 'days to collect receivables (DSO)': the measure is what is asked for.
+            others = {one.value for one in tokens if one.kind == "METRIC"} - {inside[0].value}
+            if others and not any(other in measures for other in others):
+                return [*without(before, ("METRIC",)), *inside, *behind]
+        names = "METRIC" in kinds and kinds <= {"METRIC", "PERIODS", "COMMA", "AND", "SPAN"}
+        if not inside or (names and last in ("METRIC", "RPAR", "WORD", "PERIODS")):
+            return [*before, *behind]
+        if kinds == {"PERIODS"}:
+            return [*before, *inside, *behind]
+        opening = None
+    return None
 
 
 _JOINS = ("of", "from", "to", "by", "on")
 
 
-def _with_complements(tokens: list[QuestionToken], text: str) -> list[QuestionToken]:
-    """Tokens in which a quantity with an unknown 'of …', 'from …' and the like behind it is a name."""
+def with_modifiers(tokens: list[QuestionToken], text: str) -> list[QuestionToken]:
+    """Tokens in which a quantity with unknown words beside it is a name.
+
+    What stands there may be a part of the quantity ('streaming content assets', 'revenue from licences'), so
+    that the whole would be a wrong answer, or the noun that it only describes ('equity plans'); as a name it
+    must be a printed line.
+
+    Args:
+        tokens: of what is asked.
+        text: that they were made of.
+    """
+
+    def beside(one: QuestionToken, other: QuestionToken) -> bool:
+        return not text[one.end : other.start].strip()
+
     kept: list[QuestionToken] = []
     place = 0
     while place < len(tokens):
-        token = tokens[place]
-        end = place + 1
-        joins = end < len(tokens) and tokens[end].text.lower() in _JOINS
-        if token.kind == "METRIC" and joins and tokens[end].kind in ("WORD", "FROM", "TO", "BY"):
-            last = end + 1
-            while last < len(tokens) and tokens[last].kind == "WORD" and _unknown(tokens[last].text.lower()):
-                last += 1
-            if last > end + 1:
-                stop = tokens[last - 1].start + len(tokens[last - 1].text)
-                kept.append(QuestionToken("NAME", text[token.start : stop], None, token.start))
-                place = last
-                continue
-        if token.kind == "METRIC" and end < len(tokens) and _heads(token, tokens[end], text):
-            stop = tokens[end].start + len(tokens[end].text)
-            kept.append(QuestionToken("NAME", text[token.start : stop], None, token.start))
-            place += 2
-            continue
-        kept.append(token)
+        first = last = tokens[place]
         place += 1
+        if first.kind != "METRIC":
+            kept.append(first)
+            continue
+        while kept and _unknown(kept[-1]) and beside(kept[-1], first):
+            first = kept.pop()
+        if first is last and place < len(tokens):
+            behind = tokens[place]
+            if behind.text.lower() in _JOINS and behind.kind in ("WORD", "FROM", "TO", "BY"):
+                run = list(takewhile(_unknown, tokens[place + 1 :]))
+                last, place = (run[-1], place + 1 + len(run)) if run else (last, place)
+            elif (
+                _unknown(behind) and beside(last, behind) and not behind.text.lower().endswith(("ed", "ing"))
+            ):
+                last, place = behind, place + 1
+        name = QuestionToken("NAME", text[first.start : last.end], None, first.start)
+        kept.append(first if first is last else name)
     return kept
 
 
-def _heads(quantity: QuestionToken, token: QuestionToken, text: str) -> bool:
-    """Whether a word right behind a quantity is the noun that the quantity only describes: 'equity plans'."""
-    beside = not text[quantity.start + len(quantity.text) : token.start].strip()
+def _unknown(token: QuestionToken) -> bool:
+    """Whether a word may be a part of a quantity's name."""
     word = token.text.lower()
-    return (
-        token.kind == "WORD"
-        and beside
-        and word.islower()
-        and _unknown(word)
-        and not word.endswith(("ed", "ing"))
-    )
-
-
-def _modifies(token: QuestionToken, text: str, end: int) -> bool:
-    beside = not text[token.start + len(token.text) : end].strip()
-    return token.kind == "WORD" and beside and _unknown(token.text.lower())
-
-
-def _unknown(word: str) -> bool:
-    return word == "financial" or not (
-        says_nothing(word) or word.endswith("ly") or any(letter.isdigit() for letter in word)
-    )
+    plain = says_nothing(word) or word.endswith("ly") or any(letter.isdigit() for letter in word)
+    return token.kind == "WORD" and (word == "financial" or not plain)
 
 
 def says_nothing(word: str) -> bool:
@@ -174,20 +145,19 @@ def with_names(tokens: list[QuestionToken], lenient: bool) -> list[QuestionToken
         if token.kind != "WORD":
             kept.append(token)
         elif token.text.lower() not in FILLERS or token.text == "A":
-            if kept and kept[-1].kind == "NAME":
-                kept[-1] = QuestionToken("NAME", f"{kept[-1].text} {token.text}", None, kept[-1].start)
-            else:
-                kept.append(QuestionToken("NAME", token.text, None, token.start))
+            run = f"{kept.pop().text} {token.text}" if kept and kept[-1].kind == "NAME" else token.text
+            kept.append(QuestionToken("NAME", run, None, token.start))
     if not lenient:
         return kept
-    operand = ("METRIC", "RPAR", "PERIODS", "NUMBER")
+    before = ["", *(token.kind for token in kept)]
+    behind = [*(token.kind for token in kept[1:]), ""]
     return [
         token
-        for place, token in enumerate(kept)
+        for token, left, right in zip(kept, before, behind, strict=False)
         if token.kind != "NAME"
         or not (
-            (place and kept[place - 1].kind in operand)
-            or (place + 1 < len(kept) and kept[place + 1].kind in ("METRIC", "LPAR", "AVERAGE", "PERIODS"))
+            left in ("METRIC", "RPAR", "PERIODS", "NUMBER")
+            or right in ("METRIC", "LPAR", "AVERAGE", "PERIODS")
         )
     ]
 

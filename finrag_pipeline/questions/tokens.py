@@ -12,7 +12,7 @@ from finrag_pipeline.questions.formula_lexicon import Lexicon
 from finrag_pipeline.resolver.lexicon import NUMBERS
 from finrag_pipeline.resolver.periods import AskedPeriod, find_periods
 
-OPERATORS = ("PLUS", "MINUS", "TIMES", "OVER")
+OPERATORS = frozenset({"PLUS", "MINUS", "TIMES", "OVER"})
 _COUNT = rf"(?:\d\d?|{'|'.join(list(NUMBERS)[1:])})"
 
 _YEAR_END = re.compile(r"year[- ]?end(?:ed|ing)? (?:of )?$")
@@ -165,6 +165,11 @@ class QuestionToken:
     value: str | Group | Decimal | int | None = None
     start: int = 0
 
+    @property
+    def end(self) -> int:
+        """Place behind its last character."""
+        return self.start + len(self.text)
+
 
 def _order(period: FiscalPeriod | int) -> tuple[int, int, int]:
     if isinstance(period, int):
@@ -271,46 +276,25 @@ def _token_at(
     return place + 1, None
 
 
+_OF_GROUPS = {"PERIODS": "p", "FROM": "f", "BETWEEN": "f", "TO": "t", "MINUS": "t", "AND": "a", "COMMA": "a"}
+_TOGETHER = re.compile(r"f?p(?:[at]{1,2}p)*")
+
+
 def merge_periods(tokens: list[QuestionToken]) -> list[QuestionToken]:
     """Tokens with periods that stand together made one: 'between FY2018 and FY2019', 'FY2015 - FY2017'."""
-    merged: list[QuestionToken] = []
-    place = 0
-    while place < len(tokens):
-        token = tokens[place]
-        opens = token.kind in ("BETWEEN", "FROM") and _is_periods(tokens, place + 1)
-        if not (token.kind == "PERIODS" or opens):
-            merged.append(token)
-            place += 1
-            continue
-        if opens:
-            place += 1
-        group = _group(tokens[place])
-        text = [tokens[place].text]
-        place += 1
-        while (step := _joined(tokens, place)) is not None:
-            other = _group(tokens[step])
-            joiner = tokens[place].kind if step > place else "AND"
-            ranged = group.ranged or other.ranged or joiner in ("TO", "MINUS") or opens
-            group = Group((*group.periods, *(p for p in other.periods if p not in group.periods)), ranged)
-            text.append(tokens[step].text)
-            place = step + 1
-        merged.append(QuestionToken("PERIODS", " ".join(text), group, token.start))
-    return merged
-
-
-def _is_periods(tokens: list[QuestionToken], place: int) -> bool:
-    return place < len(tokens) and tokens[place].kind == "PERIODS"
-
-
-def _group(token: QuestionToken) -> Group:
-    assert isinstance(token.value, Group)
-    return token.value
-
-
-def _joined(tokens: list[QuestionToken], place: int) -> int | None:
-    """Place of the period token that goes on with the one before ``place``; None if there is none."""
-    joiners = 0
-    while place < len(tokens) and tokens[place].kind in ("AND", "TO", "MINUS", "COMMA") and joiners < 2:
-        place += 1
-        joiners += 1
-    return place if joiners and _is_periods(tokens, place) else None
+    kinds = "".join(_OF_GROUPS.get(token.kind, " ") for token in tokens)
+    merged, last = [], 0
+    for match in _TOGETHER.finditer(kinds):
+        part = tokens[match.start() : match.end()]
+        groups = [token.value for token in part if isinstance(token.value, Group)]
+        periods = tuple(dict.fromkeys(period for group in groups for period in group.periods))
+        spread = len(groups) > 1 and ("f" in match[0] or "pt" in match[0])
+        ranged = spread or any(group.ranged for group in groups)
+        text = " ".join(token.text for token in part if token.kind == "PERIODS")
+        start = next(token.start for token in part if token.kind == "PERIODS")
+        merged += [
+            *tokens[last : match.start()],
+            QuestionToken("PERIODS", text, Group(periods, ranged), start),
+        ]
+        last = match.end()
+    return [*merged, *tokens[last:]]

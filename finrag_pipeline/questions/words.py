@@ -38,7 +38,7 @@ NO_MODIFIERS = word_set(
     "quarterly interim first second third fourth quarter quarters trend profile healthy positive "
     "negative strong weak high low good improving declining stable reasonable metric number position "
     "ratio rate percent percentage basis data information statement statements sheet filing 10-k 10-q "
-    "and or than versus vs if when while after before between over under from to by per also only "
+    "and or than versus vs if when while after before between over under from into to by per also only "
     "just still ever now so company corporation inc corp co ltd plc group holdings fy cy fiscal usd "
     "eur million millions billion billions thousand thousands $ % outstanding ago there here who "
     "whose per-share respectively combined cumulative together did does do would could should can "
