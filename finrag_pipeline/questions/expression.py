@@ -247,8 +247,3 @@ def names_in(expression: Expression) -> Iterator[str]:
         yield expression.name
     for child in children(expression):
         yield from names_in(child)
-
-
-def mean_of(*parts: Expression) -> Expression:
-    """The mean of several expressions; the expression itself where there is one."""
-    return parts[0] if len(parts) == 1 else Call("mean", parts)

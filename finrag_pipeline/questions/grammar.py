@@ -26,10 +26,9 @@ from finrag_pipeline.questions.expression import (
     Name,
     Negative,
     Number,
-    mean_of,
 )
 from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon
-from finrag_pipeline.questions.tokens import Group, QuestionToken
+from finrag_pipeline.questions.tokens import Group, QuestionToken, shifted
 from finrag_pipeline.resolver.lexicon import word_set
 
 MOST_TOKENS = 80
@@ -51,11 +50,11 @@ start: whole
     | MINUS signed -> negative
 ?compared: placed
     | placed PERCENT_OF placed -> share
-    | placed TO placed -> divide_to
+    | placed TO placed -> divide
     | compared PERIODS -> behind
-    | compared CHANGE -> change_of
-    | compared GROWTH -> growth_of
-    | compared CAGR -> cagr_of
+    | compared CHANGE -> change
+    | compared GROWTH -> growth
+    | compared CAGR -> cagr
 ?placed: suffixed
     | PERIODS placed -> before
     | suffixed PERIODS -> behind
@@ -72,13 +71,13 @@ start: whole
     | GROWTH compared -> growth
     | SPAN? CAGR compared -> cagr
     | SUM placed (_and placed)* -> total
-    | RATIO sum (TO | AND) sum -> ratio
-    | DIFFERENCE sum AND sum -> difference
+    | RATIO sum (TO | AND) sum -> divide
+    | DIFFERENCE sum AND sum -> subtract
     | DIFFERENCE compared -> change
-    | DIVIDE sum BY sum -> ratio
-    | MULTIPLY product BY product -> product_of
+    | DIVIDE sum BY sum -> divide
+    | MULTIPLY product BY product -> multiply
     | SUBTRACT product FROM product -> subtract_from
-    | ADD product (AND | TO | PLUS) product -> total_of
+    | ADD product (AND | TO | PLUS) product -> add
     | SHARE placed (TO | AND | FROM | BY)? placed -> share_of
 ?bundle: compared
     | bundle PLUS compared -> add
@@ -99,13 +98,7 @@ class _TokenLexer(Lexer):
         pass
 
     def lex(self, lexer_state: Any, parser_state: Any = None) -> Iterator[Token]:
-        for place, token in enumerate(lexer_state):
-            yield _terminal(token, place)
-
-
-def _terminal(token: QuestionToken, place: int) -> Token:
-    value: Any = token  # Lark hands on what it is given, not only text
-    return Token(token.kind, value, start_pos=place)
+        yield from (Token(token.kind, token, start_pos=place) for place, token in enumerate(lexer_state))
 
 
 @lru_cache(maxsize=1)
@@ -129,48 +122,36 @@ class Spoken:
     token: QuestionToken | None = None
     span: int | None = None
 
+    def walk(self) -> Iterator[Spoken]:
+        """This node and all below it."""
+        yield self
+        for part in self.parts:
+            yield from part.walk()
+
 
 def parse_spoken(tokens: Sequence[QuestionToken]) -> Spoken | None:
     """The tree of a formula in words; None if the tokens are no formula."""
     if not tokens or len(tokens) > MOST_TOKENS or any(token.kind not in _TERMINALS for token in tokens):
         return None
     try:
-        made: Any = list(tokens)
+        made: Any = list(tokens)  # Lark hands on what it is given, not only text
         tree = _parser().parse(made)
     except LarkError:
         return None
     return _spoken(tree.children[0])
 
 
-def _token(leaf: Token) -> QuestionToken:
-    value = leaf.value
-    assert isinstance(value, QuestionToken)
-    return value
-
-
-def _spoken(node: Tree[Token] | Token) -> Spoken:
-    assert isinstance(node, Tree)
+def _spoken(node: Any) -> Spoken:
     parts = tuple(
         _spoken(child) for child in node.children if isinstance(child, Tree) and child.data != "_and"
     )
-    leaves = [_token(child) for child in node.children if isinstance(child, Token)]
-    span = next((int(str(leaf.value)) for leaf in leaves if leaf.kind == "SPAN"), None)
-    kept = [leaf for leaf in leaves if leaf.kind in ("METRIC", "NAME", "NUMBER", "PERIODS")]
-    return Spoken(str(node.data), parts, kept[0] if kept else None, span)
+    leaves = [child.value for child in node.children if isinstance(child, Token)]
+    span = next((int(leaf.value) for leaf in leaves if leaf.kind == "SPAN"), None)
+    token = next((leaf for leaf in leaves if leaf.kind in ("METRIC", "NAME", "NUMBER", "PERIODS")), None)
+    return Spoken(str(node.data), parts, token, span)
 
 
-_BINARY = {
-    "add": "+",
-    "subtract": "-",
-    "multiply": "*",
-    "divide": "/",
-    "divide_to": "/",
-    "share": "/",
-    "ratio": "/",
-    "product_of": "*",
-    "total_of": "+",
-    "difference": "-",
-}
+_BINARY = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "share": "/"}
 
 
 @dataclass
@@ -220,21 +201,19 @@ class Lowering:
                 return Call("sum", tuple(self.lower(part, group) for part in node.parts))
             case "average" | "average_same":
                 return self._average(node, group)
-            case "change" | "change_of":
+            case "change":
                 return self._change(node.parts[0], group, self.relative)
-            case "growth" | "growth_of":
+            case "growth":
                 return self._change(node.parts[0], group, not self.absolute)
-            case "cagr" | "cagr_of":
+            case "cagr":
                 return self._cagr(node, group)
             case _:
                 left, right = (self.lower(part, group) for part in node.parts)
                 return Binary(_BINARY[node.kind], left, right)
 
     def _place(self, of: Expression, group: Group | None) -> Expression:
-        if group is None or not group.periods:
-            return of
         # The latest is meant where several are named without a word for what to do with them.
-        return _at(of, group.each()[-1])
+        return _at(of, group.each()[-1]) if group is not None and group.periods else of
 
     def _average(self, node: Spoken, group: Group | None) -> Expression:
         parts = node.parts
@@ -243,48 +222,34 @@ class Lowering:
             parts = (self._last or Spoken("name", (), QuestionToken("NAME", "average")),)
             group = _merge(node.token, None)
         if len(parts) > 1:
-            return mean_of(*(self.lower(part, group) for part in parts))
-        part = _unwrapped(parts[0])
-        part, own = _hoisted(part)
-        group = _merge(own, group) if own else group
-        span = node.span or (group.span if group else None)
-        based = group if group and (group.periods or not span) else Group((0,))
-        periods = replace(based, span=span).each() if group or span else ()
+            return Call("mean", tuple(self.lower(part, group) for part in parts))
+        part, own = _hoisted(_unwrapped(parts[0]))
+        group = _merge(own, group) if own else group or Group()
+        span = node.span or group.span
+        based = group if group.periods or not span else Group((0,))
+        periods = replace(based, span=span).each()
         if len(periods) > 1:
-            return mean_of(*(self.lower(part, Group((period,))) for period in periods))
-        inner = Call("avg", (self.lower(part, None),))
+            return Call("mean", tuple(self.lower(part, Group((period,))) for period in periods))
+        inner = Call("avg", (self.lower(part),))
         return _at(inner, periods[0]) if periods else inner
 
-    def _ends(self, node: Spoken, group: Group | None) -> tuple[Spoken, tuple[FiscalPeriod | int, ...]]:
-        node = _unwrapped(node)
-        if node.kind in ("before", "behind"):
-            group, node = _merge(node.token, group), node.parts[0]
-        periods = group.each() if group else ()
-        if len(periods) == 1:
-            first = periods[0]
-            return node, (first - 1 if isinstance(first, int) else first.shift(-1), first)
-        return node, (periods[0], periods[-1]) if periods else (-1, 0)
-
     def _change(self, node: Spoken, group: Group | None, relative: bool) -> Expression:
-        inner, (first, last) = self._ends(node, group)
+        inner, group = _apart(node, group)
+        first, last = _ends(group)
         before, after = self.lower(inner, Group((first,))), self.lower(inner, Group((last,)))
         if relative and not self.is_share(inner):
             return Binary("-", Binary("/", after, before), Number(Decimal(1)))
         return Binary("-", after, before)
 
     def _cagr(self, node: Spoken, group: Group | None) -> Expression:
-        part = _unwrapped(node.parts[0])
-        if part.kind in ("before", "behind"):
-            group, node = _merge(part.token, group), replace(node, parts=part.parts)
-        span = node.span or (group.span if group else None)
-        if span and (group is None or len(group.periods) < 2):
-            last = group.periods[0] if group and group.periods else 0
-            first = last - span if isinstance(last, int) else last.shift(-span)
-            group = Group((first, last), True)
-        inner, (start, end) = self._ends(node.parts[0], group)
-        years = _years_between(start, end)
+        inner, group = _apart(node.parts[0], group)
+        span = node.span or group.span
+        if span and len(group.periods) < 2:
+            last = group.periods[0] if group.periods else 0
+            group = Group((shifted(last, -span), last), True)
+        start, end = _ends(group)
         before, after = self.lower(inner, Group((start,))), self.lower(inner, Group((end,)))
-        root = Binary("/", Number(Decimal(1)), Number(Decimal(max(years, 1))))
+        root = Binary("/", Number(Decimal(1)), Number(Decimal(max(_years_between(start, end), 1))))
         return Binary("-", Call("power", (Binary("/", after, before), root)), Number(Decimal(1)))
 
     def is_share(self, node: Spoken) -> bool:
@@ -312,6 +277,20 @@ def _hoisted(node: Spoken) -> tuple[Spoken, QuestionToken | None]:
         if token is not None and node.parts[1].kind == "behind":
             return replace(node, parts=(node.parts[0], last)), token
     return node, None
+
+
+def _apart(node: Spoken, group: Group | None) -> tuple[Spoken, Group]:
+    """A quantity without the periods beside it, and these; those of ``group`` where there are none."""
+    node = _unwrapped(node)
+    if node.kind in ("before", "behind"):
+        return node.parts[0], _merge(node.token, group)
+    return node, group or Group()
+
+
+def _ends(group: Group) -> tuple[FiscalPeriod | int, FiscalPeriod | int]:
+    """The first and the last period; the one before and the one named where it is one."""
+    periods = group.each() or (0,)
+    return (periods[0] if len(periods) > 1 else shifted(periods[0], -1)), periods[-1]
 
 
 def _unwrapped(node: Spoken) -> Spoken:

@@ -355,14 +355,14 @@ class _Reader:
         relative: bool,
         defined: dict[str, Formula],
     ) -> str | None:
-        kinds = _kinds(tree)
-        if kinds & {"growth", "growth_of", "cagr", "cagr_of", "margin", "share", "share_of"}:
+        kinds = {node.kind for node in tree.walk()}
+        if kinds & {"growth", "cagr", "margin", "share", "share_of"}:
             return "percent"
-        metrics = _metric_names(tree)
+        metrics = {str(node.token.value) for node in tree.walk() if node.kind == "metric" and node.token}
         units = {self._unit_of(name, defined) for name in metrics}
-        if kinds & {"change", "change_of"}:
-            return "percent" if relative or units == {"percent"} else units.pop() if len(units) == 1 else None
-        if kinds & {"divide", "divide_to", "ratio", "multiply", "product_of"}:
+        if "change" in kinds and (relative or units == {"percent"}):
+            return "percent"
+        if "change" not in kinds and kinds & {"divide", "multiply"}:
             return None
         return units.pop() if len(units) == 1 else None
 
@@ -390,20 +390,6 @@ def _asking(sentence: str) -> int:
 
 _YEARLY = re.compile(r"year[- ](?:over|on)[- ]year|yoy|y/y", re.IGNORECASE)
 _RETURNS = re.compile(r"^ro[a-z]{1,2}$")
-
-
-def _metric_names(tree: Spoken) -> set[str]:
-    found = {str(tree.token.value)} if tree.kind == "metric" and tree.token else set()
-    for part in tree.parts:
-        found |= _metric_names(part)
-    return found
-
-
-def _kinds(tree: Spoken) -> set[str]:
-    found = {tree.kind}
-    for part in tree.parts:
-        found |= _kinds(part)
-    return found
 
 
 def _first_tree(candidates: Iterable[list[QuestionToken]]) -> _Read | None:

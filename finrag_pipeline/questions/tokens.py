@@ -138,11 +138,7 @@ class Group:
         """Every period meant, ascending where they are a range."""
         years = [period for period in self.periods if isinstance(period, FiscalPeriod)]
         if self.span and len(self.periods) == 1:
-            last = self.periods[0]
-            return tuple(
-                last - back if isinstance(last, int) else last.shift(-back)
-                for back in reversed(range(self.span))
-            )
+            return tuple(shifted(self.periods[0], -back) for back in reversed(range(self.span)))
         whole = [p.year for p in years if p.year is not None and p.quarter is None and p.end is None]
         if self.ranged and len(whole) == len(self.periods) >= 2 and max(whole) - min(whole) <= 15:
             return tuple(FiscalPeriod(year) for year in range(min(whole), max(whole) + 1))
@@ -169,6 +165,11 @@ class QuestionToken:
     def end(self) -> int:
         """Place behind its last character."""
         return self.start + len(self.text)
+
+
+def shifted(period: FiscalPeriod | int, years: int) -> FiscalPeriod | int:
+    """A period so many years later; earlier where negative."""
+    return period + years if isinstance(period, int) else period.shift(years)
 
 
 def _order(period: FiscalPeriod | int) -> tuple[int, int, int]:
