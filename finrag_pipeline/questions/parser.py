@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
@@ -32,7 +32,7 @@ from finrag_pipeline.questions.token_runs import (
     with_names,
     without,
 )
-from finrag_pipeline.questions.tokens import Group, QuestionToken, tokenise_question
+from finrag_pipeline.questions.tokens import QuestionToken, tokenise_question
 from finrag_pipeline.questions.words import FILLERS, QUESTION_WORDS
 from finrag_pipeline.resolver.tokens import plain
 
@@ -217,79 +217,51 @@ class _Reader:
     # ------------------------------------------------------------------ what is asked
 
     def _ask(self, asks: list[str], defined: dict[str, Formula]) -> ParsedQuestion:
-        ranked = [with_modifiers(self._tokens(ask), ask) for ask in asks]
-        every = [token for tokens in ranked for token in tokens]
-        if not any(token.kind in QUANTITIES for token in every):
-            if len(defined) == 1:
-                ref, formula = next(iter(defined.items()))
-                every.append(QuestionToken("METRIC", formula.label, ref))
-                ranked.append([every[-1]])
-            else:
-                raise Abstention(
-                    AbstentionKind.NOT_A_CALCULATION, "the question names no quantity that can be computed"
-                )
-        best = max(
-            (place for place, tokens in enumerate(ranked) if any(t.kind in QUANTITIES for t in tokens)),
-            key=lambda place: (_asking(asks[place]) if place < len(asks) else 0, -place),
+        sentences = [(ask, with_modifiers(self._tokens(ask), ask)) for ask in asks]
+        if not any(_names_quantity(tokens) for _, tokens in sentences):
+            if len(defined) != 1:
+                why = "the question names no quantity that can be computed"
+                raise Abstention(AbstentionKind.NOT_A_CALCULATION, why)
+            sentences += [("", [QuestionToken("METRIC", one.label, ref)]) for ref, one in defined.items()]
+        ask, tokens = max(
+            (one for one in sentences if _names_quantity(one[1])), key=lambda one: _asking(one[0])
         )
-        if best < len(asks) and not defined:
-            check_scope(self._without_company(asks[best]))
+        if not defined:
+            check_scope(self._without_company(ask))
+        every = [token for _, some in sentences for token in some]
         group = all_periods(every)
-        if not group.periods and self.named_periods:
+        if not group.periods:
             group = all_periods([*every, *self.named_periods])
-        found = self._ask_tree(ranked[best])
-        mine = {str(token.value): token for token in ranked[best] if str(token.value) in defined}
-        if found is None and len(mine) == 1:
-            found = _first_tree([list(mine.values())])  # what the question defines is what it asks for
+        mine = list({str(token.value): token for token in tokens if str(token.value) in defined}.values())
+        # What the question defines is what it asks for where it cannot be read as a whole.
+        found = _first_tree(_readings(tokens)) or _first_tree([mine] if len(mine) == 1 else [])
         if found is None:
             raise Abstention(AbstentionKind.UNREADABLE, "the question cannot be read as one calculation")
         tree, read = found
-        also = self._also(ranked[best], tree)
-        asked = self._behind_source(ranked[best], asks[best] if best < len(asks) else "")
-        left = () if defined else left_over(asked, read, group, [name.name for name in also])
+        also = self._also(tokens, tree)
+        asked = _behind_source(tokens, ask)
+        percent = self.directives.unit == "percent"
         absolute = self.directives.unit == "currency"
-        yearly = any(_YEARLY.search(token.text) for token in ranked[best] if token.kind == "CHANGE")
-        relative = self.directives.unit == "percent" or (yearly and not absolute)
-        shares = frozenset(
-            name
-            for name, formula in defined.items()
-            if formula.unit == "percent" or self.directives.unit == "percent"
-        )
-        if (
-            _TOTAL.search(asks[best] if best < len(asks) else "")
-            and len(group.each()) > 1
-            and tree.kind == "metric"
-        ):
-            parts = tuple(
-                Spoken("before", (tree,), QuestionToken("PERIODS", "", Group((p,)))) for p in group.each()
-            )
-            tree = Spoken("total", parts)
-        lowering = Lowering(self.lexicon, relative, absolute, shares)
-        expression = lowering.lower(tree, group if group.periods or group.span else None)
-        periods = tuple(period for period in group.each() if isinstance(period, FiscalPeriod))
+        yearly = any(_YEARLY.search(token.text) for token in tokens if token.kind == "CHANGE")
+        shares = frozenset(name for name, one in defined.items() if percent or one.unit == "percent")
+        lowering = Lowering(self.lexicon, percent or (yearly and not absolute), absolute, shares)
+        periods = group.each()
+        if _TOTAL.search(ask) and len(periods) > 1 and tree.kind == "metric":
+            tree = Spoken("total", (tree,))
+        expression = lowering.lower(tree, group)
         return ParsedQuestion(
             question=self.question,
             expression=expression,
-            label=self._label(expression, ranked[best]),
-            unit=self._unit(tree, expression, lowering, relative, defined),
+            label=self._label(expression, tokens),
+            unit=self._unit(tree, lowering.relative, defined),
             definitions=defined,
-            periods=periods,
+            periods=tuple(period for period in periods if isinstance(period, FiscalPeriod)),
             directives=self.directives,
             also=also,
-            left_over=left,
+            left_over=() if defined else left_over(asked, read, group, [name.name for name in also]),
             span=None if len(group.periods) > 1 or tree.kind != "metric" else group.span,
             otherwise_zero=self.otherwise,
         )
-
-    def _behind_source(self, tokens: list[QuestionToken], ask: str) -> list[QuestionToken]:
-        """Tokens without a clause that leads the question and only names a statement as the source.
-
-        Statements, like all that is said about the answer's form, are blank in ``ask``.
-        """
-        clause, comma, _ = ask.partition(",")
-        lead = [token for token in tokens if token.start < len(clause)]
-        source = comma and _BLANK in clause and not any(token.kind in QUANTITIES for token in lead)
-        return tokens[len(lead) :] if source else tokens
 
     def _without_company(self, ask: str) -> str:
         words = ((word, re.sub(r"(?:'s?)?[.,?]*$", "", word.lower())) for word in ask.split())
@@ -297,47 +269,10 @@ class _Reader:
 
     def _also(self, tokens: list[QuestionToken], tree: Spoken) -> tuple[Name, ...]:
         kept = without(tokens, ("WORD", "PERIODS", "SPAN"))
-        if tree.kind != "metric" or not is_list(kept) or not any(token.kind == "AND" for token in kept):
+        if tree.kind != "metric" or not is_list(kept) or all(token.kind != "AND" for token in kept):
             return ()
         names = dict.fromkeys(str(token.value) for token in kept if token.kind == "METRIC")
         return tuple(Name(name) for name in names if tree.token is None or name != tree.token.value)
-
-    def _ask_tree(self, tokens: list[QuestionToken]) -> _Read | None:
-        quantities = sum(token.kind in QUANTITIES for token in tokens)
-        several = quantities > 1 and len({token.value for token in tokens if token.kind == "PERIODS"}) > 1
-        drop = ("WORD", "SPAN", "BETWEEN", "COMMA")
-        if several and (tree := _first_tree(trims(without(tokens, drop)))) is not None:
-            return tree
-        bare = once(without(tokens, (*drop, "PERIODS")))
-        while bare and bare[0].kind == "MINUS":
-            bare = bare[1:]  # a dash behind the company's name
-        if (tree := _first_tree(trims(bare))) is not None:
-            return tree
-        for part in segments(tokens):
-            kept = without(part, (*drop, "PERIODS"))
-            if (
-                any(token.kind in QUANTITIES for token in kept)
-                and (tree := _first_tree(trims(kept))) is not None
-            ):
-                return tree
-        if is_list(bare) and any(token.kind == "AND" for token in bare):
-            return _first_tree([[next(token for token in bare if token.kind in QUANTITIES)]])
-        if (repeated := outside_brackets(bare)) and (tree := _first_tree(trims(repeated))) is not None:
-            return tree
-        lost = {token.kind for token in bare} & _BINDING
-        if lost:
-            # One of the operands is no known quantity: it must be a printed line, or nothing is answered.
-            named = [token for token in tokens if token.text.lower() not in QUESTION_WORDS]
-            kept = once(without(with_names(named, False), ("COMMA", "PERIODS")))
-            return _first_tree(trims(kept))
-        # The longest part that can be read, which must hold a quantity.
-        for length in range(min(len(bare) - 1, MOST_PART), 0, -1):
-            for start in range(len(bare) - length + 1):
-                part = bare[start : start + length]
-                quantity = sum(t.kind in QUANTITIES for t in part) == quantities
-                if quantity and (tree := _first_tree([part])) is not None:
-                    return tree
-        return None
 
     def _label(self, expression: Expression, tokens: list[QuestionToken]) -> str:
         expression = expression.of if isinstance(expression, At) else expression
@@ -347,14 +282,7 @@ class _Reader:
         kept = without(tokens, ("WORD", "PERIODS", "LPAR", "RPAR", "COMMA", "BETWEEN", "SPAN"))
         return " ".join(token.text for token in list(trims(kept))[-1])
 
-    def _unit(
-        self,
-        tree: Spoken,
-        expression: Expression,
-        lowering: Lowering,
-        relative: bool,
-        defined: dict[str, Formula],
-    ) -> str | None:
+    def _unit(self, tree: Spoken, relative: bool, defined: dict[str, Formula]) -> str | None:
         kinds = {node.kind for node in tree.walk()}
         if kinds & {"growth", "cagr", "margin", "share", "share_of"}:
             return "percent"
@@ -374,13 +302,15 @@ class _Reader:
         return unit
 
 
-_BLANK = " " * 5
-
-_Read = tuple[Spoken, list[QuestionToken]]
-"""A formula in words, and the tokens that it was read from."""
-
 QUANTITIES = ("METRIC", "NAME")
 _BINDING = frozenset({"PERCENT_OF", "SHARE", "OVER", "RATIO", "DIVIDE"})
+_YEARLY = re.compile(r"year[- ](?:over|on)[- ]year|yoy|y/y", re.IGNORECASE)
+_RETURNS = re.compile(r"^ro[a-z]{1,2}$")
+_BLANK = " " * 5
+
+
+def _names_quantity(tokens: Iterable[QuestionToken]) -> bool:
+    return any(token.kind in QUANTITIES for token in tokens)
 
 
 def _asking(sentence: str) -> int:
@@ -388,12 +318,48 @@ def _asking(sentence: str) -> int:
     return 2 * sentence.endswith("?") + bool(_ASKS.search(sentence))
 
 
-_YEARLY = re.compile(r"year[- ](?:over|on)[- ]year|yoy|y/y", re.IGNORECASE)
-_RETURNS = re.compile(r"^ro[a-z]{1,2}$")
+def _behind_source(tokens: list[QuestionToken], ask: str) -> list[QuestionToken]:
+    """Tokens without a clause that leads the question and only names a statement as the source.
+
+    Statements, like all that is said about the answer's form, are blank in ``ask``.
+    """
+    clause, comma, _ = ask.partition(",")
+    lead = [token for token in tokens if token.start < len(clause)]
+    return tokens[len(lead) :] if comma and _BLANK in clause and not _names_quantity(lead) else tokens
 
 
-def _first_tree(candidates: Iterable[list[QuestionToken]]) -> _Read | None:
-    for candidate in candidates:
-        if not is_list(candidate) and (tree := parse_spoken(candidate)) is not None:
-            return tree, candidate
+def _readings(tokens: list[QuestionToken]) -> Iterator[list[QuestionToken]]:
+    """Tokens that may be the formula of a sentence, the likeliest first."""
+    drop = ("WORD", "SPAN", "BETWEEN", "COMMA")
+    quantities = sum(token.kind in QUANTITIES for token in tokens)
+    if quantities > 1 and len({token.value for token in tokens if token.kind == "PERIODS"}) > 1:
+        yield from trims(without(tokens, drop))
+    bare = once(without(tokens, (*drop, "PERIODS")))
+    while bare and bare[0].kind == "MINUS":
+        bare = bare[1:]  # a dash behind the company's name
+    yield from trims(bare)
+    for part in segments(tokens):
+        if _names_quantity(part):
+            yield from trims(without(part, (*drop, "PERIODS")))
+    if is_list(bare) and any(token.kind == "AND" for token in bare):
+        yield [next(token for token in bare if token.kind in QUANTITIES)]
+    yield from trims(outside_brackets(bare))
+    if {token.kind for token in bare} & _BINDING:
+        # One of the operands is no known quantity: it must be a printed line, or nothing is answered.
+        named = [token for token in tokens if token.text.lower() not in QUESTION_WORDS]
+        yield from trims(once(without(with_names(named, False), ("COMMA", "PERIODS"))))
+        return
+    # The longest part that can be read, which must hold every quantity.
+    for length in range(min(len(bare) - 1, MOST_PART), 0, -1):
+        for start in range(len(bare) - length + 1):
+            part = bare[start : start + length]
+            if sum(token.kind in QUANTITIES for token in part) == quantities:
+                yield part
+
+
+def _first_tree(readings: Iterable[list[QuestionToken]]) -> tuple[Spoken, list[QuestionToken]] | None:
+    """The first formula in words among readings, and the tokens that it was read from."""
+    for reading in readings:
+        if not is_list(reading) and (tree := parse_spoken(reading)) is not None:
+            return tree, reading
     return None
