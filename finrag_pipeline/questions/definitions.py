@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from finrag_pipeline.questions.words import FILLERS, QUESTION_WORDS
@@ -61,7 +61,7 @@ _COLON = re.compile(
     re.IGNORECASE,
 )
 _STARTS = re.compile(
-    r"(?:^|[;,]|\bwhere\b|\bwith\b|\band\b|\bwhereby\b|\bformula\b\s*:?|:)\s*", re.IGNORECASE
+    r"(?:^|[;,]|\bwhere\b|\bwith\b|\band\b|\bwhereby\b|\bformula\b\s*:?|:|\((?=[^()]*$))\s*", re.IGNORECASE
 )
 
 
@@ -99,40 +99,38 @@ def split_definitions(sentence: str) -> tuple[str, list[Definition]]:
         sentence = head.rstrip() + " " + sentence[tail_start:].lstrip(") ").strip()
 
 
-def _last_marker(sentence: str, asks: bool) -> tuple[int, str, int, bool] | None:
-    """Start of the last definition, its name, start of its body, and whether the name is part of the ask."""
-    best: tuple[int, str, int, bool] | None = None
+_Place = tuple[int, str, int, bool]
+"""Start of a definition, its name, start of its body, and whether the name is part of the ask."""
+
+
+def _last_marker(sentence: str, asks: bool) -> _Place | None:
+    # Of two readings of the same words the one whose name begins first is the more complete.
+    return max(_markers(sentence, asks), key=lambda place: place[2], default=None)
+
+
+def _markers(sentence: str, asks: bool) -> Iterator[_Place]:
     for match in _DEFINE.finditer(sentence):
-        if re.match(r"\s*(?:an?|the) (?:investment|public|standpoint|perspective)", sentence[match.end() :]):
-            continue
-        if _ask_like(match["name"]):
-            continue
-        calculates = not match[0].lower().startswith(("defin", "treat", "tak", "assum", "consider"))
-        best = _later(best, (match.start(), match["name"], match.end(), calculates))
+        if not (_ROLE.match(sentence, match.end()) or _ASK_LIKE.search(match["name"])):
+            calculates = not match[0].lower().startswith(("defin", "treat", "tak", "assum", "consider"))
+            yield match.start(), match["name"], match.end(), calculates
     for match in _WHERE.finditer(sentence):
         body = sentence[match.end() :]
-        if not ARITHMETIC.search(body[: _extent(body)]):
-            continue  # 'if gross margin is not a useful metric'
-        best = _later(best, (match.start(), match["name"], match.end(), False))
+        if ARITHMETIC.search(body[: _extent(body)]):  # not 'if gross margin is not a useful metric'
+            yield match.start(), match["name"], match.end(), False
     if not asks and (plain := _IS.search(sentence)):
-        best = _later(best, (0, plain["name"], plain.end(), False))
+        yield 0, plain["name"], plain.end(), False
     for match in _MARKER.finditer(sentence):
-        starts = [found.end() for found in _STARTS.finditer(sentence[: match.start()])]
-        opening = sentence.rfind("(", 0, match.start())
-        if opening >= 0 and ")" not in sentence[opening : match.start()]:
-            starts.append(opening + 1)
+        before = sentence[: match.start()]
         # 'A, B and C is defined as' is a name with commas where no earlier start gives words.
-        start = max((place for place in starts if sentence[place : match.start()].strip()), default=0)
-        name = sentence[start : match.start()].strip(" ,(")
-        if not name:
-            continue
-        inquires = bool(
-            re.search(r"\b(?:what|how|which|calculate|compute|find|determine)\b", name, re.IGNORECASE)
-        )
-        best = _later(best, (start if not inquires else match.start(), name, match.end(), False))
-    return best
+        starts = (found.end() for found in _STARTS.finditer(before) if before[found.end() :].strip())
+        start = max(starts, default=0)
+        if name := before[start:].strip(" ,("):
+            yield match.start() if _INQUIRES.search(name) else start, name, match.end(), False
 
 
+_ROLE = re.compile(r"\s*(?:an?|the) (?:investment|public|standpoint|perspective)")
+_ASK_LIKE = re.compile(r"\b(?:what|how|which|asked|question|answer)\b", re.IGNORECASE)
+_INQUIRES = re.compile(r"\b(?:what|how|which|calculate|compute|find|determine)\b", re.IGNORECASE)
 _FORMULA = re.compile(r"\b(?:formula|equation|definition)\b[^:=]{0,40}:\s*(?P<body>[^=]+)$", re.IGNORECASE)
 
 
@@ -148,29 +146,16 @@ def bare_formula(sentence: str) -> str | None:
 _LOOSE_END = re.compile(r"(?:[\s,(]+(?:and|where|with|whereby|let))*[\s,(]*$", re.IGNORECASE)
 
 
-def _bracketed(sentence: str) -> tuple[int, str, int, bool] | None:
+def _bracketed(sentence: str) -> _Place | None:
     """A formula in brackets right behind a name: 'inventory turnover (cost of sales over inventory)'."""
     for match in _BRACKET.finditer(sentence):
         before = sentence[: match.start()]
-        outside = _OPERATION.search(before) or _OPERATION.search(sentence[match.end() :])
+        outside = _OPERATION.search(before) or _OPERATION.search(sentence, match.end())
         if ARITHMETIC.search(match["body"]) and not outside:
             return match.start(), before, match.start("body"), False
     if colon := _COLON.search(sentence):
         return colon.start(), sentence[: colon.start()], colon.end(), False
     return None
-
-
-def _later(
-    best: tuple[int, str, int, bool] | None, found: tuple[int, str, int, bool]
-) -> tuple[int, str, int, bool]:
-    # Of two readings of the same words the one whose name begins first is the more complete.
-    if best is None or found[2] > best[2]:
-        return found
-    return best
-
-
-def _ask_like(name: str) -> bool:
-    return bool(re.search(r"\b(?:what|how|which|asked|question|answer)\b", name, re.IGNORECASE))
 
 
 def _extent(text: str) -> int:
@@ -180,14 +165,15 @@ def _extent(text: str) -> int:
         depth += (letter in "([") - (letter in ")]")
         if depth < 0:
             return place
-    cut = re.search(
-        r",?\s+(?:what (?:is|was|were|are)|how (?:much|many)|for (?:the )?(?:company|"
-        r"purposes)|if (?:the|it|this)|please|round(?:ed|ing)?\b|"
-        r"express(?:ed)?\b|give |using only|where\s*$|, where\b)",
-        text,
-        re.IGNORECASE,
-    )
+    cut = _BEHIND.search(text)
     return cut.start() if cut else len(text)
+
+
+_BEHIND = re.compile(
+    r",?\s+(?:what (?:is|was|were|are)|how (?:much|many)|for (?:the )?(?:company|purposes)|"
+    r"if (?:the|it|this)|please|round(?:ed|ing)?\b|express(?:ed)?\b|give |using only|where\s*$|, where\b)",
+    re.IGNORECASE,
+)
 
 
 def clean_name(name: str, skip: Iterable[str]) -> str:

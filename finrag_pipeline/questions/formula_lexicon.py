@@ -89,6 +89,11 @@ class Lexicon:
         """Phrases that mean a line or formula, in the order of the file."""
         return [phrase for phrase in self.phrases if phrase.name == name]
 
+    def unit_of(self, name: str) -> str | None:
+        """Unit that a formula is answered in; None for a line or an unknown name."""
+        entry = self.entries.get(name)
+        return entry.unit if isinstance(entry, Formula) else None
+
     def longest(self, text: str) -> dict[int, tuple[int, str]]:
         """By each place in a text in lower case where phrases begin, end and name of the longest there."""
         found: dict[int, tuple[int, str]] = {}

@@ -27,7 +27,7 @@ from finrag_pipeline.questions.expression import (
     Negative,
     Number,
 )
-from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon
+from finrag_pipeline.questions.formula_lexicon import Lexicon
 from finrag_pipeline.questions.tokens import Group, QuestionToken, shifted
 from finrag_pipeline.resolver.lexicon import word_set
 
@@ -255,17 +255,12 @@ class Lowering:
     def is_share(self, node: Spoken) -> bool:
         """Whether a quantity is a percentage, whose change is told in percentage points."""
         node = _unwrapped(node)
-        if node.kind in ("margin", "share", "share_of"):
-            return True
-        if node.kind != "metric" or node.token is None:
-            return (
-                node.kind in ("before", "behind", "average")
-                and bool(node.parts)
-                and self.is_share(node.parts[0])
-            )
-        name = str(node.token.value)
-        entry = self.lexicon.entries.get(name)
-        return name in self.shares or (isinstance(entry, Formula) and entry.unit == "percent")
+        if node.kind in ("before", "behind", "average"):
+            return self.is_share(node.parts[0])
+        if node.kind == "metric" and node.token is not None:
+            name = str(node.token.value)
+            return name in self.shares or self.lexicon.unit_of(name) == "percent"
+        return node.kind in ("margin", "share", "share_of")
 
 
 def _hoisted(node: Spoken) -> tuple[Spoken, QuestionToken | None]:

@@ -153,23 +153,18 @@ class _Reader:
                 continue  # 'a metric by using the balance sheet'
             if ref is not None:
                 named.append((label, ref, definition.text))
-        spoken: dict[str, tuple[str, Spoken]] = {}
+        formulas: dict[str, Formula] = {}
         for label, ref, text in named:
             tree = self._definition(text)
             if tree is not None:
-                spoken[ref] = (label, tree)
+                formulas[ref] = Formula(
+                    ref, label, Lowering(self.lexicon).lower(tree), self.lexicon.unit_of(ref)
+                )
             elif ref not in self.lexicon.entries or ARITHMETIC.search(text) or chooses_balances(text):
                 why = f"the definition of '{label}' in the question cannot be read: '{text.strip()}'"
                 raise Abstention(AbstentionKind.UNREADABLE, why)
-        formulas: dict[str, Formula] = {}
-        for ref, (label, tree) in spoken.items():
-            entry = self.lexicon.entries.get(ref)
-            unit = entry.unit if isinstance(entry, Formula) else None
-            expression = Lowering(self.lexicon).lower(tree)
-            if ref in set(names_in(expression)):
-                continue  # 'capex is defined as capital expenditure' says nothing new
-            formulas[ref] = Formula(ref, label, expression, unit)
-        return formulas
+        # 'Capex is defined as capital expenditure' says nothing new.
+        return {ref: one for ref, one in formulas.items() if ref not in set(names_in(one.expression))}
 
     def _subject(self, name: str, asks: list[str]) -> tuple[str, str | None]:
         """What a definition defines: a quantity of the lexicon, or a new name."""
@@ -202,15 +197,12 @@ class _Reader:
 
     def _definition(self, text: str) -> Spoken | None:
         tokens = self._tokens(text)
-        for keep in (
-            with_names(tokens, False),
-            with_names(tokens, True),
-            without(tokens, ("WORD", "SPAN", "BETWEEN")),
-        ):
-            for candidate in trims(keep, operators=False):
-                if is_list(candidate):
+        names, nearer = with_names(tokens, False), with_names(tokens, True)
+        for kept in (names, nearer, without(tokens, ("WORD", "SPAN", "BETWEEN"))):
+            for reading in trims(kept, operators=False):
+                if is_list(reading):
                     return None
-                if (tree := parse_spoken(candidate)) is not None:
+                if (tree := parse_spoken(reading)) is not None:
                     return tree
         return None
 
@@ -295,8 +287,7 @@ class _Reader:
         return units.pop() if len(units) == 1 else None
 
     def _unit_of(self, name: str, defined: dict[str, Formula]) -> str | None:
-        entry = self.lexicon.entries.get(name)
-        unit = entry.unit if isinstance(entry, Formula) else None
+        unit = self.lexicon.unit_of(name)
         if name in defined and unit == "percent" and _RETURNS.search(name):
             return None  # a return defined as a quotient is told as that quotient unless a unit is asked for
         return unit
