@@ -24,68 +24,47 @@ def _sound(path: Path, **save: object) -> Path:
     return small_filings.write_pdf(path, TEXTS, **save)
 
 
-def _garbage(path: Path) -> Path:
-    path.write_bytes(bytes(range(256)) * 64)
-    return path
-
-
-def _text_file(path: Path) -> Path:
-    path.write_text("Net sales were 5.\n" * 50, encoding="utf-8")
-    return path
-
-
-def _garbage_with_header(path: Path) -> Path:
-    path.write_bytes(b"%PDF-1.7\n" + bytes(range(256)) * 64 + b"\n%%EOF\n")
-    return path
-
-
-def _header_alone(path: Path) -> Path:
-    path.write_bytes(b"%PDF-1.7\n")
-    return path
-
-
-def _no_pages(path: Path) -> Path:
-    return raw_pdf.raw_pdf(path, CATALOG, page_tree(0))
-
-
-def _no_page_tree(path: Path) -> Path:
-    return raw_pdf.raw_pdf(path, b"<</Type/Catalog>>")
-
-
-def _absurd_count(path: Path) -> Path:
-    return raw_pdf.raw_pdf(path, CATALOG, page_tree(1, count=2_000_000_000), b"<</Type/Page/Parent 2 0 R>>")
-
-
-def _negative_count(path: Path) -> Path:
-    return raw_pdf.raw_pdf(path, CATALOG, page_tree(1, count=-5), b"<</Type/Page/Parent 2 0 R>>")
-
-
 def _truncated_in_its_last_object(path: Path) -> Path:
     whole = _sound(path).read_bytes()
     path.write_bytes(whole[: whole.rindex(b" obj") + 10])
     return path
 
 
-UNREADABLE: list[tuple[Callable[[Path], Path], str]] = [
-    (small_filings.zero_bytes, "is empty (0 bytes)"),
-    (small_filings.truncated, "is truncated: its end is missing"),
-    (_truncated_in_its_last_object, "is truncated: its end is missing"),
-    (_garbage, "is not a PDF"),
-    (_text_file, "is not a PDF"),
-    (small_filings.not_a_pdf, "is not a PDF"),
-    (_garbage_with_header, "is corrupt"),
-    (_header_alone, "is corrupt"),
-    (small_filings.encrypted, "is encrypted and asks for a password"),
-    (_no_pages, "has no pages"),
-    (_no_page_tree, "has no pages"),
-    (_absurd_count, "is corrupt: its pages cannot be counted"),
-    (_negative_count, "is corrupt: its pages cannot be counted"),
-]
+def _bytes(contents: bytes) -> Callable[[Path], object]:
+    return lambda path: path.write_bytes(contents)
 
 
-@pytest.mark.parametrize(("make", "reason"), UNREADABLE, ids=[make.__name__ for make, _ in UNREADABLE])
-def test_files_that_cannot_be_read(tmp_path: Path, make: Callable[[Path], Path], reason: str) -> None:
-    path = make(tmp_path / "Ünï 'quoted' report.pdf")
+def _objects(*objects: bytes) -> Callable[[Path], object]:
+    return lambda path: raw_pdf.raw_pdf(path, *objects)
+
+
+GARBAGE = bytes(range(256)) * 64
+PAGE = b"<</Type/Page/Parent 2 0 R>>"
+UNREADABLE: dict[str, tuple[Callable[[Path], object], str]] = {
+    "empty": (small_filings.zero_bytes, "is empty (0 bytes)"),
+    "half": (small_filings.truncated, "is truncated: its end is missing"),
+    "cut in its last object": (_truncated_in_its_last_object, "is truncated: its end is missing"),
+    "garbage": (_bytes(GARBAGE), "is not a PDF"),
+    "text": (_bytes(b"Net sales were 5.\n" * 50), "is not a PDF"),
+    "other format": (small_filings.not_a_pdf, "is not a PDF"),
+    "garbage with a header": (_bytes(b"%PDF-1.7\n" + GARBAGE + b"\n%%EOF\n"), "is corrupt"),
+    "header alone": (_bytes(b"%PDF-1.7\n"), "is corrupt"),
+    "encrypted": (small_filings.encrypted, "is encrypted and asks for a password"),
+    "no pages": (_objects(CATALOG, page_tree(0)), "has no pages"),
+    "no page tree": (_objects(b"<</Type/Catalog>>"), "has no pages"),
+    "absurd count": (
+        _objects(CATALOG, page_tree(1, count=2_000_000_000), PAGE),
+        "its pages cannot be counted",
+    ),
+    "negative count": (_objects(CATALOG, page_tree(1, count=-5), PAGE), "its pages cannot be counted"),
+}
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_files_that_cannot_be_read(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "Ünï 'quoted' report.pdf"
+    make, reason = UNREADABLE[kind]
+    make(path)
     for use in (
         lambda: inspect_pdf(path),
         lambda: read_texts(path, 0, 1),
@@ -111,27 +90,22 @@ def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "repaired"),
     [
-        lambda whole: whole,
-        lambda whole: b"HTTP/1.1 200 OK\r\n\r\n" + whole,
-        lambda whole: whole + b"\n<html><!-- appended by a server --></html>" * 200,
-        lambda whole: whole.replace(b"startxref\n", b"startxref\n9"),
+        (lambda whole: whole, False),
+        (lambda whole: b"HTTP/1.1 200 OK\r\n\r\n" + whole, False),
+        (lambda whole: whole + b"\n<html><!-- appended by a server --></html>" * 200, True),
+        (lambda whole: whole.replace(b"startxref\n", b"startxref\n9"), True),
     ],
     ids=["sound", "junk before", "junk after", "wrong cross-reference"],
 )
-def test_files_that_can_be_read_all_the_same(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
+def test_files_that_can_be_read_all_the_same(
+    tmp_path: Path, change: Callable[[bytes], bytes], repaired: bool
+) -> None:
     path = _sound(tmp_path / "report.pdf")
     path.write_bytes(change(path.read_bytes()))
-    assert inspect_pdf(path).pages == 3
+    assert inspect_pdf(path) == PdfInfo(3, repaired)
     assert [text.strip() for text in read_texts(path, 0, 9)] == TEXTS
-
-
-def test_a_repaired_file_is_known(tmp_path: Path) -> None:
-    path = _sound(tmp_path / "report.pdf")
-    assert inspect_pdf(path) == PdfInfo(3, False)
-    path.write_bytes(path.read_bytes().replace(b"startxref\n", b"startxref\n9"))
-    assert inspect_pdf(path) == PdfInfo(3, True)
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from finrag_pipeline.errors import BenchmarkError, FilingError, UsageError
-from finrag_pipeline.filings.intake import accept
+from finrag_pipeline.errors import BenchmarkError, UsageError
 from finrag_pipeline.filings.originals import read_source_folder
-from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline_tests import small_filings
 
 
 def _write(folder: Path, *names: str) -> Path:
@@ -42,12 +39,6 @@ class TestBenchmark:
         }
         assert source.questions == folder / "financebench_open_source.jsonl"
         assert source.documents == folder / "financebench_document_information.jsonl"
-
-    def test_a_small_one(self, tmp_path: Path) -> None:
-        source = read_source_folder(small_filings.small_benchmark(tmp_path / "small"))
-        assert list(source.files) == ["ALDER_2021_10K", "BIRCH_2022_10K", "CEDAR_2023_10K"]
-        assert source.questions is not None
-        assert source.documents is None
 
     @pytest.mark.parametrize(
         ("names", "what"),
@@ -96,34 +87,18 @@ class TestCorpus:
 
 
 class TestCollisions:
-    def test_two_files_of_one_identifier_are_both_listed_and_intake_reports_the_second(
-        self, tmp_path: Path, lake: Lake
-    ) -> None:
-        folder = _write(tmp_path / "in", "a.PDF", "a.pdf", "b.pdf")
-        source = read_source_folder(folder)
+    def test_two_files_of_one_identifier_are_both_listed(self, tmp_path: Path) -> None:
+        source = read_source_folder(_write(tmp_path / "in", "a.PDF", "a.pdf", "b.pdf"))
         assert {name: path.name for name, path in source.files.items()} == {
             "a": "a.pdf",
             "a.PDF": "a.PDF",
             "b": "b.pdf",
         }
-        refused = {}
-        for name, path in source.files.items():
-            try:
-                accept(lake, path)
-            except FilingError as error:
-                refused[name] = error.reason
-        assert list(refused) == ["a.PDF"]
-        assert "a.PDF is another file than a.pdf" in refused["a.PDF"]
 
     def test_identical_files_of_one_identifier_are_one_filing(self, tmp_path: Path) -> None:
         _write(tmp_path, "a.pdf")
         (tmp_path / "a.PDF").write_bytes((tmp_path / "a.pdf").read_bytes())
         assert read_source_folder(tmp_path).files == {"a": tmp_path / "a.pdf"}
-
-    def test_identical_files_of_two_names_are_two_filings(self, tmp_path: Path) -> None:
-        _write(tmp_path, "a.pdf")
-        (tmp_path / "b.pdf").write_bytes((tmp_path / "a.pdf").read_bytes())
-        assert list(read_source_folder(tmp_path).files) == ["a", "b"]
 
     def test_different_files_of_one_name_in_two_folders_are_refused(self, tmp_path: Path) -> None:
         _write(tmp_path, "pdfs/b.pdf", "page_text_1/a.jsonl", "page_text_2/a.jsonl")
