@@ -147,8 +147,8 @@ def test_no_import_leads_back_to_its_module() -> None:
         pytest.fail(f"imports in a circle: {' → '.join(error.args[1])}")
 
 
-MEMORIES = {"evaluation/retrieval_metrics.py", "sample/generate.py"}
-"""They keep what any call of a process would compute again, and the folders that this process writes."""
+MEMORIES = {"evaluation/retrieval_metrics.py"}
+"""They keep what any call of a process would compute again."""
 
 
 def test_no_module_keeps_state_in_a_global() -> None:
@@ -188,8 +188,7 @@ def test_only_one_module_knows_pymupdf() -> None:
         for _, name in imports(path)
         if name.split(".")[0] in ("pymupdf", "fitz")
     }
-    # The sample reads its own pages back to find the gold pages; everything else goes through the reader.
-    assert users <= {"filings/pdf.py", "sample/readback.py", "sample/typesetting.py"}
+    assert users == {"filings/pdf.py"}
 
 
 def fresh_import(code: str, lake: Path) -> tuple[float, str]:

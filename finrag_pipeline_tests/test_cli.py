@@ -13,7 +13,6 @@ import pytest
 
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.console import Done, called, finish, start
-from finrag_pipeline_tests.shared_run import sample_lake
 
 Call = Callable[..., Done]
 
@@ -22,13 +21,6 @@ Call = Callable[..., Done]
 def call(tmp_path: Path) -> Call:
     """Calls the command line in this process, on an empty lake."""
     return partial(called, tmp_path / "lake")
-
-
-@pytest.fixture
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root, run = sample_lake(tmp_path_factory)
-    assert run.code == 0, run.err
-    return root
 
 
 FAILS = {
@@ -123,15 +115,6 @@ def test_help_is_worth_reading(call: Call) -> None:
         assert "Usage:" in text and len(text) > 300, name
     bare = call()
     assert bare.code == 2 and "Commands" in bare.out + bare.err
-
-
-@pytest.mark.slow
-def test_odd_questions_are_questions(sample: Path) -> None:
-    for question in ("'; DROP TABLE filings; --", "💰 €uro?", '\\ " %_', "the", "zzzzqqq"):
-        for system in ("bm25", "dense"):
-            done = called(sample, "search", question, "--system", system, "--json")
-            assert done.code == 0, done.err
-            assert done.json()["question"] == question and len(done.json()["results"]) == 5
 
 
 @pytest.mark.slow
