@@ -296,12 +296,46 @@ def make_grid(
     name: str,
     caption: str,
     columns: Iterable[Column],
-    rows: Iterable[Row | Sequence[Any]],
+    records: Iterable[Row | Mapping[str, Any] | Sequence[Any]],
     empty: str = "Nothing to show.",
+    *,
+    group: Of = "",
+    system: Of = "",
+    data: Mapping[str, Of] | None = None,
 ) -> Grid:
-    """A grid of rows, or of their values (`make_row`)."""
-    lines = tuple(one if isinstance(one, Row) else make_row(*one) for one in rows)
-    return Grid(name, caption, tuple(columns), lines, empty)
+    """A table of rows, of their values (`make_row`), or of records, of which each column says what it shows.
+
+    Args:
+        name: identifier, unique in a report.
+        caption: what the table shows.
+        columns: heads; with ``of`` for records.
+        records: one per row.
+        empty: sentence to show instead of an empty table.
+        group: records of another group than the one above are set off by a line.
+        system: system that a record is about.
+        data: further names and values to filter by.
+    """
+    heads = tuple(columns)
+
+    def row(one: Row | Mapping[str, Any] | Sequence[Any]) -> Row:
+        if isinstance(one, Row):
+            return one
+        if not isinstance(one, Mapping):
+            return make_row(*one)
+        return make_row(
+            *(_shown(one, column.of) for column in heads),
+            group=str(_shown(one, group)),
+            system=str(_shown(one, system)),
+            data=tuple((key, str(_shown(one, of))) for key, of in (data or {}).items()),
+        )
+
+    return Grid(name, caption, heads, tuple(map(row, records)), empty)
+
+
+def _shown(record: Mapping[str, Any], of: Of | None) -> Any:
+    if callable(of):
+        return of(record)
+    return record[of] if of else ""
 
 
 def _cell(value: Value) -> Cell:
@@ -376,45 +410,3 @@ def _line(cells: Iterable[str]) -> str:
 
 def _cell_markdown(cell: Cell) -> str:
     return escape_markdown(f"{cell.text} {cell.small}") if cell.markdown is None else cell.markdown
-
-
-def record_grid(
-    name: str,
-    caption: str,
-    columns: Iterable[Column],
-    records: Iterable[Mapping[str, Any]],
-    empty: str = "Nothing to show.",
-    *,
-    group: Of = "",
-    system: Of = "",
-    data: Mapping[str, Of] | None = None,
-) -> Grid:
-    """A grid of records, such as rows of a query: each column says what it shows of one.
-
-    Args:
-        name: identifier, unique in a report.
-        caption: what the table shows.
-        columns: heads, each with ``of``.
-        records: one per row.
-        empty: sentence to show instead of an empty table.
-        group: records of another group than the one above are set off by a line.
-        system: system that a record is about.
-        data: further names and values to filter by.
-    """
-    heads = tuple(columns)
-    rows = [
-        make_row(
-            *(_shown(one, column.of) for column in heads),
-            group=str(_shown(one, group)),
-            system=str(_shown(one, system)),
-            data=tuple((key, str(_shown(one, of))) for key, of in (data or {}).items()),
-        )
-        for one in records
-    ]
-    return Grid(name, caption, heads, tuple(rows), empty)
-
-
-def _shown(record: Mapping[str, Any], of: Of | None) -> Any:
-    if callable(of):
-        return of(record)
-    return record[of] if of else ""

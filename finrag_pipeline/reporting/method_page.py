@@ -6,7 +6,6 @@ import hashlib
 import os
 import platform
 import re
-import shutil
 import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -24,8 +23,8 @@ from finrag_pipeline.evaluation.judged_answers import AUTOMATIC_METRICS
 from finrag_pipeline.evaluation.metrics import definitions as metric_definitions
 from finrag_pipeline.evaluation.retrieval_metrics import RETRIEVAL_METRICS
 from finrag_pipeline.reporting.filing_pages import filing_counts
-from finrag_pipeline.reporting.grid import Cell, Grid, Note, make_grid, number, prose, record_grid, text
-from finrag_pipeline.reporting.report_data import ModelUsed, ReportData
+from finrag_pipeline.reporting.grid import Cell, Grid, Note, make_grid, number, prose, text
+from finrag_pipeline.reporting.report_data import ReportData
 from finrag_pipeline.reporting.site import TEMPLATES
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
@@ -34,36 +33,25 @@ from finrag_pipeline.storage.warehouse import query_tables
 _TRAINED = {"page_ranker": "Page ranker", "page_scorer": "Page scorer", "reranker": "Reranker"}
 
 
-def models_used(store: Lake, settings: Settings) -> tuple[ModelUsed, ...]:
-    """The encoder, the trained models of the lake, and the language model where one is set.
+def models_used(store: Lake, settings: Settings) -> list[tuple[str, str, str]]:
+    """Role, name and fingerprint: the encoder, trained models of the lake, the language model if one is set.
 
     The fingerprint of the encoder is over its files, that of a trained model over all that it was made from.
     """
-    return (_encoder(store, settings), *_trained(store), *_language_model(settings))
-
-
-def _encoder(store: Lake, settings: Settings) -> ModelUsed:
-    used = settings.encoder
-    found = ""
+    used, fingerprint = settings.encoder, ""
     with suppress(FinragError, OSError):  # the lake outlives the model's files
         encoder = Encoder(settings.encoder, store)
-        used, found = encoder.running, encoder.fingerprint
+        used, fingerprint = encoder.running, encoder.fingerprint
     revision = f" at {used.revision}" if used.revision else ""
-    return ModelUsed("Encoder", f"{used.name}{revision}, {used.precision}", found)
-
-
-def _trained(store: Lake) -> Iterator[ModelUsed]:
-    for asset, name in _TRAINED.items():
+    found = [("Encoder", f"{used.name}{revision}, {used.precision}", fingerprint)]
+    for asset, role in _TRAINED.items():
         for keys in store.partitions(asset):
-            info = store.info(asset, keys)
-            if info is not None:
-                yield ModelUsed(name, keys.get("fold", "").replace("_", " "), info.fingerprint)
-
-
-def _language_model(settings: Settings) -> Iterator[ModelUsed]:
+            if info := store.info(asset, keys):
+                found.append((role, keys.get("fold", "").replace("_", " "), info.fingerprint))
     model = settings.language_model
     if model.kind != "none":
-        yield ModelUsed("Language model", f"{model.name} ({model.kind})", "")
+        found.append(("Language model", f"{model.name} ({model.kind})", ""))
+    return found
 
 
 _SECONDS = 10
@@ -77,43 +65,25 @@ def describe_hardware() -> dict[str, str]:
     """
     cores = os.cpu_count() or 1
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
+    processor, memory, graphics = platform.processor() or platform.machine(), "", ""
+    with suppress(OSError):
+        told = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        if model := re.search(r"^model name\s*:\s*(.+)$", told, re.MULTILINE):
+            processor = model[1].strip()
+    with suppress(AttributeError, OSError, ValueError):  # no POSIX
+        memory = f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 1024**3:.1f} GiB"
+    with suppress(OSError, subprocess.SubprocessError):
+        query = ["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader"]
+        done = subprocess.run(query, capture_output=True, text=True, timeout=_SECONDS, check=True)
+        graphics = "; ".join(filter(None, map(str.strip, done.stdout.splitlines())))
     found = {
-        "processor": _processor(),
+        "processor": processor,
         "cores": f"{cores}" if usable == cores else f"{cores}, of which {usable} may be used",
-        "memory": _memory(),
-        "graphics processor": _graphics() or "none found",
+        "memory": memory,
+        "graphics processor": graphics or "none found",
         "operating system": f"{platform.system()} {platform.release()}, {platform.machine()}",
     }
     return {name: text for name, text in found.items() if text}
-
-
-def _processor() -> str:
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return platform.processor()
-    model = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
-    return model[1].strip() if model else platform.processor() or platform.machine()
-
-
-def _memory() -> str:
-    try:
-        size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # no POSIX
-        return ""
-    return f"{size / 1024**3:.1f} GiB" if size > 0 else ""
-
-
-def _graphics() -> str:
-    tool = shutil.which("nvidia-smi")
-    if tool is None:
-        return ""
-    query = [tool, "--query-gpu=name,memory.total", "--format=csv,noheader"]
-    try:
-        done = subprocess.run(query, capture_output=True, text=True, timeout=_SECONDS, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return "; ".join(line.strip() for line in done.stdout.splitlines() if line.strip())
 
 
 SECTIONS = {
@@ -142,46 +112,71 @@ def definitions() -> dict[str, dict[str, tuple[str, ...]]]:
     }
 
 
+_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+
+
 def method_context(data: ReportData) -> dict[str, Any]:
-    """What ``method.html.jinja`` shows."""
+    """What ``method.html.jinja`` shows; credentials inside URLs of the settings are blanked."""
+    models = [(role, name, fingerprint or "–") for role, name, fingerprint in data.models]
+    hardware = [(name.capitalize(), told) for name, told in data.hardware.items()]
+    settings = [(name, _CREDENTIALS.sub("…@", str(value))) for name, value in _flat(data.settings)]
+    component, version = text("Component"), prose("Version")
+    grids = (
+        data_grid(data),
+        folds_grid(data.table("folds")),
+        make_grid(
+            "models",
+            "Models",
+            (text("Role"), text("Name"), prose("Fingerprint")),
+            models,
+            "No model was recorded.",
+        ),
+        make_grid(
+            "versions",
+            "Versions",
+            (component, version),
+            sorted(data.versions.items()),
+            "No versions were recorded.",
+        ),
+        make_grid(
+            "hardware", "Machine", (component, prose("Found")), hardware, "The machine was not recorded."
+        ),
+        make_grid(
+            "settings",
+            "Settings of the run",
+            (text("Setting"), prose("Value")),
+            settings,
+            "No settings were recorded.",
+        ),
+        ledger_grid(data.ledger),
+        failures_grid(data.ledger),
+    )
     return {
         "data": data,
         "sections": SECTIONS,
         "definitions": definitions(),
-        "confidence": data.confidence_text,
         "seed": data.settings.get("seed"),
-        "data_grid": data_grid(data),
-        "folds_grid": folds_grid(data.table("folds")),
-        "models_grid": models_grid(data),
-        "versions_grid": versions_grid(data),
-        "hardware_grid": hardware_grid(data),
-        "settings_grid": settings_grid(data.settings),
-        "ledger_grid": ledger_grid(data.ledger),
-        "failures_grid": failures_grid(data.ledger),
+        "grids": {grid.name: grid for grid in grids},
     }
 
 
 def data_grid(data: ReportData) -> Grid:
     """Counts of the benchmark with hashes over what they count."""
     filings = data.filings.select(["filing", "sha256", "pages", "source"]).to_pylist()
-    counts = filing_counts(data.filings)
     status = data.questions["status"].to_pylist()
     labels = data.questions.select(["question_id", "question", "answer", "filing", "gold_pages"]).to_pylist()
     labels.sort(key=lambda row: row["question_id"])
     originals = sorted((row["filing"], row["sha256"]) for row in filings)
-    facts, tables = data.table("statement_facts"), data.table("table_counts")
+    of_originals = Cell(_digest(originals), "SHA-256 of names and hashes of the originals")
+    of_labels = Cell(_digest(labels), "SHA-256 of all questions, answers and gold pages")
     rows = [
-        ("Filings", len(filings), Cell(_digest(originals), "SHA-256 of names and hashes of the originals")),
-        ("Filings that could not be read", counts["failed"], ""),
+        ("Filings", len(filings), of_originals),
+        ("Filings that could not be read", filing_counts(data.filings)["failed"], ""),
         ("Filings that came as text only", sum(row["source"] == "page_text" for row in filings), ""),
         ("Pages", sum(row["pages"] or 0 for row in filings), ""),
-        ("Tables", sum(tables["tables"].to_pylist()), ""),
-        ("Facts", facts.num_rows, ""),
-        (
-            "Questions measured",
-            status.count("measured"),
-            Cell(_digest(labels), "SHA-256 of all questions, answers and gold pages"),
-        ),
+        ("Tables", sum(data.table("table_counts")["tables"].to_pylist()), ""),
+        ("Facts", data.table("statement_facts").num_rows, ""),
+        ("Questions measured", status.count("measured"), of_labels),
         ("Questions left out", len(status) - status.count("measured"), ""),
     ]
     return make_grid("data", "Data of the benchmark", (text("What"), number("Count"), prose("Hash")), rows)
@@ -208,43 +203,14 @@ def folds_grid(folds: pa.Table) -> Grid:
         number("Filings", of="filings"),
     )
     empty = "The questions were not dealt into folds; 'finrag run' does it."
-    return record_grid("folds", "Folds of the questions", columns, found, empty)
-
-
-def models_grid(data: ReportData) -> Grid:
-    """Models with their fingerprints."""
-    rows = [(model.role, model.name, model.fingerprint or "–") for model in data.models]
-    columns = (text("Role"), text("Name"), prose("Fingerprint"))
-    return make_grid("models", "Models", columns, rows, "No model was recorded.")
-
-
-def versions_grid(data: ReportData) -> Grid:
-    """Versions of the software and models a run was made with."""
-    columns = (text("Component"), prose("Version"))
-    rows = sorted(data.versions.items())
-    return make_grid("versions", "Versions", columns, rows, "No versions were recorded.")
-
-
-def hardware_grid(data: ReportData) -> Grid:
-    """The machine that wrote the report."""
-    rows = [(name.capitalize(), text) for name, text in data.hardware.items()]
-    columns = (text("Component"), prose("Found"))
-    return make_grid("hardware", "Machine", columns, rows, "The machine was not recorded.")
+    return make_grid("folds", "Folds of the questions", columns, found, empty)
 
 
 OUTCOMES = ("materialised", "cache_hit", "skipped", "failed")
-_OUTCOME_NAMES = {"cache_hit": "Cache hit"}
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
-
-
-def settings_grid(settings: Mapping[str, Any]) -> Grid:
-    """Settings as dotted names and values; credentials inside URLs are blanked."""
-    rows = [(name, _CREDENTIALS.sub("…@", str(value))) for name, value in _flat(settings)]
-    columns = (text("Setting"), prose("Value"))
-    return make_grid("settings", "Settings of the run", columns, rows, "No settings were recorded.")
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Settings as dotted names and values."""
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{name}.")
@@ -264,13 +230,13 @@ def ledger_grid(ledger: pa.Table) -> Grid:
         FROM (SELECT *, row_number() OVER () AS row FROM ledger) GROUP BY asset ORDER BY min(row)
     """
     found = query_tables(sql, ledger=ledger).to_pylist()
-    kinds = dict.fromkeys([*OUTCOMES, *sorted({kind for one in found for kind, _ in one["outcomes"]})])
+    kinds = dict.fromkeys([*OUTCOMES, *sorted(set(ledger["outcome"].to_pylist()))])
     columns = (
         text("Asset", of="asset"),
         number("Partitions", of="n"),
         *(
             number(
-                _OUTCOME_NAMES.get(kind, kind.capitalize()),
+                kind.capitalize().replace("_", " "),
                 of=lambda one, kind=kind: dict(one["outcomes"]).get(kind, 0),
             )
             for kind in kinds
@@ -278,7 +244,7 @@ def ledger_grid(ledger: pa.Table) -> Grid:
         number("Rows", of="rows"),
         number("Seconds", of=lambda one: Cell(f"{one['seconds']:,.1f}", sort=one["seconds"])),
     )
-    return record_grid("ledger", "Latest outcome of every step", columns, found, "The ledger is empty.")
+    return make_grid("ledger", "Latest outcome of every step", columns, found, "The ledger is empty.")
 
 
 def failures_grid(ledger: pa.Table) -> Grid:
@@ -287,15 +253,15 @@ def failures_grid(ledger: pa.Table) -> Grid:
     Args:
         ledger: table as ``schemas.LEDGER``.
     """
-
-    def told(one: Mapping[str, Any]) -> Cell:
-        return Cell(notes=(Note("failure", one["error"] or "No reason was given.", one["remedy"] or ""),))
-
-    columns = (
-        text("Asset", of="asset"),
-        text("Partition", of=lambda one: one["partition"] or "–"),
-        text("When (UTC)", of=lambda one: f"{one['at']:%Y-%m-%d %H:%M}" if one["at"] else "–"),
-        prose("What went wrong", of=told),
-    )
-    failed = [one for one in ledger.to_pylist() if one["outcome"] == "failed"]
-    return record_grid("failures", "Steps that failed", columns, failed, "No step failed.")
+    columns = (text("Asset"), text("Partition"), text("When (UTC)"), prose("What went wrong"))
+    rows = [
+        (
+            one["asset"],
+            one["partition"] or "–",
+            f"{one['at']:%Y-%m-%d %H:%M}" if one["at"] else "–",
+            Cell(notes=(Note("failure", one["error"] or "No reason was given.", one["remedy"] or ""),)),
+        )
+        for one in ledger.to_pylist()
+        if one["outcome"] == "failed"
+    ]
+    return make_grid("failures", "Steps that failed", columns, rows, "No step failed.")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -17,9 +17,9 @@ from finrag_pipeline.reporting.grid import (
     Estimate,
     Grid,
     MetricIndex,
+    make_grid,
     metric_label,
     number,
-    record_grid,
     slice_value_label,
     space_label,
     system_title,
@@ -36,20 +36,22 @@ from finrag_pipeline.reporting.plots import (
     sensitivity_plot,
     training_plot,
 )
-from finrag_pipeline.reporting.report_data import Plot, ReportData
+from finrag_pipeline.reporting.report_data import ReportData
 from finrag_pipeline.reporting.tables import (
     ablation_grid,
     answers_grid,
     comparison_choices,
     comparison_grid,
+    examples_grid,
     false_answers_grid,
     family_sizes,
     features_grid,
-    gap_context,
     gap_grid,
     given_options,
     headline_grid,
     judging_context,
+    labels_grid,
+    levels_grid,
     pages_grid,
     published_grid,
     published_notes,
@@ -70,90 +72,47 @@ _LEVELS = (
 )
 
 
-@dataclass(frozen=True)
-class KeyFigure:
-    """A figure that deserves large type.
+def headline(index: MetricIndex, k: int = CUTOFF) -> dict[str, Any] | None:
+    """Best system by PageRec@k over the whole corpus; None when none was measured there.
 
-    Attributes:
-        title: level of the evidence.
-        metric: metric with its cut-off.
-        meaning: the metric in words.
-        estimate: the figure.
+    Returns:
+        ``system``, its title; ``figures``, from filing to passage: title of the level, metric, the metric in
+        words, estimate; ``strata``: recall of pages by source of the filing, which says how far a total rests
+        on pages without boxes; ``reading``: what the gap to the oracles says, in sentences.
     """
-
-    title: str
-    metric: str
-    meaning: str
-    estimate: Estimate
-
-
-@dataclass(frozen=True)
-class Headline:
-    """The best system over the whole corpus.
-
-    Attributes:
-        system: its title.
-        figures: one per level, from filing to passage.
-        strata: the same recall of pages on filings that are here as PDF and as text only, where both are.
-        reading: what the gap to the oracles says, in sentences.
-    """
-
-    system: str
-    figures: tuple[KeyFigure, ...]
-    strata: str
-    reading: tuple[str, ...]
-
-
-def headline(index: MetricIndex, k: int = CUTOFF) -> Headline | None:
-    """Best system by PageRec@k over the whole corpus; None when none was measured there."""
     ranked = index.ranked(Space.CORPUS, k)
     if not ranked:
         return None
-    best = ranked[0]
-    found = [(level, index.find(best, Space.CORPUS, level[0], k)) for level in _LEVELS]
-    figures = tuple(
-        KeyFigure(title, metric_label(metric, k), meaning, estimate)
-        for (metric, title, meaning), estimate in found
-        if estimate is not None
-    )
-    return Headline(system_title(best), figures, _strata(index, best, k), tuple(_reading(index, best, k)))
-
-
-def _strata(index: MetricIndex, system: str, k: int) -> str:
-    """PageRec@k by source of the filing, which says how far a total rests on pages without boxes."""
-    found = [
-        (slice_value_label("source", value), index.find(system, Space.CORPUS, "page_rec", k, "source", value))
-        for value in index.values("source")
+    best, label = ranked[0], metric_label("page_rec", k)
+    figures = [
+        (title, metric_label(metric, k), meaning, estimate)
+        for metric, title, meaning in _LEVELS
+        if (estimate := index.find(best, Space.CORPUS, metric, k))
     ]
     told = [
-        f"{name} {estimate.mean:.3f} {_size(estimate)}" for name, estimate in found if estimate is not None
+        f"{slice_value_label('source', value)} {found.mean:.3f} {_size(found)}"
+        for value in index.values("source")
+        if (found := index.find(best, Space.CORPUS, "page_rec", k, "source", value))
     ]
-    return (
-        f"{metric_label('page_rec', k)} by source of the filing: {'; '.join(told)}." if len(told) > 1 else ""
-    )
+    strata = f"{label} by source of the filing: {'; '.join(told)}." if len(told) > 1 else ""
+    reading = []
+    whole, inside = (index.find(best, space, "page_rec", k) for space in (Space.CORPUS, Space.FILING))
+    if whole and inside:
+        between, within = max(inside.mean - whole.mean, 0.0), 1.0 - inside.mean
+        if between + within >= 0.005:
+            larger = "inside the right filing" if within >= between else "to other filings"
+            reading = [
+                f"Searching the right filing only, the same system reaches {label} {inside} instead of "
+                f"{whole} (n = {inside.n}).",
+                f"So {between:.2f} is lost to other filings and {within:.2f} inside the right one: "
+                f"most of what is missing is lost {larger}.",
+            ]
+    return {"system": system_title(best), "figures": figures, "strata": strata, "reading": reading}
 
 
 def _size(estimate: Estimate) -> str:
     n = f"(n = {estimate.n})"
     return n if estimate.low is None or estimate.high is None else f"[{estimate.interval}] {n}"
-
-
-def _reading(index: MetricIndex, system: str, k: int) -> list[str]:
-    whole = index.find(system, Space.CORPUS, "page_rec", k)
-    inside = index.find(system, Space.FILING, "page_rec", k)
-    if whole is None or inside is None:
-        return []
-    label = metric_label("page_rec", k)
-    between, within = max(inside.mean - whole.mean, 0.0), 1.0 - inside.mean
-    if between + within < 0.005:
-        return []
-    larger = "inside the right filing" if within >= between else "to other filings"
-    return [
-        f"Searching the right filing only, the same system reaches {label} {inside} instead of {whole} "
-        f"(n = {inside.n}).",
-        f"So {between:.2f} is lost to other filings and {within:.2f} inside the right one: "
-        f"most of what is missing is lost {larger}.",
-    ]
 
 
 SECTIONS = {
@@ -177,9 +136,11 @@ def overview_context(data: ReportData, question_links: Mapping[str, str]) -> dic
         data: what to show.
         question_links: path of the page of a question, by identifier.
     """
-    index = MetricIndex(data.metrics)
+    index, answers = MetricIndex(data.metrics), MetricIndex(data.table("answer_metrics"))
+    closed_book = frozenset(data.table("closed_book")["system"].to_pylist())
+    compared, gap_counts = data.table("system_comparisons"), data.table("gap_counts")
     status = data.questions["status"].to_pylist()
-    readable = data.filings["status"].to_pylist().count("ok")
+    of_answers = {name: answers_grid(answers, closed_book, name) for name in ("question_type", "kind")}
     return {
         "data": data,
         "sections": SECTIONS,
@@ -189,9 +150,8 @@ def overview_context(data: ReportData, question_links: Mapping[str, str]) -> dic
         "made": f"{data.made.day} {data.made:%B %Y, %H:%M} {data.made.tzname() or ''}".strip(),
         "confidence": data.confidence_text,
         "filings": {
-            "total": data.filings.num_rows,
-            "readable": readable,
-            "pages": sum(pages or 0 for pages in data.filings["pages"].to_pylist()),
+            "readable": data.filings["status"].to_pylist().count("ok"),
+            "pages": pc.sum(data.filings["pages"]).as_py() or 0,
             **filing_counts(data.filings),
         },
         "measured": status.count("measured"),
@@ -201,59 +161,42 @@ def overview_context(data: ReportData, question_links: Mapping[str, str]) -> dic
         "spaces": [(space, space_label(space)) for space in index.spaces],
         "headline": headline(index),
         "metrics": headline_grid(index) if not index or CUTOFF in index.cutoffs("page_rec") else None,
+        "comparisons": comparison_grid(compared),
+        "comparison_choices": comparison_choices(compared),
+        "families": family_sizes(compared),
         "published": published_grid(index),
         "published_notes": published_notes(index),
         "published_sources": published_sources(),
-        "gap": gap_grid(index),
-        "ablations": ablation_grid(index),
-        "slices": [
-            (SLICE_NAMES[name], slice_grid(index, name))
-            for name in ("question_type", "kind", "doc_type", "source", "company")
+        "answers": answers_grid(answers, closed_book),
+        "answer_slices": [
+            (SLICE_NAMES[name], name, grid, [(value, value) for value in answers.values(name)])
+            for name, grid in of_answers.items()
+            if grid.rows
         ],
-        "statistics": statistics_grid(data.statistics),
-        "excluded_grid": excluded_grid(data.questions),
+        "answer_choices": [
+            ("System", "whose", "All", [("ours", "This pipeline"), ("recorded", "Recorded answers")]),
+            ("Given", "given", "Anything", given_options(answers, closed_book)),
+        ],
+        "false_answers": false_answers_grid(data.table("false_answers"), data.confidence),
+        **judging_context(data),
+        "gap_levels": levels_grid(gap_counts),
+        "gap_labels": labels_grid(gap_counts),
+        "gap_examples": examples_grid(data.table("retrieval_gap"), data.questions, question_links),
+        "gap": gap_grid(index),
+        "slices": [(title, slice_grid(index, name)) for name, title in SLICE_NAMES.items()],
+        "ablations": ablation_grid(index),
         "pages_ablation": pages_grid(index),
         "trainings": training_grid(data.table("page_scorer"), data.table("folds")),
         "features": features_grid(data.table("page_ranker")),
+        "statistics": statistics_grid(data.statistics),
         "detectors": detector_grid(data.table("table_counts")),
-        **_comparisons(data),
-        **_answers(data),
-        **judging_context(data),
-        **gap_context(data, question_links),
+        "excluded_grid": excluded_grid(data.questions),
     }
 
 
-def _comparisons(data: ReportData) -> dict[str, Any]:
-    table = data.table("system_comparisons")
-    return {
-        "comparisons": comparison_grid(table),
-        "comparison_choices": comparison_choices(table),
-        "families": family_sizes(table),
-    }
-
-
-def _answers(data: ReportData) -> dict[str, Any]:
-    table, closed = data.table("answer_metrics"), data.table("closed_book")
-    index, closed_book = MetricIndex(table), frozenset(closed["system"].to_pylist())
-    slices = ("question_type", "kind")
-    grids = [(SLICE_NAMES[name], name, answers_grid(index, closed_book, name)) for name in slices]
-    return {
-        "answers": answers_grid(index, closed_book),
-        "answer_slices": [one for one in grids if one[2].rows],
-        "false_answers": false_answers_grid(data.table("false_answers"), data.confidence),
-        "answer_choices": [
-            ("System", "whose", "All", [("ours", "This pipeline"), ("recorded", "Recorded answers")]),
-            ("Given", "given", "Anything", given_options(index, closed_book)),
-        ],
-        "answer_types": [
-            (title, name, "All", [(value, value) for value in index.values(name)]) for title, name, _ in grids
-        ],
-    }
-
-
-def overview_plots(data: ReportData) -> dict[str, Plot]:
-    """The plots for which there is data, by the name of their files."""
-    plots: dict[str, Plot] = {}
+def overview_plots(data: ReportData) -> dict[str, Callable[..., bytes]]:
+    """The plots for which there is data, by the name of their files; ``dark`` is for a dark background."""
+    plots: dict[str, Callable[..., bytes]] = {}
     if MetricIndex(data.metrics).systems:
         plots["gap"] = partial(gap_plot, data.metrics)
         plots["page-recall"] = partial(recall_curve, data.metrics)
@@ -276,11 +219,11 @@ def overview_plots(data: ReportData) -> dict[str, Plot]:
 
 def _chosen_alphas(sweep: pa.Table, folds: pa.Table) -> dict[str, list[float]]:
     """Weights by search space, one per fold, each chosen without the questions of its fold."""
-    chosen: dict[str, list[float]] = {}
-    for fold in sorted(set(folds["fold"].to_pylist())):
-        others = folds.filter(pc.not_equal(folds["fold"], fold))["question_id"].to_pylist()
+    chosen: dict[str, list[float]] = defaultdict(list)
+    for fold in sorted(folds["fold"].unique().to_pylist()):
+        others = folds.filter(pc.field("fold") != fold)["question_id"].to_pylist()
         for space, alpha in pick_alphas(sweep, others).items():
-            chosen.setdefault(space, []).append(alpha)
+            chosen[space].append(alpha)
     return chosen
 
 
@@ -290,19 +233,17 @@ def detector_grid(counts: pa.Table) -> Grid:
     Args:
         counts: as `report_data.TABLE_COUNTS`.
     """
-    sums = ", ".join(f"sum({name})::BIGINT AS {name}" for name in ("pages", "tables", "numbers", "unread"))
+    columns = {"pages": "Pages with a table", "tables": "Tables", "numbers": "Numbers read"}
+    sums = ", ".join(f"sum({name})::BIGINT AS {name}" for name in (*columns, "unread"))
     sql = f"""
         SELECT detector, count(*) AS filings, {sums}
         FROM (SELECT *, row_number() OVER () AS row FROM counts) GROUP BY detector ORDER BY min(row)
     """  # noqa: S608 - our own names
-    found = query_tables(sql, counts=counts).to_pylist()
-    columns = (
+    heads = (
         text("Detector", of="detector"),
         number("Filings", of="filings"),
-        number("Pages with a table", of="pages"),
-        number("Tables", of="tables"),
-        number("Numbers read", of="numbers"),
+        *(number(label, of=name) for name, label in columns.items()),
         number("Cells without a value", "dates, dashes, words", "unread"),
     )
-    empty = "No page was searched for tables yet."
-    return record_grid("detectors", "Tables by detector", columns, found, empty)
+    found, empty = query_tables(sql, counts=counts).to_pylist(), "No page was searched for tables yet."
+    return make_grid("detectors", "Tables by detector", heads, found, empty)

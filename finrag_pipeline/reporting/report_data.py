@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from finrag_pipeline.schemas import TABLES
 from finrag_pipeline.schemas.catalogue import FOLDERS
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.warehouse import Query, view_schema
@@ -18,90 +17,12 @@ if TYPE_CHECKING:
     from finrag_pipeline.reporting.explorer_data import ExplorerData
     from finrag_pipeline.reporting.page_pictures import PageImages
 
-
-Plot = Callable[..., bytes]
-"""Draws an SVG; ``dark`` says whether for a dark background."""
-
-
-@dataclass(frozen=True)
-class ModelUsed:
-    """A model that had a part in the results.
-
-    Attributes:
-        role: what it does: encoder, page ranker of a fold, …
-        name: its name, with the revision where one is set.
-        fingerprint: hash of its files or of what it was made from.
-    """
-
-    role: str
-    name: str
-    fingerprint: str
-
-
-@dataclass(frozen=True)
-class ReportData:
-    """Everything a report shows.
-
-    Attributes:
-        benchmark: name of the benchmark.
-        metrics: table as ``schemas.SYSTEM_METRICS``; may be empty.
-        statistics: table as ``schemas.CORPUS_STATISTICS``.
-        filings: table as ``schemas.FILINGS``, of the benchmark's corpus.
-        questions: table as ``schemas.BENCHMARK_QUESTIONS``.
-        ledger: table as ``schemas.LEDGER``.
-        settings: settings of the run, nested by group.
-        versions: version by component.
-        command: command that makes the run again.
-        made: when; now by default.
-        tables: what else the lake holds, by name (`lake_tables`); one that is absent or empty
-            leaves its section with a sentence on how to make it.
-        models: models with their fingerprints.
-        hardware: the machine, by component.
-        explorer: questions with what was found for them; None leaves the explorer empty.
-        images: pictures of pages for the explorer; pages are shown as text without.
-    """
-
-    benchmark: str
-    metrics: pa.Table
-    statistics: pa.Table
-    filings: pa.Table
-    questions: pa.Table
-    ledger: pa.Table
-    settings: Mapping[str, Any]
-    versions: Mapping[str, str]
-    command: str
-    made: datetime = field(default_factory=lambda: datetime.now(UTC))
-    tables: Mapping[str, pa.Table] = field(default_factory=dict)
-    models: tuple[ModelUsed, ...] = ()
-    hardware: Mapping[str, str] = field(default_factory=dict)
-    explorer: ExplorerData | None = None
-    images: PageImages | None = None
-
-    def table(self, name: str) -> pa.Table:
-        """The optional table ``name``; without rows where it is absent."""
-        found = self.tables.get(name)
-        return found if found is not None else _schema(name).empty_table()
-
-    @property
-    def confidence(self) -> float:
-        """Coverage that the intervals aim at."""
-        return float(self.settings.get("evaluation", {}).get("confidence", 0.95))
-
-    @property
-    def confidence_text(self) -> str:
-        """The same for people: ``95 %``."""
-        return f"{100 * self.confidence:g} %"
-
-
 WHOLE = (
     "answer_metrics", "false_answers", "system_comparisons", "folds", "retrieval_gap", "gap_counts",
     "answer_rates", "judge_calibration", "judged_estimates", "judge_sensitivity", "interval_coverage",
     "hybrid_alpha_sweep", "page_scorer", "page_ranker",
 )  # fmt: skip
 """Tables that are shown as they are."""
-
-BY_FILING = ("page_profiles", "page_tables", "statement_facts")
-"""Tables with a part per filing."""
 
 PROFILE_COLUMNS = (
     "filing", "page", "sections", "note", "headings", "words", "tables", "cells", "statements",
@@ -111,6 +32,8 @@ FACT_COLUMNS = (
     "period_start", "period_end", "period_kind", "fiscal_year", "fiscal_quarter", "value", "unit", "currency",
     "printed", "scale", "page", "table", "row", "column",
 )  # fmt: skip
+_COLUMNS = {"statement_facts": FACT_COLUMNS, "page_profiles": PROFILE_COLUMNS}
+_BY_FILING = (*_COLUMNS, "page_tables")
 
 TABLE_COUNTS = pa.schema(
     [pa.field(name, pa.string(), nullable=False) for name in ("filing", "detector")]
@@ -132,14 +55,62 @@ CLOSED_BOOK = """
 """Query of recorded systems that were given nothing."""
 
 
-def _schema(name: str) -> pa.Schema:
-    """Columns of an optional table."""
-    columns = {"statement_facts": FACT_COLUMNS, "page_profiles": PROFILE_COLUMNS}
-    if name in columns:
-        return pa.schema([TABLES[name].field(column) for column in columns[name]])
-    if name not in FOLDERS:
-        return TABLE_COUNTS if name == "table_counts" else pa.schema([("system", pa.string())])
-    return view_schema(name)
+@dataclass(frozen=True)
+class ReportData:
+    """Everything a report shows; ``metrics`` to ``ledger`` are tables as ``schemas`` has them.
+
+    Attributes:
+        benchmark: name of the benchmark.
+        metrics: means of all systems; may be empty.
+        statistics: of the corpus.
+        filings: of the benchmark's corpus.
+        questions: of the benchmark.
+        ledger: latest outcomes of all steps.
+        settings: settings of the run, nested by group.
+        versions: version by component.
+        command: command that makes the run again.
+        made: when; now by default.
+        tables: what else the lake holds, by name (`lake_tables`); one that is absent or empty
+            leaves its section with a sentence on how to make it.
+        models: role, name and fingerprint of the models that had a part in the results.
+        hardware: the machine, by component.
+        explorer: questions with what was found for them; None leaves the explorer empty.
+        images: pictures of pages for the explorer; pages are shown as text without.
+    """
+
+    benchmark: str
+    metrics: pa.Table
+    statistics: pa.Table
+    filings: pa.Table
+    questions: pa.Table
+    ledger: pa.Table
+    settings: Mapping[str, Any]
+    versions: Mapping[str, str]
+    command: str
+    made: datetime = field(default_factory=lambda: datetime.now(UTC))
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    models: Sequence[tuple[str, str, str]] = ()
+    hardware: Mapping[str, str] = field(default_factory=dict)
+    explorer: ExplorerData | None = None
+    images: PageImages | None = None
+
+    def table(self, name: str) -> pa.Table:
+        """The optional table ``name``; without rows where it is absent."""
+        if name in self.tables:
+            return self.tables[name]
+        if name in FOLDERS:
+            return view_schema(name).empty_table().select(_COLUMNS.get(name, view_schema(name).names))
+        return (TABLE_COUNTS if name == "table_counts" else pa.schema({"system": pa.string()})).empty_table()
+
+    @property
+    def confidence(self) -> float:
+        """Coverage that the intervals aim at."""
+        return float(self.settings.get("evaluation", {}).get("confidence", 0.95))
+
+    @property
+    def confidence_text(self) -> str:
+        """The same for people: ``95 %``."""
+        return f"{100 * self.confidence:g} %"
 
 
 def lake_tables(query: Query, filings: Collection[str]) -> dict[str, pa.Table]:
@@ -158,7 +129,7 @@ def lake_tables(query: Query, filings: Collection[str]) -> dict[str, pa.Table]:
     """
     corpus = {"filings": list(filings)}
     found = {name: query(f"FROM {name}") for name in WHOLE}
-    for name, columns in (("statement_facts", FACT_COLUMNS), ("page_profiles", PROFILE_COLUMNS)):
+    for name, columns in _COLUMNS.items():
         listed = ", ".join(f'"{column}"' for column in columns)
         found[name] = query(f"SELECT {listed} FROM {name} WHERE filing IN $filings", corpus)  # noqa: S608
     found["table_counts"] = query(_TABLE_COUNTS, corpus)
@@ -169,10 +140,9 @@ def lake_tables(query: Query, filings: Collection[str]) -> dict[str, pa.Table]:
 def lake_fingerprints(store: Lake, filings: Collection[str]) -> list[str]:
     """Fingerprints of all parts that `lake_tables` reads, so that a report is fresh only if all are."""
     found = []
-    for name in (*WHOLE, "answers", *BY_FILING):
+    for name in (*WHOLE, "answers", *_BY_FILING):
         for keys in store.partitions(name):
-            if name in BY_FILING and keys.get("filing") not in filings:
-                continue
-            info = store.info(name, keys)
-            found.append(f"{name} {sorted(keys.items())} {info.fingerprint if info else None}")
+            if name not in _BY_FILING or keys.get("filing") in filings:
+                info = store.info(name, keys)
+                found.append(f"{name} {sorted(keys.items())} {info.fingerprint if info else None}")
     return found

@@ -72,7 +72,9 @@ def results_markdown(lake: Lake, settings: Settings) -> str:
         grid_markdown(strata),
         "\n".join(_facts(lake, settings, benchmark.name, index)),
         "## Retrieval",
-        "\n\n".join(filter(None, (f"Best: {best.system}. {best.strata}", *best.reading))) if best else "",
+        "\n\n".join(filter(None, (f"Best: {best['system']}. {best['strata']}", *best["reading"])))
+        if best
+        else "",
         metrics_markdown(metrics),
         *(
             text
@@ -130,12 +132,12 @@ def strata_grid(query: Query, filings: Sequence[str]) -> Grid:
 
 def _facts(lake: Lake, settings: Settings, name: str, index: MetricIndex) -> list[str]:
     questions, documents = index.size()
-    encoder = models_used(lake, settings)[0]
+    _, encoder, _ = models_used(lake, settings)[0]
     entry = lake.ledger_entry("system_metrics", "")
     measured = f", last measured {str(entry['at'])[:10]}" if entry else ""
     return [
         f"- Benchmark: {escape_markdown(name)}, {questions:,} questions on {documents:,} filings{measured}.",
-        f"- Encoder: {escape_markdown(encoder.name)}.",
+        f"- Encoder: {escape_markdown(encoder)}.",
         f"- Brackets are {100 * settings.evaluation.confidence:g} % intervals over filings ([evaluation.md]"
         "(evaluation.md)). Whatever learns ranks each question with what was trained without its filing, in "
         f"{settings.evaluation.folds} folds.",

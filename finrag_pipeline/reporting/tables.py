@@ -53,7 +53,6 @@ from finrag_pipeline.reporting.grid import (
     most_questions,
     number,
     prose,
-    record_grid,
     signed,
     slice_value_label,
     space_label,
@@ -449,7 +448,7 @@ def training_grid(table: pa.Table, folds: pa.Table) -> Grid:
         ),
     )
     empty = "No page scorer was trained; 'finrag train page_scorer' trains one per fold."
-    return record_grid("trainings", "Trainings of the page scorer", columns, found, empty, group="policy")
+    return make_grid("trainings", "Trainings of the page scorer", columns, found, empty, group="policy")
 
 
 def features_grid(table: pa.Table, top: int = _TOP_FEATURES) -> Grid:
@@ -480,7 +479,7 @@ def features_grid(table: pa.Table, top: int = _TOP_FEATURES) -> Grid:
         number("Trainings", of="n"),
     )
     empty = "No page ranker was trained; 'finrag run --systems finrag' trains one per fold."
-    return record_grid("features", "What the page ranker looks at", columns, found, empty)
+    return make_grid("features", "What the page ranker looks at", columns, found, empty)
 
 
 NOTHING = "Nothing (closed book)"
@@ -686,21 +685,6 @@ def _grid(
     return make_grid(name, caption, (text("System"), *(number(label) for _, label in values)), rows, _EMPTY)
 
 
-def gap_context(data: ReportData, question_links: Mapping[str, str]) -> dict[str, Any]:
-    """Grids of the section.
-
-    Args:
-        data: what to show.
-        question_links: path of the page of a question, by identifier; others are named without a link.
-    """
-    found = data.table("gap_counts")
-    return {
-        "gap_levels": levels_grid(found),
-        "gap_labels": labels_grid(found),
-        "gap_examples": examples_grid(data.table("retrieval_gap"), data.questions, question_links),
-    }
-
-
 def examples_grid(gap: pa.Table, questions: pa.Table, question_links: Mapping[str, str]) -> Grid:
     """A few questions for every failure mode, of different systems where there are some.
 
@@ -765,7 +749,7 @@ def rates_grid(table: pa.Table) -> Grid:
         ),
     )
     caption = "Automatic metrics, intervals over questions"
-    return record_grid("answer-rates", caption, columns, found.values(), "No answers yet.")
+    return make_grid("answer-rates", caption, columns, found.values(), "No answers yet.")
 
 
 def calibration_grid(table: pa.Table) -> Grid:
@@ -785,7 +769,7 @@ def calibration_grid(table: pa.Table) -> Grid:
     )
     whole = [one for one in table.to_pylist() if one["group"] == "all"]
     empty = "No judge was held against labels of people."
-    return record_grid("judge-calibration", "Judges against people", columns, whole, empty, group="judge")
+    return make_grid("judge-calibration", "Judges against people", columns, whole, empty, group="judge")
 
 
 def estimates_grid(table: pa.Table, theme: str = "all") -> Grid:
@@ -805,7 +789,7 @@ def estimates_grid(table: pa.Table, theme: str = "all") -> Grid:
         number("Effective n", of=lambda one: decimal_cell(one["effective_n"], 1)),
         *(number(name.capitalize(), of=name) for name in ("labels", "verdicts", "missing")),
     )
-    return record_grid(
+    return make_grid(
         "judged-estimates",
         "People, judges, and both together",
         columns,
@@ -844,7 +828,7 @@ def comparison_grid(table: pa.Table) -> Grid:
             lambda one: Cell(" / ".join(str(one[name]) for name in counts), sort=float(one["better"])),
         ),
     )
-    return record_grid(
+    return make_grid(
         "system-comparisons",
         "Paired differences, bootstrap of documents",
         columns,

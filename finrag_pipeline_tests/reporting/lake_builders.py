@@ -11,7 +11,6 @@ from finrag_pipeline.reporting.report_data import (
     FACT_COLUMNS,
     PROFILE_COLUMNS,
     TABLE_COUNTS,
-    ModelUsed,
     ReportData,
 )
 from finrag_pipeline.schemas import (
@@ -400,7 +399,7 @@ def full_data(**overrides: Any) -> ReportData:
     """A report with every optional table."""
     known: dict[str, Any] = {
         "tables": full_tables(),
-        "models": (ModelUsed("Encoder", "an-encoder, fp32", "abc123"),),
+        "models": [("Encoder", "an-encoder, fp32", "abc123")],
         "hardware": {"processor": "a processor", "memory": "1.0 GiB"},
     }
     return report_data(**{**known, **overrides})

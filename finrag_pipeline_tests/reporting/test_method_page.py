@@ -11,7 +11,6 @@ from finrag_pipeline.reporting.method_page import (
     describe_hardware,
     folds_grid,
     method_context,
-    models_grid,
 )
 from finrag_pipeline.reporting.site import render_page
 from finrag_pipeline.retrieval.spaces import Space
@@ -73,9 +72,9 @@ def test_folds_are_counted() -> None:
 
 
 def test_models_are_told_by_their_fingerprints() -> None:
-    assert [[cell.text for cell in row.cells] for row in models_grid(full_data()).rows] == [
-        ["Encoder", "an-encoder, fp32", "abc123"]
-    ]
+    assert [
+        [cell.text for cell in row.cells] for row in method_context(full_data())["grids"]["models"].rows
+    ] == [["Encoder", "an-encoder, fp32", "abc123"]]
 
 
 def test_nothing_recorded_is_said_in_words() -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from finrag_pipeline.errors import LakeError, UsageError
 from finrag_pipeline.reporting.report import write_report
-from finrag_pipeline.reporting.report_data import ModelUsed, ReportData
+from finrag_pipeline.reporting.report_data import ReportData
 from finrag_pipeline_tests.reporting.builders import (
     HOSTILE,
     empty_data,
@@ -85,7 +85,7 @@ def hostile_data() -> ReportData:
         settings={HOSTILE: {"x": HOSTILE}},
         versions={HOSTILE: HOSTILE},
         hardware={HOSTILE: HOSTILE},
-        models=(ModelUsed(HOSTILE, HOSTILE, HOSTILE),),
+        models=((HOSTILE, HOSTILE, HOSTILE),),
         tables=hostile_tables(),
         command=f"finrag run --source '{HOSTILE}'",
     )
