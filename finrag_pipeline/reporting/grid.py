@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from finrag_pipeline.evaluation.published import CUTOFF
 from finrag_pipeline.evaluation.retrieval_metrics import RETRIEVAL_METRICS
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import ABLATIONS, ALL_SYSTEMS
@@ -32,9 +33,9 @@ RECORDED = "recorded "
 """How names of recorded answers of other models begin."""
 SOURCE_NAMES = {"pdf": "PDF", "page_text": "Text only"}
 HEADLINE = tuple(
-    (one.name, None if len(one.cutoffs) > 1 else one.cutoffs[0]) for one in RETRIEVAL_METRICS if one.shown
+    (one.name, CUTOFF if len(one.cutoffs) > 1 else one.cutoffs[0]) for one in RETRIEVAL_METRICS if one.shown
 )
-"""Metrics of the headline table with their cut-off; None is the cut-off of the table."""
+"""Metrics of the headline table with their cut-off."""
 
 
 @dataclass(frozen=True)
@@ -125,12 +126,12 @@ class MetricIndex:
         sizes = {(e.n, e.documents) for key, e in self._estimates.items() if key[2] == "all"}
         return max(sizes, default=(0, 0))
 
-    def ranked(self, space: str, k: int, slice: str = "all", value: str = "all") -> list[str]:
-        """Systems measured in a space, best PageRec@k first, ties in the order of :attr:`systems`."""
+    def ranked(self, space: str, slice: str = "all", value: str = "all") -> list[str]:
+        """Systems measured in a space, best PageRec@5 first, ties in the order of :attr:`systems`."""
         found = {key[0] for key in self._estimates if key[1:4] == (space, slice, value)}
 
         def page_recall(system: str) -> float:
-            estimate = self.find(system, space, "page_rec", k, slice, value)
+            estimate = self.find(system, space, "page_rec", CUTOFF, slice, value)
             return -1.0 if estimate is None else estimate.mean
 
         return sorted((s for s in self.systems if s in found), key=page_recall, reverse=True)

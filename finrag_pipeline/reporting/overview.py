@@ -72,31 +72,31 @@ _LEVELS = (
 )
 
 
-def headline(index: MetricIndex, k: int = CUTOFF) -> dict[str, Any] | None:
-    """Best system by PageRec@k over the whole corpus; None when none was measured there.
+def headline(index: MetricIndex) -> dict[str, Any] | None:
+    """Best system by PageRec@5 over the whole corpus; None when none was measured there.
 
     Returns:
         ``system``, its title; ``figures``, from filing to passage: title of the level, metric, the metric in
         words, estimate; ``strata``: recall of pages by source of the filing, which says how far a total rests
         on pages without boxes; ``reading``: what the gap to the oracles says, in sentences.
     """
-    ranked = index.ranked(Space.CORPUS, k)
+    ranked = index.ranked(Space.CORPUS)
     if not ranked:
         return None
-    best, label = ranked[0], metric_label("page_rec", k)
+    best, label = ranked[0], metric_label("page_rec", CUTOFF)
     figures = [
-        (title, metric_label(metric, k), meaning, estimate)
+        (title, metric_label(metric, CUTOFF), meaning, estimate)
         for metric, title, meaning in _LEVELS
-        if (estimate := index.find(best, Space.CORPUS, metric, k))
+        if (estimate := index.find(best, Space.CORPUS, metric, CUTOFF))
     ]
     told = [
         f"{slice_value_label('source', value)} {found.mean:.3f} {_size(found)}"
         for value in index.values("source")
-        if (found := index.find(best, Space.CORPUS, "page_rec", k, "source", value))
+        if (found := index.find(best, Space.CORPUS, "page_rec", CUTOFF, "source", value))
     ]
     strata = f"{label} by source of the filing: {'; '.join(told)}." if len(told) > 1 else ""
     reading = []
-    whole, inside = (index.find(best, space, "page_rec", k) for space in (Space.CORPUS, Space.FILING))
+    whole, inside = (index.find(best, space, "page_rec", CUTOFF) for space in (Space.CORPUS, Space.FILING))
     if whole and inside:
         between, within = max(inside.mean - whole.mean, 0.0), 1.0 - inside.mean
         if between + within >= 0.005:

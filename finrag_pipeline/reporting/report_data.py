@@ -33,7 +33,7 @@ FACT_COLUMNS = (
     "printed", "scale", "page", "table", "row", "column",
 )  # fmt: skip
 _COLUMNS = {"statement_facts": FACT_COLUMNS, "page_profiles": PROFILE_COLUMNS}
-_BY_FILING = (*_COLUMNS, "page_tables")
+_BY_FILING = ("page_profiles", "page_tables", "statement_facts")
 
 TABLE_COUNTS = pa.schema(
     [pa.field(name, pa.string(), nullable=False) for name in ("filing", "detector")]

@@ -6,16 +6,14 @@ No mean stands alone: its interval or, where there is none, its number of questi
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
 import pyarrow as pa
 
-from finrag_pipeline.errors import UsageError
 from finrag_pipeline.evaluation.answer_metrics import ANSWER_METRICS, SHOWN
 from finrag_pipeline.evaluation.corpus_statistics import STATISTICS, TOTALS
-from finrag_pipeline.evaluation.failure_modes import LABELS
 from finrag_pipeline.evaluation.judged_answers import AUTOMATIC_METRICS
 from finrag_pipeline.evaluation.published import (
     COMPARED_WITH,
@@ -26,12 +24,9 @@ from finrag_pipeline.evaluation.published import (
     PUBLISHED,
     PUBLISHED_STATISTICS,
     QUESTIONS,
-    PublishedStatistic,
     is_comparable,
     published_figure,
 )
-from finrag_pipeline.evaluation.retrieval_gap import LEVELS
-from finrag_pipeline.evaluation.summary import SLICES
 from finrag_pipeline.evaluation.unanswerable import KINDS, false_answers
 from finrag_pipeline.reporting.grid import (
     HEADLINE,
@@ -72,21 +67,17 @@ from finrag_pipeline.storage.warehouse import query_tables
 _TABLE_3 = "french"
 """The publication whose Table 3 describes the corpus; others only add to it."""
 _NO_METRICS = "No system has been measured yet."
-_NO_STATISTICS = "The corpus has not been described yet."
+_PAGE_REC = metric_label("page_rec", CUTOFF)
+_DOC_REC = metric_label("doc_rec", CUTOFF)
 
 
-def metrics_markdown(metrics: pa.Table, slice: str = "all", k: int = 5) -> str:
+def metrics_markdown(metrics: pa.Table) -> str:
     """Systems × spaces with their intervals, as a Markdown table.
 
     Args:
         metrics: table as ``schemas.SYSTEM_METRICS``.
-        slice: one of ``SLICES``; others than all add a column of its values.
-        k: cut-off in chunks of the metrics that take one; NDCG is at 10 and MRR over the whole ranking.
-
-    Raises:
-        UsageError: there is no such slice or cut-off.
     """
-    return grid_markdown(headline_grid(MetricIndex(metrics), slice, k))
+    return grid_markdown(headline_grid(MetricIndex(metrics)))
 
 
 def published_markdown(metrics: pa.Table) -> str:
@@ -105,45 +96,22 @@ def statistics_markdown(statistics: pa.Table) -> str:
     return grid_markdown(statistics_grid(statistics))
 
 
-def headline_grid(index: MetricIndex, slice: str = "all", k: int = 5) -> Grid:
-    """Every system in every space, by space and then PageRec@k, best first.
-
-    Raises:
-        UsageError: there is no such slice or cut-off.
-    """
-    if slice not in SLICES:
-        raise UsageError(f"There is no slice '{slice}'.", f"Choose one of: {', '.join(SLICES)}.")
-    cutoffs = index.cutoffs("page_rec")
-    if cutoffs and k not in cutoffs:
-        raise UsageError(
-            f"Nothing was measured at k = {k}.", f"Choose one of: {', '.join(map(str, cutoffs))}."
-        )
-    series = [(metric, k if fixed is None else fixed) for metric, fixed in HEADLINE]
-    sliced = slice != "all"
+def headline_grid(index: MetricIndex) -> Grid:
+    """Every system in every space, by space and then PageRec@5, best first."""
     rows = []
-    for value in index.values(slice):
-        for space in index.spaces:
-            for system in index.ranked(space, k, slice, value):
-                estimates = [index.find(system, space, metric, at, slice, value) for metric, at in series]
-                cells = (
-                    *([slice_value_label(slice, value)] if sliced else []),
-                    system_cell(system),
-                    space_label(space),
-                    *estimates,
-                    most_questions(estimates),
-                )
-                rows.append(
-                    make_row(*cells, group=f"{value}/{space}", system=system, data=(("space", space),))
-                )
+    for space in index.spaces:
+        for system in index.ranked(space):
+            found = [index.find(system, space, *one) for one in HEADLINE]
+            cells = (system_cell(system), space_label(space), *found, most_questions(found))
+            rows.append(make_row(*cells, group=space, system=system, data=(("space", space),)))
     columns = (
-        *([text(SLICE_NAMES[slice])] if sliced else []),
         text("System"),
         tag("Space"),
-        *(number(metric_label(metric, at)) for metric, at in series),
+        *(number(metric_label(metric, at)) for metric, at in HEADLINE),
         number("n"),
     )
     caption = "Retrieval metrics of every system in every search space"
-    return make_grid(f"metrics-{slice}", caption, columns, rows, _NO_METRICS)
+    return make_grid("metrics-all", caption, columns, rows, _NO_METRICS)
 
 
 def published_grid(index: MetricIndex) -> Grid:
@@ -152,29 +120,23 @@ def published_grid(index: MetricIndex) -> Grid:
     The difference stands only where the run measured the questions and filings that the papers did.
     """
     comparable = is_comparable(*index.size())
-    labels = [publication.label for publication in PUBLICATIONS.values()]
     pairs = list(dict.fromkeys((figure.space, figure.system) for figure in PUBLISHED))
     pairs.sort(key=lambda pair: list(Space).index(Space(pair[0])))
     rows = []
     for space, system in pairs:
+        where = space_label(space)
+        name = Cell(system_title(system), where, f"{system_cell(system).markdown}, {where.lower()}")
         for metric in METRICS:
             ours = index.find(system, space, metric, CUTOFF)
-            cells: list[Value]
-            figures = [published_figure(key, system, space, metric, CUTOFF) for key in PUBLICATIONS]
-            reference = published_figure(COMPARED_WITH, system, space, metric, CUTOFF)
-            where = space_label(space)
-            name = Cell(system_title(system), where, f"{system_cell(system).markdown}, {where.lower()}")
-            cells = [name, metric_label(metric, CUTOFF), ours]
-            cells += [Cell(f"{one.value:.2f}", sort=one.value) if one else None for one in figures]
+            figures = {key: published_figure(key, system, space, metric, CUTOFF) for key in PUBLICATIONS}
+            cells: list[Value] = [name, metric_label(metric, CUTOFF), ours]
+            cells += [decimal_cell(one.value, 2) if one else None for one in figures.values()]
             if comparable:
-                cells.append(difference_cell(ours.mean - reference.value if ours and reference else None))
+                theirs = figures[COMPARED_WITH]
+                cells.append(difference_cell(ours.mean - theirs.value if ours and theirs else None))
             rows.append(make_row(*cells, group=f"{space}/{system}", system=system))
-    columns = [
-        text("System"),
-        tag("Metric"),
-        number("This run"),
-        *(number(label, "published") for label in labels),
-    ]
+    columns = [text("System"), tag("Metric"), number("This run")]
+    columns += [number(publication.label, "published") for publication in PUBLICATIONS.values()]
     if comparable:
         columns.append(number("Difference", f"this run − {PUBLICATIONS[COMPARED_WITH].label}"))
     return make_grid("published", "This run beside the figures the papers published", columns, rows)
@@ -185,28 +147,24 @@ def published_notes(index: MetricIndex) -> list[str]:
     questions, documents = index.size()
     notes = []
     if not is_comparable(questions, documents):
-        measured = (
-            f"this run measured {questions:,} on {documents:,}" if questions else "this run measured none"
-        )
+        measured = f"measured {questions:,} on {documents:,}" if questions else "measured none"
         notes.append(
             f"Not comparable: the papers measured {QUESTIONS} questions on {DOCUMENTS} filings of "
-            f"FinanceBench, {measured}."
+            f"FinanceBench, this run {measured}."
         )
     # A note that another one begins with says nothing of its own.
     texts = list(dict.fromkeys(figure.note for figure in PUBLISHED))
     notes += [text for text in texts if not any(other != text and other.startswith(text) for other in texts)]
-    text_only = [
-        estimate.n
+    found = (
+        index.find(system, Space.CORPUS, "page_rec", CUTOFF, "source", "page_text")
         for system in index.systems
-        if (estimate := index.find(system, Space.CORPUS, "page_rec", CUTOFF, "source", "page_text"))
-    ]
-    if text_only:
+    )
+    if text_only := most_questions(found):
         notes.append(
-            f"{max(text_only)} of the {questions} questions are on filings that this run has only as text "
+            f"{text_only} of the {questions} questions are on filings that this run has only as text "
             "extracted elsewhere, without the PDF."
         )
-    notes.append("The papers give two decimals and no intervals.")
-    return notes
+    return [*notes, "The papers give two decimals and no intervals."]
 
 
 def published_sources() -> list[str]:
@@ -214,39 +172,37 @@ def published_sources() -> list[str]:
     return [f"{p.label}: {p.title} ({p.table})." for p in PUBLICATIONS.values()]
 
 
-def gap_grid(index: MetricIndex, k: int = CUTOFF) -> Grid:
+def gap_grid(index: MetricIndex) -> Grid:
     """The figures behind the gap plot: where a system loses the evidence, level by level."""
-    levels = (("doc_rec", k), ("page_rec", k), ("max_rouge_l", k))
+    levels = {"doc_rec": "right filing", "page_rec": "right pages", "max_rouge_l": "right passage"}
     rows = []
     for system in index.systems:
+        whole = index.find(system, Space.CORPUS, "page_rec", CUTOFF)
         for space in index.spaces:
-            estimates = [index.find(system, space, *level) for level in levels]
-            if not any(estimates):
-                continue
-            page = estimates[1]
-            whole = index.find(system, Space.CORPUS, "page_rec", k)
-            gain = page.mean - whole.mean if page and whole and space != Space.CORPUS else None
-            gained = difference_cell(gain, f"n = {page.n}" if page else "")
-            cells = (system_cell(system), space_label(space), *estimates, gained)
-            rows.append(make_row(*cells, group=system, system=system))
-    names = ("right filing", "right pages", "right passage")
+            found = {metric: index.find(system, space, metric, CUTOFF) for metric in levels}
+            page = found["page_rec"]
+            if any(found.values()):
+                gain = page.mean - whole.mean if page and whole and space != Space.CORPUS else None
+                gained = difference_cell(gain, f"n = {page.n}" if page else "")
+                cells = (system_cell(system), space_label(space), *found.values(), gained)
+                rows.append(make_row(*cells, group=system, system=system))
     columns = (
         text("System"),
         tag("Space"),
-        *(number(metric_label(*level), name) for level, name in zip(levels, names, strict=True)),
-        number(metric_label("page_rec", k), "gained over the whole corpus"),
+        *(number(metric_label(metric, CUTOFF), name) for metric, name in levels.items()),
+        number(_PAGE_REC, "gained over the whole corpus"),
     )
     return make_grid("gap", "Evidence found at each level, by search space", columns, rows, _NO_METRICS)
 
 
-def slice_grid(index: MetricIndex, slice: str, k: int = CUTOFF) -> Grid:
+def slice_grid(index: MetricIndex, slice: str) -> Grid:
     """Document and page recall of every system on every value of a slice."""
     rows = []
     for value in index.values(slice):
-        for system in index.ranked(Space.CORPUS, k, slice, value):
-            page = index.find(system, Space.CORPUS, "page_rec", k, slice, value)
-            document = index.find(system, Space.CORPUS, "doc_rec", k, slice, value)
-            oracle = index.find(system, Space.FILING, "page_rec", k, slice, value)
+        for system in index.ranked(Space.CORPUS, slice, value):
+            document, page, oracle = (
+                index.find(system, space, metric, CUTOFF, slice, value) for space, metric in _SERIES
+            )
             size = page or document
             cells = (
                 slice_value_label(slice, value),
@@ -261,9 +217,9 @@ def slice_grid(index: MetricIndex, slice: str, k: int = CUTOFF) -> Grid:
     columns = (
         text(SLICE_NAMES[slice]),
         text("System"),
-        number(metric_label("doc_rec", k)),
-        number(metric_label("page_rec", k)),
-        number(metric_label("page_rec", k), "oracle filing"),
+        number(_DOC_REC),
+        number(_PAGE_REC),
+        number(_PAGE_REC, "oracle filing"),
         number("n"),
         number("Filings"),
     )
@@ -275,40 +231,34 @@ def statistics_grid(statistics: pa.Table) -> Grid:
     table = conform(statistics, "corpus_statistics")
     found = {(row["doc_type"], row["statistic"]): row for row in table.to_pylist()}
     forms = [form for form in dict.fromkeys(table["doc_type"].to_pylist()) if form != "all"]
-    published = {statistic.statistic: statistic for statistic in PUBLISHED_STATISTICS}
+    published = {one.statistic: one for one in PUBLISHED_STATISTICS}
+
+    def shown(statistic: str, mean: float, deviation: float | None, small: str) -> Value:
+        if statistic in TOTALS or deviation is None:
+            return round(mean)
+        text = f"{mean:,.1f} ± {deviation:,.1f}"
+        return Cell(text, small, f"{text} ({small})" if small else None, sort=mean)
 
     def ours(form: str, statistic: str) -> Value:
         row = found.get((form, statistic))
-        if row is None:
-            return None
-        if statistic in TOTALS or row["std"] is None:
-            return round(row["mean"])
-        text = _mean_and_deviation(row["mean"], row["std"])
-        size = f"n = {row['n']:,}"
-        return Cell(text, size, f"{text} ({size})", sort=row["mean"])
+        return row and shown(statistic, row["mean"], row["std"], f"n = {row['n']:,}")
 
-    def paper(theirs: PublishedStatistic | None) -> Value:
-        if theirs is None or theirs.std is None:
-            return None if theirs is None else round(theirs.mean)
-        label = "" if theirs.paper == _TABLE_3 else PUBLICATIONS[theirs.paper].label
-        return Cell(_mean_and_deviation(theirs.mean, theirs.std), label, sort=theirs.mean)
-
-    rows = [
-        (title, ours("all", name), paper(published.get(name)), *(ours(form, name) for form in forms))
-        for name, title in STATISTICS.items()
-        if any((form, name) in found for form in ["all", *forms])
-    ]
+    rows = []
+    for name, title in STATISTICS.items():
+        cells = [ours(form, name) for form in ("all", *forms)]
+        theirs = published.get(name)
+        label = PUBLICATIONS[theirs.paper].label if theirs and theirs.paper != _TABLE_3 else ""
+        paper = theirs and shown(name, theirs.mean, theirs.std, label)
+        if any(cell is not None for cell in cells):
+            rows.append((title, cells[0], paper, *cells[1:]))
     columns = (
         text("Statistic"),
         number("All filings"),
         number("FinanceBench", f"published, {PUBLICATIONS[_TABLE_3].label}"),
         *map(number, forms),
     )
-    return make_grid("statistics", "The corpus and its questions", columns, rows, _NO_STATISTICS)
-
-
-def _mean_and_deviation(mean: float, deviation: float) -> str:
-    return f"{mean:,.1f} ± {deviation:,.1f}"
+    empty = "The corpus has not been described yet."
+    return make_grid("statistics", "The corpus and its questions", columns, rows, empty)
 
 
 _SERIES = ((Space.CORPUS, "doc_rec"), (Space.CORPUS, "page_rec"), (Space.FILING, "page_rec"))
@@ -316,31 +266,27 @@ _ALL_KINDS = "text, table rows and tables"
 _TOP_FEATURES = 20
 
 
-def ablation_grid(index: MetricIndex, k: int = CUTOFF) -> Grid:
+def ablation_grid(index: MetricIndex) -> Grid:
     """System × chunking: document and page recall in the corpus, page recall inside the right filing.
 
-    Args:
-        index: measured means; variants that were not measured have no row.
-        k: cut-off in chunks, or in pages for variants with one chunk per page.
+    Variants that were not measured have no row; those with one chunk per page are cut off in pages.
     """
     rows = []
     varied = {variant.variant_of for variant in ABLATIONS.values() if _is_of_chunking(variant)}
-    for name in (*index.systems, *index.ablations):
+    for name in (*index.systems, *index.ablations) if index.ablations else ():
         system = ALL_SYSTEMS.get(name)
-        if system is None or not index.ablations:
-            continue
-        if not (name in varied or _is_of_chunking(system)):
+        if system is None or not (name in varied or _is_of_chunking(system)):
             continue
         base = SYSTEMS[system.variant_of or name]
-        estimates = [index.find(name, space.value, metric, k) for space, metric in _SERIES]
+        found = [index.find(name, space, metric, CUTOFF) for space, metric in _SERIES]
         kinds = ", ".join(kind.replace("_", " ") for kind in system.kinds) if system.kinds else _ALL_KINDS
         cells = (
             system_title(base.name),
             system.chunking,
             kinds if system.chunking != "fixed" else "text",
             "page" if isinstance(system.collapse, BestOfPage) else "chunk",
-            *estimates,
-            most_questions(estimates),
+            *found,
+            most_questions(found),
         )
         rows.append(make_row(*cells, group=base.name, system=name))
     order = list(SYSTEMS)
@@ -350,7 +296,7 @@ def ablation_grid(index: MetricIndex, k: int = CUTOFF) -> Grid:
         tag("Chunking"),
         text("Kinds"),
         text("Ranked unit"),
-        *(number(f"{metric_label(m, k)}, {space_label(s.value)}") for s, m in _SERIES),
+        *(number(f"{metric_label(metric, CUTOFF)}, {space_label(space)}") for space, metric in _SERIES),
         number("n"),
     )
     empty = "No ablation was measured; run 'finrag run --ablations'."
@@ -361,39 +307,28 @@ def _is_of_chunking(system: RetrievalSystem) -> bool:
     """Whether a system is a variant of another one in nothing but its chunks."""
     if system.variant_of is None:
         return False
-    changed = {"name", "title", "source", "variant_of", "chunking", "kinds", "collapse"}
     base = SYSTEMS[system.variant_of]
-    return all(
-        getattr(system, field.name) == getattr(base, field.name)
-        for field in fields(system)
-        if field.name not in changed
-    )
+    changed = {one.name for one in fields(system) if getattr(system, one.name) != getattr(base, one.name)}
+    return changed <= {"name", "title", "source", "variant_of", "chunking", "kinds", "collapse"}
 
 
-def pages_grid(index: MetricIndex, k: int = CUTOFF) -> Grid:
+def pages_grid(index: MetricIndex) -> Grid:
     """The page scorer by the number of pages P that it hands on: document and page recall."""
-    scorers = [
-        (system, system.pages.pages)
-        for system in ALL_SYSTEMS.values()
-        if isinstance(system.pages, InsidePages)
-    ]
     measured = {*index.systems, *index.ablations}
+    scorers = [
+        (system.pages.pages, name)
+        for name, system in ALL_SYSTEMS.items()
+        if isinstance(system.pages, InsidePages) and name in measured
+    ]
     rows = []
-    for system, pages in sorted(scorers, key=lambda pair: pair[1]):
-        if system.name not in measured:
-            continue
-        estimates = [index.find(system.name, space.value, metric, k) for space, metric in _SERIES]
-        cells = (
-            Cell(f"P = {pages}", sort=float(pages)),
-            system_cell(system.name),
-            *estimates,
-            most_questions(estimates),
-        )
-        rows.append(make_row(*cells, system=system.name))
+    for pages, name in sorted(scorers, key=lambda pair: pair[0]):
+        found = [index.find(name, space, metric, CUTOFF) for space, metric in _SERIES]
+        cells = (Cell(f"P = {pages}", sort=float(pages)), system_cell(name), *found, most_questions(found))
+        rows.append(make_row(*cells, system=name))
     columns = (
         text("Pages"),
         text("System"),
-        *(number(metric_label(metric, k), space_label(space.value)) for space, metric in _SERIES),
+        *(number(metric_label(metric, CUTOFF), space_label(space)) for space, metric in _SERIES),
         number("n"),
     )
     empty = (
@@ -409,10 +344,10 @@ def training_curves(table: pa.Table) -> dict[str, dict[str, list[Mapping[str, An
     Args:
         table: ``page_scorer`` with a column ``fold``.
     """
-    curves: dict[str, dict[str, list[Mapping[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    curves: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
     for row in sorted(table.to_pylist(), key=lambda row: (row["policy"], row["fold"], row["epoch"])):
-        curves[row["policy"]][row["fold"]].append(row)
-    return {policy: dict(found) for policy, found in curves.items()}
+        curves.setdefault(row["policy"], {}).setdefault(row["fold"], []).append(row)
+    return curves
 
 
 def training_grid(table: pa.Table, folds: pa.Table) -> Grid:
@@ -431,32 +366,29 @@ def training_grid(table: pa.Table, folds: pa.Table) -> Grid:
         QUALIFY chosen ORDER BY policy, fold, epoch
     """
     found = query_tables(sql, scorer=table, folds=folds).to_pylist()
+
+    def tested(one: Mapping[str, Any]) -> Cell:
+        known = one["n"] and one["tested_page_rec"] is not None
+        return replace(decimal_cell(one["tested_page_rec"]), small=f"n = {one['n']}" if known else "")
+
     columns = (
         text("Training", of="fold"),
         tag("Folds by", of="policy"),
         number("Epoch kept", of="epoch"),
         number("Epochs", of="last"),
-        number(metric_label("page_rec", CUTOFF), "validation", lambda one: decimal_cell(one["page_rec"])),
+        number(_PAGE_REC, "validation", lambda one: decimal_cell(one["page_rec"])),
         number("MRR", "validation", lambda one: decimal_cell(one["mrr"])),
-        number(
-            metric_label("page_rec", CUTOFF),
-            "tested fold",
-            lambda one: replace(
-                decimal_cell(one["tested_page_rec"]),
-                small=f"n = {one['n']}" if one["n"] and one["tested_page_rec"] is not None else "",
-            ),
-        ),
+        number(_PAGE_REC, "tested fold", tested),
     )
     empty = "No page scorer was trained; 'finrag train page_scorer' trains one per fold."
     return make_grid("trainings", "Trainings of the page scorer", columns, found, empty, group="policy")
 
 
-def features_grid(table: pa.Table, top: int = _TOP_FEATURES) -> Grid:
+def features_grid(table: pa.Table) -> Grid:
     """Features of the page ranker by their share of the gain, mean and range over the trainings.
 
     Args:
         table: ``page_ranker`` with a column ``fold``.
-        top: features shown.
     """
     # A feature that a training did not use has no share there.
     sql = """
@@ -468,7 +400,7 @@ def features_grid(table: pa.Table, top: int = _TOP_FEATURES) -> Grid:
         SELECT feature, n, total / max(n) OVER () AS mean, if(n = max(n) OVER (), least, 0) AS low, high
         FROM found ORDER BY mean DESC, row LIMIT $top
     """
-    found = query_tables(sql, {"top": top}, gains=table).to_pylist()
+    found = query_tables(sql, {"top": _TOP_FEATURES}, gains=table).to_pylist()
     columns = (
         text("Feature", of="feature"),
         number(
@@ -484,7 +416,7 @@ def features_grid(table: pa.Table, top: int = _TOP_FEATURES) -> Grid:
 
 NOTHING = "Nothing (closed book)"
 _EXAMPLE = 160  # characters of a false answer
-EMPTY = "No answers were scored; 'finrag answers' answers and scores every question of the benchmark."
+_NO_ANSWERS = "No answers were scored; 'finrag answers' answers and scores every question of the benchmark."
 
 
 def answers_grid(index: MetricIndex, closed_book: Collection[str] = (), slice: str = "all") -> Grid:
@@ -498,13 +430,17 @@ def answers_grid(index: MetricIndex, closed_book: Collection[str] = (), slice: s
     sliced, metrics = slice != "all", SHOWN if slice == "all" else SHOWN[:5]
     rows = []
     for value in index.values(slice):
-        for system, space in _ranked(index, closed_book, slice, value):
+        ranked = []
+        for system, space in _pairs(index, slice, value):
             found = [index.find(system, space, metric.name, 0, slice, value) for metric in metrics]
-            given, whose = _given(system, space, closed_book), _whose(system)
-            named = [slice_value_label(slice, value)] if sliced else []
+            match = index.find(system, space, "numeric_match", 0, slice, value)
+            ranked.append((system.startswith(RECORDED), -match.mean if match else 1.0, system, space, found))
+        for recorded, _, system, space, found in sorted(ranked, key=lambda one: one[:2]):
+            given, whose = _given(system, space, closed_book), "recorded" if recorded else "ours"
             # The second metric, the strict match, has questions of its own.
             sizes = (most_questions(found), found[1].n if found[1] else 0)
             data = (*([(slice, value)] if sliced else []), ("whose", whose), ("given", given))
+            named = [slice_value_label(slice, value)] if sliced else []
             cells = (*named, _system_cell(system), given, *found, *sizes)
             rows.append(make_row(*cells, group=f"{value}/{whose}", data=data))
     columns = (
@@ -516,7 +452,7 @@ def answers_grid(index: MetricIndex, closed_book: Collection[str] = (), slice: s
         number("n", "strict"),
     )
     caption = f"Answers by {SLICE_NAMES[slice].lower()}" if sliced else "Answers of every system"
-    return make_grid(f"answers-{slice}" if sliced else "answers", caption, columns, rows, EMPTY)
+    return make_grid(f"answers-{slice}" if sliced else "answers", caption, columns, rows, _NO_ANSWERS)
 
 
 def false_answers_grid(table: pa.Table, confidence: float = 0.95) -> Grid:
@@ -526,10 +462,9 @@ def false_answers_grid(table: pa.Table, confidence: float = 0.95) -> Grid:
         table: as ``schemas.FALSE_ANSWERS``.
         confidence: coverage of the intervals.
     """
-    asked = table.to_pylist()
     rows = []
     for kind, found in false_answers(table, confidence).items():
-        own = [row for row in asked if kind in ("all", row["kind"])]
+        own = [row for row in table.to_pylist() if kind in ("all", row["kind"])]
         wrong = [row for row in own if not row["abstained"]]
         example = Cell(wrong[0]["question"], wrong[0]["answer"][:_EXAMPLE]) if wrong and kind != "all" else ""
         share = Estimate(found.estimate, found.low, found.high, len(own), 0)
@@ -548,8 +483,7 @@ def false_answers_grid(table: pa.Table, confidence: float = 0.95) -> Grid:
 def given_options(index: MetricIndex, closed_book: Collection[str]) -> list[tuple[str, str]]:
     """What systems were given, as choices of a filter."""
     found = {_given(*pair, closed_book) for pair in _pairs(index)}
-    order = [*map(space_label, index.spaces), NOTHING]
-    return [(label, label) for label in order if label in found]
+    return [(label, label) for label in (*map(space_label, index.spaces), NOTHING) if label in found]
 
 
 def _pairs(index: MetricIndex, slice: str = "all", value: str = "all") -> list[tuple[str, str]]:
@@ -559,22 +493,6 @@ def _pairs(index: MetricIndex, slice: str = "all", value: str = "all") -> list[t
         for space in index.spaces
         if any(index.find(system, space, metric.name, 0, slice, value) for metric in SHOWN)
     ]
-
-
-def _ranked(
-    index: MetricIndex, closed_book: Collection[str], slice: str = "all", value: str = "all"
-) -> list[tuple[str, str]]:
-    """Systems and spaces: this pipeline's first, then by numeric match."""
-
-    def key(pair: tuple[str, str]) -> tuple[bool, float]:
-        match = index.find(*pair, "numeric_match", 0, slice, value)
-        return (pair[0].startswith(RECORDED), -(match.mean if match else -1.0))
-
-    return sorted(_pairs(index, slice, value), key=key)
-
-
-def _whose(system: str) -> str:
-    return "recorded" if system.startswith(RECORDED) else "ours"
 
 
 def _given(system: str, space: str, closed_book: Collection[str]) -> str:
@@ -605,84 +523,67 @@ LABEL_NAMES = {
     "invented_number": "Invented number",
 }
 _EXAMPLES = 3
-_EMPTY = "No system has been measured yet."
+
+Pair = tuple[str, str | None]
+"""A retrieval system and what answers over it; None where only retrieval was looked at."""
 
 
-class GapIndex:
-    """The rows of ``schemas.GAP_COUNTS`` of one search space by their key.
+def gap_shares(counts: pa.Table) -> dict[Pair, dict[str, dict[str, Any]]]:
+    """Rows over the whole corpus by system and level or label; no ablations.
+
+    Retrievals, then what answers over them, each kind in the order of the share of questions of which nothing
+    is lost, the greatest first.
 
     Args:
         counts: table as ``schemas.GAP_COUNTS``; may be empty.
-        space: search space.
     """
+    found: dict[Pair, dict[str, dict[str, Any]]] = defaultdict(dict)
+    for row in counts.to_pylist():
+        if row["space"] == Space.CORPUS and row["retrieval"] not in ABLATIONS:
+            found[row["retrieval"], row["answering"]][row["value"]] = row
 
-    def __init__(self, counts: pa.Table, space: str = "corpus") -> None:
-        self._rows = {
-            (row["retrieval"], row["answering"], row["kind"], row["value"]): row
-            for row in counts.to_pylist()
-            if row["space"] == space
-        }
+    def order(system: Pair) -> tuple[bool, float, str, str]:
+        kept = found[system].get("none", {"share": 0.0})
+        return system[1] is not None, -kept["share"], system[0], system[1] or ""
 
-    def share(self, system: tuple[str, str | None], kind: str, value: str) -> Estimate | None:
-        """Share of the questions with its interval; None where it cannot occur or was not counted."""
-        row = self._rows.get((*system, kind, value))
-        return row and Estimate(row["share"], row["low"], row["high"], row["n"], 0)
-
-    def count(self, system: tuple[str, str | None], kind: str, value: str) -> int:
-        """Number of questions; 0 where it was not counted."""
-        row = self._rows.get((*system, kind, value))
-        return row["count"] if row else 0
-
-    def systems(self) -> list[tuple[str, str | None]]:
-        """(retrieval, answering) pairs without ablations: retrievals, then what answers over them.
-
-        Each kind in the order of the share of questions of which nothing is lost, the greatest first.
-        """
-
-        def order(system: tuple[str, str | None]) -> tuple[bool, float, str, str]:
-            kept = self.share(system, "level", "none")
-            return system[1] is not None, -kept.mean if kept else 0.0, system[0], system[1] or ""
-
-        found = dict.fromkeys((key[0], key[1]) for key in self._rows)
-        return sorted((one for one in found if one[0] not in ABLATIONS), key=order)
+    return {system: found[system] for system in sorted(found, key=order)}
 
 
-def pair_title(system: tuple[str, str | None]) -> str:
+def pair_title(system: Pair) -> str:
     """``BM25``, or ``calculator on finrag``."""
     return f"{system[1]} on {system[0]}" if system[1] else system_title(system[0])
 
 
-def levels_grid(counts: pa.Table, space: str = "corpus") -> Grid:
+def levels_grid(counts: pa.Table) -> Grid:
     """First level lost at five chunks: systems × levels."""
-    names = [(level, LEVEL_NAMES[level]) for level in LEVELS]
-    return _grid("gap-levels", "First level lost, share of the questions", counts, space, "level", names)
+    return _shares_grid("gap-levels", "First level lost, share of the questions", counts, LEVEL_NAMES)
 
 
-def labels_grid(counts: pa.Table, space: str = "corpus") -> Grid:
+def labels_grid(counts: pa.Table) -> Grid:
     """Failure modes: systems × labels; a question can have several."""
-    names = [(label, LABEL_NAMES[label]) for label in LABELS]
-    return _grid("failure-modes", "Failure modes, share of the questions", counts, space, "label", names)
+    return _shares_grid("failure-modes", "Failure modes, share of the questions", counts, LABEL_NAMES)
 
 
-def gap_markdown(counts: pa.Table, space: str = "corpus") -> str:
+def gap_markdown(counts: pa.Table) -> str:
     """Both tables as Markdown."""
-    return "\n".join(grid_markdown(grid(counts, space)) for grid in (levels_grid, labels_grid))
+    return "\n".join(grid_markdown(grid(counts)) for grid in (levels_grid, labels_grid))
 
 
-def _grid(
-    name: str, caption: str, counts: pa.Table, space: str, kind: str, values: Sequence[tuple[str, str]]
-) -> Grid:
-    index = GapIndex(counts, space)
+def _shares_grid(name: str, caption: str, counts: pa.Table, names: Mapping[str, str]) -> Grid:
     rows = []
-    for system in index.systems():
+    for system, found in gap_shares(counts).items():
         cells: list[Value] = [pair_title(system)]
-        for value, _ in values:
-            share, count = index.share(system, kind, value), index.count(system, kind, value)
-            small = f"{share.interval}, {count} of {share.n}" if share else ""
-            cells.append(share and Cell(f"{share.mean:.3f}", small, f"{share} {count}", share.mean))
+        for value in names:
+            row = found.get(value)
+            share = row and _estimate(row, "share", row["n"])
+            if row and share:
+                small = f"{share.interval}, {row['count']} of {share.n}"
+                cells.append(Cell(f"{share.mean:.3f}", small, f"{share} {row['count']}", share.mean))
+            else:
+                cells.append(None)
         group = "answers" if system[1] else "retrieval"
         rows.append(make_row(*cells, group=group, system="-".join(filter(None, system))))
-    return make_grid(name, caption, (text("System"), *(number(label) for _, label in values)), rows, _EMPTY)
+    return make_grid(name, caption, (text("System"), *map(number, names.values())), rows, _NO_METRICS)
 
 
 def examples_grid(gap: pa.Table, questions: pa.Table, question_links: Mapping[str, str]) -> Grid:
@@ -691,18 +592,18 @@ def examples_grid(gap: pa.Table, questions: pa.Table, question_links: Mapping[st
     Args:
         gap: as ``schemas.RETRIEVAL_GAP``.
         questions: as ``schemas.BENCHMARK_QUESTIONS``.
-        question_links: path of the page of a question, by identifier.
+        question_links: path of the page of a question, by identifier; others are named without a link.
     """
     texts = dict(zip(questions["question_id"].to_pylist(), questions["question"].to_pylist(), strict=True))
     by_label: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for one in gap.to_pylist():
         # The sentence of a row is about its first label.
-        if one["space"] == "corpus" and one["labels"] and one["retrieval"] not in ABLATIONS:
+        if one["space"] == Space.CORPUS and one["labels"] and one["retrieval"] not in ABLATIONS:
             by_label[one["labels"][0]].append(one)
     rows = []
     for label, title in LABEL_NAMES.items():
         asked: set[str] = set()
-        told: set[tuple[str, str | None]] = set()
+        told: set[Pair] = set()
         # First of systems that were not shown yet, then any question that was not.
         for fresh in (True, False):
             for one in by_label[label]:
@@ -740,14 +641,10 @@ def rates_grid(table: pa.Table) -> Grid:
         if one["theme"] == one["difficulty"] == "all":
             rates = found.setdefault((one["system"], one["space"]), dict(one))
             rates[one["metric"]] = _estimate(one, "rate", one["questions"])
-    columns = (
-        text("System", of="system"),
-        tag("Space", of="space"),
-        *(
-            number(metric.term, of=lambda one, name=metric.name: one.get(name))
-            for metric in AUTOMATIC_METRICS
-        ),
-    )
+    metrics = [
+        number(metric.term, of=lambda one, name=metric.name: one.get(name)) for metric in AUTOMATIC_METRICS
+    ]
+    columns = (text("System", of="system"), tag("Space", of="space"), *metrics)
     caption = "Automatic metrics, intervals over questions"
     return make_grid("answer-rates", caption, columns, found.values(), "No answers yet.")
 
@@ -759,8 +656,9 @@ def calibration_grid(table: pa.Table) -> Grid:
         table: as ``schemas.JUDGE_CALIBRATION``.
     """
     columns = (
-        *(text(name.capitalize(), of=lambda one, name=name: one[name]) for name in ("judge",)),
-        *(tag(name.capitalize(), of=lambda one, name=name: one[name]) for name in ("criterion", "labels")),
+        text("Judge", of="judge"),
+        tag("Criterion", of="criterion"),
+        tag("Labels", of="labels"),
         number("Agreement", of=lambda one: _estimate(one, "observed", one["n"], "observed_")),
         number("By chance", of=lambda one: decimal_cell(one["chance"])),
         number("Cohen's κ", of=lambda one: _estimate(one, "kappa", one["n"], "kappa_")),
@@ -772,12 +670,11 @@ def calibration_grid(table: pa.Table) -> Grid:
     return make_grid("judge-calibration", "Judges against people", columns, whole, empty, group="judge")
 
 
-def estimates_grid(table: pa.Table, theme: str = "all") -> Grid:
-    """Shares of good answers by people, judges and both.
+def estimates_grid(table: pa.Table) -> Grid:
+    """Shares of good answers by people, judges and both, over all types of question.
 
     Args:
         table: as ``schemas.JUDGED_ESTIMATES``.
-        theme: type of questions.
     """
     columns = (
         text("System", of="system"),
@@ -793,7 +690,7 @@ def estimates_grid(table: pa.Table, theme: str = "all") -> Grid:
         "judged-estimates",
         "People, judges, and both together",
         columns,
-        [one for one in table.to_pylist() if one["theme"] == theme],
+        [one for one in table.to_pylist() if one["theme"] == "all"],
         "No verdicts yet.",
         group=lambda one: f"{one['system']} {one['space']} {one['criterion']}",
         data={"criterion": "criterion", "method": "method"},
@@ -812,7 +709,9 @@ def comparison_grid(table: pa.Table) -> Grid:
         shown = signed(one["difference"])
         return Cell(shown, ends, escape_markdown(f"{shown} {ends}".strip()), one["difference"])
 
-    counts = ("better", "worse", "equal")
+    def counts(one: Mapping[str, Any]) -> Cell:
+        return Cell(f"{one['better']} / {one['worse']} / {one['equal']}", sort=float(one["better"]))
+
     columns = (
         text("System", of=lambda one: system_cell(one["system"])),
         tag("Against", of="baseline"),
@@ -822,11 +721,7 @@ def comparison_grid(table: pa.Table) -> Grid:
         number("Difference", "95 % interval", difference),
         number("p", "Holm", lambda one: decimal_cell(one["p_holm"], 4, missing=2.0)),
         number("Detectable", "4 times of 5", lambda one: decimal_cell(one["detectable"])),
-        number(
-            "Better / worse / equal",
-            "questions",
-            lambda one: Cell(" / ".join(str(one[name]) for name in counts), sort=float(one["better"])),
-        ),
+        number("Better / worse / equal", "questions", counts),
     )
     return make_grid(
         "system-comparisons",
@@ -862,12 +757,13 @@ def judging_context(data: ReportData) -> dict[str, Any]:
 
 def comparison_choices(table: pa.Table) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
     """Filters of `comparison_grid`: baseline, metric and space."""
+    rows = _sorted(table)
     found = {
-        "baseline": [(row["baseline"], row["baseline"]) for row in _sorted(table)],
-        "metric": [(_metric(row), _metric(row)) for row in _sorted(table)],
-        "space": [(row["space"], space_label(row["space"])) for row in _sorted(table)],
+        "baseline": [(row["baseline"], row["baseline"]) for row in rows],
+        "metric": [(_metric(row), _metric(row)) for row in rows],
+        "space": [(row["space"], space_label(row["space"])) for row in rows],
     }
-    return [(name.capitalize(), name, "All", list(dict.fromkeys(rows))) for name, rows in found.items()]
+    return [(name.capitalize(), name, "All", list(dict.fromkeys(pairs))) for name, pairs in found.items()]
 
 
 def family_sizes(table: pa.Table) -> list[int]:

@@ -37,13 +37,13 @@ from finrag_pipeline.reporting.plots import gap_levels_plot
 from finrag_pipeline.reporting.tables import (
     LABEL_NAMES,
     LEVEL_NAMES,
-    GapIndex,
     ablation_grid,
     calibration_grid,
     comparison_grid,
     estimates_grid,
     gap_grid,
     gap_markdown,
+    gap_shares,
     headline_grid,
     labels_grid,
     levels_grid,
@@ -112,34 +112,7 @@ def test_a_mean_without_interval_shows_its_number_of_questions() -> None:
     assert metrics_markdown(nan) == metrics_markdown(table)
 
 
-def test_slices_add_a_column_and_read_as_people_speak() -> None:
-    markdown = metrics_markdown(random_metrics(systems=("dense",), companies=2), slice="source")
-    head, _, *rows = columns(markdown)
-    assert head[:3] == ["Source", "System", "Space"]
-    assert [row[0] for row in rows] == ["PDF"] * 3 + ["Text only"] * 3
-    assert {row[-1] for row in rows if row[0] == "Text only"} == {"21"}
-
-
-def test_cutoffs_apply_to_the_metrics_that_take_one() -> None:
-    (head, *_) = columns(metrics_markdown(random_metrics(systems=("dense",), companies=0), k=20))
-    assert head[2:-1] == [
-        "DocRec@20",
-        "PageRec@20",
-        "Hit@20",
-        "Max BLEU@20",
-        "Max ROUGE-L@20",
-        "NDCG@10",
-        "MRR",
-    ]
-
-
-def test_unknown_slices_and_cutoffs_name_the_choices() -> None:
-    with pytest.raises(
-        UsageError, match="Choose one of: all, question_type, kind, doc_type, company, source"
-    ):
-        metrics_markdown(small_run(), slice="sector")
-    with pytest.raises(UsageError, match=r"k = 7\. Choose one of: 5"):
-        metrics_markdown(small_run(), k=7)
+def test_another_table_is_refused() -> None:
     with pytest.raises(LakeError, match="system_metrics"):
         metrics_markdown(pa.table({"system": ["dense"]}))
 
@@ -364,8 +337,7 @@ def test_every_level_and_label_has_a_name_for_people():
 
 
 def test_systems_come_best_first_then_answers_and_no_ablations():
-    assert GapIndex(COUNTS).systems() == [("finrag", None), ("dense", None), ("finrag", "prompt")]
-    assert GapIndex(COUNTS, "filing").systems() == [("finrag", None)]
+    assert list(gap_shares(COUNTS)) == [("finrag", None), ("dense", None), ("finrag", "prompt")]
 
 
 def test_shares_stand_with_their_intervals_and_counts():
@@ -399,7 +371,7 @@ class TestPlot:
         assert gap_levels_plot(COUNTS) == gap_levels_plot(COUNTS)
         assert gap_levels_plot(COUNTS) != gap_levels_plot(COUNTS, dark=True)
         assert gap_levels_plot(COUNTS, fmt="png").startswith(b"\x89PNG")
-        assert gap_levels_plot(COUNTS) != gap_levels_plot(COUNTS, space="filing")
+        assert gap_levels_plot(COUNTS) != gap_levels_plot(COUNTS.slice(1))
         ElementTree.fromstring(gap_levels_plot(COUNTS))
 
     def test_nothing_was_measured(self):
