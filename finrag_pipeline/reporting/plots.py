@@ -119,7 +119,8 @@ def plot(draw: Callable[..., Figure | None]) -> Callable[..., bytes]:
         if fmt not in ("svg", "png"):
             raise UsageError(f"There is no plot format '{fmt}'.", "Choose svg or png.")
         theme, stream = DARK if dark else LIGHT, io.BytesIO()
-        with rc_context(theme.style()):
+        style: Any = theme.style()  # matplotlib spells out every name in its own type
+        with rc_context(style):
             figure = draw(theme, *data) or _empty_figure(theme)
             FigureCanvasAgg(figure).print_figure(
                 stream,
@@ -311,11 +312,11 @@ def _gap_panel(axes: Axes, theme: Theme, system: str, spaces: Mapping[str, Mappi
         (Space.FILING, Space.PAGES, theme.spaces[2], "Lost to other pages of the filing"),
     )
     for lower, upper, colour, label in losses:
-        low, high = spaces.get(lower, {}), spaces.get(upper, {})
-        shared = sorted(low.keys() & high.keys())
+        narrow, wide = spaces.get(upper, {}), spaces.get(lower, {})
+        shared = sorted(narrow.keys() & wide.keys())
         if len(shared) > 1:
-            bottom = [low[x].mean for x in shared]
-            top = [max(high[x].mean, low[x].mean) for x in shared]
+            bottom = [wide[x].mean for x in shared]
+            top = [max(narrow[x].mean, wide[x].mean) for x in shared]
             axes.fill_between(
                 shared, bottom, top, color=colour, alpha=0.14, linewidth=0, label=label, zorder=1
             )
@@ -391,7 +392,7 @@ def gap_levels_plot(theme: Theme, counts: pa.Table) -> Figure | None:
     left = [0.0] * len(shares)
     for (level, name), colour, hatch in zip(LEVEL_NAMES.items(), theme.levels, _HATCHES, strict=True):
         widths = [of.get(level, {}).get("share") or 0.0 for of in shares.values()]
-        look = {"color": colour, "hatch": hatch, "edgecolor": theme.surface, "linewidth": 0.8}
+        look: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": theme.surface, "linewidth": 0.8}
         axes.barh(heights, widths, 0.74, left, label=name, **look)
         for y, start, width in zip(heights, left, widths, strict=True):
             if width >= _LEAST_LABELLED:
