@@ -236,12 +236,12 @@ def statistics_grid(statistics: pa.Table) -> Grid:
     def shown(statistic: str, mean: float, deviation: float | None, small: str) -> Value:
         if statistic in TOTALS or deviation is None:
             return round(mean)
-        text = f"{mean:,.1f} ± {deviation:,.1f}"
-        return Cell(text, small, f"{text} ({small})" if small else None, sort=mean)
+        return Cell(f"{mean:,.1f} ± {deviation:,.1f}", small, sort=mean)
 
     def ours(form: str, statistic: str) -> Value:
         row = found.get((form, statistic))
-        return row and shown(statistic, row["mean"], row["std"], f"n = {row['n']:,}")
+        cell = row and shown(statistic, row["mean"], row["std"], f"n = {row['n']:,}")
+        return replace(cell, markdown=f"{cell.text} ({cell.small})") if isinstance(cell, Cell) else cell
 
     rows = []
     for name, title in STATISTICS.items():

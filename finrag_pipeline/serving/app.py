@@ -91,7 +91,6 @@ def create_app(service: SearchService, hosts: Collection[str] | None = None) -> 
     _add_error_handlers(app)
     _add_answers(app, service)
     _add_states(app, service)
-    _add_page(app)
     add_report(app, service.lake)
     return app
 
@@ -149,8 +148,6 @@ def _add_states(app: FastAPI, service: SearchService) -> None:
             warnings=loaded.warnings,
         )
 
-
-def _add_page(app: FastAPI) -> None:
     @app.get("/", include_in_schema=False)
     async def root() -> RedirectResponse:
         return RedirectResponse("/docs")

@@ -40,12 +40,8 @@ class RequestLimits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        refusal = self._host_refusal(headers)
         messages: list[Message] = []
-        if refusal is None:
-            refusal = await self._read(headers, receive, messages)
-        if refusal is not None:
+        if refusal := await self._read(Headers(scope=scope), receive, messages):
             await refusal(scope, receive, send)
             return
         kept = iter(messages)
@@ -55,13 +51,10 @@ class RequestLimits:
 
         await self._app(scope, replay, send)
 
-    def _host_refusal(self, headers: Headers) -> JSONResponse | None:
-        if self._hosts is None or host_name(headers.get("host", "")) in self._hosts:
-            return None
-        return _refusal(400, "The Host header names another service.", "Send requests to localhost.")
-
     async def _read(self, headers: Headers, receive: Receive, messages: list[Message]) -> JSONResponse | None:
-        """Read the body into ``messages``; an error when it is too long or too slow."""
+        """Read the body into ``messages``; an error for another host, or a body too long or too slow."""
+        if self._hosts is not None and host_name(headers.get("host", "")) not in self._hosts:
+            return _refusal(400, "The Host header names another service.", "Send requests to localhost.")
         too_long = _refusal(
             413,
             f"The body of the request is longer than {self._body_bytes:,} bytes.",

@@ -26,6 +26,18 @@ _EXAMPLE_RESULT: dict[str, Any] = {
 
 _QUESTION = "What was the capital expenditure of Acme in FY2022 in USD million?"
 
+_EXAMPLE_ANSWER: dict[str, Any] = {
+    "question": _QUESTION,
+    "system": "finrag",
+    "results": [_EXAMPLE_RESULT],
+    "seconds": 0.21,
+    "warnings": [],
+}
+_EXAMPLE_PROBLEM = {
+    "error": "The lake holds no filing 'ACME_2031_10K'.",
+    "remedy": "List filings with: finrag filings.",
+}
+
 FilingName = Annotated[str, Field(min_length=1, max_length=255)]
 SystemName = Annotated[
     Annotated[str, Field(min_length=1, max_length=100)] | None,
@@ -68,7 +80,7 @@ class SearchRequest(Asked):
 class SearchQuery(SearchRequest):
     """The same as query parameters, in which numbers are text."""
 
-    model_config = ConfigDict(extra="forbid", strict=False)
+    model_config = ConfigDict(strict=False)
 
 
 class AnswerPart(BaseModel):
@@ -81,7 +93,7 @@ class AnswerPart(BaseModel):
 class Result(AnswerPart):
     """A passage that was found."""
 
-    model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [_EXAMPLE_RESULT]})
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_RESULT]})
 
     rank: int = Field(description="Place in the ranking, from 1.", ge=1)
     filing: str = Field(description="Identifier of the filing.")
@@ -96,20 +108,7 @@ class Result(AnswerPart):
 class SearchAnswer(AnswerPart):
     """What was found, best first; the same as `finrag search --json` prints."""
 
-    model_config = ConfigDict(
-        extra="allow",
-        json_schema_extra={
-            "examples": [
-                {
-                    "question": _QUESTION,
-                    "system": "finrag",
-                    "results": [_EXAMPLE_RESULT],
-                    "seconds": 0.21,
-                    "warnings": [],
-                }
-            ]
-        },
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_ANSWER]})
 
     question: str = Field(description="The question as it was searched for.")
     system: str = Field(description="The system that answered.")
@@ -172,16 +171,7 @@ class Readiness(BaseModel):
 class Problem(BaseModel):
     """An error: what is wrong, and what to do about it."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "error": "The lake holds no filing 'ACME_2031_10K'.",
-                    "remedy": "List filings with: finrag filings.",
-                }
-            ]
-        }
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_PROBLEM]})
 
     error: str = Field(description="What is wrong, in one sentence.")
     remedy: str = Field(description="What to do about it.")
@@ -200,7 +190,7 @@ class AskRequest(Asked):
 class AskQuery(AskRequest):
     """The same as query parameters."""
 
-    model_config = ConfigDict(extra="forbid", strict=False)
+    model_config = ConfigDict(strict=False)
 
 
 class OnPage(AnswerPart):

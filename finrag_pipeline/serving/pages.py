@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,6 @@ from finrag_pipeline.errors import LakeError
 from finrag_pipeline.serving.problems import NotFoundError
 from finrag_pipeline.storage.lake import Lake
 
-_METHODS = ("get", "post", "put", "patch", "delete")
-
 
 def docs_page(openapi: Mapping[str, Any]) -> str:
     """The page, as HTML.
@@ -31,67 +30,20 @@ def docs_page(openapi: Mapping[str, Any]) -> str:
     templates = Environment(
         loader=PackageLoader("finrag_pipeline.serving"), autoescape=True, undefined=StrictUndefined
     )
-    schemas = openapi.get("components", {}).get("schemas", {})
+    as_json = partial(json.dumps, indent=2, ensure_ascii=False)
+    templates.filters |= {"type_name": type_name, "as_json": as_json}
     return templates.get_template("docs.html.jinja").render(
         info=openapi["info"],
-        operations=list(_operations(openapi)),
-        schemas=[_schema(name, schema) for name, schema in schemas.items()],
+        paths=openapi["paths"],
+        schemas=openapi.get("components", {}).get("schemas", {}),
+        notes=_notes,
     )
 
 
-def _operations(openapi: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for path, item in openapi["paths"].items():
-        for method in _METHODS:
-            if method not in item:
-                continue
-            operation = item[method]
-            content = operation.get("requestBody", {}).get("content", {})
-            yield {
-                "method": method.upper(),
-                "path": path,
-                "text": operation.get("description") or operation.get("summary", ""),
-                "parameters": [
-                    _value(one["name"], one["schema"], one.get("required", False), one.get("description"))
-                    for one in operation.get("parameters", [])
-                ],
-                "body": [type_name(part["schema"]) for part in content.values()],
-                "responses": [
-                    {
-                        "status": status,
-                        "text": response.get("description", ""),
-                        "type": [
-                            type_name(part["schema"])
-                            for part in response.get("content", {}).values()
-                            if part.get("schema")
-                        ],
-                    }
-                    for status, response in operation["responses"].items()
-                ],
-            }
-
-
-def _schema(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    required = schema.get("required", [])
-    return {
-        "name": name,
-        "text": schema.get("description", ""),
-        "fields": [
-            _value(field, part, field in required, None)
-            for field, part in schema.get("properties", {}).items()
-        ],
-        "examples": [json.dumps(one, indent=2, ensure_ascii=False) for one in schema.get("examples", [])],
-    }
-
-
-def _value(name: str, schema: Mapping[str, Any], required: bool, text: str | None) -> dict[str, Any]:
-    default = schema.get("default")
-    notes = ["required"] if required else [f"default {json.dumps(default)}"] if "default" in schema else []
-    return {
-        "name": name,
-        "type": type_name(schema),
-        "notes": ", ".join([*notes, *_limits(schema)]),
-        "text": text or schema.get("description", ""),
-    }
+def _notes(schema: Mapping[str, Any], required: bool) -> str:
+    """What holds of a value: ``required, at most 100 items``."""
+    default = [f"default {json.dumps(schema['default'])}"] if "default" in schema else []
+    return ", ".join([*(["required"] if required else default), *_limits(schema)])
 
 
 def _limits(schema: Mapping[str, Any]) -> Iterator[str]:

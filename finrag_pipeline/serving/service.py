@@ -9,10 +9,11 @@ while a search runs. See docs/serving.md.
 from __future__ import annotations
 
 import asyncio
+import glob
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -44,29 +45,16 @@ def lake_state(lake: Lake) -> str:
     Parts are written under another name and renamed, and only when their contents change. So listings
     suffice, and nothing is opened: for 1,000 parts it takes some tens of milliseconds on a local lake.
     """
-    return fingerprint(sorted([*_parts(lake), *_vector_versions(lake)]))
-
-
-def _parts(lake: Lake) -> Iterator[str]:
+    found = []
     for table in SEARCHED_TABLES:
         base = lake.path("parquet", table)
-        if not lake.fs.exists(base):
-            continue
-        for path, info in lake.fs.find(base, detail=True).items():
+        for path, info in lake.fs.find(base, detail=True).items() if lake.fs.exists(base) else ():
             if path.endswith(".parquet"):
                 time = next((info[key] for key in _TIMES if info.get(key)), "")
-                yield f"{path}|{info.get('size')}|{time}"
-
-
-def _vector_versions(lake: Lake) -> Iterator[str]:
-    """Names of the manifests of all LanceDB tables: one per version."""
-    base = lake.path("lance")
-    if not lake.fs.exists(base):
-        return
-    for table in lake.fs.ls(base, detail=False):
-        versions = f"{table}/_versions"
-        if lake.fs.exists(versions):
-            yield from lake.fs.ls(versions, detail=False)
+                found.append(f"{path}|{info.get('size')}|{time}")
+    # Names of the manifests of all LanceDB tables: one per version.
+    found += lake.fs.glob(f"{glob.escape(lake.path('lance'))}/*/_versions/*")
+    return fingerprint(sorted(found))
 
 
 _log = logging.getLogger(__name__)
@@ -81,37 +69,22 @@ _SHARE_OF_TIME = 0.05
 
 @dataclass(frozen=True)
 class Limits:
-    """How much the service takes on.
+    """How much the service takes on."""
 
-    Attributes:
-        seconds: longest time from a request to its answer.
-        waiting: requests at most that wait or run; more are refused at once.
-        body_bytes: longest body of a request.
-        body_seconds: longest time in which a body must arrive.
-        look_every: seconds between two looks at the lake, at least.
-        retry_every: seconds between two tries to load what could not be loaded.
-    """
-
-    seconds: float = 30.0
-    waiting: int = 32
+    seconds: float = 30.0  # from a request to its answer
+    waiting: int = 32  # requests that wait or run; more are refused at once
     body_bytes: int = 512 * 1024
-    body_seconds: float = 10.0
-    look_every: float = 3.0
-    retry_every: float = 30.0
+    body_seconds: float = 10.0  # in which a body must arrive
+    look_every: float = 3.0  # seconds between two looks at the lake, at least
+    retry_every: float = 30.0  # seconds between two tries to load what could not be loaded
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A searcher, and what it was loaded from.
+    """A searcher, the state of the lake when loading began, and what it searches.
 
-    Attributes:
-        searcher: answers.
-        state: state of the lake when loading began.
-        filings: what is searched.
-        system: the system that answers when none is named.
-        at: when it was loaded.
-        warnings: which filings are not searched yet.
-        asker: answers with proof; made by the first question, in the thread of the searches.
+    ``system`` answers when none is named; ``warnings`` say which filings are not searched yet. The ``asker``
+    is made by the first question, in the thread of the searches.
     """
 
     searcher: Searcher
@@ -152,7 +125,7 @@ class SearchService:
         self._renewing = threading.Lock()
         self._tried_state: str | None = None
         self._tried_at = 0.0
-        self._systems: tuple[str, list[dict[str, str]]] | None = None
+        self._systems: tuple[str | None, list[dict[str, str]]] = (None, [])
         self._searches = ThreadPoolExecutor(1, "finrag-search")
         self._lists = ThreadPoolExecutor(1, "finrag-list")
         self._slots = threading.BoundedSemaphore(self.limits.waiting)
@@ -273,27 +246,11 @@ class SearchService:
             BusyError: too many requests wait, or the search took too long.
             FinragError: something that the system needs is missing.
         """
-        loaded = self.loaded()
 
-        def work() -> dict[str, Any]:
+        def work(loaded: Loaded) -> dict[str, Any]:
             return loaded.searcher.search(question, system, k, filings).as_json()
 
-        return await self._run(self._searches, lambda: self._guarded(loaded, system, filings, work))
-
-    def _guarded(
-        self, loaded: Loaded, system: str | None, filings: Sequence[str], work: Callable[[], dict[str, Any]]
-    ) -> dict[str, Any]:
-        self._require(loaded, system, filings)
-        try:
-            return work()
-        except FinragError:
-            raise
-        except Exception as error:
-            if self._look() == loaded.state:
-                raise
-            # Between two looks: what the searcher has in memory is no longer what the index holds.
-            _log.warning("A search failed while the lake was changed: %r", error)
-            raise BusyError("The lake is being changed.", "Ask again in a few seconds.") from error
+        return await self._search(system, filings, work)
 
     async def ask(
         self, question: str, mode: AnswerMode, filings: Sequence[str], system: str | None
@@ -303,24 +260,41 @@ class SearchService:
         Raises:
             NotFoundError, UsageError, BusyError, FinragError: as `search`.
         """
-        loaded = self.loaded()
 
-        def work() -> dict[str, Any]:
+        def work(loaded: Loaded) -> dict[str, Any]:
             if not loaded.asker:
                 loaded.asker.append(Asker(self._settings, loaded.searcher))
             return loaded.asker[0].ask(question, mode, filings, system).as_json()
 
-        return await self._run(self._searches, lambda: self._guarded(loaded, system, filings, work))
+        return await self._search(system, filings, work)
 
-    def _require(self, loaded: Loaded, system: str | None, filings: Sequence[str]) -> None:
-        if system is not None:
+    async def _search(
+        self, system: str | None, filings: Sequence[str], work: Callable[[Loaded], dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Check the names and run ``work`` with what is loaded, in the thread of the searches."""
+        loaded = self.loaded()
+
+        def guarded() -> dict[str, Any]:
+            if system is not None:
+                try:
+                    get_system(system)
+                except UsageError as error:
+                    raise NotFoundError(error.reason, "List them: /systems.") from error
+            for filing in filings:
+                if filing not in loaded.filings:
+                    raise NotFoundError(f"No filing '{filing}' is searched here.", "List them: /filings.")
             try:
-                get_system(system)
-            except UsageError as error:
-                raise NotFoundError(error.reason, "List them: /systems.") from error
-        for filing in filings:
-            if filing not in loaded.filings:
-                raise NotFoundError(f"No filing '{filing}' is searched here.", "List them: /filings.")
+                return work(loaded)
+            except FinragError:
+                raise
+            except Exception as error:
+                if self._look() == loaded.state:
+                    raise
+                # Between two looks: what the searcher has in memory is no longer what the index holds.
+                _log.warning("A search failed while the lake was changed: %r", error)
+                raise BusyError("The lake is being changed.", "Ask again in a few seconds.") from error
+
+        return await self._run(self._searches, guarded)
 
     async def systems(self) -> list[dict[str, str]]:
         """The rows of ``finrag systems --json``, kept while the lake stays as it is.
@@ -329,13 +303,14 @@ class SearchService:
             BusyError: it took too long.
             FinragError: the lake is damaged.
         """
-        return await self._run(self._lists, self._list_systems)
 
-    def _list_systems(self) -> list[dict[str, str]]:
-        state = self._look()
-        if self._systems is None or state is None or self._systems[0] != state:
-            self._systems = (state or "", list_systems(self._settings))
-        return self._systems[1]
+        def work() -> list[dict[str, str]]:
+            state = self._look()
+            if state is None or self._systems[0] != state:
+                self._systems = (state, list_systems(self._settings))
+            return self._systems[1]
+
+        return await self._run(self._lists, work)
 
     async def filings(self, failed: bool) -> list[dict[str, Any]]:
         """The rows of ``finrag filings --json``.
