@@ -58,7 +58,6 @@ EXTRAS = {
         "ir-measures>=0.4",
         "mypy>=1.15",
         "playwright>=1.50",  # drives a Chromium that is installed; tests skip where there is none
-        "psutil>=6",
         "pytest>=8.3",
         "pytest-timeout>=2.3",
         "pytest-xdist>=3.6",

@@ -97,12 +97,8 @@ class Company:
 
     Args:
         key: first part of the names of its filings.
-        name: name as the questions write it.
         registrant: exact name as the cover prints it.
-        par: par value clause of its common stock.
-        sector: GICS sector.
         unit: millions or thousands, the unit of all amounts in the books.
-        note: unit line of the statements.
         span: words above the year columns of the statements.
         year_ends: last day of every fiscal year, from the one before the first.
         interim: quarters and halves by name.
@@ -110,7 +106,6 @@ class Company:
         equity_rows: (label, items) of the statement of equity.
         equity_labels: heading of each equity account.
         instruments: borrowings; empty where the text names them.
-        officers: (name, title) in the order in which they sign.
         annual: what an annual report says beyond the books, per fiscal year.
         wording: names and amounts that filings and questions share.
     """

@@ -125,21 +125,14 @@ def _complete(directory: Path) -> bool:
 
 def _refuse_foreign(directory: Path) -> None:
     """Refuse to replace a folder that is not a sample, which a mistyped path would otherwise delete."""
-    if not directory.exists():
-        return
-    known = {*_FOLDERS, _QUESTIONS, _INFORMATION, _VERSION}
-    keys = tuple(f"{load_company(name).key}_" for name in COMPANIES)
-    foreign = (
-        [directory] if not directory.is_dir() else [p for p in directory.iterdir() if p.name not in known]
-    )
-    for folder in _FOLDERS:
-        if (directory / folder).is_dir():
-            foreign += [p for p in (directory / folder).iterdir() if not p.name.startswith(keys)]
-    if foreign:
-        raise BenchmarkError(
-            f"'{directory}' holds '{foreign[0].name}', which is not part of the sample.",
-            "Choose a new or empty folder for the sample, or move the file away.",
-        )
+    own = (_QUESTIONS, _INFORMATION, _VERSION, *(f"{load_company(name).key}_" for name in COMPANIES))
+    held = directory.rglob("*") if directory.is_dir() else [directory]
+    for path in held:
+        if path.is_file() and not path.name.startswith(own):
+            raise BenchmarkError(
+                f"'{directory}' holds '{path.name}', which is not part of the sample.",
+                "Choose a new or empty folder for the sample, or move the file away.",
+            )
 
 
 def _write(root: Path) -> None:
