@@ -21,7 +21,7 @@ from finrag_pipeline.answering.final_answer import final_answer
 from finrag_pipeline.answering.quantities import quantities
 from finrag_pipeline.answering.support import Sources
 from finrag_pipeline.evaluation.judged_answers import Answer, abstains, plainly_abstains
-from finrag_pipeline.evaluation.judges import REFUSAL, Judge, LanguageModelJudge, Verdict
+from finrag_pipeline.evaluation.judges import REFUSAL, Criterion, Judge, LanguageModelJudge, Verdict
 from finrag_pipeline.evaluation.numeric_match import strict_match
 from finrag_pipeline.language_models.load import language_model_problem, load_language_model
 from finrag_pipeline.settings import JudgeSettings
@@ -77,83 +77,76 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 class BaselineJudge:
     """Deterministic, in English and French; see the module for what it can and cannot see."""
 
-    @property
-    def name(self) -> str:
-        """Name for people."""
-        return "baseline"
+    name = "baseline"
 
     @property
     def fingerprint(self) -> str:
         """Of its rules."""
         return fingerprint("baseline", BASELINE_VERSION)
 
-    def relevance(self, answers: Sequence[Answer]) -> list[Verdict]:
-        """1 where the answer is no abstention and takes up the words of the question, or is mere figures."""
-        return [self._relevance(one) for one in answers]
+    def verdicts(
+        self, criterion: Criterion, answers: Sequence[Answer], golds: Sequence[str] = ()
+    ) -> list[list[Verdict]]:
+        """See `Judge.verdicts`; under ``veracity`` missing where a sentence has no sources."""
+        if criterion == "veracity":
+            return [[_veracity(one, place) for place in range(len(one.sentences))] for one in answers]
+        if criterion == "relevance":
+            return [[_relevance(one)] for one in answers]
+        return [[_correctness(one, gold)] for one, gold in zip(answers, golds, strict=True)]
 
-    def veracity(self, answers: Sequence[Answer]) -> list[list[Verdict]]:
-        """1 where numbers and words of a sentence stand in its sources; missing where it has no sources."""
-        return [[self._veracity(one, place) for place in range(len(one.sentences))] for one in answers]
 
-    def correctness(self, answers: Sequence[Answer], references: Sequence[str]) -> list[Verdict]:
-        """1 where the final answer is the gold number, yes or no, or repeats the gold words."""
-        return [self._correctness(one, gold) for one, gold in zip(answers, references, strict=True)]
+def _relevance(answer: Answer) -> Verdict:
+    if answer.abstains or plainly_abstains(answer.sentences):
+        return Verdict(0, "It declines to answer.")
+    quotes = " ".join(_QUOTE.findall(answer.text))
+    if quotes and (missing := _missing(answer, quotes)):
+        return Verdict(0, missing)
+    asked, said = _words(answer.question), _words(answer.text)
+    if len(said) <= 3 and quantities(answer.text):
+        return Verdict(1, "It is a figure and little else.")
+    share = len(asked & said) / len(asked) if asked else 1.0
+    return Verdict(int(share >= LEAST_ASKED), f"It repeats {share:.0%} of the question's words.")
 
-    @staticmethod
-    def _relevance(answer: Answer) -> Verdict:
-        if answer.abstains or plainly_abstains(answer.sentences):
-            return Verdict(0, "It declines to answer.")
-        quotes = " ".join(_QUOTE.findall(answer.text))
-        if quotes and (missing := _missing(answer, quotes)):
-            return Verdict(0, missing)
-        asked, said = _words(answer.question), _words(answer.text)
-        if len(said) <= 3 and quantities(answer.text):
-            return Verdict(1, "It is a figure and little else.")
-        share = len(asked & said) / len(asked) if asked else 1.0
-        return Verdict(int(share >= LEAST_ASKED), f"It repeats {share:.0%} of the question's words.")
 
-    @staticmethod
-    def _veracity(answer: Answer, place: int) -> Verdict:
-        sentence = answer.sentences[place]
-        unknown = [name for name in sentence.cited if name not in answer.sources]
-        if unknown:
-            return Verdict(0, f"It cites what was not retrieved: {', '.join(unknown)}.")
-        if abstains(sentence.text):
-            return Verdict(1, "It says what cannot be had.")
-        texts = tuple(answer.sources_of(place).values())
-        if not texts:
-            return Verdict(None, problem="there is no source to hold it against")
-        numbers, words = _read_sources(answer.question, texts)
-        if missing := numbers.unsupported(sentence.text):
-            return Verdict(0, f"In no cited source: {', '.join(missing)}.")
-        own = _words(sentence.text) - _words(answer.question)
-        if not own:
-            return Verdict(1, "It says nothing beyond the question's words and the sources' numbers.")
-        share = len(own & words) / len(own)
-        return Verdict(int(share >= LEAST_WORDS), f"{share:.0%} of its own words stand in the sources.")
+def _veracity(answer: Answer, place: int) -> Verdict:
+    sentence = answer.sentences[place]
+    unknown = [name for name in sentence.cited if name not in answer.sources]
+    if unknown:
+        return Verdict(0, f"It cites what was not retrieved: {', '.join(unknown)}.")
+    if abstains(sentence.text):
+        return Verdict(1, "It says what cannot be had.")
+    texts = tuple(answer.sources_of(place).values())
+    if not texts:
+        return Verdict(None, problem="there is no source to hold it against")
+    numbers, words = _read_sources(answer.question, texts)
+    if missing := numbers.unsupported(sentence.text):
+        return Verdict(0, f"In no cited source: {', '.join(missing)}.")
+    own = _words(sentence.text) - _words(answer.question)
+    if not own:
+        return Verdict(1, "It says nothing beyond the question's words and the sources' numbers.")
+    share = len(own & words) / len(own)
+    return Verdict(int(share >= LEAST_WORDS), f"{share:.0%} of its own words stand in the sources.")
 
-    @staticmethod
-    def _correctness(answer: Answer, gold: str) -> Verdict:
-        final = final_answer(answer.text)
-        if final.declined or answer.abstains or not answer.text.strip():
-            return Verdict(REFUSAL, "It declines to answer.")
-        match = strict_match(gold, final, answer.question, wide=True)
-        if match is not None:
-            return Verdict(int(match), f"Final answer '{final.text[:80]}', gold '{gold}'.")
-        stance = _stance(gold)
-        if stance is not None and _stance(answer.text) not in (None, stance):
-            return Verdict(0, "One says yes, the other no.")
-        numbers = {abs(one.printed) for one in quantities(gold) if not one.year}
-        if numbers:
-            found = numbers & {abs(one.printed) for one in quantities(answer.text)}
-            return Verdict(
-                int(len(found) >= len(numbers) / 2), f"{len(found)} of {len(numbers)} gold numbers."
-            )
-        if stance is not None and _stance(answer.text) == stance:
-            return Verdict(1, "Both say the same of yes and no.")
-        words = _words(gold)
-        share = len(words & _words(answer.text)) / len(words) if words else 0.0
-        return Verdict(int(share >= LEAST_GOLD), f"{share:.0%} of the gold answer's words.")
+
+def _correctness(answer: Answer, gold: str) -> Verdict:
+    final = final_answer(answer.text)
+    if final.declined or answer.abstains or not answer.text.strip():
+        return Verdict(REFUSAL, "It declines to answer.")
+    match = strict_match(gold, final, answer.question, wide=True)
+    if match is not None:
+        return Verdict(int(match), f"Final answer '{final.text[:80]}', gold '{gold}'.")
+    stance = _stance(gold)
+    if stance is not None and _stance(answer.text) not in (None, stance):
+        return Verdict(0, "One says yes, the other no.")
+    numbers = {abs(one.printed) for one in quantities(gold) if not one.year}
+    if numbers:
+        found = numbers & {abs(one.printed) for one in quantities(answer.text)}
+        return Verdict(int(len(found) >= len(numbers) / 2), f"{len(found)} of {len(numbers)} gold numbers.")
+    if stance is not None and _stance(answer.text) == stance:
+        return Verdict(1, "Both say the same of yes and no.")
+    words = _words(gold)
+    share = len(words & _words(answer.text)) / len(words) if words else 0.0
+    return Verdict(int(share >= LEAST_GOLD), f"{share:.0%} of the gold answer's words.")
 
 
 def _missing(answer: Answer, quotes: str) -> str | None:

@@ -16,29 +16,25 @@ read the figures beside recall. Another year is not always a mistake: annual rep
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.failure_modes import FilingIdentity
-from finrag_pipeline.schemas import RETRIEVAL_SCORES, conform
+from finrag_pipeline.evaluation.retrieval_metrics import rankings, scores_table
 
 METRICS = ("wrong_company", "wrong_year", "any_wrong_company", "any_wrong_year")
 CUTOFF = 5
 
 
 def contamination(ranked: Iterable[str], gold: str, identities: Mapping[str, FilingIdentity]) -> list[float]:
-    """Contamination of one ranking, in the order of :data:`METRICS`.
+    """Contamination of one ranking, in the order of :data:`METRICS`; values in [0, 1].
 
     Args:
         ranked: filing of each of the first chunks.
         gold: gold filing.
-        identities: identity of every filing named.
-
-    Returns:
-        Values in [0, 1].
+        identities: of every filing named.
 
     Raises:
         LakeError: a filing has no identity.
@@ -90,19 +86,10 @@ def contamination_scores(
     """
     measured = questions.filter(pc.equal(questions["status"], "measured"))
     gold = dict(zip(measured["question_id"].to_pylist(), measured["filing"].to_pylist(), strict=True))
-    first: dict[tuple[str, str], dict[str, list[str]]] = {pair: {} for pair in expected}
-    ordered = runs.sort_by([("system", "ascending"), ("space", "ascending"), ("rank", "ascending")])
-    names = ("system", "space", "question_id", "filing")
-    for system, space, question, filing in zip(*(ordered[n].to_pylist() for n in names), strict=True):
-        found = first.setdefault((system, space), {}).setdefault(question, [])
-        if len(found) < k:
-            found.append(filing)
-    columns: dict[str, list[Any]] = {name: [] for name in RETRIEVAL_SCORES.names}
-    for (system, space), of_question in first.items():
+    rows = []
+    for (system, space), ranked in ({pair: {} for pair in expected} | rankings(runs)).items():
         for question, filing in gold.items():
-            values = contamination(of_question.get(question, ()), filing, identities)
-            for metric, value in zip(METRICS, values, strict=True):
-                row = (system, space, question, metric, k, value)
-                for name, cell in zip(columns, row, strict=True):
-                    columns[name].append(cell)
-    return conform(pa.table(columns, schema=RETRIEVAL_SCORES), "retrieval_scores")
+            first = [chunk.filing for chunk in ranked.get(question, ())[:k]]
+            values = zip(METRICS, contamination(first, filing, identities), strict=True)
+            rows += [(system, space, question, metric, k, value) for metric, value in values]
+    return scores_table(rows)

@@ -33,6 +33,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import takewhile
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -61,6 +62,9 @@ LEAST_DIGITS = 3
 
 LEAST_DIGITS_TOGETHER = 4
 """Significant digits of all numbers that are looked for together."""
+
+Place = tuple[str, int]
+"""Filing and zero-based page."""
 
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?![\w]|[.,]\d)")
 
@@ -101,20 +105,43 @@ def repeated_share(evidence: str, texts: Iterable[str]) -> float:
 
 
 @dataclass(frozen=True)
+class FilingIdentity:
+    """Key of the company, the same for all of its filings, and fiscal year, None if unknown."""
+
+    company: str
+    fiscal_year: int | None
+
+
+@dataclass(frozen=True)
+class LakeTexts:
+    """What the lake says of filings, pages and chunks.
+
+    Attributes:
+        chunks: text by chunk identifier.
+        pages: text by filing and zero-based page.
+        facts: rows of ``statement_facts`` by filing and page, at least of the gold pages.
+        identities: company and fiscal year of every filing.
+    """
+
+    chunks: Mapping[str, str]
+    pages: Mapping[Place, str]
+    facts: Mapping[Place, Sequence[Mapping[str, Any]]]
+    identities: Mapping[str, FilingIdentity]
+
+
+@dataclass(frozen=True)
 class GoldPage:
     """A gold page of a question.
 
     Attributes:
-        filing: gold filing.
-        page: zero-based page.
+        place: gold filing and zero-based page.
         text: text of the whole page.
         evidence: annotated passages of the page, joined.
         numbers: numbers of the gold answer and its justification that the page prints, else those of its
             facts that the question asks for; see :func:`gold_pages`.
     """
 
-    filing: str
-    page: int
+    place: Place
     text: str
     evidence: str
     numbers: frozenset[float]
@@ -123,6 +150,11 @@ class GoldPage:
     def reach(self) -> float:
         """Share of the evidence's words that the whole page has."""
         return repeated_share(self.evidence, [self.text])
+
+    @property
+    def numbered(self) -> bool:
+        """Whether the numbers are enough to know the page by."""
+        return sum(map(significant_digits, self.numbers)) >= LEAST_DIGITS_TOGETHER
 
     def held_by(self, texts: Sequence[str]) -> bool:
         """Whether passages of this page hold the evidence: enough of its words, or all of its numbers."""
@@ -143,68 +175,43 @@ class GoldPage:
         from rapidfuzz.fuzz import partial_ratio
 
         # Few words stand on many pages: the best matching stretch of the page must be like them as well.
-        return partial_ratio(_folded(self.evidence), _folded(text), score_cutoff=100 * REPEATED) > 0
-
-    @property
-    def numbered(self) -> bool:
-        """Whether the numbers are enough to know the page by."""
-        return sum(map(significant_digits, self.numbers)) >= LEAST_DIGITS_TOGETHER
+        folded = (" ".join(one.lower().split()) for one in (self.evidence, text))
+        return partial_ratio(*folded, score_cutoff=100 * REPEATED) > 0
 
 
-def gold_pages(
-    question: Mapping[str, Any],
-    page_texts: Mapping[tuple[str, int], str],
-    facts: Mapping[tuple[str, int], Sequence[Mapping[str, Any]]],
-) -> list[GoldPage]:
-    """The gold pages of a question with what is looked for on them.
+def gold_pages(question: Mapping[str, Any], lake: LakeTexts) -> list[GoldPage]:
+    """The gold pages of a row of ``benchmark_questions`` with what is looked for on them.
 
     The numbers of a page are those that its text shares with the gold answer and its justification. Where
     there are none (a ratio is printed nowhere), they are those of its facts of which every word of the label
     stands in the question or its justification, in the fiscal years that the question names, if any.
-
-    Args:
-        question: row of ``benchmark_questions``.
-        page_texts: text by filing and zero-based page.
-        facts: rows of ``statement_facts`` by filing and page.
     """
-    told = f"{question['answer']}\n{question['justification'] or ''}"
-    asked = set(terms(f"{question['question']}\n{told}"))
+    gold = f"{question['answer']}\n{question['justification'] or ''}"
+    asked = set(terms(f"{question['question']}\n{gold}"))
     years = years_in(question["question"])
     found = []
     for page in question["gold_pages"]:
         place = question["filing"], page
-        text = page_texts.get(place, "")
-        numbers = long_numbers(told) & long_numbers(text)
+        text = lake.pages.get(place, "")
+        numbers = long_numbers(gold) & long_numbers(text)
         if not numbers:
             named = (
                 fact["printed"]
-                for fact in facts.get(place, ())
-                if (not years or fact["fiscal_year"] in years) and _all_words(fact["label"], asked)
+                for fact in lake.facts.get(place, ())
+                if (not years or fact["fiscal_year"] in years)
+                and (words := set(terms(fact["label"])))
+                and words <= asked
             )
             numbers = frozenset[float]().union(*map(long_numbers, named))
         passages = (item["text"] for item in question["evidence"] if item["page"] == page)
-        found.append(GoldPage(*place, text, "\n".join(passages), numbers))
+        found.append(GoldPage(place, text, "\n".join(passages), numbers))
     return found
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.lower().split())
-
-
-def _all_words(label: str, asked: set[str]) -> bool:
-    words = set(terms(label))
-    return bool(words) and words <= asked
-
-
-def texts_on(passages: Iterable[Passage], page: GoldPage) -> list[str]:
-    """Texts of the passages that stand on a gold page."""
-    return [one.text for one in passages if (one.filing, one.page) == (page.filing, page.page)]
 
 
 RETRIEVAL_LABELS = ("wrong_company", "wrong_year", "lexical_gap", "unannotated_page", "multi_statement_gap")
 ANSWER_LABELS = ("scale_error", "invented_number")
 LABELS = (*RETRIEVAL_LABELS, *ANSWER_LABELS)
-"""Every failure mode, in the order in which they are told."""
+"""Every failure mode, in the order in which they are listed."""
 
 SCALES = (1e2, 1e3, 1e6, 1e9)
 """Factors between a number and the same number in another unit: per cent, thousands, millions, billions."""
@@ -214,19 +221,6 @@ FEW_WORDS = 0.5
 
 FEWER = 0.75
 """Share of what the pages found have of them up to which it has clearly fewer."""
-
-
-@dataclass(frozen=True)
-class FilingIdentity:
-    """Whose filing it is, and for which year.
-
-    Attributes:
-        company: key of the company; the same for all of its filings.
-        fiscal_year: fiscal year; None when unknown.
-    """
-
-    company: str
-    fiscal_year: int | None
 
 
 def filing_identities(
@@ -242,19 +236,17 @@ def filing_identities(
         rows: rows of ``filings``.
         covers: text of the first page, by filing.
     """
-    readable = [row for row in rows if row.get("status", "ok") == "ok"]
+    readable = [row for row in rows if row["status"] == "ok"]
     found = read_companies(readable, covers or {}).companies
     company = {filing: one.key for one in found for filing in one.filings}
     return {
-        str(row["filing"]): FilingIdentity(
-            company.get(str(row["filing"]), str(row["filing"])), row.get("fiscal_year")
-        )
+        row["filing"]: FilingIdentity(company.get(row["filing"], row["filing"]), row["fiscal_year"])
         for row in readable
     }
 
 
 class Finding(NamedTuple):
-    """A failure mode: its label, why, and the page that shows it."""
+    """A failure mode, or the level lost: its label, why, and the page that shows it."""
 
     label: str
     why: str
@@ -262,12 +254,19 @@ class Finding(NamedTuple):
     page: int | None = None
 
 
+def missing_pages(passages: Iterable[Passage], gold: Iterable[GoldPage]) -> list[GoldPage]:
+    """Gold pages that no passage stands on."""
+    seen = {(one.filing, one.page) for one in passages}
+    return [one for one in gold if one.place not in seen]
+
+
+def page_numbers(pages: Iterable[GoldPage]) -> str:
+    """Numbers of pages for people, who count from 1."""
+    return ", ".join(str(one.place[1] + 1) for one in pages)
+
+
 def retrieval_failures(
-    question: Mapping[str, Any],
-    passages: Sequence[Passage],
-    gold: Sequence[GoldPage],
-    identities: Mapping[str, FilingIdentity],
-    page_texts: Mapping[tuple[str, int], str],
+    question: Mapping[str, Any], passages: Sequence[Passage], gold: Sequence[GoldPage], lake: LakeTexts
 ) -> list[Finding]:
     """Failure modes of a retrieval that lacks the gold filing or one of its gold pages; else none.
 
@@ -275,23 +274,18 @@ def retrieval_failures(
         question: row of ``benchmark_questions``.
         passages: best first.
         gold: all gold pages of the question.
-        identities: company and fiscal year of every filing of the passages.
-        page_texts: text by filing and zero-based page.
+        lake: texts by page, and the identity of every filing of the passages.
     """
-    seen = {(one.filing, one.page) for one in passages}
-    missing = [one for one in gold if (one.filing, one.page) not in seen]
+    missing = missing_pages(passages, gold)
     if not missing:
         return []
-    found = [
-        *_outranked(question["filing"], passages, identities),
-        *_lexical_gap(question, passages, missing, page_texts),
-        *_unannotated(passages, gold, missing, page_texts),
-    ]
+    found = _outranked(question["filing"], passages, lake.identities)
+    found += _lexical_gap(content_words(question), passages, missing, lake.pages)
+    found += _unannotated(passages, gold, missing, lake.pages)
     if len(missing) < len(gold):
-        pages = ", ".join(str(one.page + 1) for one in missing)
-        place = missing[0].filing, missing[0].page
-        why = f"of {len(gold)} gold pages {len(gold) - len(missing)} found, without page {pages}"
-        found.append(Finding("multi_statement_gap", why, *place))
+        why = f"of {len(gold)} gold pages {len(gold) - len(missing)} found"
+        why = f"{why}, without page {page_numbers(missing)}"
+        found.append(Finding("multi_statement_gap", why, *missing[0].place))
     return found
 
 
@@ -301,62 +295,60 @@ def _outranked(
     """Passages of another company or year in front of the first one of the gold filing."""
     right = identities[gold]
     found: dict[str, Finding] = {}
-    for one in passages:
-        if one.filing == gold:
-            break
+    for one in takewhile(lambda passage: passage.filing != gold, passages):
         other = identities[one.filing]
         if other.company != right.company:
-            why = f"{one.place}, is another company's"
-            found.setdefault("wrong_company", Finding("wrong_company", why, one.filing, one.page))
+            label, why = "wrong_company", "is another company's"
         elif None not in (other.fiscal_year, right.fiscal_year) and other.fiscal_year != right.fiscal_year:
-            why = f"{one.place}, is of fiscal year {other.fiscal_year}, not {right.fiscal_year}"
-            found.setdefault("wrong_year", Finding("wrong_year", why, one.filing, one.page))
+            label, why = "wrong_year", f"is of fiscal year {other.fiscal_year}, not {right.fiscal_year}"
+        else:
+            continue
+        found.setdefault(label, Finding(label, f"{one.place}, {why}", one.filing, one.page))
     return [found[label] for label in RETRIEVAL_LABELS if label in found]
 
 
 def content_words(question: Mapping[str, Any]) -> frozenset[str]:
     """Content words of a question: stemmed, without stop words, words with digits, and the company's name."""
-    name = set(terms(question["company"]))
     words = (word for word in terms(question["question"]) if word.isalpha())
-    return frozenset(word for word in words if word not in name)
+    return frozenset(words) - set(terms(question["company"]))
 
 
 def _lexical_gap(
-    question: Mapping[str, Any],
+    words: frozenset[str],
     passages: Sequence[Passage],
     missing: Sequence[GoldPage],
-    page_texts: Mapping[tuple[str, int], str],
+    page_texts: Mapping[Place, str],
 ) -> list[Finding]:
-    words = content_words(question)
-    pages = dict.fromkeys((one.filing, one.page) for one in passages)
-    if not words or not pages:
+    if not words or not passages:
         return []
 
     def share(text: str) -> float:
         return len(words & page_words(text).keys()) / len(words)
 
     best = max(missing, key=lambda one: share(one.text))
+    pages = dict.fromkeys((one.filing, one.page) for one in passages)
     highest, usual = share(best.text), fmean(share(page_texts.get(place, "")) for place in pages)
     if highest > FEW_WORDS or highest > FEWER * usual or not usual:
         return []
-    why = f"gold page {best.page + 1} has {highest:.0%} of the question's words, those found {usual:.0%}"
-    return [Finding("lexical_gap", why, best.filing, best.page)]
+    number = page_numbers([best])
+    why = f"gold page {number} has {highest:.0%} of the question's words, those found {usual:.0%}"
+    return [Finding("lexical_gap", why, *best.place)]
 
 
 def _unannotated(
     passages: Sequence[Passage],
     gold: Sequence[GoldPage],
     missing: Sequence[GoldPage],
-    page_texts: Mapping[tuple[str, int], str],
+    page_texts: Mapping[Place, str],
 ) -> list[Finding]:
-    annotated = {(one.filing, one.page) for one in gold}
+    annotated = {one.place for one in gold}
     for one in passages:
         place = one.filing, one.page
-        if place in annotated or one.filing != missing[0].filing:
+        if place in annotated or one.filing != missing[0].place[0]:
             continue
         for lost in missing:
             if lost.repeated_by(page_texts.get(place, "")):
-                why = f"{one.place}, also holds what gold page {lost.page + 1} says"
+                why = f"{one.place}, also holds what gold page {page_numbers([lost])} says"
                 return [Finding("unannotated_page", why, *place)]
     return []
 
@@ -374,25 +366,23 @@ def answer_failures(
     quantity = final_answer(answer["final_answer"] or answer["answer"]).quantity
     if quantity is None:
         return []
-    found = []
-    if off := _scale_error(quantity, question):
-        found.append(off)
+    found = _scale_error(quantity, question)
     derivation = json.loads(answer["derivation"]) if answer["derivation"] else {}
     inputs = derivation.get("inputs") or []
     amounts = [one["value"] for one in inputs if one.get("value") is not None]
-    told = [str(derivation.get("answer") or ""), *map(str, derivation.get("steps") or ())]
+    said = [str(derivation.get("answer") or ""), *map(str, derivation.get("steps") or ())]
     shown = [f"{one.place} {one.text}" for one in passages]
-    if Sources(question["question"], shown, amounts, told).unsupported(quantity.text):
+    if Sources(question["question"], shown, amounts, said).unsupported(quantity.text):
         found.append(Finding("invented_number", f"'{quantity.text}' stands in nothing it was given"))
     return found
 
 
-def _scale_error(quantity: Quantity, question: Mapping[str, Any]) -> Finding | None:
+def _scale_error(quantity: Quantity, question: Mapping[str, Any]) -> list[Finding]:
     wanted = gold_number(question["answer"], question["question"])
     if wanted is None or not wanted.value or quantity.year:
-        return None
+        return []
     if significant_digits(quantity.printed) < 2 or {wanted.unit, quantity.unit} == {"currency", "percent"}:
-        return None  # one digit is right by chance, and no unit turns money into per cent
+        return []  # one digit is right by chance, and no unit turns money into per cent
     # A bare amount of money is in the unit that the question asks for.
     bare = wanted.unit == "currency" and quantity.scale is None
     times = abs((quantity.printed * wanted.scale if bare else quantity.value) / wanted.value)
@@ -403,5 +393,5 @@ def _scale_error(quantity: Quantity, question: Mapping[str, Any]) -> Finding | N
             if abs(times / factor - 1) <= near:
                 size = f"{scale:,.0f} times" if factor > 1 else f"1/{scale:,.0f} of"
                 why = f"'{quantity.text}' is {size} the gold answer '{question['answer']}'"
-                return Finding("scale_error", why)
-    return None
+                return [Finding("scale_error", why)]
+    return []

@@ -13,30 +13,33 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+Array = NDArray[np.float64]
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate with its ends."""
+    """An estimate with its ends.
+
+    Attributes:
+        effective_n: independent labels of people that it is worth; NaN where it has no spread.
+        lam: weight of the judge in prediction-powered inference; 0 leaves the labels of people alone.
+    """
 
     estimate: float
     low: float
     high: float
+    effective_n: float = math.nan
+    lam: float | None = None
 
 
 def normal_quantile(confidence: float) -> float:
-    """Two-sided standard normal quantile, 1.96 for 0.95.
-
-    Raises:
-        ValueError: ``confidence`` is not between 0 and 1.
-    """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence {confidence} is not between 0 and 1")
+    """Two-sided standard normal quantile, 1.96 for 0.95."""
     return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
@@ -45,41 +48,31 @@ def wald(successes: float, n: int, confidence: float = 0.95) -> Interval:
 
     Shown for comparison only: near 0 and 1 and in small samples it covers far less than it says (Brown, Cai &
     DasGupta, 2001), it has no width where all labels agree, and it leaves [0, 1].
-
-    Raises:
-        ValueError: no labels, or more successes than labels.
     """
     share = _share(successes, n)
     half = normal_quantile(confidence) * math.sqrt(share * (1 - share) / n)
-    return Interval(share, share - half, share + half)
+    return Interval(share, share - half, share + half, n)
 
 
 def wilson(successes: float, n: int, confidence: float = 0.95) -> Interval:
-    """Wilson's score interval (1927); for independent labels, also few of them.
-
-    Raises:
-        ValueError: no labels, or more successes than labels.
-    """
+    """Wilson's score interval (1927); for independent labels, also few of them."""
     return wilson_from_effective(_share(successes, n), n, normal_quantile(confidence))
 
 
-def wilson_from_effective(estimate: float, effective_n: float, quantile: float) -> Interval:
-    """Wilson's interval of an estimate that is worth ``effective_n`` independent labels.
+def wilson_from_effective(
+    estimate: float, effective_n: float, quantile: float, lam: float | None = None
+) -> Interval:
+    """Wilson's interval of an estimate from any design that is worth ``effective_n`` independent labels.
 
     Args:
-        estimate: proportion in [0, 1], from any design.
-        effective_n: positive, need not be whole.
-        quantile: two-sided quantile; Student's t where the variance rests on few clusters.
+        quantile: two-sided; Student's t where the variance rests on few clusters.
     """
-    share = min(1.0, max(0.0, estimate))
-    low, high = wilson_ends(np.array([share]), np.array([effective_n]), quantile)
-    return Interval(share, float(low[0]), float(high[0]))
+    share = np.array(estimate).clip(0.0, 1.0)
+    low, high = _wilson_ends(share, np.array(effective_n), quantile)
+    return Interval(float(share), float(low), float(high), effective_n, lam)
 
 
-def wilson_ends(
-    estimate: NDArray[np.float64], effective_n: NDArray[np.float64], quantile: float | NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Ends of Wilson's interval of estimates in [0, 1], elementwise; see :func:`wilson_from_effective`."""
+def _wilson_ends(estimate: Array, effective_n: Array, quantile: float | Array) -> tuple[Array, Array]:
     square = quantile * quantile
     centre = (estimate + square / (2 * effective_n)) / (1 + square / effective_n)
     spread = np.sqrt(estimate * (1 - estimate) / effective_n + square / (4 * effective_n**2))
@@ -106,41 +99,11 @@ ROUNDING = 1e-9
 """How far a score may leave [0, 1] by rounding."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterMean:
-    """A proportion from clustered or weighted labels.
-
-    Attributes:
-        estimate, low, high: weighted mean and interval, in [0, 1].
-        standard_error: of the estimate over clusters, as observed; NaN with one cluster.
-        n: labels.
-        clusters: distinct clusters.
-        design_effect: variance over that of as many independent labels, at least 1, as the interval uses it.
-        effective_n: independent labels that the interval is worth.
-    """
-
-    estimate: float
-    low: float
-    high: float
-    standard_error: float
-    n: int
-    clusters: int
-    design_effect: float
-    effective_n: float
-
-
-@lru_cache(maxsize=1024)
-def student_quantile(confidence: float, clusters: float) -> float:
+def student_quantile(confidence: float, clusters: ArrayLike) -> Array:
     """Two-sided quantile of Student's t with ``clusters − 1`` degrees of freedom, at least one."""
     from scipy.stats import t
 
-    return float(t.ppf((1 + confidence) / 2, max(1.0, clusters - 1)))
-
-
-def effective_clusters(codes: NDArray[np.intp], weights: NDArray[np.float64]) -> float:
-    """Clusters of equal weight that are as even as these: (Σ W)² / Σ W², W the weight of a cluster (Kish)."""
-    sizes = np.bincount(codes, weights)
-    return float(sizes.sum() ** 2 / (sizes**2).sum())
+    return np.asarray(t.ppf((1 + confidence) / 2, np.maximum(1.0, np.asarray(clusters) - 1)))
 
 
 def cluster_codes(*clusters: Sequence[object]) -> tuple[list[NDArray[np.intp]], int]:
@@ -154,7 +117,7 @@ def cluster_codes(*clusters: Sequence[object]) -> tuple[list[NDArray[np.intp]], 
 
 def cluster_proportion(
     values: ArrayLike, clusters: Sequence[object], weights: ArrayLike | None = None, confidence: float = 0.95
-) -> ClusterMean:
+) -> Interval:
     """Weighted proportion with an interval that is robust to labels of one cluster agreeing.
 
     With k labels in each cluster the design effect is kept between 1 and k, so that the interval of labels
@@ -164,7 +127,6 @@ def cluster_proportion(
         values: shape (n,), in [0, 1].
         clusters: cluster of each label, usually its question.
         weights: how many answers each label stands for (1 / chance of being sampled); equal by default.
-        confidence: coverage aimed at.
 
     Raises:
         ValueError: no labels, shapes that disagree, values outside [0, 1], or weights that are not positive.
@@ -172,34 +134,25 @@ def cluster_proportion(
     y, w = checked_sample(values, weights)
     if len(clusters) != len(y):
         raise ValueError(f"{len(y)} values do not fit {len(clusters)} clusters")
-    (codes,), count = cluster_codes(clusters)
-    found = mean_intervals(_moments(y[:, None], w, codes, count), confidence)
-    estimate, low, high, effect, effective = (float(part[0]) for part in found)
-    influence = np.bincount(codes, w * (y - estimate) / w.sum(), count)
-    error = float(np.sqrt((influence**2).sum() * count / (count - 1))) if count > 1 else float("nan")
-    return ClusterMean(estimate, low, high, error, len(y), count, effect, effective)
+    return Interval(
+        *(float(part[0]) for part in mean_intervals(_moments(y[:, None], w, clusters), confidence))
+    )
 
 
-def cluster_means(
-    values: NDArray[np.float64], clusters: Sequence[object], confidence: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def cluster_means(values: Array, clusters: Sequence[object], confidence: float) -> tuple[Array, Array, Array]:
     """Means of many series of scores with the intervals of :func:`cluster_proportion`, in one go.
 
     Args:
         values: shape (questions, series), in [0, 1].
         clusters: document of each question, at least two.
-        confidence: coverage aimed at, for example 0.95.
 
     Returns:
         Mean, lower end and upper end, each of shape (series,).
     """
-    (codes,), count = cluster_codes(clusters)
-    found = mean_intervals(_moments(values, np.ones(len(values)), codes, count), confidence)
-    return found[0], found[1], found[2]
+    return mean_intervals(_moments(values, np.ones(len(values)), clusters), confidence)[:3]
 
 
-@dataclass(frozen=True)
-class Moments:
+class Moments(NamedTuple):
     """Sums of scores over clusters, of which means and intervals follow: of shape (series,), or one for all.
 
     Attributes:
@@ -212,17 +165,18 @@ class Moments:
         product: of both multiplied.
     """
 
-    n: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    total: NDArray[np.float64]
-    square: NDArray[np.float64]
-    weight_square: NDArray[np.float64]
-    total_square: NDArray[np.float64]
-    product: NDArray[np.float64]
+    n: Array
+    weight: Array
+    total: Array
+    square: Array
+    weight_square: Array
+    total_square: Array
+    product: Array
 
 
-def _moments(y: NDArray[np.float64], w: NDArray[np.float64], codes: NDArray[np.intp], count: int) -> Moments:
-    """Of scores of shape (n, series), the weight and the cluster of each row, and the number of clusters."""
+def _moments(y: Array, w: Array, clusters: Sequence[object]) -> Moments:
+    """Of scores of shape (n, series) with a weight and a cluster for each row."""
+    (codes,), count = cluster_codes(clusters)
     totals = np.zeros((count, y.shape[1]))
     np.add.at(totals, codes, w[:, None] * y)
     sizes = np.bincount(codes, w, count)
@@ -232,17 +186,8 @@ def _moments(y: NDArray[np.float64], w: NDArray[np.float64], codes: NDArray[np.i
     )  # fmt: skip
 
 
-def mean_intervals(
-    of: Moments, confidence: float
-) -> tuple[
-    NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]
-]:
-    """Estimate, ends, design effect and effective sample size of every series.
-
-    Args:
-        of: sums over clusters of scores in [0, 1].
-        confidence: coverage aimed at.
-    """
+def mean_intervals(of: Moments, confidence: float) -> tuple[Array, Array, Array, Array]:
+    """Estimate, ends and effective sample size of every series of scores in [0, 1]."""
     estimate = (of.total / of.weight).clip(0.0, 1.0)  # but for rounding it is
     # From here on with half a cluster of ones and half a cluster of zeros added.
     even = of.weight**2 / of.weight_square  # clusters of equal weight that are as even (Kish)
@@ -262,17 +207,12 @@ def mean_intervals(
     agreeing = of.n * of.weight_square / of.weight**2  # the design effect where values of a cluster all agree
     effect = np.clip(variance / independent, 1.0, np.maximum(1.0, agreeing))
     effective = of.n / effect * most / spread  # zeros and ones that are worth as much
-    known, place = np.unique(even, return_inverse=True)
-    quantiles = np.array([student_quantile(confidence, float(one)) for one in known])[place].reshape(
-        even.shape
-    )
-    low, high = wilson_ends(estimate, effective, quantiles)
-    return estimate, low, high, effect, effective
+    return estimate, *_wilson_ends(estimate, effective, student_quantile(confidence, even)), effective
 
 
 def cluster_bootstrap(
-    values: NDArray[np.float64], clusters: Sequence[str], draws: int, confidence: float, seed: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    values: Array, clusters: Sequence[str], draws: int, confidence: float, seed: int
+) -> tuple[Array, Array, Array]:
     """Percentile bootstrap interval of the mean, resampling whole clusters (documents).
 
     Questions on one document share its retrieval difficulty, so an interval over questions as if they were
@@ -284,9 +224,6 @@ def cluster_bootstrap(
     Args:
         values: shape (questions, series), finite.
         clusters: document of each question.
-        draws: number of resamples.
-        confidence: coverage aimed at, for example 0.95.
-        seed: seed of the resampling.
 
     Returns:
         Mean, lower end and upper end, each of shape (series,). The ends are NaN with fewer than two clusters,
@@ -295,33 +232,34 @@ def cluster_bootstrap(
     Raises:
         ValueError: shapes disagree or a value is not finite.
     """
-    values = np.asarray(values, dtype=np.float64)
     if values.ndim != 2 or len(values) != len(clusters):
         raise ValueError(f"values of shape {values.shape} do not fit {len(clusters)} clusters")
     if not np.isfinite(values).all():
         raise ValueError("values must be finite")
     unknown = np.full(values.shape[1], np.nan)
     if not len(values):
-        return unknown, unknown.copy(), unknown.copy()
+        return unknown, unknown, unknown
     mean = values.mean(axis=0)
     _, membership = np.unique(np.asarray(clusters, dtype=object).astype(str), return_inverse=True)
     sizes = np.bincount(membership).astype(np.float64)
     if len(sizes) < 2:
-        return mean, unknown, unknown.copy()
+        return mean, unknown, unknown
     sums = np.zeros((len(sizes), values.shape[1]))
     np.add.at(sums, membership, values)
-    rng = np.random.default_rng(seed)
-    counts = rng.multinomial(len(sizes), np.full(len(sizes), 1 / len(sizes)), size=draws).astype(np.float64)
+    counts = resampled_counts(len(sizes), draws, seed)
     estimates = (sums.T @ counts.T) / (counts @ sizes)  # (series, draws): quantiles run along memory
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(estimates, [tail, 1 - tail], axis=1)
+    low, high = np.quantile(estimates, [(1 - confidence) / 2, (1 + confidence) / 2], axis=1)
     # A constant series has no spread; rounding in the products must not put its mean outside its interval.
     return mean, np.minimum(low, mean), np.maximum(high, mean)
 
 
-def checked_sample(
-    values: ArrayLike, weights: ArrayLike | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def resampled_counts(clusters: int, draws: int, seed: int) -> Array:
+    """How often each cluster is in each resample of all of them, shape (draws, clusters)."""
+    rng = np.random.default_rng(seed)
+    return rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=draws).astype(np.float64)
+
+
+def checked_sample(values: ArrayLike, weights: ArrayLike | None) -> tuple[Array, Array]:
     """Values and weights as arrays.
 
     Raises:
@@ -338,9 +276,7 @@ def checked_sample(
     return y, w
 
 
-def stratum_weights(
-    strata: Sequence[object], sampled: Sequence[bool] | NDArray[np.bool_]
-) -> NDArray[np.float64]:
+def stratum_weights(strata: Sequence[object], sampled: Sequence[bool] | NDArray[np.bool_]) -> Array:
     """Weights of the labelled answers of a stratified sample: answers over labelled answers of the stratum.
 
     Args:
@@ -349,39 +285,32 @@ def stratum_weights(
 
     Returns:
         Weights of the labelled ones, in order; their sum is the number of answers in strata with a label.
-
-    Raises:
-        ValueError: ``strata`` and ``sampled`` differ in length.
     """
     (codes,), count = cluster_codes(strata)
-    chosen = np.asarray(sampled, dtype=bool)
-    if chosen.shape != codes.shape:
-        raise ValueError(f"{len(codes)} strata do not fit {len(chosen)} marks")
-    population = np.bincount(codes, minlength=count)
-    labelled = np.bincount(codes[chosen], minlength=count)
-    return population[codes[chosen]] / labelled[codes[chosen]]
+    chosen = codes[np.asarray(sampled, dtype=bool)]
+    return (np.bincount(codes) / np.maximum(1, np.bincount(chosen, minlength=count)))[chosen]
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """How far two series of labels agree.
+class Agreement(NamedTuple):
+    """How far two series of labels agree; intervals by bootstrap over clusters, None where unknown.
 
     Attributes:
         n: answers labelled by both.
         observed: share of equal labels.
         chance: share that would be equal were the two independent with their own frequencies of labels
             ("accord aléatoire" of Martinon et al., Table 2).
-        kappa: Cohen's κ (1960), (observed − chance) / (1 − chance); NaN where both always give one label.
-        observed_interval: bootstrap interval of ``observed`` over clusters.
-        kappa_interval: bootstrap interval of κ over clusters; draws without a κ are left out.
+        kappa: Cohen's κ (1960), (observed − chance) / (1 − chance); None where both always give one label.
+            Draws without a κ are left out of its interval.
     """
 
     n: int
     observed: float
+    observed_low: float | None
+    observed_high: float | None
     chance: float
-    kappa: float
-    observed_interval: Interval
-    kappa_interval: Interval
+    kappa: float | None
+    kappa_low: float | None
+    kappa_high: float | None
 
 
 def agreement(
@@ -400,9 +329,6 @@ def agreement(
         second: labels of the other on the same answers, in the same order.
         clusters: cluster of each answer, usually its question; whole clusters are resampled. Each answer is
             its own by default.
-        draws: resamples.
-        confidence: coverage aimed at.
-        seed: of the resampling.
 
     Raises:
         ValueError: no labels, or series of different lengths.
@@ -415,25 +341,14 @@ def agreement(
     tables = np.zeros((count, kinds, kinds))
     np.add.at(tables, (codes, a, b), 1.0)
     observed, chance, kappa = (float(one) for one in _statistics(tables.sum(axis=0)))
-    if count < 2:
-        unknown = (math.nan, math.nan)
-        return Agreement(
-            len(a), observed, chance, kappa, Interval(observed, *unknown), Interval(kappa, *unknown)
-        )
-    rng = np.random.default_rng(seed)
-    picks = rng.multinomial(count, np.full(count, 1 / count), size=draws).astype(np.float64)
-    resampled = _statistics(np.tensordot(picks, tables, axes=1))
-    return Agreement(
-        len(a),
-        observed,
-        chance,
-        kappa,
-        _percentile(observed, resampled[0], confidence),
-        _percentile(kappa, resampled[2], confidence),
-    )
+    ends: list[tuple[float | None, float | None]] = [(None, None), (None, None)]
+    if count > 1:
+        resampled = _statistics(np.tensordot(resampled_counts(count, draws, seed), tables, axes=1))
+        ends = [_percentiles(one, confidence) for one in (resampled[0], resampled[2])]
+    return Agreement(len(a), observed, *ends[0], chance, None if math.isnan(kappa) else kappa, *ends[1])
 
 
-def _statistics(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _statistics(tables: Array) -> tuple[Array, Array, Array]:
     """Observed and chance agreement and κ of contingency tables of shape (…, kinds, kinds)."""
     shares = tables / tables.sum(axis=(-2, -1), keepdims=True)
     observed = np.trace(shares, axis1=-2, axis2=-1)
@@ -444,9 +359,9 @@ def _statistics(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     return observed, chance, kappa
 
 
-def _percentile(estimate: float, resampled: np.ndarray, confidence: float) -> Interval:
+def _percentiles(resampled: Array, confidence: float) -> tuple[float | None, float | None]:
     known = resampled[np.isfinite(resampled)]
     if not len(known):
-        return Interval(estimate, math.nan, math.nan)
+        return None, None
     low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(estimate, float(low), float(high))
+    return float(low), float(high)

@@ -212,20 +212,6 @@ def sentence_rows(answers: Iterable[Answer]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=ANSWER_SENTENCES)
 
 
-def unique_answers(answers: Sequence[Answer]) -> Sequence[Answer]:
-    """``answers``, when no identifier comes twice.
-
-    Raises:
-        LakeError: one does.
-    """
-    seen: set[str] = set()
-    for answer in answers:
-        if answer.answer_id in seen:
-            raise LakeError(f"Answer '{answer.answer_id}' is there twice.", "Leave one of them out.")
-        seen.add(answer.answer_id)
-    return answers
-
-
 UNKNOWN = "unknown"
 """Theme or difficulty of a question that the benchmark says nothing about."""
 

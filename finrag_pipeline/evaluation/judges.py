@@ -11,17 +11,17 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Annotated, Any, Literal, Protocol
 
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from finrag_pipeline.errors import ModelError
-from finrag_pipeline.evaluation.judged_answers import Answer, unique_answers
+from finrag_pipeline.errors import LakeError, ModelError
+from finrag_pipeline.evaluation.judged_answers import Answer
 from finrag_pipeline.language_models.fencing import fenced
 from finrag_pipeline.language_models.parallel import complete_all
 from finrag_pipeline.language_models.protocol import LanguageModel, Message, Request, sayable
@@ -43,7 +43,6 @@ class Verdict:
 
     Attributes:
         label: 1 good, 0 not, :data:`REFUSAL` for a declined answer under ``correctness``; None if missing.
-        reasoning: why.
         attempts: replies that were asked for.
         problem: why there is no label.
         failed: the request failed, so that it is worth asking again.
@@ -68,11 +67,10 @@ class _Binary(_Strict):
     label: Annotated[int, Field(ge=0, le=1, description="0 or 1 as defined above.")]
 
 
-class _Ternary(_Strict):
+class _Ternary(_Binary):
     """One verdict of ``correctness``."""
 
     number: Annotated[int, Field(ge=1, description="Always 1.")]
-    reasoning: Annotated[str, Field(min_length=1, description="Step-by-step reasoning.")]
     label: Annotated[int, Field(ge=0, le=2, description="0, 1 or 2 as defined above.")]
 
 
@@ -93,12 +91,7 @@ def read_reply(reply: str, criterion: Criterion, count: int) -> list[Verdict] | 
     """Verdicts of a reply in the order of the sentences, or what is wrong with it.
 
     Nothing but the JSON may stand in the reply, a code fence around all of it apart. Every number from 1 to
-    ``count`` must come once.
-
-    Args:
-        reply: what the model wrote.
-        criterion: decides which labels there are.
-        count: sentences that were asked about, 1 for a whole answer.
+    ``count``, the sentences that were asked about, must come once.
     """
     text = reply.strip()
     if fence := _FENCE.match(text):
@@ -109,99 +102,69 @@ def read_reply(reply: str, criterion: Criterion, count: int) -> list[Verdict] | 
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         return f"{place}: {first['msg']}" if place else str(first["msg"])
-    given: list[_Binary | _Ternary] = [*found.verdicts]
-    numbers = [one.number for one in given]
+    numbers = [one.number for one in found.verdicts]
     if sorted(numbers) != list(range(1, count + 1)):
         return f"verdicts: numbers {numbers} instead of 1 to {count}, each once"
-    ordered = sorted(given, key=lambda one: one.number)
-    return [Verdict(one.label, one.reasoning) for one in ordered]
+    return [Verdict(one.label, one.reasoning) for one in sorted(found.verdicts, key=lambda one: one.number)]
 
 
 def _model(criterion: Criterion) -> type[_BinaryReply] | type[_TernaryReply]:
     return _TernaryReply if criterion == "correctness" else _BinaryReply
 
 
-LANGUAGES = ("en", "fr")
-"""Languages that there are prompts in; an answer in another one is judged in English."""
-
 _LAYOUT_VERSION = "1"
+
+_WORDS: dict[str, Any] = tomllib.loads(
+    files("finrag_pipeline.evaluation").joinpath("prompts.toml").read_text("utf-8")
+)
 
 
 def prompts_fingerprint() -> str:
     """Hash of every word of the prompts and of how they are put together."""
-    return fingerprint(_LAYOUT_VERSION, _all_words())
-
-
-def relevance_messages(question: str, answer: str, language: str) -> list[Message]:
-    """Asks for one label of a whole answer."""
-    return _conversation("relevance", language, [("question", question), ("answer", answer)], 1)
-
-
-def correctness_messages(question: str, reference: str, answer: str, language: str) -> list[Message]:
-    """Asks whether an answer agrees with the gold answer."""
-    parts = [("question", question), ("reference", reference), ("answer", answer)]
-    return _conversation("correctness", language, parts, 1)
-
-
-def veracity_messages(
-    sources: Sequence[str], paragraph: str, judged: Sequence[str], language: str
-) -> list[Message]:
-    """Asks for one label of each sentence.
-
-    Args:
-        sources: texts that the sentences are held against.
-        paragraph: the answer they stand in.
-        judged: the sentences.
-        language: ``en`` or ``fr``.
-    """
-    numbered = "\n".join(f"{place}. {' '.join(one.split())}" for place, one in enumerate(judged, start=1))
-    parts = [("paragraph", paragraph), ("sentences", numbered)]
-    return _conversation("veracity", language, parts, len(judged), sources)
-
-
-def retry_messages(before: Sequence[Message], reply: str, problem: str, language: str) -> list[Message]:
-    """The conversation after a reply that was not valid."""
-    again = _words(language)["again"].format(problem=problem)
-    return [*before, Message("assistant", sayable(reply)), Message("user", again)]
-
-
-@cache
-def _all_words() -> dict[str, Any]:
-    return tomllib.loads(files("finrag_pipeline.evaluation").joinpath("prompts.toml").read_text("utf-8"))
+    return fingerprint(_LAYOUT_VERSION, _WORDS)
 
 
 def _words(language: str) -> dict[str, Any]:
-    words: dict[str, Any] = _all_words()[language if language in LANGUAGES else "en"]
+    """Words in a language; of one that there are no prompts in, those in English."""
+    words: dict[str, Any] = _WORDS.get(language, _WORDS["en"])
     return words
 
 
-def _conversation(
+def judge_messages(
     criterion: Criterion,
     language: str,
-    parts: Sequence[tuple[str, str]],
-    count: int,
+    parts: Mapping[str, str],
     sources: Sequence[str] | None = None,
+    count: int = 1,
 ) -> list[Message]:
+    """Asks for one label of a whole answer, or one of each sentence.
+
+    Args:
+        criterion: what is judged.
+        language: ``en`` or ``fr``; others are asked in English.
+        parts: what is judged, by the name of its heading in ``prompts.toml``.
+        sources: texts that sentences are held against.
+        count: labels asked for.
+    """
     words = _words(language)
     heading, own = words["headings"], words[criterion]
-    steps = "\n".join(f"{place}. {step}" for place, step in enumerate(own["steps"], start=1))
-    labels = "\n".join(f"- {label}: {meaning}" for label, meaning in enumerate(own["labels"]))
+    steps, labels = _rules(own)
     verdicts = [{"number": place, **verdict} for place, verdict in enumerate(own["verdicts"], start=1)]
     example = json.dumps({"verdicts": verdicts}, ensure_ascii=False)
     form = words["form"].format(schema=reply_schema(criterion), count=count)
 
     # All that others wrote is fenced in one go, under one mark, which no text can hold.
-    shown, mark = fenced([*(sources or ()), *(text for _, text in parts)])
+    shown, mark = fenced([*(sources or ()), *parts.values()])
     end = f'</document mark="{mark}">'
     blocks = [block.removesuffix(end) + end for block in shown.split(f"{end}\n\n")]
     cut = len(blocks) - len(parts)
     data = [f"{heading['sources']}:\n" + "\n\n".join(blocks[:cut])] if sources is not None else []
-    data += [f"{heading[name]}:\n{block}" for (name, _), block in zip(parts, blocks[cut:], strict=True)]
+    data += [f"{heading[name]}:\n{block}" for name, block in zip(parts, blocks[cut:], strict=True)]
     system = (
         f"{heading['role']}: {own['role']}\n\n"
         f"{heading['data']}: {own['data']}\n\n"
-        f"{heading['steps']}:\n{steps}\n\n"
-        f"{heading['labels']}:\n{labels}\n\n"
+        f"{heading['steps']}:\n" + "\n".join(steps) + "\n\n"
+        f"{heading['labels']}:\n" + "\n".join(f"- {label}" for label in labels) + "\n\n"
         f"{heading['form']}: {form}\n\n"
         f"{heading['example']}:\n{own['given']}\nJSON: {example}\n\n"
         f"{words['notice'].format(mark=mark)}"
@@ -210,28 +173,31 @@ def _conversation(
     return [Message("system", system), Message("user", user)]
 
 
+def retry_messages(before: Sequence[Message], reply: str, problem: str, language: str) -> list[Message]:
+    """The conversation after a reply that was not valid."""
+    again = _words(language)["again"].format(problem=problem)
+    return [*before, Message("assistant", sayable(reply)), Message("user", again)]
+
+
 def guidelines(criterion: Criterion, language: str) -> list[str]:
     """The judge's instructions for people: role, steps and labels, one line each."""
     words = _words(language)
     heading, own = words["headings"], words[criterion]
-    steps = [f"{place}. {step}" for place, step in enumerate(own["steps"], start=1)]
-    labels = [f"{label}: {meaning}" for label, meaning in enumerate(own["labels"])]
+    steps, labels = _rules(own)
     example = [
         *own["given"].splitlines(),
         *(f"{one['label']}: {one['reasoning']}" for one in own["verdicts"]),
     ]
-    return [
-        own["role"],
-        "",
-        heading["steps"],
-        *steps,
-        "",
-        heading["labels"],
-        *labels,
-        "",
-        heading["example"],
-        *example,
-    ]
+    found = [own["role"]]
+    for name, lines in (("steps", steps), ("labels", labels), ("example", example)):
+        found += ["", heading[name], *lines]
+    return found
+
+
+def _rules(words: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Numbered steps, and labels with their meaning."""
+    steps = [f"{place}. {step}" for place, step in enumerate(words["steps"], start=1)]
+    return steps, [f"{label}: {meaning}" for label, meaning in enumerate(words["labels"])]
 
 
 JUDGES_VERSION = "1"
@@ -244,12 +210,7 @@ _TOKENS_PER_VERDICT = 400
 
 
 class Judge(Protocol):
-    """Gives labels; may leave a verdict missing, and never guesses one.
-
-    Attributes:
-        name: for people.
-        fingerprint: of everything that decides a verdict besides the answer.
-    """
+    """Gives labels; may leave a verdict missing, and never guesses one."""
 
     @property
     def name(self) -> str:
@@ -261,16 +222,15 @@ class Judge(Protocol):
         """Hash of everything that decides a verdict besides the answer."""
         ...
 
-    def relevance(self, answers: Sequence[Answer]) -> list[Verdict]:
-        """One verdict for each answer: 1 when it answers the question and brings in nothing off topic."""
-        ...
+    def verdicts(
+        self, criterion: Criterion, answers: Sequence[Answer], golds: Sequence[str] = ()
+    ) -> list[list[Verdict]]:
+        """Verdicts on each answer: one on each of its sentences under ``veracity``, else one.
 
-    def veracity(self, answers: Sequence[Answer]) -> list[list[Verdict]]:
-        """One verdict for each sentence of each answer: 1 when all of it follows from its sources."""
-        ...
-
-    def correctness(self, answers: Sequence[Answer], references: Sequence[str]) -> list[Verdict]:
-        """One verdict for each answer: 1 as the gold answer, 0 not, 2 declined."""
+        Under ``relevance`` it is 1 where the answer takes up the question and brings in nothing off topic,
+        under ``veracity`` where all of a sentence follows from its sources, under ``correctness`` where it
+        says what the gold answer says, and 2 where it declines.
+        """
         ...
 
 
@@ -297,10 +257,8 @@ class LanguageModelJudge:
         language: str | None = None,
         name: str | None = None,
     ) -> None:
-        self._model = model
-        self._workers = workers
-        self._attempts = attempts
-        self._language = language
+        self._model, self._workers = model, workers
+        self._attempts, self._language = attempts, language
         self._name = name or model.name
 
     @property
@@ -315,45 +273,36 @@ class LanguageModelJudge:
             self._model.fingerprint, JUDGES_VERSION, prompts_fingerprint(), self._attempts, self._language
         )
 
-    def relevance(self, answers: Sequence[Answer]) -> list[Verdict]:
-        """See `Judge.relevance`."""
-        asked = [
-            (relevance_messages(one.question, one.text, self._spoken(one)), 1, self._spoken(one))
-            for one in answers
-        ]
-        return [verdicts[0] for verdicts in self._ask("relevance", asked)]
-
-    def correctness(self, answers: Sequence[Answer], references: Sequence[str]) -> list[Verdict]:
-        """See `Judge.correctness`."""
-        asked = [
-            (correctness_messages(one.question, gold, one.text, self._spoken(one)), 1, self._spoken(one))
-            for one, gold in zip(answers, references, strict=True)
-        ]
-        return [verdicts[0] for verdicts in self._ask("correctness", asked)]
-
-    def veracity(self, answers: Sequence[Answer]) -> list[list[Verdict]]:
-        """See `Judge.veracity`; sentences of an answer with the same sources are asked about at once."""
-        places: list[tuple[int, list[int]]] = []
+    def verdicts(
+        self, criterion: Criterion, answers: Sequence[Answer], golds: Sequence[str] = ()
+    ) -> list[list[Verdict]]:
+        """See `Judge.verdicts`; sentences of an answer with the same sources are asked about at once."""
+        places: list[tuple[int, list[int]]] = []  # of answers, and of the sentences that are asked about
         asked: list[tuple[list[Message], int, str]] = []
         for number, answer in enumerate(answers):
+            spoken = self._language or answer.language
+            if criterion != "veracity":
+                reference = {"reference": golds[number]} if criterion == "correctness" else {}
+                parts = {"question": answer.question, **reference, "answer": answer.text}
+                asked.append((judge_messages(criterion, spoken, parts), 1, spoken))
+                places.append((number, [0]))
+                continue
             groups: dict[tuple[str, ...], list[int]] = {}
             for sentence in range(len(answer.sentences)):
                 groups.setdefault(tuple(answer.sources_of(sentence)), []).append(sentence)
             for names, members in groups.items():
-                spoken = self._spoken(answer)
+                judged = (" ".join(answer.sentences[member].text.split()) for member in members)
+                listed = "\n".join(f"{place}. {text}" for place, text in enumerate(judged, start=1))
+                parts = {"paragraph": answer.text, "sentences": listed}
                 texts = [answer.sources[name] for name in names]
-                judged = [answer.sentences[member].text for member in members]
-                asked.append((veracity_messages(texts, answer.text, judged, spoken), len(members), spoken))
+                asked.append(
+                    (judge_messages(criterion, spoken, parts, texts, len(members)), len(members), spoken)
+                )
                 places.append((number, members))
-        missing = Verdict(None, problem="was not asked")
-        found = [[missing] * len(answer.sentences) for answer in answers]
-        for (number, members), verdicts in zip(places, self._ask("veracity", asked), strict=True):
-            for member, verdict in zip(members, verdicts, strict=True):
-                found[number][member] = verdict
-        return found
-
-    def _spoken(self, answer: Answer) -> str:
-        return self._language or answer.language
+        found: list[dict[int, Verdict]] = [{} for _ in answers]
+        for (number, members), verdicts in zip(places, self._ask(criterion, asked), strict=True):
+            found[number] |= zip(members, verdicts, strict=True)
+        return [[of_sentence[place] for place in sorted(of_sentence)] for of_sentence in found]
 
     def _ask(
         self, criterion: Criterion, asked: Sequence[tuple[list[Message], int, str]]
@@ -403,7 +352,7 @@ def judge_answers(
         judge: asked.
         answers: each once.
         criteria: what is judged.
-        references: gold answer by answer, for ``correctness``.
+        references: gold answer by answer, for ``correctness``; those without one are left out of it.
 
     Returns:
         Table as ``schemas.VERDICTS``.
@@ -411,36 +360,16 @@ def judge_answers(
     Raises:
         LakeError: an answer comes twice.
     """
-    answers = unique_answers(answers)
-    rows: list[dict[str, object]] = []
-
-    def add(criterion: Criterion, answer: Answer, sentence: int | None, verdict: Verdict) -> None:
-        rows.append(
-            {
-                "judge": judge.name,
-                "criterion": criterion,
-                "language": answer.language,
-                **answer.key(),
-                "sentence": sentence,
-                "label": verdict.label,
-                "reasoning": verdict.reasoning,
-                "attempts": verdict.attempts,
-                "problem": verdict.problem,
-                "failed": verdict.failed,
-            }
-        )
-
+    for name, times in Counter(one.answer_id for one in answers).items():
+        if times > 1:
+            raise LakeError(f"Answer '{name}' is there twice.", "Leave one of them out.")
+    golds, rows = references or {}, []
     for criterion in criteria:
-        if criterion == "veracity":
-            for answer, verdicts in zip(answers, judge.veracity(answers), strict=True):
-                for sentence, verdict in enumerate(verdicts):
-                    add(criterion, answer, sentence, verdict)
-        elif criterion == "relevance":
-            for answer, verdict in zip(answers, judge.relevance(answers), strict=True):
-                add(criterion, answer, None, verdict)
-        else:
-            known = [one for one in answers if references and one.answer_id in references]
-            golds = [references[one.answer_id] for one in known] if references else []
-            for answer, verdict in zip(known, judge.correctness(known, golds), strict=True):
-                add(criterion, answer, None, verdict)
+        judged = [one for one in answers if criterion != "correctness" or one.answer_id in golds]
+        found = judge.verdicts(criterion, judged, [golds.get(one.answer_id, "") for one in judged])
+        for answer, verdicts in zip(judged, found, strict=True):
+            about = {"judge": judge.name, "criterion": criterion, "language": answer.language, **answer.key()}
+            for place, verdict in enumerate(verdicts):
+                sentence = place if criterion == "veracity" else None
+                rows.append({**about, "sentence": sentence, **asdict(verdict)})
     return pa.Table.from_pylist(rows, schema=VERDICTS)

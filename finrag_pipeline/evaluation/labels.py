@@ -9,11 +9,10 @@ A sheet that somebody has begun to fill is never overwritten: it is moved to ``l
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,71 +24,93 @@ from numpy.typing import ArrayLike, NDArray
 from finrag_pipeline.errors import FinragError, UsageError
 from finrag_pipeline.evaluation.judged_answers import Answer
 from finrag_pipeline.evaluation.judges import Criterion, guidelines
-from finrag_pipeline.schemas import HUMAN_LABELS, LABEL_SAMPLE, SAMPLE, conform
-from finrag_pipeline.storage.fingerprints import fingerprint
+from finrag_pipeline.schemas import HUMAN_LABELS, LABEL_SAMPLE
+from finrag_pipeline.storage.fingerprints import file_sha256, fingerprint
+
+SHEETS_VERSION = "1"
+"""Changes with what is drawn or shown."""
+
+CRITERIA: tuple[Criterion, ...] = ("relevance", "veracity")
+"""What people label."""
+
+FOLDER, FILLED, EARLIER = "labels", "filled", "earlier"
+COLUMNS = ("item_id", "theme", "question", "answer", "sentence", "sources")
+ANNOTATORS = ("label_1", "comment_1", "label_2", "comment_2", "label_3", "comment_3")
+LABELS = ANNOTATORS[::2]
 
 PER_CLUSTER = 3
+"""Items drawn from each cluster."""
+
+_WIDTHS = (12, 12, 40, 60, 50, 90, 9, 24, 9, 24, 9, 24)
+_LONGEST_CELL = 32_000
+_CUT = " […]"
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+Item = dict[str, str]
+"""One row of a sheet by `COLUMNS`: an answer for relevance, one of its sentences for veracity."""
+
+
+def items_of(answers: Iterable[Answer], criterion: Criterion) -> list[Item]:
+    """What can be labelled: answers for ``relevance``, sentences with their sources for ``veracity``."""
+    found = []
+    for one in answers:
+        whole = dict(zip(COLUMNS, (one.answer_id, one.theme, one.question, one.text, "", ""), strict=True))
+        if criterion != "veracity":
+            found.append(whole)
+            continue
+        for place, sentence in enumerate(one.sentences):
+            sources = "\n\n".join(f"[{name}]\n{text}" for name, text in one.sources_of(place).items())
+            about = {"item_id": f"{one.answer_id}#{place}", "sentence": sentence.text, "sources": sources}
+            found.append(whole | about)
+    return found
 
 
 def stratified_sample(
-    item_ids: Sequence[str],
-    themes: Sequence[str],
-    vectors: ArrayLike,
-    budget: int,
-    *,
-    per_cluster: int = PER_CLUSTER,
-    seed: int = 17,
-) -> pa.Table:
+    item_ids: Sequence[str], themes: Sequence[str], vectors: ArrayLike, budget: int, seed: int = 17
+) -> list[dict[str, Any]]:
     """Embeddings are clustered within each theme, and a few items of every cluster drawn at random.
 
     The budget is shared among themes in proportion to their items; each theme gets as many clusters as its
-    share pays for, at least one. A cluster smaller than ``per_cluster`` is taken whole.
+    share pays for, at least one. A cluster smaller than `PER_CLUSTER` is taken whole.
 
     Args:
-        item_ids: answers, or sentences.
+        item_ids: answers, or sentences; distinct.
         themes: theme of each.
         vectors: embedding of each, shape (items, dimensions).
         budget: labels that people will give, at most.
-        per_cluster: items drawn from each cluster.
         seed: of K-Means and of the draw; neither depends on the order of the items.
 
     Returns:
-        Table as ``schemas.SAMPLE``, in the order of ``item_ids``.
+        ``item_id``, ``theme``, ``stratum``, ``sampled`` and ``weight`` of each.
 
     Raises:
-        ValueError: lengths disagree, an item comes twice, or the budget does not pay for a cluster per theme.
+        UsageError: the budget does not pay for every theme.
     """
     points = np.asarray(vectors, dtype=np.float64)
-    if len(set(item_ids)) != len(item_ids) or len(themes) != len(item_ids) or len(points) != len(item_ids):
-        raise ValueError("every item needs one identifier of its own, one theme and one vector")
     names = sorted(set(themes))
-    if budget < per_cluster * len(names):
-        raise ValueError(f"{budget} labels are fewer than {per_cluster} for each of {len(names)} themes")
-    order = np.argsort(np.array(item_ids, dtype=object).astype(str), kind="stable")
-    strata = np.empty(len(item_ids), dtype=object)
-    sampled = np.zeros(len(item_ids), dtype=bool)
-    weights = np.full(len(item_ids), np.nan)
-    shares = _shares([sum(theme == name for theme in themes) for name in names], budget // per_cluster)
+    if budget < (least := PER_CLUSTER * len(names)):
+        raise UsageError(
+            f"{budget} labels are too few for {len(names)} types of questions.",
+            f"Set FINRAG_JUDGE__BUDGET to {least} or more.",
+        )
+    order = sorted(range(len(item_ids)), key=lambda place: item_ids[place])
+    rows: list[dict[str, Any]] = [
+        {"item_id": item, "theme": theme, "sampled": False, "weight": None}
+        for item, theme in zip(item_ids, themes, strict=True)
+    ]
+    shares = _shares([list(themes).count(name) for name in names], budget // PER_CLUSTER)
     for number, (name, clusters) in enumerate(zip(names, shares, strict=True)):
         members = np.array([place for place in order if themes[place] == name])
         groups = _clusters(points[members], clusters, seed)
         rng = np.random.default_rng([seed, number])
         for group in np.unique(groups):
             inside = members[groups == group]
-            strata[inside] = f"{name}/{group}"
-            drawn = rng.choice(inside, min(per_cluster, len(inside)), replace=False)
-            sampled[drawn] = True
-            weights[drawn] = len(inside) / len(drawn)
-    return pa.table(
-        [
-            pa.array(list(item_ids), pa.string()),
-            pa.array(list(themes), pa.string()),
-            pa.array(strata.tolist(), pa.string()),
-            pa.array(sampled),
-            pa.array(weights, from_pandas=True),
-        ],
-        schema=SAMPLE,
-    )
+            drawn = rng.choice(inside, min(PER_CLUSTER, len(inside)), replace=False)
+            for place in inside:
+                rows[place]["stratum"] = f"{name}/{group}"
+            for place in drawn:
+                rows[place] |= {"sampled": True, "weight": len(inside) / len(drawn)}
+    return rows
 
 
 def _shares(sizes: Sequence[int], clusters: int) -> list[int]:
@@ -115,51 +136,110 @@ def _clusters(points: NDArray[np.float64], count: int, seed: int) -> NDArray[np.
     return np.asarray(rank[inverse], dtype=np.intp)
 
 
-COLUMNS = ("item_id", "theme", "question", "answer", "sentence", "sources")
-ANNOTATORS = ("label_1", "comment_1", "label_2", "comment_2", "label_3", "comment_3")
-_WIDTHS = (12, 12, 40, 60, 50, 90, 9, 24, 9, 24, 9, 24)
-_LONGEST_CELL = 32_000
-_CUT = " […]"
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+def draw_sample(
+    answers: Sequence[Answer],
+    criterion: Criterion,
+    embed: Callable[[Sequence[str]], ArrayLike],
+    budget: int,
+    seed: int = 17,
+) -> pa.Table:
+    """Items of one system that people label under one criterion.
+
+    Args:
+        answers: of one system in one search space.
+        criterion: ``relevance`` draws answers, ``veracity`` sentences.
+        embed: vectors of texts, shape (texts, dimensions).
+        budget: labels that people will give, at most.
+        seed: of the clusters and of the draw.
+
+    Returns:
+        Table as ``schemas.LABEL_SAMPLE``, one row per item.
+
+    Raises:
+        UsageError: the budget does not pay for every theme.
+    """
+    texts = {
+        one["item_id"]: (one["theme"], one["sentence"] or one["answer"])
+        for one in items_of(answers, criterion)
+    }
+    texts = {item: about for item, about in texts.items() if about[1].strip()}
+    if not texts:
+        return LABEL_SAMPLE.empty_table()
+    themes, said = zip(*texts.values(), strict=True)
+    about = {"criterion": criterion, "system": answers[0].system, "space": answers[0].space}
+    drawn = stratified_sample(list(texts), themes, embed(said), budget, seed)
+    return pa.Table.from_pylist([about | row for row in drawn], LABEL_SAMPLE)
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One row of the sheet: an answer for relevance, one of its sentences for veracity."""
-
-    item_id: str
-    theme: str
-    question: str
-    answer: str
-    sentence: str
-    sources: str
+def sampled_items(sample: pa.Table) -> list[str]:
+    """Identifiers of the items that are on a sheet."""
+    return list(sample.filter(sample["sampled"])["item_id"].to_pylist())
 
 
-def items_of(answers: Iterable[Answer], criterion: Criterion) -> list[Item]:
-    """What can be labelled: answers for ``relevance``, sentences with their sources for ``veracity``."""
-    found = []
-    for one in answers:
-        if criterion != "veracity":
-            found.append(Item(one.answer_id, one.theme, one.question, one.text, "", ""))
-            continue
-        for place, sentence in enumerate(one.sentences):
-            sources = "\n\n".join(f"[{name}]\n{text}" for name, text in one.sources_of(place).items())
-            found.append(
-                Item(
-                    sentence_id(one.answer_id, place),
-                    one.theme,
-                    one.question,
-                    one.text,
-                    sentence.text,
-                    sources,
-                )
-            )
-    return found
+def sheet_name(system: str, criterion: str) -> str:
+    """Name of a sheet, without its ending."""
+    return f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', system)}.{criterion}"
 
 
-def sentence_id(answer_id: str, sentence: int | None) -> str:
-    """Identifier of a sentence of an answer, counted from 0; of the answer where ``sentence`` is None."""
-    return answer_id if sentence is None else f"{answer_id}#{sentence}"
+def write_sheets(
+    folder: Path, sample: pa.Table, answers: Sequence[Answer], language: str = "en"
+) -> list[Path]:
+    """Write the sheets of a sample; those that hold its items already are left as they are.
+
+    Args:
+        folder: ``labels`` of the lake.
+        sample: as ``schemas.LABEL_SAMPLE``.
+        answers: the answers it was drawn from.
+        language: of the instructions.
+
+    Returns:
+        The workbooks, one per system and criterion; a CSV of the same name lies beside each.
+
+    Raises:
+        UsageError: the folder cannot be written to.
+    """
+    written = []
+    pairs = set(zip(sample["system"].to_pylist(), sample["criterion"].to_pylist(), strict=True))
+    for system, criterion in sorted(pairs):
+        of_both = pc.and_(pc.equal(sample["system"], system), pc.equal(sample["criterion"], criterion))
+        wanted = set(sampled_items(sample.filter(of_both)))
+        items = [item for item in items_of(answers, criterion) if item["item_id"] in wanted]
+        book = folder / f"{sheet_name(system, criterion)}.xlsx"
+        try:
+            (folder / FILLED).mkdir(parents=True, exist_ok=True)
+            if _make_way(book.with_suffix(".csv"), items):
+                write_csv(items, book.with_suffix(".csv"))
+            if _make_way(book, items):
+                write_xlsx(items, criterion, book, language)
+        except OSError as error:
+            raise UsageError(
+                f"The sheets cannot be written: {error.strerror or error}.",
+                f"Close them in other programs, and check the permissions of {folder.name}/.",
+            ) from error
+        written.append(book)
+    return written
+
+
+def _make_way(path: Path, items: Sequence[Item]) -> bool:
+    """Whether a sheet is to be written; one of other items that somebody has begun to fill is moved aside."""
+    if not path.exists():
+        return True
+    try:
+        rows = _records(path)
+    except UsageError:  # nobody can tell what is in it
+        rows = None
+    if rows is not None:
+        if [str(row["item_id"]).strip() for row in rows if row["item_id"]] == [
+            one["item_id"] for one in items
+        ]:
+            return False
+        if all(row.get(name) in (None, "") for row in rows for name in LABELS):
+            return True
+    aside = path.parent / EARLIER
+    aside.mkdir(exist_ok=True)
+    names = (aside / f"{path.stem}-{number}{path.suffix}" for number in count(1))
+    path.rename(next(name for name in names if not name.exists()))
+    return True
 
 
 def write_csv(items: Sequence[Item], path: Path) -> None:
@@ -168,13 +248,16 @@ def write_csv(items: Sequence[Item], path: Path) -> None:
     writer = csv.writer(out)
     writer.writerow((*COLUMNS, *ANNOTATORS))
     for item in items:
-        writer.writerow([*(_harmless(cell) for cell in _cells(item)), *[""] * len(ANNOTATORS)])
+        # A spreadsheet would run a cell that begins like a formula, and answers are not ours.
+        cells = (f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell for cell in _cells(item))
+        writer.writerow([*cells, *[""] * len(ANNOTATORS)])
     path.write_bytes(b"\xef\xbb\xbf" + out.getvalue().encode("utf-8", "replace"))
 
 
 def write_xlsx(items: Sequence[Item], criterion: Criterion, path: Path, language: str = "en") -> None:
     """The sheet as a workbook: labels are chosen from a list, and a second sheet holds the instructions."""
     from openpyxl import Workbook
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
     from openpyxl.styles import Alignment, Font, Protection
     from openpyxl.utils import get_column_letter
     from openpyxl.worksheet.datavalidation import DataValidation
@@ -183,25 +266,23 @@ def write_xlsx(items: Sequence[Item], criterion: Criterion, path: Path, language
     sheet = book.active
     sheet.title = "labels"
     sheet.append((*COLUMNS, *ANNOTATORS))
-    for item in items:
-        row = sheet.max_row + 1
+    for row, item in enumerate(items, start=2):
         for column, cell in enumerate(_cells(item), start=1):
             target = sheet.cell(row=row, column=column)
-            target.value = _printable(cell)
+            target.value = ILLEGAL_CHARACTERS_RE.sub(" ", cell)
             target.data_type = "s"  # never a formula
             target.alignment = Alignment(wrap_text=True, vertical="top")
-        for column in range(len(COLUMNS) + 1, len(COLUMNS) + len(ANNOTATORS) + 1):
+        for column in range(len(COLUMNS) + 1, len(_WIDTHS) + 1):
             sheet.cell(row=row, column=column).protection = Protection(locked=False)
-    for column, width in enumerate(_WIDTHS, start=1):
-        sheet.column_dimensions[get_column_letter(column)].width = width
-        sheet.cell(row=1, column=column).font = Font(bold=True)
-    sheet.freeze_panes = "B2"
     choice = DataValidation(type="list", formula1='"0,1"', allow_blank=True, showErrorMessage=True)
     sheet.add_data_validation(choice)
-    for place, name in enumerate(ANNOTATORS, start=len(COLUMNS) + 1):
-        if name.startswith("label") and items:
-            letter = get_column_letter(place)
+    for column, (name, width) in enumerate(zip((*COLUMNS, *ANNOTATORS), _WIDTHS, strict=True), start=1):
+        letter = get_column_letter(column)
+        sheet.column_dimensions[letter].width = width
+        sheet.cell(row=1, column=column).font = Font(bold=True)
+        if name in LABELS and items:
             choice.add(f"{letter}2:{letter}{len(items) + 1}")
+    sheet.freeze_panes = "B2"
     rules = book.create_sheet("instructions")
     rules.column_dimensions["A"].width = 110
     for line in guidelines(criterion, language):
@@ -210,7 +291,52 @@ def write_xlsx(items: Sequence[Item], criterion: Criterion, path: Path, language
     book.save(path)
 
 
-def read_labels(path: Path, known: Iterable[str]) -> pa.Table:
+def _cells(item: Item) -> list[str]:
+    cut = _LONGEST_CELL - len(_CUT)
+    return [cell if len(cell) <= _LONGEST_CELL else cell[:cut] + _CUT for cell in item.values()]
+
+
+def filled_sheets(folder: Path) -> list[Path]:
+    """Sheets that came back, by name; what an open program leaves beside them is none."""
+    found = (folder / FILLED).glob("*") if (folder / FILLED).is_dir() else ()
+    return sorted(path for path in found if path.is_file() and not path.name.startswith((".", "~")))
+
+
+def filled_fingerprint(folder: Path) -> str:
+    """Hash of the contents of all filled sheets."""
+    return fingerprint([(path.name, file_sha256(path)) for path in filled_sheets(folder)])
+
+
+def read_sheets(paths: Iterable[Path], known: Collection[str]) -> tuple[pa.Table, dict[str, str]]:
+    """Labels of all sheets that can be read, and what is wrong with the others.
+
+    Args:
+        paths: filled sheets.
+        known: identifiers of the items that were to be labelled.
+
+    Returns:
+        Table as ``schemas.HUMAN_LABELS``, and a sentence with reason and remedy by name of the bad sheet.
+    """
+    tables, problems = [HUMAN_LABELS.empty_table()], {}
+    owner: dict[str, str] = {}
+    for path in paths:
+        try:
+            table = read_labels(path, known)
+        except FinragError as error:
+            problems[path.name] = str(error)
+            continue
+        items = table["item_id"].to_pylist()
+        if twice := next((item for item in items if item in owner), None):
+            problems[path.name] = (
+                f"Item '{twice}' of {path.name} is in {owner[twice]} as well. Keep one of the two sheets."
+            )
+            continue
+        owner |= dict.fromkeys(items, path.name)
+        tables.append(table)
+    return pa.concat_tables(tables), problems
+
+
+def read_labels(path: Path, known: Collection[str]) -> pa.Table:
     """Labels of a sheet that came back, CSV or XLSX by its ending.
 
     Args:
@@ -225,42 +351,20 @@ def read_labels(path: Path, known: Iterable[str]) -> pa.Table:
             is neither 0 nor 1; the row is named.
     """
     wanted = set(known)
-    rows: list[dict[str, Any]] = []
-    seen: set[str] = set()
+    rows: dict[str, dict[str, Any]] = {}
     for number, row in enumerate(_records(path), start=2):
         item = str(row["item_id"] or "").strip()
         if not item:
             continue
-        if item not in wanted or item in seen:
-            twice = item in seen
+        if item not in wanted or item in rows:
+            twice = item in rows
             reason = "is there twice" if twice else "is on no sheet, or its answer was written anew"
             remedy = "Remove one of the rows." if twice else "Remove the row, or label the newest sheet."
             raise UsageError(f"Row {number} of {path.name}: item '{item}' {reason}.", remedy)
-        seen.add(item)
-        labels = [_label(row[f"label_{who}"], number, path) for who in (1, 2, 3)]
-        final, state = adjudicate(*labels)
-        rows.append(
-            {"item_id": item, "label": final, "state": state, "sheet": path.name}
-            | {f"label_{who}": label for who, label in enumerate(labels, start=1)}
-        )
-    return pa.Table.from_pylist(rows, schema=HUMAN_LABELS)
-
-
-def sheet_items(path: Path) -> list[str] | None:
-    """Identifiers of the items of a sheet in its order; None when it cannot be read."""
-    try:
-        return [str(row["item_id"]).strip() for row in _records(path) if row["item_id"]]
-    except UsageError:
-        return None
-
-
-def labelled_rows(path: Path) -> int | None:
-    """Rows of a sheet with a label in them; None when it cannot be read."""
-    try:
-        names = [f"label_{who}" for who in (1, 2, 3)]
-        return sum(any(row.get(name) not in (None, "") for name in names) for row in _records(path))
-    except UsageError:
-        return None
+        labels = {name: _label(row[name], number, path) for name in LABELS}
+        final, state = adjudicate(*labels.values())
+        rows[item] = {"item_id": item, "label": final, "state": state, "sheet": path.name} | labels
+    return pa.Table.from_pylist(list(rows.values()), schema=HUMAN_LABELS)
 
 
 def adjudicate(first: int | None, second: int | None, third: int | None) -> tuple[int | None, str]:
@@ -274,26 +378,17 @@ def adjudicate(first: int | None, second: int | None, third: int | None) -> tupl
     return (first, "agreed") if first == second else (None, "open")
 
 
-def _cells(item: Item) -> tuple[str, ...]:
-    cells = (item.item_id, item.theme, item.question, item.answer, item.sentence, item.sources)
-    return tuple(
-        cell if len(cell) <= _LONGEST_CELL else cell[: _LONGEST_CELL - len(_CUT)] + _CUT for cell in cells
-    )
+def _label(cell: Any, row: int, path: Path) -> int | None:
+    text = str(cell).strip() if cell is not None else ""
+    if text in ("", "None"):
+        return None
+    if text in ("0", "1", "0.0", "1.0"):
+        return int(float(text))
+    raise UsageError(f"Row {row} of {path.name}: the label '{text}' is neither 0 nor 1.", "Mend the row.")
 
 
-def _harmless(cell: str) -> str:
-    """A spreadsheet would run a cell that begins like a formula, and answers are not ours."""
-    return f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell
-
-
-def _printable(cell: str) -> str:
-    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
-
-    return str(ILLEGAL_CHARACTERS_RE.sub(" ", cell))
-
-
-def _records(path: Path) -> Iterable[Mapping[str, Any]]:
-    needed = ("item_id", "label_1", "label_2", "label_3")
+def _records(path: Path) -> list[dict[str, Any]]:
+    needed = ("item_id", *LABELS)
     try:
         table = _xlsx_rows(path) if path.suffix.lower() == ".xlsx" else _csv_rows(path)
     except (OSError, ValueError, KeyError, csv.Error) as error:
@@ -330,171 +425,3 @@ def _xlsx_rows(path: Path) -> list[list[Any]]:
         return [list(row) for row in sheet.iter_rows(values_only=True)]
     finally:
         book.close()
-
-
-def _label(cell: Any, row: int, path: Path) -> int | None:
-    text = str(cell).strip() if cell is not None else ""
-    if text in ("", "None"):
-        return None
-    if text in ("0", "1", "0.0", "1.0"):
-        return int(float(text))
-    raise UsageError(f"Row {row} of {path.name}: the label '{text}' is neither 0 nor 1.", "Mend the row.")
-
-
-SHEETS_VERSION = "1"
-"""Changes with what is drawn or shown."""
-
-CRITERIA: tuple[Criterion, ...] = ("relevance", "veracity")
-"""What people label."""
-
-FOLDER, FILLED, EARLIER = "labels", "filled", "earlier"
-_ENDINGS = (".csv", ".xlsx")
-
-
-def draw_sample(
-    answers: Sequence[Answer],
-    criterion: Criterion,
-    embed: Callable[[Sequence[str]], ArrayLike],
-    budget: int,
-    seed: int = 17,
-) -> pa.Table:
-    """Items of one system that people label under one criterion.
-
-    Args:
-        answers: of one system in one search space.
-        criterion: ``relevance`` draws answers, ``veracity`` sentences.
-        embed: vectors of texts, shape (texts, dimensions).
-        budget: labels that people will give, at most.
-        seed: of the clusters and of the draw.
-
-    Returns:
-        Table as ``schemas.LABEL_SAMPLE``, one row per item.
-
-    Raises:
-        UsageError: the budget does not pay for every theme.
-    """
-    items = [item for item in items_of(answers, criterion) if (item.sentence or item.answer).strip()]
-    if not items:
-        return LABEL_SAMPLE.empty_table()
-    themes = [item.theme for item in items]
-    if budget < (least := PER_CLUSTER * len(set(themes))):
-        raise UsageError(
-            f"{budget} labels are too few for {len(set(themes))} types of questions.",
-            f"Set FINRAG_JUDGE__BUDGET to {least} or more.",
-        )
-    vectors = embed([item.sentence or item.answer for item in items])
-    drawn = stratified_sample([item.item_id for item in items], themes, vectors, budget, seed=seed)
-    for name, value in (("space", answers[0].space), ("system", answers[0].system), ("criterion", criterion)):
-        drawn = drawn.add_column(0, name, pa.array([value] * len(drawn), pa.string()))
-    return conform(drawn, "label_sample")
-
-
-def sampled_items(sample: pa.Table) -> list[str]:
-    """Identifiers of the items that are on a sheet."""
-    return list(sample.filter(sample["sampled"])["item_id"].to_pylist())
-
-
-def sheet_name(system: str, criterion: str) -> str:
-    """Name of a sheet, without its ending."""
-    return f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', system)}.{criterion}"
-
-
-def write_sheets(
-    folder: Path, sample: pa.Table, answers: Sequence[Answer], language: str = "en"
-) -> list[Path]:
-    """Write the sheets of a sample; those that hold its items already are left as they are.
-
-    Args:
-        folder: ``labels`` of the lake.
-        sample: as ``schemas.LABEL_SAMPLE``.
-        answers: the answers it was drawn from.
-        language: of the instructions.
-
-    Returns:
-        The workbooks, one per system and criterion; a CSV of the same name lies beside each.
-
-    Raises:
-        UsageError: the folder cannot be written to.
-    """
-    written = []
-    groups = sample.select(["system", "criterion"]).group_by(["system", "criterion"]).aggregate([])
-    for group in groups.sort_by([("system", "ascending"), ("criterion", "ascending")]).to_pylist():
-        system, criterion = group["system"], group["criterion"]
-        rows = sample.filter(
-            pc.and_(pc.equal(sample["system"], system), pc.equal(sample["criterion"], criterion))
-        )
-        wanted = set(sampled_items(rows))
-        items = [item for item in items_of(answers, criterion) if item.item_id in wanted]
-        name = sheet_name(system, criterion)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / FILLED).mkdir(exist_ok=True)
-            for ending in _ENDINGS:
-                _write(folder / f"{name}{ending}", items, criterion, language)
-        except OSError as error:
-            raise UsageError(
-                f"The sheets cannot be written: {error.strerror or error}.",
-                f"Close them in other programs, and check the permissions of {folder.name}/.",
-            ) from error
-        written.append(folder / f"{name}.xlsx")
-    return written
-
-
-def filled_sheets(folder: Path) -> list[Path]:
-    """Sheets that came back, by name; what an open program leaves beside them is none."""
-    found = (folder / FILLED).glob("*") if (folder / FILLED).is_dir() else ()
-    return sorted(path for path in found if path.is_file() and not path.name.startswith((".", "~")))
-
-
-def filled_fingerprint(folder: Path) -> str:
-    """Hash of the contents of all filled sheets."""
-    return fingerprint(
-        [(path.name, hashlib.sha256(path.read_bytes()).hexdigest()) for path in filled_sheets(folder)]
-    )
-
-
-def read_sheets(paths: Iterable[Path], known: Iterable[str]) -> tuple[pa.Table, dict[str, str]]:
-    """Labels of all sheets that can be read, and what is wrong with the others.
-
-    Args:
-        paths: filled sheets.
-        known: identifiers of the items that were to be labelled.
-
-    Returns:
-        Table as ``schemas.HUMAN_LABELS``, and a sentence with reason and remedy by name of the bad sheet.
-    """
-    wanted = list(known)
-    tables, problems = [HUMAN_LABELS.empty_table()], {}
-    owner: dict[str, str] = {}
-    for path in paths:
-        try:
-            table = read_labels(path, wanted)
-        except FinragError as error:
-            problems[path.name] = str(error)
-            continue
-        items = table["item_id"].to_pylist()
-        if twice := next((item for item in items if item in owner), None):
-            problems[path.name] = (
-                f"Item '{twice}' of {path.name} is in {owner[twice]} as well. Keep one of the two sheets."
-            )
-            continue
-        owner |= dict.fromkeys(items, path.name)
-        tables.append(table)
-    return pa.concat_tables(tables), problems
-
-
-def _write(path: Path, items: Sequence[Item], criterion: Criterion, language: str) -> None:
-    if path.exists():
-        if sheet_items(path) == [item.item_id for item in items]:
-            return
-        if labelled_rows(path) != 0:  # or nobody can tell
-            aside = path.parent / EARLIER
-            aside.mkdir(exist_ok=True)
-            number = 1
-            while (target := aside / f"{path.stem}-{number}{path.suffix}").exists():
-                number += 1
-            path.rename(target)
-    if path.suffix == ".csv":
-        write_csv(items, path)
-    else:
-        write_xlsx(items, criterion, path, language)

@@ -17,13 +17,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.evaluation.intervals import cluster_codes
+from finrag_pipeline.evaluation.intervals import Array, cluster_codes, resampled_counts
 from finrag_pipeline.schemas import SYSTEM_COMPARISONS
 from finrag_pipeline.storage.warehouse import query_tables
 
 FAMILIES_VERSION = "1"
 """Changes with the families and with the tests."""
-
 
 POWER = 0.8
 """Chance of finding a difference of the size called detectable (Cohen, 1988)."""
@@ -34,29 +33,23 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
     Rejecting those below α errs anywhere in the family with a chance of at most α.
     """
-    known = sorted((p, place) for place, p in enumerate(p_values) if not np.isnan(p))
-    corrected = [float("nan")] * len(p_values)
-    greatest = 0.0
-    for rank, (p, place) in enumerate(known):
-        greatest = max(greatest, min(1.0, (len(known) - rank) * p))
-        corrected[place] = greatest
-    return corrected
+    corrected = np.array(p_values, dtype=np.float64)
+    order = np.argsort(corrected, kind="stable")[: np.isfinite(corrected).sum()]  # NaN sorts last
+    steps = np.arange(len(order), 0, -1) * corrected[order]
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(steps))
+    return list(corrected.tolist())
 
 
-def detectable_difference(
-    standard_error: float, confidence: float = 0.95, power: float = POWER, tests: int = 1
-) -> float:
-    """Least true difference that a two-sided test finds with the given power: (z₁₋α/₂ + z_power) · SE.
+def detectable_difference(standard_error: float, confidence: float = 0.95, tests: int = 1) -> float:
+    """Least true difference that a two-sided test finds with `POWER`: (z₁₋α/₂ + z_power) · SE.
 
     Args:
         standard_error: of the difference.
         confidence: 1 − α.
-        power: chance of finding it.
         tests: size of the family; α is divided by it, as Holm's procedure does for its first step.
     """
-    alpha = (1 - confidence) / tests
     normal = NormalDist()
-    return (normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)) * standard_error
+    return (normal.inv_cdf(1 - (1 - confidence) / tests / 2) + normal.inv_cdf(POWER)) * standard_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +58,7 @@ class Family:
 
     Attributes:
         baseline: system that the others are compared with.
-        metric: name of the metric.
-        k: its cut-off.
-        space: search space.
+        k: cut-off of the metric.
     """
 
     baseline: str
@@ -128,10 +119,8 @@ def compare_families(
         scores: as ``schemas.RETRIEVAL_SCORES``.
         questions: columns ``question_id``, ``filing`` and ``status`` of ``schemas.BENCHMARK_QUESTIONS``; only
             measured questions count.
-        families: what is compared.
         draws: resamples of documents.
         confidence: coverage of the interval aimed at, and 1 − α of the detectable difference.
-        seed: of the resampling.
 
     Returns:
         Table as ``schemas.SYSTEM_COMPARISONS``, family by family.
@@ -149,8 +138,7 @@ def compare_families(
                 f"A question is scored twice for '{twice[0]}' or '{family.baseline}'.",
                 "Two folds overlap: materialise folds and retrieval_scores again.",
             )
-        rng = np.random.default_rng(seed)
-        picks = rng.multinomial(count, np.full(count, 1 / count), size=draws) if found and count > 1 else None
+        picks = resampled_counts(count, draws, seed) if found and count > 1 else None
         tested = []
         for one in found:
             ours, theirs = np.array(one["ours"]), np.array(one["theirs"])
@@ -168,9 +156,9 @@ def compare_families(
 
 
 def _paired(
-    differences: NDArray[np.float64],
+    differences: Array,
     documents: NDArray[np.intp],
-    picks: NDArray[np.int64] | None,
+    picks: Array | None,
     confidence: float,
     tests: int,
 ) -> dict[str, float | int]:
@@ -194,8 +182,7 @@ def _paired(
     drawn = weights > 0  # a draw may hold only documents without a shared question
     estimates = (picks @ sums)[drawn] / weights[drawn]
     shifted = (picks @ (sums - mean * sizes))[drawn] / weights[drawn]
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(estimates, [tail, 1 - tail])
+    low, high = np.quantile(estimates, [(1 - confidence) / 2, (1 + confidence) / 2])
     # Rounding must neither hide a tie with the observed difference nor make one.
     as_far = np.abs(shifted) >= abs(mean) - 1e-12
     error = float(estimates.std())

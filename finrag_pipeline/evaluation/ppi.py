@@ -12,16 +12,17 @@ proportions near 0 or 1, answers that share a question, and stratified samples; 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from finrag_pipeline.evaluation.intervals import (
+    Array,
+    Interval,
     checked_sample,
     cluster_codes,
-    effective_clusters,
     normal_quantile,
     student_quantile,
     wilson_from_effective,
@@ -35,32 +36,7 @@ show that they agree on the next; without these the interval of a good judge shr
 """
 
 
-@dataclass(frozen=True, slots=True)
-class PpiEstimate:
-    """A mean by prediction-powered inference.
-
-    Attributes:
-        estimate, low, high: mean and interval.
-        lam: power-tuning weight of the judge; 0 leaves the human labels alone.
-        standard_error: of the estimate.
-        n: human labels.
-        judged: verdicts beside those on the labelled answers.
-        clusters: clusters of the labelled answers; ``n`` where they are independent.
-        effective_n: human labels that would give this uncertainty without a judge; NaN without any.
-    """
-
-    estimate: float
-    low: float
-    high: float
-    lam: float
-    standard_error: float
-    n: int
-    judged: int
-    clusters: int
-    effective_n: float
-
-
-def power_tuning(covariance: ArrayLike, variance: ArrayLike, ratio: float) -> NDArray[np.float64]:
+def power_tuning(covariance: ArrayLike, variance: ArrayLike, ratio: float) -> Array:
     """λ of PPI++ for a mean: cov(Y, f) / ((1 + n/N) var(f)), clipped to [0, 1]; 0 where var(f) is 0.
 
     Args:
@@ -79,7 +55,7 @@ def ppi_mean(
     unlabelled: ArrayLike,
     confidence: float = 0.95,
     lam: float | None = None,
-) -> PpiEstimate:
+) -> Interval:
     """PPI++ mean with its normal interval, the figures of ``ppi_mean_ci`` in the authors' package.
 
     Variances divide by n and N; that of the verdicts in λ is over both samples and divides by n + N − 1.
@@ -88,7 +64,6 @@ def ppi_mean(
         labels: Y, shape (n,).
         verdicts: f on the same answers, shape (n,).
         unlabelled: f on answers without a label, shape (N,).
-        confidence: coverage aimed at.
         lam: fixed weight of the judge; tuned by default.
 
     Raises:
@@ -102,8 +77,8 @@ def ppi_mean(
     theta = float(y.mean() + lam * (g.mean() - f.mean()))
     error = float(np.sqrt(lam**2 * g.var() / others + (y - lam * f).var() / n))
     half = normal_quantile(confidence) * error
-    size = theta * (1 - theta) / error**2 if error > 0 else float("nan")
-    return PpiEstimate(theta, theta - half, theta + half, lam, error, n, others, n, size)
+    size = theta * (1 - theta) / error**2 if error > 0 else math.nan
+    return Interval(theta, theta - half, theta + half, size, lam)
 
 
 def ppi_proportion(
@@ -115,13 +90,16 @@ def ppi_proportion(
     judged_clusters: Sequence[object] | None = None,
     weights: ArrayLike | None = None,
     confidence: float = 0.95,
-) -> PpiEstimate:
+) -> Interval:
     """Proportion by prediction-powered inference with an interval that covers in small and clustered samples.
 
-    The estimate is that of PPI++ with λ minimising its variance over clusters. The variance is estimated with
-    one observation of each combination of label and verdict added, each a cluster of its own of average size;
-    the interval is Wilson's with the sample size that this variance is worth, and with Student's t for the
-    number of labelled clusters (:func:`intervals.effective_clusters`).
+    The estimate is θ(λ) = mean(Y) + λ d, d = mean(f~) − mean(f), as in PPI++. With a and d of each cluster,
+    what it adds to mean(Y) and to d, the variance over clusters is Σ (a + λ d)², least where λ is
+    −Σ a d / Σ d². The variance of the few verdicts f in Σ d² is taken to be that of all verdicts, as in
+    PPI++, whose λ this is when each answer is a cluster. The variance is then estimated with one observation
+    of each combination of label and verdict added, each a cluster of its own of average size; the interval is
+    Wilson's with the sample size that this variance is worth, and with Student's t for the number of labelled
+    clusters that are as even as these: (Σ W)² / Σ W², W the weight of a cluster (Kish).
 
     Args:
         labels: Y, shape (n,), in [0, 1].
@@ -131,7 +109,6 @@ def ppi_proportion(
         clusters: cluster of each labelled answer, usually its question; independent by default.
         judged_clusters: clusters of ``judged``; the same name is the same cluster as among ``clusters``.
         weights: how many answers each labelled one stands for (:func:`intervals.stratum_weights`).
-        confidence: coverage aimed at.
 
     Raises:
         ValueError: an empty sample, shapes that disagree, values outside [0, 1], weights that are not
@@ -139,90 +116,44 @@ def ppi_proportion(
     """
     y, f, g = _samples(labels, verdicts, judged)
     _, w = checked_sample(y, weights)
-    checked_sample(np.concatenate([f, g]), None)
+    both, ones = checked_sample(np.concatenate([f, g]), None)
     if (clusters is None) != (judged_clusters is None):
         raise ValueError("give the clusters of both samples or of neither")
-    names = (range(len(y)), range(len(y), len(y) + len(g)))
-    codes, count = cluster_codes(*(names if clusters is None else (clusters, judged_clusters or ())))
-    if len(codes[0]) != len(y) or len(codes[1]) != len(g):
+    names = (range(len(y)), range(len(y), len(both)))
+    (own, whose), count = cluster_codes(*(names if clusters is None else (clusters, judged_clusters or ())))
+    if len(own) != len(y) or len(whose) != len(g):
         raise ValueError("the clusters do not fit the samples")
-    labelled = effective_clusters(codes[0], w)
+    total, cells = w.sum(), np.array(PSEUDO_CELLS)
+    labelled = total**2 / (np.bincount(own, w) ** 2).sum()
+    everywhere = _influence(g, ones[: len(g)], whose, count + len(cells))
 
-    lam = _tuned(y, f, w, codes[0], g, codes[1])
-    cells = np.array(PSEUDO_CELLS)
-    total = w.sum()
-    smooth, a, d = _parts(
-        np.concatenate([y, cells[:, 0]]),
-        np.concatenate([f, cells[:, 1]]),
-        np.concatenate([w, np.full(len(cells), total / labelled)]),
-        np.concatenate([codes[0], count + np.arange(len(cells))]),
-        g,
-        codes[1],
-    )
+    mean_f = float((w * f).sum() / total)
+    spread, lam = float((w * (f - mean_f) ** 2).sum() / total), 0.0
+    if spread > 0:
+        a, here = (_influence(values, w, own, count + len(cells)) for values in (y, f))
+        square = float(((everywhere - np.sqrt(both.var() / spread) * here) ** 2).sum())
+        lam = float(np.clip(-(a @ (everywhere - here)) / square, 0.0, 1.0)) if square > 0 else 0.0
+
     # The added observations are no evidence: the sample stays as large as it is.
-    variance = float(((a + lam * d) ** 2).sum()) * (labelled + len(cells)) / labelled
-    theta = float((w * y).sum() / total + lam * (g.mean() - (w * f).sum() / total))
+    y_more, f_more = np.concatenate([y, cells[:, 0]]), np.concatenate([f, cells[:, 1]])
+    w_more = np.concatenate([w, np.full(len(cells), total / labelled)])
+    more = np.concatenate([own, count + np.arange(len(cells))])
+    a, here = (_influence(values, w_more, more, count + len(cells)) for values in (y_more, f_more))
+    variance = float(((a + lam * (everywhere - here)) ** 2).sum()) * (labelled + len(cells)) / labelled
+    smooth = float((w_more * y_more).sum() / w_more.sum())
+    theta = float((w * y).sum() / total + lam * (g.mean() - mean_f))
     size = smooth * (1 - smooth) / variance
-    interval = wilson_from_effective(theta, size, student_quantile(confidence, labelled))
-    return PpiEstimate(
-        interval.estimate,
-        interval.low,
-        interval.high,
-        lam,
-        float(np.sqrt(variance)),
-        len(y),
-        len(g),
-        len(np.unique(codes[0])),
-        size,
-    )
+    return wilson_from_effective(theta, size, float(student_quantile(confidence, labelled)), lam)
 
 
-def _tuned(
-    y: NDArray[np.float64],
-    f: NDArray[np.float64],
-    w: NDArray[np.float64],
-    codes: NDArray[np.intp],
-    g: NDArray[np.float64],
-    judged_codes: NDArray[np.intp],
-) -> float:
-    """λ within [0, 1] that minimises the variance over clusters, −Σ a d / Σ d² in the terms of `_parts`.
-
-    The variance of the few verdicts f in Σ d² is taken to be that of all verdicts, as in PPI++, whose λ this
-    is when each answer is a cluster.
-    """
-    total = w.sum()
-    spread = float((w * (f - (w * f).sum() / total) ** 2).sum() / total)
-    if spread <= 0:
-        return 0.0
-    ratio = np.sqrt(np.concatenate([f, g]).var() / spread)
-    _, a, d = _parts(y, f, w, codes, g, judged_codes)
-    _, _, scaled = _parts(y, ratio * f, w, codes, g, judged_codes)
-    square = float(scaled @ scaled)
-    return float(np.clip(-(a @ d) / square, 0.0, 1.0)) if square > 0 else 0.0
+def _influence(values: Array, weights: Array, codes: NDArray[np.intp], count: int) -> Array:
+    """What each cluster adds to the weighted mean of ``values``."""
+    total = weights.sum()
+    centred = weights * (values - (weights * values).sum() / total) / total
+    return np.bincount(codes, centred, count).astype(np.float64)
 
 
-def _parts(
-    y: NDArray[np.float64],
-    f: NDArray[np.float64],
-    w: NDArray[np.float64],
-    codes: NDArray[np.intp],
-    g: NDArray[np.float64],
-    judged_codes: NDArray[np.intp],
-) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-    """Weighted mean of ``y``, and what each cluster adds to it (a) and to d = mean(g) − mean(f).
-
-    θ(λ) = mean(y) + λ d has the variance Σ (a + λ d)² over clusters.
-    """
-    count = int(max(codes.max(), judged_codes.max())) + 1
-    total = w.sum()
-    mean = float((w * y).sum() / total)
-    a = np.bincount(codes, w * (y - mean) / total, count).astype(np.float64)
-    d = np.bincount(judged_codes, (g - g.mean()) / len(g), count).astype(np.float64)
-    d -= np.bincount(codes, w * (f - (w * f).sum() / total) / total, count)
-    return mean, a, d
-
-
-def _samples(*samples: ArrayLike) -> list[NDArray[np.float64]]:
+def _samples(*samples: ArrayLike) -> list[Array]:
     y, f, g = (np.asarray(one, dtype=np.float64) for one in samples)
     if y.ndim != 1 or y.shape != f.shape or g.ndim != 1 or not len(y) or not len(g):
         raise ValueError(f"labels {y.shape}, verdicts {f.shape} and judged {g.shape} make no sample")

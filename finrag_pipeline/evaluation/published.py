@@ -12,7 +12,6 @@ Langlais). Nothing is asked again; an answer is read as it was written.
 
 from __future__ import annotations
 
-import hashlib
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from finrag_pipeline.answering.final_answer import final_answer
 from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.evaluation.questions import read_objects
 from finrag_pipeline.schemas import ANSWERS, conform
-from finrag_pipeline.storage.fingerprints import fingerprint
+from finrag_pipeline.storage.fingerprints import file_sha256, fingerprint
 
 
 @dataclass(frozen=True)
@@ -172,7 +171,7 @@ def load_recorded_answers(folder: Path, questions: Mapping[str, str]) -> pa.Tabl
 def recorded_fingerprint(folders: Sequence[Path]) -> str:
     """Hash of the contents of all files of recorded answers in ``folders``."""
     files = [path for folder in folders for path in _files(folder)]
-    return fingerprint([(path.name, hashlib.sha256(path.read_bytes()).hexdigest()) for path in files])
+    return fingerprint([(path.name, file_sha256(path)) for path in files])
 
 
 def _files(folder: Path) -> list[Path]:

@@ -20,9 +20,8 @@ these are left out. Of several answers to one request the first (``repeat`` 0) c
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,17 +35,20 @@ from finrag_pipeline.evaluation.baseline_judge import BaselineJudge
 from finrag_pipeline.evaluation.failure_modes import (
     LABELS,
     RETRIEVAL_LABELS,
-    FilingIdentity,
     Finding,
     GoldPage,
+    LakeTexts,
+    Place,
     answer_failures,
     filing_identities,
     gold_pages,
+    missing_pages,
+    page_numbers,
     retrieval_failures,
-    texts_on,
 )
 from finrag_pipeline.evaluation.judged_answers import answer_from_row
 from finrag_pipeline.evaluation.judges import REFUSAL
+from finrag_pipeline.evaluation.retrieval_metrics import rankings
 from finrag_pipeline.evaluation.summary import grouped_means
 from finrag_pipeline.schemas import RETRIEVAL_GAP, conform
 from finrag_pipeline.storage.lake import Lake
@@ -56,95 +58,51 @@ GAP_VERSION = "1"
 """Changes whenever a level, a label or a sentence may change."""
 
 LEVELS = ("filing", "page", "chunk", "generation", "none")
-CUTOFF = 5
+CUTOFF, SPACE = 5, "corpus"
 
 Outcome = Literal["correct", "incorrect", "refusal"]
 AnswerKey = tuple[str, str, str]
 """Question, answering system, retrieval system."""
 
 
-class Loss(NamedTuple):
-    """The first level lost, why, and the page to look at."""
-
-    level: str
-    why: str
-    filing: str | None = None
-    page: int | None = None
-
-
-@dataclass(frozen=True)
-class Sources:
-    """What the lake says of filings, pages and chunks.
-
-    Attributes:
-        chunks: text by chunk identifier.
-        pages: text by filing and zero-based page.
-        facts: rows of ``statement_facts`` by filing and page, at least of the gold pages.
-        identities: company and fiscal year of every filing.
-    """
-
-    chunks: Mapping[str, str]
-    pages: Mapping[tuple[str, int], str]
-    facts: Mapping[tuple[str, int], Sequence[Mapping[str, Any]]]
-    identities: Mapping[str, FilingIdentity]
-
-    def passage(self, source: str, place: tuple[str, int]) -> Passage:
-        """A chunk of a ranking, or a whole page.
-
-        Raises:
-            LakeError: there is no such chunk.
-        """
-        text = self.pages.get(place) if read_page_source(source) else self.chunks.get(source)
-        if text is None:
-            raise LakeError(
-                f"The lake holds no text of '{source}'.", "Materialise the chunks and the runs again."
-            )
-        return Passage(source, *place, text)
-
-
-def lost_level(gold: Sequence[GoldPage], passages: Sequence[Passage]) -> Loss:
-    """First level of the retrieval that is lost; ``none`` if the evidence is there.
+def lost_level(gold: Sequence[GoldPage], passages: Sequence[Passage]) -> Finding:
+    """First level of the retrieval that is lost, and the page to look at; ``none`` if the evidence is there.
 
     Args:
         gold: gold pages, at least one.
         passages: what was retrieved.
     """
-    filing, count = gold[0].filing, len(passages)
+    filing, count = gold[0].place[0], len(passages)
     if all(one.filing != filing for one in passages):
-        return Loss("filing", f"none of the {count} passages stands in {filing}", filing, gold[0].page)
-    seen = {(one.filing, one.page) for one in passages}
-    missing = [one for one in gold if (one.filing, one.page) not in seen]
-    if missing:
-        pages = ", ".join(str(one.page + 1) for one in missing)
+        return Finding("filing", f"none of the {count} passages stands in {filing}", *gold[0].place)
+    if missing := missing_pages(passages, gold):
+        pages = page_numbers(missing)
         why = f"of {filing} there are other pages among the {count} passages, but not page {pages}"
-        return Loss("page", why, filing, missing[0].page)
+        return Finding("page", why, *missing[0].place)
     for one in gold:
-        if not one.held_by(texts_on(passages, one)):
-            why = f"the passages of page {one.page + 1} of {filing} do not hold its evidence"
-            return Loss("chunk", why, filing, one.page)
-    return Loss("none", "the evidence is among the passages", filing, gold[0].page)
+        if not one.held_by([each.text for each in passages if (each.filing, each.page) == one.place]):
+            why = f"the passages of page {page_numbers([one])} of {filing} do not hold its evidence"
+            return Finding("chunk", why, *one.place)
+    return Finding("none", "the evidence is among the passages", *gold[0].place)
 
 
 def retrieval_gap(
     runs: pa.Table,
     questions: pa.Table,
-    sources: Sources,
-    answers: pa.Table | None = None,
-    outcomes: Mapping[AnswerKey, tuple[Outcome, str]] | None = None,
-    *,
-    space: str = "corpus",
+    lake: LakeTexts,
+    answers: pa.Table,
+    outcomes: Mapping[AnswerKey, tuple[Outcome, str]],
     expected: Collection[str] = (),
 ) -> pa.Table:
     """Level and labels of every measured question, for every retrieval and every answering system over it.
 
     Args:
-        runs: rows of ``retrieval_runs``, in any order; those of other spaces are left out. A question
+        runs: rows of ``retrieval_runs``, in any order; only those of the whole corpus count. A question
             without rows was lost at ``filing``.
         questions: rows of ``benchmark_questions``.
-        sources: texts, facts and identities.
-        answers: rows of ``answers``; those without a retrieval, or of other spaces, are left out.
+        lake: texts, facts and identities.
+        answers: rows of ``answers``; only those to retrievals in the whole corpus count.
         outcomes: how each answer came out, and who says so (:func:`answer_outcomes`).
-        space: search space.
         expected: retrieval systems to count even if ``runs`` holds no row of theirs.
 
     Returns:
@@ -153,33 +111,48 @@ def retrieval_gap(
     Raises:
         LakeError: a chunk without text, or a filing without identity.
     """
-    measured = questions.filter(pc.equal(questions["status"], "measured")).to_pylist()
-    golds = {one["question_id"]: gold_pages(one, sources.pages, sources.facts) for one in measured}
-    ranked, places = _rankings(runs, space)
-    answered = first_answers(answers, space)
-    verdicts = outcomes or {}
-    if unknown := {filing for filing, _ in places.values()} - set(sources.identities):
+    ranked = {system: found for (system, space), found in rankings(runs).items() if space == SPACE}
+    chunks = [chunk for found in ranked.values() for ranking in found.values() for chunk in ranking]
+    if unknown := {chunk.filing for chunk in chunks} - set(lake.identities):
         reason = f"Filing '{min(unknown)}' of a ranking is not in the table filings."
         raise LakeError(reason, "Materialise filings and retrieval_runs again.")
-    rows: list[dict[str, Any]] = []
+    places = {chunk.chunk_id: (chunk.filing, chunk.page) for chunk in chunks}
+    answered = first_answers(answers)
+    measured = questions.filter(pc.equal(questions["status"], "measured")).to_pylist()
+    golds = {one["question_id"]: gold_pages(one, lake) for one in measured}
+    rows = []
     for retrieval in sorted({*ranked, *expected}):
-        found = ranked.get(retrieval, {})
-        for one in measured:
-            name = one["question_id"]
-            given = [sources.passage(*chunk) for chunk in found.get(name, ())[:CUTOFF]]
-            loss = lost_level(golds[name], given)
-            modes = retrieval_failures(one, given, golds[name], sources.identities, sources.pages)
-            rows.append(_row(name, retrieval, None, space, loss, modes))
-        for answering in sorted(system for system, over in answered if over == retrieval):
-            own = answered[answering, retrieval]
-            for one in measured:
-                name = one["question_id"]
-                outcome = verdicts.get((name, answering, retrieval))
-                if name in own and outcome is not None:
-                    given = _given(own[name], places, sources)
-                    result = _answer_loss(one, own[name], *outcome, given, golds[name], sources)
-                    rows.append(_row(name, retrieval, answering, space, *result))
+        # What was retrieved by itself comes first, then what each answering system was given.
+        for answering in (None, *sorted(system for system, over in answered if over == retrieval)):
+            for question in measured:
+                name = question["question_id"]
+                key = {"question_id": name, "retrieval": retrieval, "answering": answering, "space": SPACE}
+                if answering is None:
+                    ranking = ranked.get(retrieval, {}).get(name, ())[:CUTOFF]
+                    given = [_passage(chunk.chunk_id, places, lake) for chunk in ranking]
+                    lost = lost_level(golds[name], given)
+                    modes = retrieval_failures(question, given, golds[name], lake)
+                    rows.append(key | _described(lost, modes))
+                elif (answer := answered[answering, retrieval].get(name)) and (
+                    outcome := outcomes.get((name, answering, retrieval))
+                ):
+                    given = [_passage(one, places, lake) for one in answer["retrieved"] if one != CALCULATION]
+                    rows.append(key | _answer_loss(question, answer, *outcome, given, golds[name], lake))
     return conform(pa.Table.from_pylist(rows, RETRIEVAL_GAP), "retrieval_gap")
+
+
+def _passage(source: str, places: Mapping[str, Place], lake: LakeTexts) -> Passage:
+    """A chunk of a ranking, or a whole page that the facts of an answer stand on."""
+    page = read_page_source(source)
+    place = page or places.get(source)
+    if place is None:
+        raise LakeError(f"No ranking holds '{source}'.", "Materialise retrieval_runs and answers again.")
+    text = lake.pages.get(page) if page else lake.chunks.get(source)
+    if text is None:
+        raise LakeError(
+            f"The lake holds no text of '{source}'.", "Materialise the chunks and the runs again."
+        )
+    return Passage(source, *place, text)
 
 
 def _answer_loss(
@@ -189,36 +162,47 @@ def _answer_loss(
     by: str,
     given: Sequence[Passage],
     gold: Sequence[GoldPage],
-    sources: Sources,
-) -> tuple[Loss, list[Finding]]:
-    loss = lost_level(gold, given)
+    lake: LakeTexts,
+) -> dict[str, Any]:
+    lost = lost_level(gold, given)
     if outcome == "correct":
-        return loss._replace(level="none", why=f"the answer is right ({by})"), []
+        return _described(lost._replace(label="none", why=f"the answer is right ({by})"), [])
     says = "the answer abstains" if outcome == "refusal" else f"the answer is wrong ({by})"
-    modes = retrieval_failures(question, given, gold, sources.identities, sources.pages)
+    modes = retrieval_failures(question, given, gold, lake)
     if outcome == "incorrect":
         modes += answer_failures(question, answer, given)
-    level = "generation" if loss.level == "none" else loss.level
-    return loss._replace(level=level, why=f"{says}, and {loss.why}"), modes
+    level = "generation" if lost.label == "none" else lost.label
+    return _described(lost._replace(label=level, why=f"{says}, and {lost.why}"), modes)
+
+
+def _described(lost: Finding, modes: Sequence[Finding]) -> dict[str, Any]:
+    shown = next((one for one in modes if one.filing), lost)
+    sentence = "; ".join(one.why for one in (lost, *modes))
+    return {
+        "level": lost.label,
+        "labels": [one.label for one in modes],
+        "why": f"{sentence[0].upper()}{sentence[1:]}.",
+        "filing": shown.filing,
+        "page": shown.page,
+    }
 
 
 def answer_outcomes(
-    answers: pa.Table, scores: pa.Table, questions: pa.Table, space: str = "corpus"
+    answers: pa.Table, scores: pa.Table, questions: pa.Table
 ) -> dict[AnswerKey, tuple[Outcome, str]]:
-    """How the answers of a space came out, and who says so: people, the strict match, or the baseline judge.
+    """How the answers over the corpus came out, and who says so: people, strict match or baseline judge.
 
     Args:
         answers: rows of ``answers``.
         scores: rows of ``answer_scores``.
         questions: rows of ``benchmark_questions``; answers to others are not judged.
-        space: search space.
     """
     gold = dict(zip(questions["question_id"].to_pylist(), questions["answer"].to_pylist(), strict=True))
-    wanted = pc.and_(pc.equal(scores["metric"], RIGHT), pc.equal(scores["space"], space))
-    first = scores.filter(pc.and_(wanted, pc.equal(scores["repeat"], 0))).to_pylist()
+    first = _first(scores.filter(pc.equal(scores["metric"], RIGHT)))
     strict = {(row["question_id"], row["system"], row["retrieval"]): row["value"] for row in first}
+    of_label: dict[int | None, Outcome] = {1: "correct", REFUSAL: "refusal"}
     found: dict[AnswerKey, tuple[Outcome, str]] = {}
-    for (system, retrieval), own in first_answers(answers, space).items():
+    for (system, retrieval), own in first_answers(answers).items():
         for name, row in own.items():
             key = name, system, retrieval
             if row["human_label"] in get_args(Outcome):
@@ -228,13 +212,27 @@ def answer_outcomes(
             elif key in strict:
                 found[key] = "correct" if strict[key] == 1 else "incorrect", "strict match"
             elif name in gold:
-                (verdict,) = BaselineJudge().correctness([answer_from_row(row, {})], [gold[name]])
-                of_label: dict[int | None, Outcome] = {1: "correct", REFUSAL: "refusal"}
+                answer = answer_from_row(row, {})
+                ((verdict,),) = BaselineJudge().verdicts("correctness", [answer], [gold[name]])
                 found[key] = of_label.get(verdict.label, "incorrect"), "the deterministic judge"
     return found
 
 
-def read_sources(lake: Lake, filings: Collection[str]) -> Sources:
+def first_answers(answers: pa.Table) -> dict[tuple[str, str], dict[str, dict[str, Any]]]:
+    """First answers over retrievals in the corpus, by (answering system, retrieval) and question."""
+    found: dict[tuple[str, str], dict[str, dict[str, Any]]] = defaultdict(dict)
+    for row in _first(answers):
+        if row["retrieval"]:
+            found[row["system"], row["retrieval"]][row["question_id"]] = row
+    return found
+
+
+def _first(rows: pa.Table) -> list[dict[str, Any]]:
+    kept = pc.and_(pc.equal(rows["space"], SPACE), pc.equal(rows["repeat"], 0))
+    return list(rows.filter(kept).to_pylist())
+
+
+def read_texts(lake: Lake, filings: Collection[str]) -> LakeTexts:
     """Texts, facts and identities of filings."""
     only = {"filing": filings}
     chunks: dict[str, str] = {}
@@ -243,29 +241,13 @@ def read_sources(lake: Lake, filings: Collection[str]) -> Sources:
         chunks.update(zip(table["chunk_id"].to_pylist(), table["text"].to_pylist(), strict=True))
     read = lake.read_all("filing_pages", ["filing", "page", "text"], only).to_pylist()
     pages = {(row["filing"], row["page"]): row["text"] for row in read}
-    facts: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
+    facts: dict[Place, list[dict[str, Any]]] = defaultdict(list)
     columns = ("filing", "page", "label", "fiscal_year", "printed")
     for row in lake.read_all("statement_facts", columns, only).to_pylist():
         facts[row["filing"], row["page"]].append(row)
     rows = lake.read_all("filings", only=only).to_pylist()
     covers = {row["filing"]: pages.get((row["filing"], 0), "") for row in rows}
-    return Sources(chunks, pages, facts, filing_identities(rows, covers))
-
-
-def first_answers(answers: pa.Table | None, space: str) -> dict[tuple[str, str], dict[str, dict[str, Any]]]:
-    """First answers of a space, by (answering system, retrieval) and question.
-
-    Args:
-        answers: rows of ``answers``; those without a retrieval are left out.
-        space: search space.
-    """
-    found: dict[tuple[str, str], dict[str, dict[str, Any]]] = defaultdict(dict)
-    if answers is not None:
-        kept = answers.filter(pc.and_(pc.equal(answers["space"], space), pc.is_valid(answers["retrieval"])))
-        for row in kept.filter(pc.equal(kept["repeat"], 0)).to_pylist():
-            if row["retrieval"]:
-                found[row["system"], row["retrieval"]][row["question_id"]] = row
-    return found
+    return LakeTexts(chunks, pages, facts, filing_identities(rows, covers))
 
 
 def gap_counts(gap: pa.Table, questions: pa.Table, confidence: float = 0.95) -> pa.Table:
@@ -274,7 +256,6 @@ def gap_counts(gap: pa.Table, questions: pa.Table, confidence: float = 0.95) -> 
     Args:
         gap: table as ``schemas.RETRIEVAL_GAP``.
         questions: rows of ``benchmark_questions``.
-        confidence: coverage aimed at.
 
     Returns:
         Table as ``schemas.GAP_COUNTS``: of every system all levels and labels it can have, also those with a
@@ -301,54 +282,3 @@ def gap_counts(gap: pa.Table, questions: pa.Table, confidence: float = 0.95) -> 
             round(mean * n)::INTEGER AS count FROM means
     """
     return conform(query_tables(sql, means=means), "gap_counts")
-
-
-_Place = tuple[str, tuple[str, int]]  # chunk identifier; filing and page
-
-
-def _rankings(
-    runs: pa.Table, space: str
-) -> tuple[dict[str, dict[str, list[_Place]]], dict[str, tuple[str, int]]]:
-    """Chunks by system and question, best first; and where each chunk stands."""
-    kept = runs.filter(pc.equal(runs["space"], space)).sort_by([("rank", "ascending")])
-    names = ("system", "question_id", "chunk_id", "filing", "page")
-    ranked: dict[str, dict[str, list[_Place]]] = defaultdict(lambda: defaultdict(list))
-    places: dict[str, tuple[str, int]] = {}
-    for system, question, chunk, filing, page in zip(*(kept[n].to_pylist() for n in names), strict=True):
-        ranked[system][question].append((chunk, (filing, page)))
-        places[chunk] = filing, page
-    return ranked, places
-
-
-def _given(
-    answer: Mapping[str, Any], places: Mapping[str, tuple[str, int]], sources: Sources
-) -> list[Passage]:
-    """What an answering system was given: chunks of the ranking, and pages that its facts stand on."""
-    found = []
-    for source in answer["retrieved"]:
-        if source == CALCULATION:  # what the answer was held to, on no page
-            continue
-        place = read_page_source(source) or places.get(source)
-        if place is None:
-            raise LakeError(f"No ranking holds '{source}'.", "Materialise retrieval_runs and answers again.")
-        found.append(sources.passage(source, place))
-    return found
-
-
-def _row(
-    question_id: str, retrieval: str, answering: str | None, space: str, loss: Loss, modes: Iterable[Finding]
-) -> dict[str, Any]:
-    findings = list(modes)
-    shown = next(((one.filing, one.page) for one in findings if one.filing), (loss.filing, loss.page))
-    sentence = "; ".join([loss.why, *(one.why for one in findings)])
-    return {
-        "question_id": question_id,
-        "retrieval": retrieval,
-        "answering": answering,
-        "space": space,
-        "level": loss.level,
-        "labels": [one.label for one in findings],
-        "why": f"{sentence[0].upper()}{sentence[1:]}.",
-        "filing": shown[0],
-        "page": shown[1],
-    }

@@ -15,7 +15,8 @@ so what depends on one text alone is computed once per text; the values are the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import blake2b
@@ -48,13 +49,7 @@ class RankedChunk(NamedTuple):
 
 @dataclass(frozen=True)
 class GoldStandard:
-    """What a question should retrieve.
-
-    Attributes:
-        filing: gold filing.
-        pages: zero-based gold pages, at least one.
-        chunks: all chunks of the index that stand on them.
-    """
+    """Gold filing of a question, its zero-based gold pages, and all chunks of the index on them."""
 
     filing: str
     pages: frozenset[int]
@@ -178,20 +173,13 @@ def find_gold_chunks(questions: pa.Table, chunks: pa.Table) -> dict[str, frozens
         chunks: columns ``chunk_id``, ``filing`` and ``page`` of ``schemas.FILING_CHUNKS``, of all indexed
             chunks.
     """
-    measured = questions.filter(pc.equal(questions["status"], "measured"))
-    gold = measured.select(["question_id", "filing", "gold_pages"]).to_pylist()
-    wanted: dict[tuple[str, int], list[str]] = {
-        (q["filing"], page): [] for q in gold for page in q["gold_pages"]
-    }
-    candidates = chunks.filter(pc.is_in(chunks["filing"], pc.unique(measured["filing"])))
-    for chunk_id, filing, page in zip(
-        *(candidates[name].to_pylist() for name in ("chunk_id", "filing", "page")), strict=True
-    ):
-        if (filing, page) in wanted:
-            wanted[filing, page].append(chunk_id)
+    on_page: dict[tuple[str, int], list[str]] = defaultdict(list)
+    names = ("chunk_id", "filing", "page")
+    for chunk_id, *place in zip(*(chunks[name].to_pylist() for name in names), strict=True):
+        on_page[tuple(place)].append(chunk_id)
     return {
-        q["question_id"]: frozenset(c for page in q["gold_pages"] for c in wanted[q["filing"], page])
-        for q in gold
+        q["question_id"]: frozenset(c for page in q["gold_pages"] for c in on_page[q["filing"], page])
+        for q in questions.filter(pc.equal(questions["status"], "measured")).to_pylist()
     }
 
 
@@ -298,6 +286,17 @@ def _key(evidence: str, chunk: str) -> bytes:
     return blake2b(b"%d:" % len(parts[0]) + b"".join(parts), digest_size=16).digest()
 
 
+def rankings(runs: pa.Table) -> dict[tuple[str, str], dict[str, list[RankedChunk]]]:
+    """Chunks by (system, space) and question, best first, of rows of ``retrieval_runs`` in any order."""
+    ordered = runs.sort_by([("system", "ascending"), ("space", "ascending"), ("rank", "ascending")])
+    found: dict[tuple[str, str], dict[str, list[RankedChunk]]] = {}
+    names = ("system", "space", "question_id", "chunk_id", "filing", "page")
+    for system, space, question_id, *chunk in zip(*(ordered[n].to_pylist() for n in names), strict=True):
+        of_question = found.setdefault((system, space), {})
+        of_question.setdefault(question_id, []).append(RankedChunk(*chunk))
+    return found
+
+
 def score_runs(
     runs: pa.Table,
     questions: pa.Table,
@@ -336,46 +335,38 @@ def score_runs(
         for q in measured
     }
     evidence = {q["question_id"]: "\n".join(item["text"] for item in q["evidence"]) for q in measured}
-    rankings = _rankings(runs, golds)
+    ranked = {key: {name: found.get(name, []) for name in golds} for key, found in rankings(runs).items()}
     for pair in expected:
-        rankings.setdefault(pair, {})
+        ranked.setdefault(pair, {name: [] for name in golds})
 
     pairs: dict[tuple[str, str], tuple[float, float]] = {}
-    for ranked in rankings.values():
-        for question_id, ranking in ranked.items():
+    for (system, space), of_question in ranked.items():
+        for name, ranking in of_question.items():
+            _check(ranking, golds[name], f"{system}/{space}, question '{name}'")
             for chunk in ranking[:OVERLAP_DEPTH]:
-                pairs[evidence[question_id], _text(chunk_texts, chunk.chunk_id)] = (0.0, 0.0)
+                if chunk.chunk_id not in chunk_texts:
+                    raise LakeError(
+                        f"Chunk '{chunk.chunk_id}' of a retrieval run has no text in the lake.",
+                        "Materialise filing_chunks and retrieval_runs again.",
+                    )
+                pairs[evidence[name], chunk_texts[chunk.chunk_id]] = (0.0, 0.0)
     pairs = dict(zip(pairs, overlap(list(pairs)), strict=True))
 
-    columns: dict[str, list] = {name: [] for name in RETRIEVAL_SCORES.names}
-    for (system, space), ranked in rankings.items():
-        for question_id, gold in golds.items():
-            ranking = ranked.get(question_id, [])
+    rows = []
+    for (system, space), of_question in ranked.items():
+        for name, ranking in of_question.items():
             overlaps = {
-                chunk.chunk_id: pairs[evidence[question_id], chunk_texts[chunk.chunk_id]]
+                chunk.chunk_id: pairs[evidence[name], chunk_texts[chunk.chunk_id]]
                 for chunk in ranking[:OVERLAP_DEPTH]
             }
-            for metric, k, value in score_question(ranking, gold, overlaps):
-                for name, cell in zip(columns, (system, space, question_id, metric, k, value), strict=True):
-                    columns[name].append(cell)
+            rows += [(system, space, name, *one) for one in score_question(ranking, golds[name], overlaps)]
+    return scores_table(rows)
+
+
+def scores_table(rows: Iterable[tuple[str, str, str, str, int, float]]) -> pa.Table:
+    """Rows of system, space, question, metric, cut-off and value as ``schemas.RETRIEVAL_SCORES``."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(RETRIEVAL_SCORES)
     return conform(pa.table(columns, schema=RETRIEVAL_SCORES), "retrieval_scores")
-
-
-def _rankings(
-    runs: pa.Table, golds: Mapping[str, GoldStandard]
-) -> dict[tuple[str, str], dict[str, list[RankedChunk]]]:
-    """Rankings of the measured questions by (system, space) and question, checked and best first."""
-    ordered = runs.sort_by([("system", "ascending"), ("space", "ascending"), ("rank", "ascending")])
-    rankings: dict[tuple[str, str], dict[str, list[RankedChunk]]] = {}
-    names = ("system", "space", "question_id", "chunk_id", "filing", "page")
-    for system, space, question_id, *chunk in zip(*(ordered[n].to_pylist() for n in names), strict=True):
-        ranked = rankings.setdefault((system, space), {})
-        if question_id in golds:
-            ranked.setdefault(question_id, []).append(RankedChunk(*chunk))
-    for (system, space), ranked in rankings.items():
-        for question_id, ranking in ranked.items():
-            _check(ranking, golds[question_id], f"{system}/{space}, question '{question_id}'")
-    return rankings
 
 
 def _check(ranking: list[RankedChunk], gold: GoldStandard, where: str) -> None:
@@ -389,13 +380,3 @@ def _check(ranking: list[RankedChunk], gold: GoldStandard, where: str) -> None:
                 f"The run {where} and the chunks disagree on the page of chunk '{chunk.chunk_id}'.",
                 "They come from different chunkings: materialise filing_chunks and retrieval_runs again.",
             )
-
-
-def _text(chunk_texts: Mapping[str, str], chunk_id: str) -> str:
-    try:
-        return chunk_texts[chunk_id]
-    except KeyError:
-        raise LakeError(
-            f"Chunk '{chunk_id}' of a retrieval run has no text in the lake.",
-            "Materialise filing_chunks and retrieval_runs again.",
-        ) from None

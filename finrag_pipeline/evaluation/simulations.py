@@ -18,15 +18,16 @@ as well.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from finrag_pipeline.evaluation.intervals import (
+    Array,
     cluster_bootstrap,
     cluster_means,
     cluster_proportion,
@@ -62,10 +63,7 @@ def correlation_from_agreement(observed: float, human: float, judge: float) -> f
 
 
 def expected_effective_n(correlation: float, n: int, unlabelled: int) -> float:
-    """Human labels that ``n`` labels and ``unlabelled`` verdicts of a judge are worth with the best λ.
-
-    λ stays within [0, 1], so a judge that is anti-correlated adds nothing.
-    """
+    """Human labels that all are worth; λ is within [0, 1], so an anti-correlated judge adds none."""
     return n / (1 - max(0.0, correlation) ** 2 / (1 + n / unlabelled))
 
 
@@ -96,10 +94,8 @@ def effective_n_range(
     labelled and other answers, hence ``bias``.
 
     Args:
-        observed: published agreement.
-        chance: published chance agreement.
-        n: human labels.
-        unlabelled: verdicts on other answers.
+        observed: published agreement; ``chance`` is that by chance.
+        n: human labels; ``unlabelled`` verdicts are on other answers.
         human: least and greatest mean of the human labels.
         bias: greatest distance of the judge's mean on other answers from that on labelled ones.
         rounding: half a unit of the last digit published.
@@ -146,12 +142,9 @@ def sensitivity_to_agreement(
 
     Args:
         agreements: shares of equal labels, each between |2 share − 1| and 1.
-        n: human labels.
-        unlabelled: verdicts on other answers.
+        n: human labels; ``unlabelled`` verdicts are on other answers.
         share: mean of labels and of verdicts.
-        confidence: coverage aimed at.
         draws: simulated studies per agreement.
-        seed: of the simulation.
 
     Returns:
         Table as ``schemas.JUDGE_SENSITIVITY``, in the order of ``agreements``.
@@ -188,19 +181,12 @@ def sensitivity_to_agreement(
     return pa.Table.from_pylist(rows, schema=JUDGE_SENSITIVITY)
 
 
-def _binary_ppi(
-    cells: NDArray[np.float64], others: NDArray[np.float64], n: int, unlabelled: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """:func:`ppi.ppi_mean` of many binary samples at once.
+def _binary_ppi(cells: Array, others: Array, n: int, unlabelled: int) -> tuple[Array, Array, Array]:
+    """Estimate, standard error and λ of :func:`ppi.ppi_mean` for many binary samples, each of shape (draws,).
 
     Args:
         cells: shares of (1, 1), (1, 0), (0, 1) and (0, 0) among labels and verdicts, shape (draws, 4).
         others: mean of the other verdicts, shape (draws,).
-        n: labels.
-        unlabelled: other verdicts.
-
-    Returns:
-        Estimate, standard error and λ, each of shape (draws,).
     """
     human = cells[:, 0] + cells[:, 1]
     judge = cells[:, 0] + cells[:, 2]
@@ -223,9 +209,7 @@ class Study:
     """What is simulated.
 
     Attributes:
-        name: for people.
-        questions: number of questions.
-        answers: answers to each.
+        answers: to each question.
         labels: answers with a human label, drawn at random.
         share: true proportion of successes.
         correlation: of two answers to one question, in [0, 1).
@@ -243,6 +227,10 @@ class Study:
     sensitivity: float = 0.9
     specificity: float = 0.8
     strata: int = 0
+
+    def truth(self) -> float:
+        """What the intervals should hold."""
+        return self.share
 
 
 STUDIES = (
@@ -273,8 +261,6 @@ class ScoreStudy:
     """What is simulated.
 
     Attributes:
-        name: for people.
-        filings: number of filings.
         mean: true mean over filings, if all are alike.
         kind: ``hit``, ``page_recall`` or ``overlap``.
         correlation: of the rates within a filing, in [0, 1).
@@ -328,144 +314,102 @@ def interval_coverage(
     Intervals: ``wald``, ``wilson`` (labels as if independent), ``clustered`` (over questions, weighted where
     there are strata), ``ppi_normal`` (as published) and ``ppi`` (:func:`ppi.ppi_proportion`, over questions
     and weighted likewise). Those with a judge are left out where every answer is labelled. Of mean scores:
-    ``clustered`` and ``bootstrap`` (:func:`simulate_scores`).
+    ``clustered`` (:func:`intervals.cluster_means`) and ``bootstrap`` (:func:`intervals.cluster_bootstrap`).
 
     Args:
-        studies: studies of labels and verdicts.
+        studies: of labels and verdicts.
         scores: studies of mean scores.
-        draws: simulated studies of each.
-        confidence: coverage aimed at.
-        seed: of the simulation; a study's figures do not depend on the others.
+        draws: simulated studies of each; its figures do not depend on the others.
 
     Returns:
         Table as ``schemas.INTERVAL_COVERAGE``.
     """
-    found: dict[str, dict[str, tuple[float, float]]] = {}
-    for study in studies:
+    rows = []
+    simulated: tuple[Study | ScoreStudy, ...] = (*studies, *scores)
+    for study in simulated:
         rng = np.random.default_rng([seed, *study.name.encode()])
-        held: dict[str, list[tuple[bool, float]]] = {}
-        for _ in range(draws):
-            for name, (low, high) in _one_draw(study, rng, confidence).items():
-                held.setdefault(name, []).append((low <= study.share <= high, (high - low) / 2))
-        means = {name: np.array(outcomes, dtype=np.float64).mean(axis=0) for name, outcomes in held.items()}
-        found[study.name] = {name: (float(covered), float(width)) for name, (covered, width) in means.items()}
-    for one in scores:
-        rng = np.random.default_rng([seed, *one.name.encode()])
-        found[one.name] = simulate_scores(one, rng, draws, confidence)
-    rows = [
-        {"study": study, "interval": name, "coverage": covered, "half_width": width, "draws": draws}
-        for study, intervals in found.items()
-        for name, (covered, width) in intervals.items()
-    ]
+        drawn = (
+            _label_draws(study, rng, draws, confidence)
+            if isinstance(study, Study)
+            else _score_draws(study, rng, draws, confidence)
+        )
+        truth, held = study.truth(), defaultdict[str, list[Array]](list)
+        for intervals in drawn:
+            for name, (low, high) in intervals.items():
+                # Means of equal values carry an error in their last digit.
+                covers = (low <= truth + 1e-12) & (high >= truth - 1e-12)
+                held[name].append(np.atleast_2d(np.stack([covers, (high - low) / 2], axis=-1)))
+        for name, outcomes in held.items():
+            covered, width = np.concatenate(outcomes).mean(axis=0).tolist()
+            about = {"study": study.name, "interval": name, "draws": draws}
+            rows.append(about | {"coverage": covered, "half_width": width})
     return pa.Table.from_pylist(rows, schema=INTERVAL_COVERAGE)
 
 
-def _one_draw(study: Study, rng: np.random.Generator, confidence: float) -> dict[str, tuple[float, float]]:
-    """Ends of every interval in one simulated study."""
+_Ends = dict[str, tuple[Any, Any]]
+"""Low and high end by interval: numbers of one draw, or arrays of many."""
+
+
+def _label_draws(study: Study, rng: np.random.Generator, draws: int, confidence: float) -> Iterator[_Ends]:
     question = np.repeat(np.arange(study.questions), study.answers)
-    group = _groups(study, rng, len(question))
-    truth = (rng.random(len(question)) < _rates(study, rng, group)[question]).astype(np.float64)
-    passed = np.where(truth == 1, study.sensitivity, 1 - study.specificity)
-    verdicts = (rng.random(len(question)) < passed).astype(np.float64)
-    labelled = np.zeros(len(question), dtype=bool)
-    if study.strata:
-        for stratum in range(study.strata):
-            labelled[rng.choice(np.flatnonzero(group == stratum), 3, replace=False)] = True
-        weights = stratum_weights(group.tolist(), labelled)
-    else:
-        labelled[rng.choice(len(question), study.labels, replace=False)] = True
-        weights = np.ones(study.labels)
-    y, f, names = truth[labelled], verdicts[labelled], question[labelled].tolist()
-    total = float(y.sum())
-    plain, score = wald(total, len(y), confidence), wilson(total, len(y), confidence)
-    robust = cluster_proportion(y, names, weights, confidence)
-    ends = {
-        "wald": (plain.low, plain.high),
-        "wilson": (score.low, score.high),
-        "clustered": (robust.low, robust.high),
-    }
-    if not labelled.all():
-        others = verdicts[~labelled]
-        normal = ppi_mean(y, f, others, confidence)
-        # A stratified sample leaves others that are not like the whole: compare with all answers.
-        judged, whose = (verdicts, question) if study.strata else (others, question[~labelled])
-        small = ppi_proportion(
-            y,
-            f,
-            judged,
-            clusters=names if study.answers > 1 or study.strata else None,
-            judged_clusters=whose.tolist() if study.answers > 1 or study.strata else None,
-            weights=weights,
-            confidence=confidence,
-        )
-        ends |= {"ppi_normal": (normal.low, normal.high), "ppi": (small.low, small.high)}
-    return ends
-
-
-def _groups(study: Study, rng: np.random.Generator, count: int) -> NDArray[np.intp]:
-    """Stratum of each answer, sizes falling as 1, 1/2, 1/3, … and at least four; all 0 without strata."""
-    if not study.strata:
-        return np.zeros(count, dtype=np.intp)
-    sizes = 1 / np.arange(1, study.strata + 1)
-    fixed = np.repeat(np.arange(study.strata), 4)
-    drawn = rng.choice(study.strata, count - len(fixed), p=sizes / sizes.sum())
-    return np.concatenate([fixed, drawn])
-
-
-def _rates(study: Study, rng: np.random.Generator, group: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Chance of success of each question; their mean over answers is ``study.share`` in expectation."""
-    if study.strata:
-        # Small strata do worse, so that a sample that ignores its weights is biased.
-        worse = group / max(1, study.strata - 1)
-        return np.clip(study.share + 0.4 * (worse.mean() - worse), 0.0, 1.0)
-    if study.correlation == 0:
-        return np.full(study.questions, study.share)
-    strength = (1 - study.correlation) / study.correlation
-    return rng.beta(study.share * strength, (1 - study.share) * strength, study.questions)
-
-
-def simulate_scores(
-    study: ScoreStudy, rng: np.random.Generator, draws: int, confidence: float
-) -> dict[str, tuple[float, float]]:
-    """Coverage and mean half width of the intervals of a study.
-
-    Returns:
-        By interval: ``clustered`` (:func:`intervals.cluster_means`) and ``bootstrap``
-        (:func:`intervals.cluster_bootstrap`, 1,000 resamples).
-    """
-    truth = study.truth()
-    held: dict[str, list[NDArray[np.float64]]] = {"clustered": [], "bootstrap": []}
-    for values, filings in _scores(study, rng, draws):
+    for _ in range(draws):
+        if study.strata:
+            # Sizes of strata fall as 1, 1/2, 1/3, … and are at least four; small ones do worse, so that a
+            # sample that ignores its weights is biased.
+            sizes = 1 / np.arange(1, study.strata + 1)
+            fixed = np.repeat(np.arange(study.strata), 4)
+            drawn = rng.choice(study.strata, len(question) - len(fixed), p=sizes / sizes.sum())
+            group = np.concatenate([fixed, drawn])
+            worse = group / max(1, study.strata - 1)
+            rates = np.clip(study.share + 0.4 * (worse.mean() - worse), 0.0, 1.0)
+        uniform = rng.random(len(question))
+        if not study.strata:
+            rates = _rates(np.full(study.questions, study.share), study.correlation, rng)
+        truth = (uniform < rates[question]).astype(np.float64)
+        passed = np.where(truth == 1, study.sensitivity, 1 - study.specificity)
+        verdicts = (rng.random(len(question)) < passed).astype(np.float64)
+        labelled, weights = np.zeros(len(question), dtype=bool), np.ones(study.labels)
+        if study.strata:
+            for stratum in range(study.strata):
+                labelled[rng.choice(np.flatnonzero(group == stratum), 3, replace=False)] = True
+            weights = stratum_weights(group.tolist(), labelled)
+        else:
+            labelled[rng.choice(len(question), study.labels, replace=False)] = True
+        y, f, names = truth[labelled], verdicts[labelled], question[labelled].tolist()
         found = {
-            "clustered": cluster_means(values, filings, confidence),
-            "bootstrap": cluster_bootstrap(values, filings, _RESAMPLES, confidence, 1),
+            "wald": wald(float(y.sum()), len(y), confidence),
+            "wilson": wilson(float(y.sum()), len(y), confidence),
+            "clustered": cluster_proportion(y, names, weights, confidence),
         }
-        for name, (_, low, high) in found.items():
-            # Means of equal values carry an error in their last digit.
-            covers = (low <= truth + 1e-12) & (high >= truth - 1e-12)
-            held[name].append(np.stack([covers, (high - low) / 2]))
-    return {
-        name: (float(both[0]), float(both[1]))
-        for name, parts in held.items()
-        for both in [np.concatenate(parts, axis=1).mean(axis=1)]
-    }
+        if not labelled.all():
+            others = verdicts[~labelled]
+            found["ppi_normal"] = ppi_mean(y, f, others, confidence)
+            # A stratified sample leaves others that are not like the whole: compare with all answers.
+            judged, whose = (verdicts, question) if study.strata else (others, question[~labelled])
+            clustered = study.answers > 1 or study.strata > 0
+            found["ppi"] = ppi_proportion(
+                y,
+                f,
+                judged,
+                clusters=names if clustered else None,
+                judged_clusters=whose.tolist() if clustered else None,
+                weights=weights,
+                confidence=confidence,
+            )
+        yield {name: (one.low, one.high) for name, one in found.items()}
 
 
-def _scores(
-    study: ScoreStudy, rng: np.random.Generator, draws: int
-) -> Iterator[tuple[NDArray[np.float64], list[str]]]:
-    """Scores, shape (questions, draws), and the filing of each question, for several designs."""
+def _score_draws(
+    study: ScoreStudy, rng: np.random.Generator, draws: int, confidence: float
+) -> Iterator[_Ends]:
+    """Intervals of scores of shape (questions, draws), for several designs."""
     for count in np.diff(np.linspace(0, draws, _DESIGNS + 1).round().astype(int)):
         sizes = rng.choice(study.sizes, study.filings)
         filing = np.repeat(np.arange(study.filings), sizes)
         mean = np.broadcast_to(
             (study.mean - study.harder * (sizes >= 3))[:, None], (study.filings, int(count))
         )
-        rates = mean
-        if study.correlation:
-            strength = (1 - study.correlation) / study.correlation
-            rates = rng.beta(mean * strength, (1 - mean) * strength)
-        rate = rates[filing]
+        rate = _rates(mean, study.correlation, rng)[filing]
         if study.kind == "hit":
             values = (rng.random(rate.shape) < rate).astype(np.float64)
         elif study.kind == "page_recall":
@@ -475,4 +419,16 @@ def _scores(
             least = 1e-3  # of a parameter of the beta distribution
             wanted = study.concentration * rate
             values = rng.beta(np.maximum(wanted, least), np.maximum(study.concentration - wanted, least))
-        yield values, filing.astype(str).tolist()
+        filings = filing.astype(str).tolist()
+        yield {
+            "clustered": cluster_means(values, filings, confidence)[1:],
+            "bootstrap": cluster_bootstrap(values, filings, _RESAMPLES, confidence, 1)[1:],
+        }
+
+
+def _rates(mean: Array, correlation: float, rng: np.random.Generator) -> Array:
+    """Chances of success, beta distributed, so that successes that share one correlate."""
+    if not correlation:
+        return mean
+    strength = (1 - correlation) / correlation
+    return rng.beta(mean * strength, (1 - mean) * strength)

@@ -74,7 +74,7 @@ def grouped_means(
     if not ((sums["least"] >= -ROUNDING) & (sums["most"] <= 1 + ROUNDING)).all():
         raise ValueError("values must be between 0 and 1")
     of = (sums[name] for name in ("n", "n", "total", "square", "weight_square", "total_square", "product"))
-    mean, low, high, _, effective = mean_intervals(Moments(*of), confidence)
+    mean, low, high, effective = mean_intervals(Moments(*of), confidence)
     known = sums["clusters"] >= fewest
     columns = {
         "mean": mean,

@@ -94,9 +94,6 @@ GAP_COUNTS = TABLES["gap_counts"]
 CORPUS_STATISTICS = TABLES["corpus_statistics"]
 LEDGER = TABLES["ledger"]
 
-SAMPLE = pa.schema([field for field in LABEL_SAMPLE if field.name not in ("criterion", "system", "space")])
-"""The rows of one sample: every item with its stratum, and how many items a sampled one stands for."""
-
 
 def column_docs(schema: pa.Schema) -> dict[str, str]:
     """Description of each column of ``schema``, in order."""

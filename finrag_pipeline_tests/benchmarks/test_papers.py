@@ -13,7 +13,7 @@ import pytest
 from benchmarks import papers
 from benchmarks.published_models import write_bge_m3, write_reranker, write_splade
 from finrag_pipeline.embedding.encoder import Encoder
-from finrag_pipeline.evaluation.judges import read_reply, relevance_messages, veracity_messages
+from finrag_pipeline.evaluation.judges import judge_messages, read_reply
 from finrag_pipeline.language_models.endpoint import EndpointModel
 from finrag_pipeline.language_models.protocol import Request
 from finrag_pipeline.reranking.cross_encoder import CrossEncoderReranker
@@ -60,9 +60,8 @@ def test_the_stand_in_gives_what_each_prompt_asks_for(stand_in: EndpointModel) -
     def said(messages: list) -> str:
         return stand_in.complete(Request(messages, 0.0, 9, 1)).text
 
-    assert (
-        len(read_reply(said(veracity_messages(["s"], "One. Two.", ["One.", "Two."], "en")), "veracity", 2))
-        == 2
-    )
-    assert len(read_reply(said(relevance_messages("1. What?", "That.", "en")), "relevance", 1)) == 1
+    sentences = {"paragraph": "One. Two.", "sentences": "1. One.\n2. Two."}
+    assert len(read_reply(said(judge_messages("veracity", "en", sentences, ["s"], 2)), "veracity", 2)) == 2
+    whole = {"question": "1. What?", "answer": "That."}
+    assert len(read_reply(said(judge_messages("relevance", "en", whole)), "relevance", 1)) == 1
     assert select_documents(stand_in, "What?", ["a", "b", "c"], 3)[1] is None

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from finrag_pipeline.answering.passages import Passage
-from finrag_pipeline.evaluation.failure_modes import FilingIdentity
-from finrag_pipeline.evaluation.retrieval_gap import Sources
+from finrag_pipeline.evaluation.failure_modes import FilingIdentity, LakeTexts
 from finrag_pipeline_tests.evaluation.builders import question_row
 
 GOLD = "ALDER_2021_10K"
@@ -44,7 +43,7 @@ FACTS = {
     ],
     (GOLD, 6): [{"label": "Dividends paid", "fiscal_year": 2021, "printed": "1,204"}],
 }
-SOURCES = Sources(CHUNKS, PAGES, FACTS, IDENTITIES)
+LAKE = LakeTexts(CHUNKS, PAGES, FACTS, IDENTITIES)
 
 
 def asked(

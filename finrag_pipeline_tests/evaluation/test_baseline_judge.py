@@ -10,7 +10,7 @@ JUDGE = BaselineJudge()
 
 
 def veracity(text: str, cited: tuple[str, ...] = ("s1",)) -> int | None:
-    return JUDGE.veracity([answer("q/0", (text, cited))])[0][0].label
+    return JUDGE.verdicts("veracity", [answer("q/0", (text, cited))])[0][0].label
 
 
 @pytest.mark.parametrize(
@@ -44,11 +44,11 @@ def test_what_it_cannot_see(text):
 
 def test_without_sources_there_is_no_verdict():
     lonely = answer("q/0", ("Revenue was $5.", ()), sources={})
-    assert JUDGE.veracity([lonely])[0][0].label is None
+    assert JUDGE.verdicts("veracity", [lonely])[0][0].label is None
 
 
 def correctness(text: str, gold: str, question: str = "What is revenue in USD millions?") -> int | None:
-    return JUDGE.correctness([answer("q/0", (text, ()), question=question)], [gold])[0].label
+    return JUDGE.verdicts("correctness", [answer("q/0", (text, ()), question=question)], [gold])[0][0].label
 
 
 @pytest.mark.parametrize(
@@ -69,15 +69,16 @@ def test_correctness(text, gold, label):
 
 
 def test_relevance():
-    verdicts = JUDGE.relevance(
+    verdicts = JUDGE.verdicts(
+        "relevance",
         [
             answer("a", ("Torvexley's revenue was high.", ())),
             answer("b", ("$1,577 million", ())),
             answer("c", ("The weather is fine.", ())),
             answer("d", ("It cannot be determined.", ()), abstains=True),
-        ]
+        ],
     )
-    assert [one.label for one in verdicts] == [1, 1, 0, 0]
+    assert [one.label for (one,) in verdicts] == [1, 1, 0, 0]
     assert JUDGE.name == "baseline" and len(JUDGE.fingerprint) == 32
 
 
@@ -102,7 +103,8 @@ def test_relevance():
 def test_quotes_must_hold_the_subject_and_the_kind_of_thing_asked_for(question, quote, label):
     sources = {"TORVEXLEY_2022_10K/p4/c0": quote}
     told = f"“{quote}” (TORVEXLEY_2022_10K, page 5)"
-    (verdict,) = JUDGE.relevance([answer("q/0", (told, tuple(sources)), question=question, sources=sources)])
+    quoting = answer("q/0", (told, tuple(sources)), question=question, sources=sources)
+    ((verdict,),) = JUDGE.verdicts("relevance", [quoting])
     assert verdict.label == label, verdict.reasoning
 
 

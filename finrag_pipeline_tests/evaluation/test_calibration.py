@@ -2,12 +2,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pyarrow as pa
 import pytest
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.baseline_judge import BaselineJudge
-from finrag_pipeline.evaluation.judge_estimates import HUMAN_LABELS, calibrate, published_rows, supported
+from finrag_pipeline.evaluation.judge_estimates import HUMAN_LABELS, calibrate, supported
 from finrag_pipeline.evaluation.judges import LanguageModelJudge, Verdict
 from finrag_pipeline.schemas import JUDGE_CALIBRATION
 from finrag_pipeline_tests.evaluation.judged_builders import answer, reply
@@ -27,13 +26,7 @@ def judge_by_answer(labels: list[int | None]) -> LanguageModelJudge:
 
 
 def test_worked_by_hand():
-    table = calibrate(
-        judge_by_answer([1, 0, 0, 0, 2, None]),
-        ANSWERS,
-        LABELS,
-        references=["x"] * 6,
-        criteria=["correctness"],
-    )
+    table = calibrate(judge_by_answer([1, 0, 0, 0, 2, None]), "correctness", ANSWERS, LABELS, ["x"] * 6)
     assert table.schema == JUDGE_CALIBRATION
     three, two = table.to_pylist()
     assert (three["labels"], three["n"], three["missing"]) == ("three", 5, 1)
@@ -46,12 +39,7 @@ def test_worked_by_hand():
 
 def test_groups():
     table = calibrate(
-        judge_by_answer(LABELS),
-        ANSWERS,
-        LABELS,
-        references=["x"] * 6,
-        groups=list("aabbcc"),
-        criteria=["correctness"],
+        judge_by_answer(LABELS), "correctness", ANSWERS, LABELS, ["x"] * 6, groups=list("aabbcc")
     )
     rows = {(row["group"], row["labels"]): row for row in table.to_pylist()}
     assert {group for group, _ in rows} == {"all", "a", "b", "c"}
@@ -60,9 +48,7 @@ def test_groups():
 
 def test_a_judge_without_a_single_verdict_is_no_judge():
     with pytest.raises(LakeError, match="gave no verdict"):
-        calibrate(judge_by_answer([None] * 6), ANSWERS, LABELS, references=["x"] * 6)
-    with pytest.raises(LakeError, match="gold answers"):
-        calibrate(judge_by_answer(LABELS), ANSWERS, LABELS)
+        calibrate(judge_by_answer([None] * 6), "correctness", ANSWERS, LABELS, ["x"] * 6)
 
 
 def test_support_of_an_answer():
@@ -73,11 +59,6 @@ def test_support_of_an_answer():
     assert supported(answer("q/0", abstains=True), []).label == 0
     assert supported(ANSWERS[0], [one, Verdict(None, failed=True)]).failed
     assert not supported(ANSWERS[0], [one, missing]).failed
-
-
-def test_only_labelled_rows_are_published_labels():
-    table = pa.table({"human_label": ["correct", None, "refusal", "unsure"], "answer": list("abcd")})
-    assert published_rows(table)["answer"].to_pylist() == ["a", "c"]
 
 
 @needs_data("financebench", "results")
@@ -102,9 +83,7 @@ def test_labels_of_people_on_financebench():
         for name, row in rows[some]
     ]
     golds = [questions[one.question_id]["answer"] for one in answers]
-    found = calibrate(
-        BaselineJudge(), answers, labels[some], references=golds, criteria=["correctness"]
-    ).to_pylist()[0]
+    found = calibrate(BaselineJudge(), "correctness", answers, labels[some], golds).to_pylist()[0]
     assert (found["n"], found["missing"]) == (150, 0)
     assert found["observed"] == pytest.approx(0.827, abs=0.08)
     assert found["kappa"] == pytest.approx(0.738, abs=0.12)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ from finrag_pipeline.evaluation.baseline_judge import BaselineJudge
 from finrag_pipeline.evaluation.judge_estimates import METHODS, judge_agreement, judged_estimates
 from finrag_pipeline.evaluation.judged_answers import automatic_scores, rates
 from finrag_pipeline.evaluation.judges import LanguageModelJudge, judge_answers
-from finrag_pipeline.evaluation.labels import items_of, read_labels, stratified_sample, write_csv
+from finrag_pipeline.evaluation.labels import draw_sample, items_of, read_labels, sampled_items, write_csv
 from finrag_pipeline.evaluation.ppi import ppi_mean
 from finrag_pipeline.schemas import HUMAN_LABELS, JUDGE_AGREEMENT, JUDGED_ESTIMATES, VERDICTS
 from finrag_pipeline_tests.evaluation.judged_builders import answer, reply
@@ -50,6 +51,11 @@ def labels_table(labels: dict[str, int | None]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=HUMAN_LABELS)
 
 
+def sample_table(strata: Sequence[str]) -> pa.Table:
+    rows = {"item_id": [f"a{i}" for i in range(len(strata))], "stratum": strata}
+    return pa.table(rows | {"criterion": ["relevance"] * len(strata)})
+
+
 def test_the_methods_side_by_side():
     rng = np.random.default_rng(0)
     truth = (rng.random(200) < 0.8).astype(int)
@@ -59,7 +65,8 @@ def test_the_methods_side_by_side():
         schema=VERDICTS,
     )
     labels = labels_table({f"a{i}": int(truth[i]) for i in range(0, 200, 3)})
-    table = judged_estimates(verdicts, labels)
+    sample = sample_table("x" * 200)
+    table = judged_estimates(verdicts, labels, sample)
     assert table.schema == JUDGED_ESTIMATES
     rows = {(r["judge"], r["theme"], r["method"]): r for r in table.to_pylist()}
     assert {method for *_, method in rows} == set(METHODS)
@@ -74,7 +81,7 @@ def test_the_methods_side_by_side():
     widths = {name: row["high"] - row["low"] for (name, theme, method), row in rows.items()
               if (theme, method) == ("all", "ppi")}  # fmt: skip
     assert widths["good"] < widths["random"], "a judge is chosen by the width that it leaves"
-    agreed = judge_agreement(verdicts, labels)
+    agreed = judge_agreement(verdicts, labels, sample)
     assert agreed.schema == JUDGE_AGREEMENT
     kappa = {row["judge"]: row["kappa"] for row in agreed.to_pylist() if row["theme"] == "all"}
     assert kappa["good"] > 0.6 > 0.3 > kappa["random"]
@@ -83,20 +90,15 @@ def test_the_methods_side_by_side():
 def test_missing_verdicts_are_no_scores():
     verdicts = pa.Table.from_pylist(verdict_rows("j", [1, None, 1, 0, 1, 1]), schema=VERDICTS)
     labels = labels_table({"a0": 1, "a1": 0, "a3": 0, "a4": None})
-    rows = {r["method"]: r for r in judged_estimates(verdicts, labels).to_pylist() if r["theme"] == "all"}
+    table = judged_estimates(verdicts, labels, sample_table("x" * 6))
+    rows = {r["method"]: r for r in table.to_pylist() if r["theme"] == "all"}
     assert rows["judge"]["estimate"] == pytest.approx(4 / 5)
     assert (rows["human"]["labels"], rows["human"]["missing"], rows["human"]["verdicts"]) == (2, 1, 5)
 
 
 def test_weights_and_themes():
     verdicts = pa.Table.from_pylist(verdict_rows("j", [1, 1, 1, 1, 0, 0], "xxxxyy"), schema=VERDICTS)
-    sample = pa.table(
-        {
-            "item_id": [f"a{i}" for i in range(6)],
-            "stratum": [*("x/0",) * 4, *("y/0",) * 2],
-            "criterion": ["relevance"] * 6,
-        }
-    )
+    sample = sample_table("xxxxyy")
     table = judged_estimates(verdicts, labels_table({"a0": 1, "a4": 0}), sample)
     rows = {(r["theme"], r["method"]): r for r in table.to_pylist()}
     assert rows["all", "human"]["estimate"] == pytest.approx(4 / 6)
@@ -105,15 +107,12 @@ def test_weights_and_themes():
     with pytest.raises(LakeError, match="was not sampled"):
         judged_estimates(verdicts, labels_table({"zz": 1}), sample)
     with pytest.raises(LakeError, match="No label"):
-        judged_estimates(verdicts, labels_table({"zz": 1}))
+        judged_estimates(verdicts.slice(0, 1), labels_table({"a4": 1}), sample)
 
 
 def test_an_unfinished_sheet_is_weighted_by_the_labels_that_there_are():
     verdicts = pa.Table.from_pylist(verdict_rows("j", [1, 1, 1, 1, 0, 0]), schema=VERDICTS)
-    strata = ["x", "x", "x", "x", "y", "y"]
-    sample = pa.table(
-        {"item_id": [f"a{i}" for i in range(6)], "stratum": strata, "criterion": ["relevance"] * 6}
-    )
+    sample = sample_table("xxxxyy")
     labels = labels_table({"a0": 1, "a1": 0, "a2": None, "a4": 1})
     (human,) = [
         row
@@ -131,7 +130,7 @@ def test_labels_count_for_their_criterion_alone():
         for row in verdict_rows("j", [1, 1, 1])
     ]
     verdicts = pa.Table.from_pylist(rows, schema=VERDICTS)
-    sample = pa.table({"item_id": ["a0", "a1"], "stratum": ["x", "x"], "criterion": ["relevance"] * 2})
+    sample = sample_table("xx")
     table = judged_estimates(verdicts, labels_table({"a0": 1, "a1": 1}), sample)
     methods = {(row["criterion"], row["method"]) for row in table.to_pylist()}
     assert ("relevance", "ppi") in methods
@@ -143,7 +142,7 @@ def test_labels_count_for_their_criterion_alone():
 def test_without_labels_the_judge_stands_alone_for_each_system():
     rows = verdict_rows("j", [1, 0, 1, 1])
     rows = [row | {"system": "ab"[place % 2]} for place, row in enumerate(rows)]
-    table = judged_estimates(pa.Table.from_pylist(rows, schema=VERDICTS), labels_table({}))
+    table = judged_estimates(pa.Table.from_pylist(rows, schema=VERDICTS), labels_table({}), sample_table(""))
     found = {(row["system"], row["theme"]): row["estimate"] for row in table.to_pylist()}
     assert found["a", "all"] == 1 and found["b", "all"] == pytest.approx(0.5)
     assert {row["method"] for row in table.to_pylist()} == {"judge"}
@@ -180,23 +179,24 @@ def test_the_protocol_from_answers_to_intervals(tmp_path):
         ]
     )
     items = items_of(answers, "veracity")
-    sample = stratified_sample(
-        [item.item_id for item in items],
-        [item.theme for item in items],
-        np.array([[len(item.sentence), "9 million" in item.sentence] for item in items], dtype=float),
+    sample = draw_sample(
+        answers,
+        "veracity",
+        lambda texts: np.array([[len(text), "9 million" in text] for text in texts], dtype=float),
         budget=12,
     )
-    drawn = set(sample.filter(sample["sampled"])["item_id"].to_pylist())
-    chosen = [item for item in items if item.item_id in drawn]
+    drawn = set(sampled_items(sample))
+    chosen = [item for item in items if item["item_id"] in drawn]
     path = tmp_path / "sheet.csv"
     write_csv(chosen, path)
-    people = {item.item_id: ("0", "0") if "$9 million" in item.sentence else ("1", "1") for item in chosen}
+    people = {
+        item["item_id"]: ("0", "0") if "$9 million" in item["sentence"] else ("1", "1") for item in chosen
+    }
     labels = read_labels(filled(path, people), drawn)
     veracity = verdicts.filter(pa.compute.equal(verdicts["criterion"], "veracity"))
-    sample = sample.append_column("criterion", pa.array(["veracity"] * sample.num_rows))
     table = judged_estimates(veracity, labels, sample)
     rows = {(r["judge"], r["method"]): r for r in table.to_pylist() if r["theme"] == "all"}
-    truth = np.mean(["$9 million" not in item.sentence for item in items])
+    truth = np.mean(["$9 million" not in item["sentence"] for item in items])
     for judge in ("baseline", "scripted"):
         assert rows[judge, "ppi"]["low"] <= truth <= rows[judge, "ppi"]["high"]
         assert rows[judge, "human"]["low"] <= truth <= rows[judge, "human"]["high"]

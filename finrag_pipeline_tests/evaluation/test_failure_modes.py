@@ -18,10 +18,9 @@ from finrag_pipeline.evaluation.failure_modes import (
 )
 from finrag_pipeline_tests.evaluation.gap_fixtures import (
     CASH,
-    FACTS,
     GOLD,
-    IDENTITIES,
     INCOME,
+    LAKE,
     PAGES,
     SUMMARY,
     TRADE,
@@ -59,7 +58,7 @@ def test_a_share_lies_between_zero_and_one_and_grows_with_the_texts(evidence, te
 
 class TestGoldPages:
     def numbers(self, question) -> list[set[float]]:
-        return [set(page.numbers) for page in gold_pages(question, PAGES, FACTS)]
+        return [set(page.numbers) for page in gold_pages(question, LAKE)]
 
     def test_numbers_of_the_gold_answer_come_first(self):
         assert self.numbers(asked([4])) == [{48213.0}]
@@ -75,14 +74,14 @@ class TestGoldPages:
         assert self.numbers(asked([4], both, answer="0.15")) == [{48213.0, 46002.0, 7305.0}]
 
     def test_a_question_in_words_has_no_numbers(self):
-        (page,) = gold_pages(asked([3], "Who sells the products?", answer="Dealers"), PAGES, FACTS)
+        (page,) = gold_pages(asked([3], "Who sells the products?", answer="Dealers"), LAKE)
         assert not page.numbers and not page.numbered
         assert page.reach == 1.0
 
 
 class TestHeld:
     def page(self, number: int, **more) -> GoldPage:
-        (found,) = gold_pages(asked([number], **more), PAGES, FACTS)
+        (found,) = gold_pages(asked([number], **more), LAKE)
         return found
 
     def test_most_of_the_words_or_the_number_that_answers(self):
@@ -99,28 +98,28 @@ class TestHeld:
         assert not page.held_by([" ".join(words[:3])])
 
     def test_evidence_in_other_words_than_its_page_is_not_held_against_a_passage(self):
-        page = GoldPage(GOLD, 4, INCOME, "Nothingofthepageisspeltlikethis", frozenset())
+        page = GoldPage((GOLD, 4), INCOME, "Nothingofthepageisspeltlikethis", frozenset())
         assert page.reach == 0.0
         assert page.held_by(["any passage"])
         assert not page.repeated_by("any passage"), "but no other page repeats it"
 
     def test_one_short_number_is_not_enough(self):
         evidence = "notes of 911 were issued to lenders at the end of the year"
-        page = GoldPage(GOLD, 4, evidence, evidence, frozenset({911.0}))
+        page = GoldPage((GOLD, 4), evidence, evidence, frozenset({911.0}))
         assert not page.numbered and not page.held_by(["911 elsewhere"])
-        assert GoldPage(GOLD, 4, evidence, evidence, frozenset({911.0, 418.0})).numbered
+        assert GoldPage((GOLD, 4), evidence, evidence, frozenset({911.0, 418.0})).numbered
 
 
 class TestRepeated:
     def test_another_page_prints_all_the_numbers(self):
         text = "What is the FY2021 net margin? It is net income / total revenue."
-        (page,) = gold_pages(asked([4], text, answer="0.15"), PAGES, FACTS)
+        (page,) = gold_pages(asked([4], text, answer="0.15"), LAKE)
         assert page.repeated_by(SUMMARY)
         assert not page.repeated_by("revenue was 48,213"), "one of two numbers"
         assert not page.repeated_by("revenue was 48.213 billion, net income 7.305"), "another scale"
 
     def test_another_page_says_it_in_the_same_words(self):
-        (page,) = gold_pages(asked([3], "Who sells the products?", answer="Dealers"), PAGES, FACTS)
+        (page,) = gold_pages(asked([3], "Who sells the products?", answer="Dealers"), LAKE)
         assert page.repeated_by(PAGES[GOLD, 9])
         scattered = " filler text between the words ".join(TRADE.split()[::-1])
         assert not page.repeated_by(scattered), "the words alone stand on many pages"
@@ -128,7 +127,7 @@ class TestRepeated:
 
     def test_figures_of_the_evidence_must_be_repeated_too(self):
         evidence = "The dividend was 0.55 in each quarter of the year, up by 4 from the year before it"
-        page = GoldPage(GOLD, 3, evidence, evidence, frozenset())
+        page = GoldPage((GOLD, 3), evidence, evidence, frozenset())
         assert page.repeated_by(f"Note. {evidence}.")
         assert not page.repeated_by(evidence.replace("0.55", "0.50").replace("4", "3"))
 
@@ -137,8 +136,8 @@ LAST_YEAR, LETTER, OTHER = ("ALDER_2020_10K", 4), ("ALDER_LETTER", 0), ("BIRCH_2
 
 
 def labels_of(question: dict, *places: tuple[str, int]) -> dict[str, tuple[str | None, int | None]]:
-    gold = gold_pages(question, PAGES, FACTS)
-    found = retrieval_failures(question, passages(*places), gold, IDENTITIES, PAGES)
+    gold = gold_pages(question, LAKE)
+    found = retrieval_failures(question, passages(*places), gold, LAKE)
     assert [one.label for one in found] == [label for label in LABELS if label in {f.label for f in found}]
     assert all(one.why for one in found)
     return {one.label: (one.filing, one.page) for one in found}

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,8 +12,6 @@ from finrag_pipeline.evaluation.intervals import (
     cluster_bootstrap,
     cluster_means,
     cluster_proportion,
-    effective_clusters,
-    normal_quantile,
     stratum_weights,
     wald,
     wilson,
@@ -64,16 +60,6 @@ def test_an_estimate_outside_the_unit_interval_is_brought_back():
 def test_impossible_counts(successes, n):
     with pytest.raises(ValueError, match="successes"):
         wilson(successes, n)
-    with pytest.raises(ValueError, match="confidence"):
-        normal_quantile(1.0)
-
-
-def test_worked_by_hand():
-    # Question a: 1 1 0, question b: 0. Mean 1/2; scores of the clusters (2 − 1.5)/4 and (0 − .5)/4.
-    found = cluster_proportion([1, 1, 0, 0], ["a", "a", "a", "b"])
-    assert found.estimate == 0.5
-    assert found.standard_error == pytest.approx(np.sqrt(2 * 2 * 0.125**2))
-    assert (found.n, found.clusters) == (4, 2)
 
 
 def test_answers_that_always_agree_are_worth_one_each():
@@ -81,7 +67,6 @@ def test_answers_that_always_agree_are_worth_one_each():
     rates = rng.integers(0, 2, 40)
     twenty = cluster_proportion(np.repeat(rates, 20), np.repeat(np.arange(40), 20).tolist())
     one = cluster_proportion(rates, list(range(40)))
-    assert twenty.design_effect == pytest.approx(20, rel=0.05)
     assert twenty.effective_n == pytest.approx(40, rel=0.05)
     assert (twenty.low, twenty.high) == pytest.approx((one.low, one.high), abs=0.005)
 
@@ -90,19 +75,17 @@ def test_independent_answers_keep_most_of_their_worth():
     rng = np.random.default_rng(1)
     values = rng.random(121 * 20) < 0.8
     found = cluster_proportion(values.astype(float), np.repeat(np.arange(121), 20).tolist())
-    assert 1 <= found.design_effect < 1.6
+    assert 1 <= 121 * 20 / found.effective_n < 1.6
 
 
 def test_labels_that_all_agree_leave_a_wide_interval():
     found = cluster_proportion(np.ones(580), np.repeat(np.arange(29), 20).tolist())
-    assert found.standard_error == 0
     assert found.estimate == found.high == 1
     assert found.low < 0.9, "29 questions without a failure do not show more"
 
 
 def test_one_cluster_says_little():
     found = cluster_proportion([1, 1, 0], ["a"] * 3)
-    assert np.isnan(found.standard_error)
     assert found.high - found.low > 0.9
 
 
@@ -118,11 +101,6 @@ def test_weights_undo_the_design():
     # Scaling the weights changes nothing.
     again = cluster_proportion([0, 0, 0, 1, 1, 1], list(range(6)), 7 * weights)
     assert (again.low, again.high) == pytest.approx((found.low, found.high))
-
-
-def test_effective_clusters():
-    assert effective_clusters(np.array([0, 1, 2]), np.ones(3)) == pytest.approx(3)
-    assert effective_clusters(np.array([0, 0, 1]), np.ones(3)) == pytest.approx(9 / 5)
 
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 5), st.floats(0.1, 9)), min_size=1, max_size=30))
@@ -282,7 +260,7 @@ def test_agreement_worked_by_hand():
     found = agreement(first, second)
     assert (found.n, found.observed, found.chance) == pytest.approx((10, 0.7, 0.5))
     assert found.kappa == pytest.approx(0.4)
-    assert found.kappa_interval.low < 0.4 < found.kappa_interval.high
+    assert found.kappa_low < 0.4 < found.kappa_high
 
 
 labels = st.sampled_from(["correct", "incorrect", "refusal"])
@@ -300,7 +278,7 @@ def test_kappa_is_that_of_scikit_learn(pairs):
 def test_one_label_has_no_kappa():
     found = agreement([1, 1, 1], [1, 1, 1])
     assert found.observed == found.chance == 1
-    assert math.isnan(found.kappa) and math.isnan(found.kappa_interval.low)
+    assert found.kappa is found.kappa_low is None
 
 
 def test_whole_questions_are_resampled():
@@ -311,10 +289,10 @@ def test_whole_questions_are_resampled():
     question = np.repeat(np.arange(30), 20).tolist()
     alone = agreement(first.tolist(), second.tolist())
     together = agreement(first.tolist(), second.tolist(), question)
-    wide, narrow = together.observed_interval, alone.observed_interval
-    assert wide.high - wide.low > 3 * (narrow.high - narrow.low)
+    wide, narrow = (one.observed_high - one.observed_low for one in (together, alone))
+    assert wide > 3 * narrow
     single = agreement([1, 0], [1, 1], ["a", "a"])
-    assert single.observed == 0.5 and math.isnan(single.observed_interval.low)
+    assert single.observed == 0.5 and single.observed_low is None
 
 
 def test_nothing_to_compare():

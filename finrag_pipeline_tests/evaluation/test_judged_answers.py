@@ -19,7 +19,6 @@ from finrag_pipeline.evaluation.judged_answers import (
     read_answers,
     sentence_rows,
     source_texts,
-    unique_answers,
     without_text,
 )
 from finrag_pipeline.schemas import ANSWER_RATES, ANSWER_SENTENCES, ANSWERS, AUTOMATIC_SCORES, TABLES
@@ -115,13 +114,6 @@ def test_a_partial_answer_is_no_abstention():
     assert not plainly_abstains(found)
     assert not abstains("Le chiffre d'affaires est de 5 M€.")
     assert not plainly_abstains(())
-
-
-def test_an_answer_comes_once():
-    one = answer("q/1", ("A.", ()))
-    assert unique_answers([one]) == [one]
-    with pytest.raises(LakeError, match="twice"):
-        unique_answers([one, one])
 
 
 def blank(table: str, **values: object) -> dict:
@@ -230,7 +222,7 @@ def test_the_published_labels_come_through(lake):
     assert len(answers) == 2400 and len(set(groups)) == 16
     some = slice(None, None, 16)
     (three, _) = calibrate(
-        BaselineJudge(), answers[some], labels[some], references=references[some], criteria=["correctness"]
+        BaselineJudge(), "correctness", answers[some], labels[some], references[some]
     ).to_pylist()
     assert three["observed"] == pytest.approx(0.827, abs=0.08)
 

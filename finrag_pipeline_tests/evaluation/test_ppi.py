@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finrag_pipeline.evaluation.intervals import wald, wilson
+from finrag_pipeline.evaluation.intervals import normal_quantile, wald, wilson
 from finrag_pipeline.evaluation.ppi import power_tuning, ppi_mean, ppi_proportion
 from finrag_pipeline_tests.recorded_data import DATA, needs_data, read_json
 
@@ -16,7 +16,8 @@ def test_worked_by_hand():
     assert found.lam == pytest.approx((1 / 8) / (2 * 8 / 7 * 3 / 16))
     assert found.estimate == pytest.approx(0.5)
     residual = np.var([1 - found.lam, 1, 0, 0])
-    assert found.standard_error == pytest.approx(np.sqrt(found.lam**2 * 3 / 16 / 4 + residual / 4))
+    error = np.sqrt(found.lam**2 * 3 / 16 / 4 + residual / 4)
+    assert found.high - found.estimate == pytest.approx(normal_quantile(0.95) * error)
 
 
 def test_without_a_useful_judge_it_is_the_survey_of_the_labels():
@@ -107,7 +108,6 @@ class TestFewOrClusteredLabels:
             *sample, clusters=question[chosen].tolist(), judged_clusters=question[~chosen].tolist()
         )
         assert robust.effective_n < 0.5 * naive.effective_n
-        assert robust.clusters == len(set(question[chosen].tolist()))
 
     def test_weights_carry_the_design(self):
         # Labels: three of each stratum. The big one fails, the judge sees nothing.

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from finrag_pipeline.answering.passages import Passage
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.answer_metrics import RIGHT
 from finrag_pipeline.evaluation.failure_modes import LABELS, gold_pages
@@ -24,10 +25,9 @@ from finrag_pipeline.schemas import ANSWER_SCORES, ANSWERS, GAP_COUNTS, RETRIEVA
 from finrag_pipeline_tests.evaluation.builders import question_row, questions_table, run_rows, runs_table
 from finrag_pipeline_tests.evaluation.gap_fixtures import (
     CHUNKS,
-    FACTS,
     GOLD,
+    LAKE,
     PAGES,
-    SOURCES,
     answer_row,
     asked,
     passages,
@@ -38,6 +38,9 @@ QUESTIONS = questions_table(
     asked([4, 6], "What is FY2021 dividends paid over net income?", answer="0.16", question_id="q2"),
     question_row("gone", GOLD, [4], status="excluded", problem="why"),
 )
+
+
+NOT_ANSWERED = ANSWERS.empty_table()
 
 
 def ranked(system: str, question: str, *places: tuple[str, int], space: str = "corpus") -> list[dict]:
@@ -52,7 +55,7 @@ def answers_table(*rows: dict) -> pa.Table:
 
 class TestLevels:
     def level(self, question: dict, *places: tuple[str, int]) -> str:
-        return lost_level(gold_pages(question, PAGES, FACTS), passages(*places)).level
+        return lost_level(gold_pages(question, LAKE), passages(*places)).label
 
     def test_from_the_filing_to_the_chunk(self):
         one, two = asked([4]), asked([4, 6], "What is FY2021 dividends over net income?", answer="0.16")
@@ -64,16 +67,16 @@ class TestLevels:
         assert self.level(two, (GOLD, 6), (GOLD, 4)) == "none"
 
     def test_a_passage_of_the_page_without_its_evidence(self):
-        gold = gold_pages(asked([4]), PAGES, FACTS)
-        head = SOURCES.passage(f"{GOLD}/p4/head", (GOLD, 4))
+        gold = gold_pages(asked([4]), LAKE)
+        head, row = (Passage(name, GOLD, 4, CHUNKS[name]) for name in (f"{GOLD}/p4/head", f"{GOLD}/p4/row"))
         found = lost_level(gold, [head])
-        assert (found.level, found.filing, found.page) == ("chunk", GOLD, 4)
-        assert lost_level(gold, [head, SOURCES.passage(f"{GOLD}/p4/row", (GOLD, 4))]).level == "none"
+        assert (found.label, found.filing, found.page) == ("chunk", GOLD, 4)
+        assert lost_level(gold, [head, row]).label == "none"
 
 
 class TestRetrieval:
     def gap(self, rows: list[dict], **more) -> dict[tuple[str, str], dict]:
-        table = retrieval_gap(runs_table(rows), QUESTIONS, SOURCES, **more)
+        table = retrieval_gap(runs_table(rows), QUESTIONS, LAKE, NOT_ANSWERED, {}, **more)
         assert table.schema.names == RETRIEVAL_GAP.names
         return {(row["retrieval"], row["question_id"]): row for row in table.to_pylist()}
 
@@ -136,9 +139,9 @@ class TestRetrieval:
     def test_a_chunk_without_text_and_a_filing_that_nobody_knows(self):
         with pytest.raises(LakeError, match="no text of 'x'"):
             self.gap(run_rows("dense", "corpus", "q1", [("x", GOLD, 4)]))
-        nobody = dataclasses.replace(SOURCES, identities={})
+        nobody = dataclasses.replace(LAKE, identities={})
         with pytest.raises(LakeError, match="is not in the table filings"):
-            retrieval_gap(runs_table(ranked("dense", "q1", (GOLD, 4))), QUESTIONS, nobody)
+            retrieval_gap(runs_table(ranked("dense", "q1", (GOLD, 4))), QUESTIONS, nobody, NOT_ANSWERED, {})
 
 
 class TestAnswers:
@@ -148,7 +151,7 @@ class TestAnswers:
     def gap(self, outcome: str, **more) -> dict:
         answer = answer_row(**{"answer": "$46,002 million", "retrieved": list(self.GIVEN), **more})
         outcomes = {("q1", "prompt", "dense"): (outcome, "people")}
-        table = retrieval_gap(self.RUNS, QUESTIONS, SOURCES, answers_table(answer), outcomes)
+        table = retrieval_gap(self.RUNS, QUESTIONS, LAKE, answers_table(answer), outcomes)
         (row,) = [row for row in table.to_pylist() if row["answering"]]
         assert (row["answering"], row["retrieval"], row["question_id"]) == ("prompt", "dense", "q1")
         return row
@@ -188,9 +191,9 @@ class TestAnswers:
             answer_row("c", space="filing"),
             answer_row("d", repeat=1),
         ]
-        table = retrieval_gap(self.RUNS, QUESTIONS, SOURCES, answers_table(*rows), {})
+        table = retrieval_gap(self.RUNS, QUESTIONS, LAKE, answers_table(*rows), {})
         assert not any(row["answering"] for row in table.to_pylist())
-        assert first_answers(None, "corpus") == {}
+        assert first_answers(NOT_ANSWERED) == {}
 
 
 def test_people_come_before_the_strict_match_and_the_judge():

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from finrag_pipeline.evaluation.simulations import (
@@ -8,7 +7,6 @@ from finrag_pipeline.evaluation.simulations import (
     SIZES,
     ScoreStudy,
     interval_coverage,
-    simulate_scores,
 )
 from finrag_pipeline.schemas import INTERVAL_COVERAGE
 
@@ -58,6 +56,6 @@ def test_the_truth_weighs_filings_by_their_questions():
 @pytest.mark.parametrize("kind", ["hit", "page_recall", "overlap"])
 def test_a_study_draws_what_it_says(kind):
     study = ScoreStudy("", 40, 0.7, kind)
-    found = simulate_scores(study, np.random.default_rng(1), 40, 0.95)
-    assert set(found) == {"clustered", "bootstrap"}
-    assert all(0 <= covered <= 1 and 0 < width < 0.3 for covered, width in found.values())
+    found = interval_coverage((), [study], draws=40).to_pylist()
+    assert {row["interval"] for row in found} == {"clustered", "bootstrap"}
+    assert all(0 <= row["coverage"] <= 1 and 0 < row["half_width"] < 0.3 for row in found)

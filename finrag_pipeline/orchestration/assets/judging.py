@@ -221,10 +221,10 @@ def judge_calibration(part: Part) -> Step:
 
     def make() -> pa.Table:
         tables = [JUDGE_CALIBRATION.empty_table()]
-        shared: dict[str, Any] = {"references": references, "groups": groups, "seed": values.seed}
-        for judge, criterion in product(judges, ("correctness", "veracity")):
+        criteria: tuple[Criterion, ...] = ("correctness", "veracity")
+        for judge, criterion in product(judges, criteria):
             try:
-                tables.append(calibrate(judge, found, labels, criteria=[criterion], **shared))
+                tables.append(calibrate(judge, criterion, found, labels, references, groups, values.seed))
             except LakeError as error:  # no verdict at all: the others are reported nevertheless
                 part.context.log.error(str(error))
         return pa.concat_tables(tables)

@@ -3,7 +3,7 @@
 import dagster as dg
 import pyarrow as pa
 
-from finrag_pipeline.evaluation.retrieval_gap import answer_outcomes, read_sources
+from finrag_pipeline.evaluation.retrieval_gap import answer_outcomes, read_texts
 from finrag_pipeline.evaluation.retrieval_gap import gap_counts as count_gap
 from finrag_pipeline.evaluation.retrieval_gap import retrieval_gap as measure_gap
 from finrag_pipeline.orchestration.steps import Part, Step, picture, table_asset
@@ -23,7 +23,7 @@ def retrieval_gap(part: Part) -> Step:
         return measure_gap(
             store.read_all("retrieval_runs", only={"system": measured}),
             questions,
-            read_sources(store, benchmark_filings(store)),
+            read_texts(store, benchmark_filings(store)),
             answers,
             answer_outcomes(answers, store.read_all("answer_scores"), questions),
             expected=measured,
