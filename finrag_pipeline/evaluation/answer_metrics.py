@@ -40,11 +40,7 @@ def place_of(source: str) -> tuple[str, int] | None:
 
 
 class PrintedPages:
-    """Text and words of the pages of filings.
-
-    Args:
-        lake: holds ``filing_pages``; of a filing that it does not hold nothing is printed.
-    """
+    """Text and words of the pages of filings; of a filing that the lake does not hold nothing is printed."""
 
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
@@ -67,25 +63,19 @@ class PrintedPages:
         return bool(wanted) and wanted in _folded(self._page(filing, page)["text"])
 
     def shows(self, filing: str, page: int, box: list[float] | None, printed: str) -> bool | None:
-        """Whether a number is all that a box of a page holds; None for a page that came without boxes.
+        """Whether a cited number is all that a box (left, top, right, bottom in points) of a page holds.
 
-        Args:
-            filing: its filing.
-            page: zero-based page.
-            box: left, upper, right and lower edge in points from the upper left corner.
-            printed: the number as it was cited.
+        None for a page that came without boxes.
         """
         words = self._page(filing, page)["words"]
         if box is None or not words:
             return None
-        left, upper, right, lower = (
-            edge + room for edge, room in zip(box, (-_ROOM, -_ROOM, _ROOM, _ROOM), strict=True)
-        )
+        left, upper, right, lower = box
         inside = (
             word["text"]
             for word in words
-            if left <= (word["x0"] + word["x1"]) / 2 <= right
-            and upper <= (word["y0"] + word["y1"]) / 2 <= lower
+            if left - _ROOM <= (word["x0"] + word["x1"]) / 2 <= right + _ROOM
+            and upper - _ROOM <= (word["y0"] + word["y1"]) / 2 <= lower + _ROOM
         )
         return _digits("".join(inside)) == _digits(printed) != ""
 
@@ -95,10 +85,6 @@ def printed_citations(row: Mapping[str, Any], pages: PrintedPages) -> Iterator[b
 
     A number must be all that the words inside its cell's box say, a sentence must stand on one of its pages.
     What cannot be looked up (a page without boxes, words that are no quote) is left out.
-
-    Args:
-        row: as ``schemas.ANSWERS``.
-        pages: of the filings.
     """
     if row["abstained"]:  # which has nothing to cite
         return
@@ -136,15 +122,7 @@ _OURS = ("calculator", "extractive")
 
 @dataclass(frozen=True)
 class Answered:
-    """An answer with all that a metric may look at.
-
-    Attributes:
-        row: as ``schemas.ANSWERS``.
-        question: the question, for the unit it asks for.
-        gold: gold answer.
-        overlap: remembers the tokens of texts.
-        pages: of the filings; None where they cannot be looked up.
-    """
+    """A row of ``schemas.ANSWERS`` with all that a metric may look at; pages are None if not looked up."""
 
     row: Mapping[str, Any]
     question: str
@@ -187,16 +165,18 @@ def _share(values: Iterator[bool]) -> float | None:
 
 
 def _right(one: Answered) -> float | None:
-    golds = [number.text for number in quantities(one.gold) if not number.year]
     if one.confidence is None:
         return None
-    told = [_YES_NO.match(text.casefold()) for text in (one.gold, one.row["answer"])]
-    if told[0] and told[1]:
-        return float(told[0][1] == told[1][1])
-    if not golds:
-        return None
+    gold, said = (_YES_NO.match(text.casefold()) for text in (one.gold, one.row["answer"]))
+    if gold and said:
+        return float(gold[1] == said[1])
+    golds = [number.text for number in quantities(one.gold) if not number.year]
     final = final_answer(one.row["answer"])
-    return float(any(strict_match(gold, final, one.question, wide=True) for gold in golds))
+    return (
+        None
+        if not golds
+        else float(any(strict_match(number, final, one.question, wide=True) for number in golds))
+    )
 
 
 def _brier(one: Answered) -> float | None:
@@ -289,9 +269,7 @@ def score_answers(answers: pa.Table, questions: pa.Table, lake: Lake | None = No
     Returns:
         Table as ``schemas.ANSWER_SCORES``, in the order of ``answers``.
     """
-    gold = {
-        row["question_id"]: row for row in questions.select(["question_id", "question", "answer"]).to_pylist()
-    }
+    gold = {row["question_id"]: row for row in questions.to_pylist()}
     overlap, pages = TextOverlap(), PrintedPages(lake) if lake is not None else None
     rows = []
     for row in answers.to_pylist():

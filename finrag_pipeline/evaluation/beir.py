@@ -6,15 +6,15 @@ document and gain below a heading. FinanceRAG's sets come so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import log2
 from pathlib import Path
 
 import numpy as np
 
 from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.evaluation.questions import read_objects
+from finrag_pipeline.evaluation.retrieval_metrics import discounted_gain
 
 CUTOFF = 10
 METRICS = (f"ndcg@{CUTOFF}", f"recall@{CUTOFF}", f"mrr@{CUTOFF}")
@@ -25,7 +25,6 @@ class JudgedCorpus:
     """Documents, and queries with the documents that answer them.
 
     Attributes:
-        name: for people.
         documents: text by identifier, with its title before it.
         queries: text by identifier; those with a judgement that counts.
         gains: gain of each relevant document, by query; positive.
@@ -51,31 +50,26 @@ class JudgedCorpus:
             seed: of the draw.
             queries: queries; all when None.
         """
-        if queries is not None and queries < len(self.queries):
-            order = np.random.default_rng(seed).permutation(len(self.queries))[:queries]
-            kept_queries = [list(self.queries)[n] for n in sorted(order.tolist())]
-            found = replace(
-                self,
-                queries={name: self.queries[name] for name in kept_queries},
-                gains={name: self.gains[name] for name in kept_queries},
-            )
-            return found.drawn(most, seed)
-        others = sorted(set(self.documents) - self.relevant)
-        kept = len(others) if most is None else max(0, most - len(self.relevant))
-        order = np.random.default_rng(seed).permutation(len(others))[:kept].tolist()
-        names = self.relevant | {others[n] for n in order}
+        asked = list(self.queries)
+        if queries is not None and queries < len(asked):
+            order = np.random.default_rng(seed).permutation(len(asked))[:queries]
+            asked = [asked[n] for n in sorted(order.tolist())]
+        found = replace(
+            self,
+            queries={name: self.queries[name] for name in asked},
+            gains={name: self.gains[name] for name in asked},
+        )
+        relevant = found.relevant
+        others = sorted(set(self.documents) - relevant)
+        kept = len(others) if most is None else max(0, most - len(relevant))
+        order = np.random.default_rng(seed).permutation(len(others))[:kept]
+        names = relevant | {others[n] for n in order.tolist()}
         texts = {name: text for name, text in self.documents.items() if name in names}
-        return replace(self, documents=texts)
+        return replace(found, documents=texts)
 
 
 def read_judged_corpus(name: str, corpus: Path, queries: Path, qrels: Path) -> JudgedCorpus:
-    """Read a corpus with its queries and judgements.
-
-    Args:
-        name: for people.
-        corpus: documents, as JSON Lines; ``.gz`` is unpacked.
-        queries: likewise.
-        qrels: tab-separated; judgements of 0 do not count.
+    """Read documents and queries, JSON Lines (``.gz`` is unpacked), and judgements; those of 0 do not count.
 
     Raises:
         BenchmarkError: a file cannot be read or is damaged, or no query can be measured.
@@ -138,19 +132,15 @@ def _texts(path: Path) -> dict[str, str]:
 
 
 def ndcg(ranking: Sequence[str], gains: Mapping[str, int], cutoff: int = CUTOFF) -> float:
-    """NDCG of a ranking as trec_eval computes it (Järvelin & Kekäläinen, 2002): gain over log2(rank + 1).
+    """NDCG of a ranking as trec_eval computes it.
 
     Args:
         ranking: documents, best first, none twice.
         gains: positive gains of the relevant documents, at least one.
         cutoff: documents that are looked at; the ideal ranking is over all relevant ones.
     """
-    found = _discounted(gains.get(document, 0) for document in ranking[:cutoff])
-    return found / _discounted(sorted(gains.values(), reverse=True)[:cutoff])
-
-
-def _discounted(gains: Iterable[int]) -> float:
-    return sum(gain / log2(rank + 1) for rank, gain in enumerate(gains, start=1))
+    found = discounted_gain(gains.get(document, 0) for document in ranking[:cutoff])
+    return found / discounted_gain(sorted(gains.values(), reverse=True)[:cutoff])
 
 
 def score_documents(rankings: Mapping[str, Sequence[str]], corpus: JudgedCorpus) -> np.ndarray:

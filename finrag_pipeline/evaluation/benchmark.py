@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finrag_pipeline.errors import BenchmarkError, UsageError
+from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.schemas import FOLDS, conform
 from finrag_pipeline.storage.lake import Lake
@@ -25,15 +25,7 @@ from finrag_pipeline.storage.lake import Lake
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark kept in the lake.
-
-    Attributes:
-        name: its name.
-        filings: the corpus.
-        questions: path of the question file in the lake.
-        documents: path of the document-information file in the lake, or None.
-        sha256: hash of both files.
-    """
+    """A benchmark kept in the lake: its corpus, the paths of its files there, and a hash of both files."""
 
     name: str
     filings: tuple[str, ...]
@@ -126,24 +118,18 @@ def assign_folds(
     Args:
         questions: table as ``schemas.BENCHMARK_QUESTIONS``.
         folds: number of folds.
-        seed: seed of the shuffle.
+        seed: of the shuffle.
         by: what stays together. Filings of one company in different years are near-copies: folds by company
             keep them apart too.
 
     Returns:
         Table as ``schemas.FOLDS``, in the order of ``questions``.
-
-    Raises:
-        UsageError: ``folds`` is not positive.
     """
-    if folds < 1:
-        raise UsageError(f"{folds} folds were asked for.", "Set evaluation.folds to 2 or more.")
     measured = questions.filter(pc.equal(questions["status"], "measured"))
     groups = measured[by].to_pylist()
     counts = Counter(groups)
     documents = sorted(counts)
-    order = np.random.default_rng(seed).permutation(len(documents))
-    shuffled = [documents[i] for i in order]
+    shuffled = [documents[i] for i in np.random.default_rng(seed).permutation(len(documents))]
     load = [0] * folds
     fold_of: dict[str, int] = {}
     for document in sorted(shuffled, key=lambda name: -counts[name]):  # stable: ties stay shuffled

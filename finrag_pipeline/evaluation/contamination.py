@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.evaluation.failure_modes import FilingIdentity
-from finrag_pipeline.evaluation.retrieval_metrics import rankings, scores_table
+from finrag_pipeline.evaluation.retrieval_metrics import RankedChunk, rankings, scores_table
 
 METRICS = ("wrong_company", "wrong_year", "any_wrong_company", "any_wrong_year")
 CUTOFF = 5
@@ -87,7 +87,8 @@ def contamination_scores(
     measured = questions.filter(pc.equal(questions["status"], "measured"))
     gold = dict(zip(measured["question_id"].to_pylist(), measured["filing"].to_pylist(), strict=True))
     rows = []
-    for (system, space), ranked in ({pair: {} for pair in expected} | rankings(runs)).items():
+    found: dict[tuple[str, str], dict[str, list[RankedChunk]]] = {pair: {} for pair in expected}
+    for (system, space), ranked in (found | rankings(runs)).items():
         for question, filing in gold.items():
             first = [chunk.filing for chunk in ranked.get(question, ())[:k]]
             values = zip(METRICS, contamination(first, filing, identities), strict=True)

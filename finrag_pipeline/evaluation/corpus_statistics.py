@@ -38,8 +38,8 @@ TOTALS = frozenset({"documents", "pages", "chunks", "questions"})
 """Statistics that are counts; the others are means with a population standard deviation."""
 
 
-_FORMS = pa.schema([("filing", pa.string()), ("form", pa.string())])
-_COUNTED = pa.schema([("statistic", pa.string()), ("form", pa.string()), ("value", pa.int64())])
+_FORMS = pa.schema({"filing": pa.string(), "form": pa.string()})
+_COUNTED = pa.schema({"statistic": pa.string(), "form": pa.string(), "value": pa.int64()})
 _SUMMARY = """
     WITH page AS (FROM pages JOIN forms USING (filing)),
     chunk AS (FROM chunks JOIN forms USING (filing) WHERE kind = 'text'),
@@ -77,9 +77,9 @@ def corpus_statistics(
     readable filings and chunks of kind ``text`` enter, as in the paper.
 
     Args:
-        filings: columns ``filing``, ``status``, ``form`` and ``declared_form`` of ``schemas.FILINGS``.
-        pages: columns ``filing``, ``page`` and ``characters`` of ``schemas.FILING_PAGES``.
-        chunks: columns ``filing``, ``page``, ``kind`` and ``tokens`` of ``schemas.FILING_CHUNKS``.
+        filings: columns ``filing``, ``status``, ``form`` and ``declared_form``.
+        pages: columns ``filing``, ``page`` and ``characters``.
+        chunks: columns ``filing``, ``page``, ``kind`` and ``tokens``.
         questions: table as ``schemas.BENCHMARK_QUESTIONS``.
         count_tokens: lengths of texts in tokens of the encoder's tokenizer.
 
@@ -110,9 +110,7 @@ def corpus_statistics(
         "forms": pa.table({"filing": list(form_of), "form": list(form_of.values())}, _FORMS),
         "pages": pages,
         "chunks": chunks,
-        "counted": pa.Table.from_pylist(
-            [dict(zip(_COUNTED.names, one, strict=True)) for one in counted], _COUNTED
-        ),
+        "counted": pa.table(list(zip(*counted, strict=True)) or [()] * 3, schema=_COUNTED),
     }
     order = {"statistics": list(STATISTICS), "totals": list(TOTALS)}
     return conform(query_tables(_SUMMARY, order, **tables), "corpus_statistics")

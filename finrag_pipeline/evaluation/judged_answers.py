@@ -39,11 +39,7 @@ SHORTEST = 3
 
 
 def language_of(text: str) -> str | None:
-    """ISO 639-1 code of the language; None where there are too few words to tell.
-
-    Args:
-        text: without citation markers, which are words of no language.
-    """
+    """ISO 639-1 code of the language of a text without markers; None for too few words to tell."""
     words = [word for word in text.split() if sum(letter.isalpha() for letter in word) > 1]
     if len(words) < SHORTEST:
         return None
@@ -75,12 +71,7 @@ _FRENCH_REFUSAL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class CitingSentence:
-    """A sentence of an answer.
-
-    Attributes:
-        text: the sentence without markers.
-        cited: identifiers it cites, in their order, whether they exist or not.
-    """
+    """A sentence of an answer without markers, and identifiers it cites, whether they exist or not."""
 
     text: str
     cited: tuple[str, ...]
@@ -93,13 +84,10 @@ class Answer:
     Attributes:
         answer_id: unique among the answers judged together.
         question_id: its question; answers to one question are correlated.
-        question: the question.
         text: the answer without markers.
-        sentences: its sentences, in order.
         sources: text of every retrieved source by identifier, best first.
         abstains: it plainly says that there is no answer.
-        theme: for slices, for example the type of question.
-        difficulty: for slices.
+        theme: for slices, as ``difficulty``; for example the type of question.
         language: ISO 639-1 code of the question.
         system: what answered, and on which retrieval.
         space: search space of the retrieval.
@@ -191,11 +179,7 @@ def answer_from_row(row: Mapping[str, Any], texts: Mapping[str, str], **more: st
 
 
 def sentence_rows(answers: Iterable[Answer]) -> pa.Table:
-    """The answers by sentence, the grain of veracity and of functional citations.
-
-    Returns:
-        Table as ``schemas.ANSWER_SENTENCES``.
-    """
+    """The answers by sentence, as ``schemas.ANSWER_SENTENCES``: the grain of veracity and citations."""
     rows = [
         {
             **answer.key(),
@@ -308,19 +292,10 @@ AUTOMATIC_METRICS = (
 
 
 def automatic_scores(answers: Iterable[Answer]) -> pa.Table:
-    """Every metric of every answer and sentence.
-
-    Returns:
-        Table as ``schemas.AUTOMATIC_SCORES``.
-    """
+    """Every metric of every answer and sentence, as ``schemas.AUTOMATIC_SCORES``."""
     rows = [
-        {
-            **answer.key(),
-            "difficulty": answer.difficulty,
-            "sentence": sentence,
-            "metric": metric.name,
-            "value": value,
-        }
+        answer.key()
+        | {"difficulty": answer.difficulty, "sentence": sentence, "metric": metric.name, "value": value}
         for answer in answers
         for metric in AUTOMATIC_METRICS
         for sentence, value in metric.score(answer)
@@ -329,25 +304,18 @@ def automatic_scores(answers: Iterable[Answer]) -> pa.Table:
 
 
 def rates(scores: pa.Table, confidence: float = 0.95) -> pa.Table:
-    """Rates of every system by metric, theme and difficulty, and over all of them (Figure 3).
+    """Rates of ``schemas.AUTOMATIC_SCORES`` by system, metric, theme and difficulty, and over all (Figure 3).
 
-    Args:
-        scores: table as ``schemas.AUTOMATIC_SCORES``.
-        confidence: coverage of the intervals, which resist answers to one question agreeing.
-
-    Returns:
-        Table as ``schemas.ANSWER_RATES``, by system and space, in the order of `AUTOMATIC_METRICS`, then
-        of themes and difficulties.
+    Intervals resist answers to one question agreeing. As ``schemas.ANSWER_RATES``, by system and space, in
+    the order of `AUTOMATIC_METRICS`, then of themes and difficulties.
     """
     rows = """
         SELECT system, space, metric, theme, difficulty, question_id AS cluster, value,
             (system, space, list_position($metrics, metric), theme <> 'all', theme, difficulty <> 'all',
                 difficulty) AS place
         FROM (
-            SELECT DISTINCT ON (row, theme, difficulty) * FROM (
-                SELECT * REPLACE (unnest([theme, theme, 'all', 'all']) AS theme,
-                    unnest([difficulty, 'all', difficulty, 'all']) AS difficulty)
-                FROM (SELECT *, row_number() OVER () AS row FROM scores)
+            SELECT * REPLACE (unnest(list_distinct(['all', theme])) AS theme) FROM (
+                SELECT * REPLACE (unnest(list_distinct(['all', difficulty])) AS difficulty) FROM scores
             )
         )
     """

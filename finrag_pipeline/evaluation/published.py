@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -28,16 +27,8 @@ from finrag_pipeline.schemas import ANSWERS, conform
 from finrag_pipeline.storage.fingerprints import file_sha256, fingerprint
 
 
-@dataclass(frozen=True)
-class Publication:
-    """Where published figures come from.
-
-    Attributes:
-        key: identifier, as in :attr:`PublishedFigure.paper`.
-        label: short label for the head of a column.
-        title: authors and title.
-        table: the table the figures stand in.
-    """
+class Publication(NamedTuple):
+    """Where published figures come from; its label is the head of a column, its title begins with authors."""
 
     key: str
     label: str
@@ -45,8 +36,7 @@ class Publication:
     table: str
 
 
-@dataclass(frozen=True)
-class PublishedFigure:
+class PublishedFigure(NamedTuple):
     """One published mean over :data:`QUESTIONS` questions; the papers give no intervals.
 
     Attributes:
@@ -54,8 +44,7 @@ class PublishedFigure:
         system: system of our registry that the row stands for.
         space: search space: corpus, filing or pages.
         row: name of the row in the publication.
-        metric: metric, named as in ``schemas.SYSTEM_METRICS``.
-        k: cut-off in chunks.
+        metric: metric, named as in ``schemas.SYSTEM_METRICS``, at the cut-off ``k`` in chunks.
         value: the figure, in [0, 1].
         note: what differs from our system of that name.
     """
@@ -70,16 +59,8 @@ class PublishedFigure:
     note: str
 
 
-@dataclass(frozen=True)
-class PublishedStatistic:
-    """One published figure about the corpus.
-
-    Attributes:
-        paper: key of :data:`PUBLICATIONS`.
-        statistic: name as in ``schemas.CORPUS_STATISTICS``.
-        mean: the mean, or the count of a total.
-        std: standard deviation; None for totals.
-    """
+class PublishedStatistic(NamedTuple):
+    """A statistic of ``schemas.CORPUS_STATISTICS``: a mean with its deviation, or the count of a total."""
 
     paper: str
     statistic: str
@@ -144,12 +125,8 @@ def load_recorded_answers(folder: Path, questions: Mapping[str, str]) -> pa.Tabl
     A file ``<given>__<model>.jsonl(.gz)`` or ``<model>_<given>.jsonl(.gz)`` is one system; each line holds
     ``financebench_id`` and ``answer`` or ``model_answer``, perhaps a ``label``.
 
-    Args:
-        folder: holds the files.
-        questions: question by identifier; answers to others are left out.
-
     Returns:
-        Table as ``schemas.ANSWERS``.
+        Table as ``schemas.ANSWERS``; answers to others than ``questions``, by identifier, are left out.
 
     Raises:
         BenchmarkError: the folder holds no such file, or a file is damaged, with file and line.
@@ -159,12 +136,12 @@ def load_recorded_answers(folder: Path, questions: Mapping[str, str]) -> pa.Tabl
         raise BenchmarkError(
             f"The folder {folder} holds no recorded answers.", "Give one with *.jsonl files."
         )
-    rows = [
-        _row(path, line, record, questions)
-        for path in files
-        for line, record in _records(path)
-        if record.get("financebench_id") in questions
-    ]
+    rows = []
+    for path in files:
+        objects, problems = read_objects(path)
+        if problems:
+            raise BenchmarkError(problems[0], "")
+        rows += [_row(path, *one, questions) for one in objects if one[1].get("financebench_id") in questions]
     return conform(pa.Table.from_pylist(rows, ANSWERS), "answers")
 
 
@@ -178,19 +155,13 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("*") if path.name.endswith(_ENDINGS))
 
 
-def _records(path: Path) -> list[tuple[int, dict[str, Any]]]:
-    objects, problems = read_objects(path)
-    if problems:
-        raise BenchmarkError(problems[0], "")
-    return objects
-
-
 def _row(path: Path, line: int, record: dict[str, Any], questions: Mapping[str, str]) -> dict[str, Any]:
     answer = record.get("answer", record.get("model_answer"))
     if not isinstance(answer, str | int | float):
         raise BenchmarkError(f"{path.name}, line {line}: there is no answer.", "Correct the line.")
     text = str(answer)
     final = final_answer(text)
+    quantity = None if final.declined else final.quantity
     system = path.name.removesuffix(".gz").removesuffix(".jsonl")
     given, separator, model = system.partition("__")
     if not separator:
@@ -200,14 +171,11 @@ def _row(path: Path, line: int, record: dict[str, Any], questions: Mapping[str, 
         "question_id": record["financebench_id"],
         "question": questions[record["financebench_id"]],
         "system": f"recorded {system}",
-        "retrieval": None,
         "space": space,
-        "fold": None,
         "repeat": 0,
         "answer": text,
-        "final_answer": None,
-        "value": None if final.quantity is None or final.declined else final.quantity.value,
-        "unit": None if final.quantity is None or final.declined else final.quantity.unit,
+        "value": quantity and quantity.value,
+        "unit": quantity and quantity.unit,
         "retrieved": [],
         "abstained": final.declined,
         "warnings": [],

@@ -14,9 +14,9 @@ import re
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
@@ -29,6 +29,7 @@ QUESTIONS_VERSION = "1"
 """Changes whenever a question may be read differently."""
 
 _T = TypeVar("_T")
+_Fault = tuple[str, str]  # reason, remedy
 
 _KINDS = {
     bool: "a boolean",
@@ -64,29 +65,28 @@ def read_objects(file: Path) -> tuple[list[tuple[int, dict[str, Any]]], list[str
     Raises:
         BenchmarkError: the file cannot be opened, is not UTF-8, or holds one JSON array.
     """
+    named = f"The benchmark file '{file}'"
     try:
         data = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise BenchmarkError(
-            f"The benchmark file '{file}' cannot be read: {reason}.", "Check the path and its permissions."
+            f"{named} cannot be read: {reason}.", "Check the path and its permissions."
         ) from error
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise BenchmarkError(
-            f"The benchmark file '{file}' begins with the byte-order mark of UTF-16 or UTF-32.",
-            "Save it as UTF-8.",
+            f"{named} begins with the byte-order mark of UTF-16 or UTF-32.", "Save it as UTF-8."
         )
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise BenchmarkError(
-            f"The benchmark file '{file}' is not UTF-8 text: byte 0x{data[error.start]:02x} on line {line}.",
-            "Save it as UTF-8.",
+            f"{named} is not UTF-8 text: byte 0x{data[error.start]:02x} on line {line}.", "Save it as UTF-8."
         ) from error
     if text.lstrip().startswith("["):
         raise BenchmarkError(
-            f"The benchmark file '{file}' is one JSON array, not JSON Lines.",
+            f"{named} is one JSON array, not JSON Lines.",
             "Write one object per line (for example with: jq -c '.[]').",
         )
     objects: list[tuple[int, dict[str, Any]]] = []
@@ -97,15 +97,13 @@ def read_objects(file: Path) -> tuple[list[tuple[int, dict[str, Any]]], list[str
             continue
         try:
             record = json.loads(raw)
+            if isinstance(record, dict):
+                objects.append((number, record))
+                continue
+            reason = f"{_kind(record)} where an object is expected"
         except (ValueError, RecursionError) as error:
             reason = f"broken JSON ({error})"
-            problems.append(problem_text(file, number, reason, "The line is left out; repair or delete it."))
-            continue
-        if isinstance(record, dict):
-            objects.append((number, record))
-        else:
-            reason = f"{_kind(record)} where an object is expected"
-            problems.append(problem_text(file, number, reason, "The line is left out; repair or delete it."))
+        problems.append(problem_text(file, number, reason, "The line is left out; repair or delete it."))
     return objects, problems
 
 
@@ -115,11 +113,7 @@ def string(record: dict[str, Any], field: str, blank: bool = False) -> str:
     Raises:
         FieldError: it is missing, null, no string, empty (unless ``blank``), or not valid Unicode.
     """
-    value = record.get(field)
-    if value is None:
-        raise FieldError(f"field '{field}' is missing")
-    if not isinstance(value, str):
-        raise FieldError(f"field '{field}' is {_kind(value)}, not a string")
+    value = _typed(record, field, str, "a string")
     if not blank and not value.strip():
         raise FieldError(f"field '{field}' is empty")
     try:
@@ -129,33 +123,28 @@ def string(record: dict[str, Any], field: str, blank: bool = False) -> str:
     return value
 
 
-def integer(record: dict[str, Any], field: str) -> int:
-    """Whole number of a field; 0 and negative numbers are values, not absence.
-
-    Raises:
-        FieldError: it is missing, null, not a whole number, or does not fit 32 bits.
-    """
-    value = record.get(field)
-    if value is None:
-        raise FieldError(f"field '{field}' is missing")
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise FieldError(f"field '{field}' is {_kind(value)}, not a whole number")
+def _integer(record: dict[str, Any], field: str) -> int:
+    """Whole number of a field; 0 and negative numbers are values, not absence."""
+    value = _typed(record, field, int, "a whole number")
     if value not in _INT32:
         raise FieldError(f"field '{field}' is too large")
     return value
 
 
-def optional(
-    record: dict[str, Any], field: str, read: Callable[[dict[str, Any], str], _T]
-) -> tuple[_T | None, str | None]:
-    """Value of a field that may be absent, null or empty, and what is wrong with it otherwise."""
+def _year(record: dict[str, Any], field: str) -> int:
+    value = record[field]
+    if isinstance(value, str) and re.fullmatch(r"\s*\d{4}\s*", value, re.ASCII):
+        return int(value)
+    return _integer(record, field)
+
+
+def _typed(record: dict[str, Any], field: str, kind: type[_T], called: str) -> _T:
     value = record.get(field)
-    if value is None or value == "":
-        return None, None
-    try:
-        return read(record, field), None
-    except FieldError as error:
-        return None, str(error)
+    if value is None:
+        raise FieldError(f"field '{field}' is missing")
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise FieldError(f"field '{field}' is {_kind(value)}, not {called}")
+    return value
 
 
 def _kind(value: Any) -> str:
@@ -164,8 +153,34 @@ def _kind(value: Any) -> str:
     return "null" if value is None else _KINDS[type(value)]
 
 
+def _optional(
+    record: dict[str, Any], fields: Mapping[str, Callable[[dict[str, Any], str], Any]]
+) -> tuple[dict[str, Any], list[_Fault]]:
+    """Values of fields that may be absent, null or empty, and what is wrong with others."""
+    values, faults = dict.fromkeys(fields), []
+    for field, read in fields.items():
+        if record.get(field) not in (None, ""):
+            try:
+                values[field] = read(record, field)
+            except FieldError as error:
+                faults.append((str(error), "It is read as absent; correct or remove it."))
+    return values, faults
+
+
 # Amendments and special kinds (10-K405, 10-KSB, 10-KT) count under their plain form.
 _PLAIN_FORM = re.compile(r"(10-K|10-Q|8-K|EARNINGS)(?:405|SB|T)?(?:/A)?")
+
+
+def normalise_form(text: str | None) -> str | None:
+    """Form named in a document type or document name.
+
+    >>> normalise_form("10K_ANNUAL"), normalise_form("X_2022_8K_dated-2022-05-20"), normalise_form("Proxy")
+    ('10-K', '8-K', None)
+    """
+    if not text:
+        return None
+    match = _PLAIN_FORM.fullmatch(canonical_form(text) or declared_from_name(text).form or "")
+    return match[1] if match else None
 
 
 @dataclass(frozen=True)
@@ -173,8 +188,6 @@ class DocumentInformation:
     """What the benchmark declares about a document.
 
     Attributes:
-        doc_name: name of the document.
-        company: company, as the benchmark names it.
         sector: GICS sector.
         form: 10-K, 10-Q, 8-K or EARNINGS; None for any other.
         year: fiscal year.
@@ -189,16 +202,7 @@ class DocumentInformation:
     link: str | None = None
 
 
-def normalise_form(text: str | None) -> str | None:
-    """Form named in a document type or document name.
-
-    >>> normalise_form("10K_ANNUAL"), normalise_form("X_2022_8K_dated-2022-05-20"), normalise_form("Proxy")
-    ('10-K', '8-K', None)
-    """
-    if not text:
-        return None
-    match = _PLAIN_FORM.fullmatch(canonical_form(text) or declared_from_name(text).form or "")
-    return match[1] if match else None
+_DOCUMENT = dict.fromkeys(("company", "gics_sector", "doc_type", "doc_link"), string) | {"doc_period": _year}
 
 
 def read_document_information(file: Path) -> tuple[dict[str, DocumentInformation], list[str]]:
@@ -225,18 +229,20 @@ def read_document_information(file: Path) -> tuple[dict[str, DocumentInformation
         except FieldError as error:
             problems.append(problem_text(file, line, str(error), "The line is left out; name its document."))
             continue
-        document, faults = _read_document(name, record)
-        problems += [
-            problem_text(file, line, fault, "It is read as absent; correct or remove it.") for fault in faults
-        ]
-        if name not in information:
-            information[name] = document
-            lines[name] = line
-            continue
-        differing = [key for key, value in vars(document).items() if value != getattr(information[name], key)]
-        detail = f" with another {', '.join(differing)}" if differing else ""
-        reason = f"document '{name}' stands already on line {lines[name]}{detail}"
-        problems.append(problem_text(file, line, reason, "The first row is used; delete one of the two."))
+        found, faults = _optional(record, _DOCUMENT)
+        form = normalise_form(found["doc_type"]) or normalise_form(name)
+        document = DocumentInformation(
+            name, found["company"], found["gics_sector"], form, found["doc_period"], found["doc_link"]
+        )
+        if name in information:
+            known = vars(information[name])
+            differing = [key for key, value in vars(document).items() if value != known[key]]
+            detail = f" with another {', '.join(differing)}" if differing else ""
+            reason = f"document '{name}' stands already on line {lines[name]}{detail}"
+            faults.append((reason, "The first row is used; delete one of the two."))
+        problems += [problem_text(file, line, *fault) for fault in faults]
+        information.setdefault(name, document)
+        lines.setdefault(name, line)
     return information, problems
 
 
@@ -259,47 +265,8 @@ def find_document_information(
     return matches[0] if len(matches) == 1 else None
 
 
-def _read_document(name: str, record: dict[str, Any]) -> tuple[DocumentInformation, list[str]]:
-    texts: dict[str, str | None] = {}
-    faults: list[str] = []
-    for key in ("company", "gics_sector", "doc_type", "doc_link"):
-        texts[key], fault = optional(record, key, string)
-        if fault:
-            faults.append(fault)
-    year, fault = optional(record, "doc_period", _year)
-    if fault:
-        faults.append(fault)
-    document = DocumentInformation(
-        name,
-        texts["company"],
-        texts["gics_sector"],
-        normalise_form(texts["doc_type"]),
-        year,
-        texts["doc_link"],
-    )
-    return (document if document.form else replace(document, form=normalise_form(name))), faults
-
-
-def _year(record: dict[str, Any], field: str) -> int:
-    value = record[field]
-    if isinstance(value, str) and re.fullmatch(r"\s*\d{4}\s*", value, re.ASCII):
-        return int(value)
-    return integer(record, field)
-
-
-_REQUIRED = ("financebench_id", "question", "answer", "question_type", "company", "doc_name")
-_Fault = tuple[str, str]  # reason, remedy
-_OPTIONAL = ("justification", "question_reasoning")
-
-
-@dataclass(frozen=True)
-class LoadedQuestions:
-    """Questions of a benchmark and everything that is wrong with its files.
-
-    Attributes:
-        table: one row per question, as ``schemas.BENCHMARK_QUESTIONS``.
-        problems: one sentence each, naming file, line, reason and remedy.
-    """
+class LoadedQuestions(NamedTuple):
+    """Questions as ``schemas.BENCHMARK_QUESTIONS``, and a sentence on each thing wrong with the files."""
 
     table: pa.Table
     problems: list[str]
@@ -353,42 +320,43 @@ def load_questions(
     objects, broken = read_objects(questions_file)
     problems += broken
     filings = _Corpus(corpus)
-    rows: list[dict[str, Any]] = []
-    seen: dict[str, int] = {}
+    rows: dict[str, dict[str, Any]] = {}
+    lines: dict[str, int] = {}
     absent: dict[str, list[int]] = defaultdict(list)
     for line, record in objects:
-        row, faults = _read_question(record, filings)
-        problems += [problem_text(questions_file, line, reason, remedy) for reason, remedy in faults]
-        if row is None:
-            continue
-        if row["question_id"] in seen:
-            reason = f"question '{row['question_id']}' stands already on line {seen[row['question_id']]}"
-            problems.append(
-                problem_text(questions_file, line, reason, "Give every question its own identifier.")
-            )
-            continue
-        seen[row["question_id"]] = line
-        document = find_document_information(information, row["filing"])
-        row["doc_type"] = (document.form if document else None) or normalise_form(row["filing"])
-        exclusion = None
-        if row["status"] == "excluded":
-            exclusion = faults[-1]  # reported already
-        elif filings.resolve(row["filing"]) is None:
-            exclusion = _absent(row["filing"])
-            absent[row["filing"]].append(line)  # reported once per filing
-        elif (exclusion := _unmeasurable(row, page_counts)) is not None:
-            problems.append(problem_text(questions_file, line, *exclusion))
-        if exclusion is not None:
-            row["status"] = "excluded"
-            row["problem"] = problem_text(questions_file, line, *exclusion)
-        rows.append(row)
+        row, faults, exclusions = _read_question(record, filings)
+        faults += exclusions
+        name = row["question_id"] if row else None
+        if row and name in rows:
+            reason = f"question '{name}' stands already on line {lines[name]}"
+            faults.append((reason, "Give every question its own identifier."))
+        elif row:
+            document = find_document_information(information, row["filing"])
+            row["doc_type"] = (document.form if document else None) or normalise_form(row["filing"])
+            if not exclusions and filings.resolve(row["filing"]) is None:
+                exclusions = [_absent(row["filing"])]
+                absent[row["filing"]].append(line)  # reported once per filing
+            elif not exclusions:
+                exclusions = _unmeasurable(row, page_counts)
+                faults += exclusions
+            if exclusions:
+                row["status"] = "excluded"
+                row["problem"] = problem_text(questions_file, line, *exclusions[-1])
+            rows[name], lines[name] = row, line
+        problems += [problem_text(questions_file, line, *fault) for fault in faults]
     problems += [problem_text(questions_file, lines, *_absent(filing)) for filing, lines in absent.items()]
-    table = pa.Table.from_pylist(rows, schema=BENCHMARK_QUESTIONS)
+    table = pa.Table.from_pylist(list(rows.values()), schema=BENCHMARK_QUESTIONS)
     return LoadedQuestions(conform(table, "benchmark_questions"), problems)
 
 
-def _read_question(record: dict[str, Any], filings: _Corpus) -> tuple[dict[str, Any] | None, list[_Fault]]:
-    """Row of one question, or None where none can be made; faults that exclude it come last."""
+_REQUIRED = ("financebench_id", "question", "answer", "question_type", "company", "doc_name")
+_EXTRAS = dict.fromkeys(("justification", "question_reasoning"), string)
+
+
+def _read_question(
+    record: dict[str, Any], filings: _Corpus
+) -> tuple[dict[str, Any] | None, list[_Fault], list[_Fault]]:
+    """Row of one question, or None where none can be made; its faults, and those that exclude it."""
     values: dict[str, str] = {}
     errors: list[str] = []
     for name in _REQUIRED:
@@ -397,17 +365,12 @@ def _read_question(record: dict[str, Any], filings: _Corpus) -> tuple[dict[str, 
         except FieldError as error:
             errors.append(str(error))
     if errors:
-        return None, [("; ".join(errors), "The question is left out; complete the line.")]
-    faults: list[_Fault] = []
-    extras: dict[str, str | None] = {}
-    for name in _OPTIONAL:
-        extras[name], error_text = optional(record, name, string)
-        if error_text:
-            faults.append((error_text, "It is read as absent; correct or remove it."))
+        return None, [("; ".join(errors), "The question is left out; complete the line.")], []
+    extras, faults = _optional(record, _EXTRAS)
 
     # Identifiers and names are keys: surrounding blanks would only break look-ups.
     filing = filings.resolve(values["doc_name"].strip()) or values["doc_name"].strip()
-    evidence, notes, fatal = _read_evidence(record.get("evidence"), filing, filings)
+    evidence, notes, exclusions = _read_evidence(record.get("evidence"), filing, filings)
     row = {
         "question_id": values["financebench_id"].strip(),
         "question": values["question"],
@@ -417,13 +380,11 @@ def _read_question(record: dict[str, Any], filings: _Corpus) -> tuple[dict[str, 
         "reasoning": extras["question_reasoning"],
         "company": values["company"].strip(),
         "filing": filing,
-        "doc_type": None,
         "gold_pages": sorted({item["page"] for item in evidence if item["filing"] == filing}),
         "evidence": evidence,
-        "status": "excluded" if fatal else "measured",
-        "problem": None,
+        "status": "measured",
     }
-    return row, faults + notes + fatal
+    return row, faults + notes, exclusions
 
 
 def _read_evidence(
@@ -443,7 +404,7 @@ def _read_evidence(
                 raise FieldError("is not an object")
             name_field = "doc_name" if item.get("doc_name") is not None else "evidence_doc_name"
             name = string(item, name_field).strip()
-            page = integer(item, "evidence_page_num")
+            page = _integer(item, "evidence_page_num")
             text = string(item, "evidence_text", blank=True)
         except FieldError as error:
             fatal.append((f"{where}: {error}", "Correct the evidence; the question is excluded until then."))
@@ -468,19 +429,18 @@ def _absent(filing: str) -> _Fault:
     )
 
 
-def _unmeasurable(row: dict[str, Any], page_counts: Mapping[str, int]) -> _Fault | None:
-    """Why a well-formed question cannot be measured on its filing, or None."""
+def _unmeasurable(row: dict[str, Any], page_counts: Mapping[str, int]) -> list[_Fault]:
+    """Why a well-formed question cannot be measured on its filing."""
     filing = row["filing"]
     pages = page_counts.get(filing)
     if pages is None:
-        return (
-            f"gold filing '{filing}' could not be read",
-            "Replace its file (the failure ledger says what is wrong with it); the question is excluded.",
-        )
+        return [
+            (
+                f"gold filing '{filing}' could not be read",
+                "Replace its file (the failure ledger says what is wrong with it); the question is excluded.",
+            )
+        ]
     wrong = [page for page in row["gold_pages"] if not 0 <= page < pages]
-    if wrong:
-        return (
-            f"gold pages {wrong} are outside '{filing}', whose {pages} pages count from 0",
-            "Correct evidence_page_num (zero-based) or supply the right file; the question is excluded.",
-        )
-    return None
+    reason = f"gold pages {wrong} are outside '{filing}', whose {pages} pages count from 0"
+    remedy = "Correct evidence_page_num (zero-based) or supply the right file; the question is excluded."
+    return [(reason, remedy)] if wrong else []

@@ -40,7 +40,7 @@ METRICS_VERSION = "1"
 
 
 class RankedChunk(NamedTuple):
-    """A chunk of a ranking: its identifier, its filing, and its zero-based page."""
+    """A chunk of a ranking; pages count from zero."""
 
     chunk_id: str
     filing: str
@@ -54,6 +54,10 @@ class GoldStandard:
     filing: str
     pages: frozenset[int]
     chunks: frozenset[str]
+
+    def holds(self, chunk: RankedChunk) -> bool:
+        """Whether a chunk stands on a gold page."""
+        return chunk.filing == self.filing and chunk.page in self.pages
 
 
 @dataclass(frozen=True)
@@ -79,10 +83,7 @@ class Ranked:
     @cached_property
     def relevant(self) -> list[bool]:
         """Whether each chunk stands on a gold page."""
-        pages = self.gold.pages
-        return [
-            inside and chunk.page in pages for inside, chunk in zip(self.inside, self.ranking, strict=True)
-        ]
+        return [self.gold.holds(chunk) for chunk in self.ranking]
 
     def page_recall(self, k: int) -> float:
         """Share of the gold pages that the first k chunks stand on."""
@@ -95,8 +96,8 @@ class Ranked:
 
     def discounted_gain(self, k: int) -> float:
         """NDCG of the first k chunks."""
-        ideal = _discounted_gain([True] * min(len(self.gold.chunks), k))
-        return _discounted_gain(self.relevant[:k]) / ideal if ideal else 0.0
+        ideal = discounted_gain([True] * min(len(self.gold.chunks), k))
+        return discounted_gain(self.relevant[:k]) / ideal if ideal else 0.0
 
 
 _PAGES, _OVERLAP = (1, 3, 5, 10, 20), (1, 3, 5, 10)
@@ -161,8 +162,9 @@ def score_question(
     return [(metric.name, k, metric.score(one, k)) for metric in RETRIEVAL_METRICS for k in metric.cutoffs]
 
 
-def _discounted_gain(relevant: Sequence[bool]) -> float:
-    return sum(1.0 / log2(rank + 1) for rank, hit in enumerate(relevant, start=1) if hit)
+def discounted_gain(gains: Iterable[float]) -> float:
+    """Gains of documents, best first, each over log2(rank + 1), added up (Järvelin & Kekäläinen, 2002)."""
+    return sum(gain / log2(rank + 1) for rank, gain in enumerate(gains, start=1))
 
 
 def find_gold_chunks(questions: pa.Table, chunks: pa.Table) -> dict[str, frozenset[str]]:
@@ -264,13 +266,9 @@ _MOST_KNOWN = 1 << 18
 
 
 def overlap_scores(pairs: Sequence[tuple[str, str]]) -> list[tuple[float, float]]:
-    """Score many pairs; a plain function of its arguments, so that a process pool can map it over batches.
+    """BLEU and ROUGE-L, in [0, 1], of pairs of evidence and chunk, each scored once in a process.
 
-    Args:
-        pairs: ``(evidence, chunk)`` in any order; a pair is scored once in a process.
-
-    Returns:
-        ``(BLEU, ROUGE-L)`` of each pair, in the order of ``pairs``; values in [0, 1].
+    A plain function of its arguments, so that a process pool can map it over batches.
     """
     keys = {pair: _key(*pair) for pair in pairs}
     if len(_known) > _MOST_KNOWN:
@@ -374,8 +372,7 @@ def _check(ranking: list[RankedChunk], gold: GoldStandard, where: str) -> None:
     if len(set(identifiers)) != len(identifiers):
         raise LakeError(f"The run {where} holds a chunk twice.", "Materialise retrieval_runs again.")
     for chunk in ranking:
-        on_gold_page = chunk.filing == gold.filing and chunk.page in gold.pages
-        if on_gold_page != (chunk.chunk_id in gold.chunks):
+        if gold.holds(chunk) != (chunk.chunk_id in gold.chunks):
             raise LakeError(
                 f"The run {where} and the chunks disagree on the page of chunk '{chunk.chunk_id}'.",
                 "They come from different chunkings: materialise filing_chunks and retrieval_runs again.",

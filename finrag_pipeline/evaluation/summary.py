@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -57,10 +56,8 @@ def grouped_means(
         rows: query that gives the columns of ``keys``, ``cluster`` (the document or question that a score is
             of), ``value`` in [0, 1], and ``place``, by which groups are ordered.
         keys: columns that make a group.
-        confidence: coverage aimed at.
         parameters: of the query, by name.
         fewest: clusters below which there is no interval: they say nothing about how documents differ.
-        **tables: what the query reads.
 
     Returns:
         The columns of ``keys``, ``mean``, ``low``, ``high``, ``n``, ``clusters`` and ``effective_n``.
@@ -75,19 +72,15 @@ def grouped_means(
         raise ValueError("values must be between 0 and 1")
     of = (sums[name] for name in ("n", "n", "total", "square", "weight_square", "total_square", "product"))
     mean, low, high, effective = mean_intervals(Moments(*of), confidence)
-    known = sums["clusters"] >= fewest
+    ends = {"low": low, "high": high}
     columns = {
         "mean": mean,
-        "low": np.where(known, low, np.nan),
-        "high": np.where(known, high, np.nan),
-        "n": sums["n"].astype(np.int64),
-        "clusters": sums["clusters"].astype(np.int64),
+        **{name: np.where(sums["clusters"] >= fewest, end, np.nan) for name, end in ends.items()},
+        **{name: sums[name].astype(np.int64) for name in ("n", "clusters")},
         "effective_n": effective,
     }
-    table = found.select(list(keys))
-    for name, values in columns.items():
-        table = table.append_column(name, pa.array(values, from_pandas=True))  # NaN ends become null
-    return table
+    arrays = {name: pa.array(values, from_pandas=True) for name, values in columns.items()}  # NaN is null
+    return pa.table({key: found[key] for key in keys} | arrays)
 
 
 def summarise(
@@ -149,14 +142,6 @@ def summarise(
 
 
 def metrics_records(table: pa.Table) -> list[dict[str, Any]]:
-    """Rows of ``schemas.SYSTEM_METRICS`` as JSON-ready records.
-
-    Returns:
-        Records with the keys system, space, slice, slice_value, metric, k, mean, low, high, n; an end that is
-        unknown is None.
-    """
+    """Rows of ``schemas.SYSTEM_METRICS`` as JSON-ready records; an end that is unknown is None."""
     names = ["system", "space", "slice", "slice_value", "metric", "k", "mean", "low", "high", "n"]
-    return [
-        {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in row.items()}
-        for row in table.select(names).to_pylist()
-    ]
+    return list(table.select(names).to_pylist())

@@ -48,10 +48,9 @@ def export_run(runs: pa.Table, level: Level, cut: int | None = None) -> str:
         cut: keep this many chunks per question (before they are collapsed to pages); None keeps all.
 
     Raises:
-        UsageError: the table holds several systems or spaces, or the level is unknown.
+        UsageError: the table holds several systems or spaces.
         LakeError: a score is not a number.
     """
-    _check_level(level)
     names = {(row["system"], row["space"]) for row in runs.select(["system", "space"]).to_pylist()}
     if len(names) > 1:
         raise UsageError(
@@ -63,7 +62,7 @@ def export_run(runs: pa.Table, level: Level, cut: int | None = None) -> str:
         documents: set[str] = set()
         previous = np.float32(np.inf)
         for row in islice(ranking, cut):
-            document = _document(row, level)
+            document = trec_id(row["chunk_id"] if level == "chunk" else f"{row['filing']}/p{row['page']}")
             if document in documents:
                 continue
             documents.add(document)
@@ -73,9 +72,7 @@ def export_run(runs: pa.Table, level: Level, cut: int | None = None) -> str:
     return "".join(lines)
 
 
-def export_qrels(
-    questions: pa.Table, level: Level, gold_chunks: Mapping[str, frozenset[str]] | None = None
-) -> str:
+def export_qrels(questions: pa.Table, level: Level, gold_chunks: Mapping[str, frozenset[str]]) -> str:
     """Write the relevance judgements as TREC lines ``question 0 document 1``.
 
     A question none of whose gold pages has a chunk cannot be expressed at chunk level, and evaluators leave
@@ -85,34 +82,15 @@ def export_qrels(
         questions: table as ``schemas.BENCHMARK_QUESTIONS``; only measured questions are written.
         level: ``chunk`` or ``page``.
         gold_chunks: chunks on the gold pages by question, for the level ``chunk``.
-
-    Raises:
-        UsageError: the level is unknown, or is ``chunk`` without ``gold_chunks``.
     """
-    _check_level(level)
-    if level == "chunk" and gold_chunks is None:
-        raise UsageError("Judgements of chunks need the gold chunks.", "Pass find_gold_chunks(…).")
     lines: list[str] = []
     for row in questions.filter(pc.equal(questions["status"], "measured")).to_pylist():
         if level == "page":
-            documents = [_page(row["filing"], page) for page in row["gold_pages"]]
+            documents = [trec_id(f"{row['filing']}/p{page}") for page in row["gold_pages"]]
         else:
-            documents = sorted(trec_id(chunk) for chunk in (gold_chunks or {}).get(row["question_id"], ()))
+            documents = sorted(map(trec_id, gold_chunks.get(row["question_id"], ())))
         lines += [f"{trec_id(row['question_id'])} 0 {document} 1\n" for document in documents]
     return "".join(lines)
-
-
-def _check_level(level: str) -> None:
-    if level not in ("chunk", "page"):
-        raise UsageError(f"There is no level '{level}'.", "Use chunk or page.")
-
-
-def _document(row: dict, level: Level) -> str:
-    return trec_id(row["chunk_id"]) if level == "chunk" else _page(row["filing"], row["page"])
-
-
-def _page(filing: str, page: int) -> str:
-    return trec_id(f"{filing}/p{page}")
 
 
 def _below(previous: np.float32, row: dict) -> np.float32:

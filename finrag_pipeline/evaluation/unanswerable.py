@@ -10,10 +10,11 @@ company's facts, items, places and products not on its pages. An answer other th
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from importlib.resources import files
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import Any
 
 import numpy as np
@@ -48,15 +49,7 @@ _MADE_OF: dict[str, Any] = tomllib.loads(
 
 @dataclass(frozen=True, slots=True)
 class UnanswerableQuestion:
-    """A question without an answer in the index.
-
-    Attributes:
-        question_id: ``unanswerable_001`` and so on.
-        question: the question.
-        kind: why it cannot be answered.
-        company: company asked about.
-        why: the reason in one sentence.
-    """
+    """A question without an answer in the index, of one of `KINDS`, and why it has none in one sentence."""
 
     question_id: str
     question: str
@@ -90,7 +83,6 @@ def unanswerable_questions(
     Args:
         companies: what the index holds; those without any fiscal year are left out.
         count: questions wanted.
-        seed: of the choice of companies, items and words.
 
     Raises:
         BenchmarkError: the index holds no company with a fiscal year.
@@ -126,8 +118,7 @@ def _unknown_company(known: Sequence[IndexedCompany], random: np.random.Generato
     printed = " ".join(one.name.lower() for one in known)
     years = sorted({max(one.years) for one in known})
     for name in _shuffled_for_ever(_MADE_OF["companies"], random):
-        item, unit = _pick(_MADE_OF["common"], random)
-        question = _question(name, item, unit, _pick(years, random), random)
+        question = _question(name, *_pick(_MADE_OF["common"], random), _pick(years, random), random)
         invented = name.split()[0].lower() not in printed
         yield name, question if invented else "", f"No filing of {name} is indexed."
 
@@ -140,8 +131,7 @@ def _unknown_year(known: Sequence[IndexedCompany], random: np.random.Generator) 
         first, last = min(one.years), max(one.years)
         gaps = sorted(set(range(first, last)) - one.years)
         year = int(_pick([last + distance, first - distance - 3, *gaps[:1]], random))
-        item, unit = _pick(_MADE_OF["common"], random)
-        question = _question(one.name, item, unit, year, random)
+        question = _question(one.name, *_pick(_MADE_OF["common"], random), year, random)
         yield one.name, question, f"No filing of {one.name} shows {year}."
 
 
@@ -181,19 +171,12 @@ def _shuffled_for_ever(values: Sequence[Any], random: np.random.Generator) -> It
         yield from (values[place] for place in random.permutation(len(values)))
 
 
-def indexed_companies(lake: Lake, filings: Iterable[str] | None = None) -> list[IndexedCompany]:
-    """What a lake holds of every company.
-
-    Pages are read when a question is made about a company.
-
-    Args:
-        lake: holds ``filings``, ``filing_pages`` and ``statement_facts``.
-        filings: filings that count; all when None.
-    """
+def indexed_companies(lake: Lake) -> list[IndexedCompany]:
+    """What a lake holds of every company in ``filings``, ``filing_pages`` and ``statement_facts``."""
     sql = """
         WITH named AS (
             SELECT coalesce(nullif(declared_company, ''), company) AS name, filing, fiscal_year
-            FROM filings WHERE status = 'ok' AND ($filings IS NULL OR filing IN $filings)
+            FROM filings WHERE status = 'ok'
         ),
         years AS (
             FROM named UNION
@@ -203,38 +186,24 @@ def indexed_companies(lake: Lake, filings: Iterable[str] | None = None) -> list[
         FROM years WHERE coalesce(name, '') <> '' GROUP BY name ORDER BY name
     """
     with lake_views(lake) as query:
-        found = query(sql, {"filings": None if filings is None else list(filings)}).to_pylist()
+        found = query(sql).to_pylist()
+
+    @cache  # read when a question is made about the company
+    def text(filings: tuple[str, ...]) -> str:
+        pages = (lake.read("filing_pages", {"filing": one}, ["text"])["text"].to_pylist() for one in filings)
+        return " ".join(" ".join(chain.from_iterable(pages)).lower().split())
+
+    def names(filings: tuple[str, ...], words: Sequence[str]) -> bool:
+        return any(word in text(filings) for word in words)
+
     return [
-        IndexedCompany(
-            one["name"], frozenset(one["years"]) - {None}, _Pages(lake, tuple(one["filings"])).name
-        )
+        IndexedCompany(one["name"], frozenset(one["years"]) - {None}, partial(names, tuple(one["filings"])))
         for one in found
     ]
 
 
-class _Pages:
-    """Text of the pages of a company's filings, read once."""
-
-    def __init__(self, lake: Lake, filings: tuple[str, ...]) -> None:
-        self._lake, self._filings = lake, filings
-        self._text: str | None = None
-
-    def name(self, words: Sequence[str]) -> bool:
-        """Whether any of ``words`` stands on a page."""
-        if self._text is None:
-            pages = (self._lake.read("filing_pages", {"filing": one}, ["text"]) for one in self._filings)
-            self._text = " ".join(" ".join(page["text"].to_pylist()) for page in pages).lower()
-            self._text = " ".join(self._text.split())
-        return any(word in self._text for word in words)
-
-
 def false_answers(table: pa.Table, confidence: float = 0.95) -> dict[str, Interval]:
-    """Share of the questions that are answered although they have no answer, by kind and over ``all``.
-
-    Args:
-        table: as ``schemas.FALSE_ANSWERS``.
-        confidence: coverage of the intervals, Wilson's.
-    """
+    """Share of ``schemas.FALSE_ANSWERS`` that are no abstentions, by kind and over ``all``, by Wilson."""
     sql = """
         SELECT coalesce(kind, 'all') AS kind, count(*) FILTER (NOT abstained) AS answered, count(*) AS n
         FROM asked GROUP BY GROUPING SETS ((), (kind)) ORDER BY list_position($kinds, coalesce(kind, 'all'))

@@ -104,5 +104,5 @@ def test_drawn_queries_take_their_answers_along() -> None:
     )
     drawn = corpus.drawn(8, 3, queries=5)
     assert len(drawn.queries) == len(drawn.gains) == 5 and len(drawn.documents) == 8
-    assert drawn.relevant == set(drawn.queries) <= drawn.documents.keys()
+    assert set(drawn.queries) == drawn.gains.keys() <= drawn.documents.keys()
     assert corpus.drawn(None, 3, queries=20) == corpus.drawn(None, 3)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finrag_pipeline.errors import BenchmarkError, UsageError
+from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.evaluation.benchmark import (
     active_benchmark,
     assign_folds,
@@ -142,8 +142,3 @@ def test_excluded_questions_have_no_fold_and_few_documents_leave_folds_empty():
     )
     assert assign_folds(questions, 5, 0).to_pylist() == [{"question_id": "a", "filing": "A_10K", "fold": 0}]
     assert assign_folds(questions.slice(1), 5, 0).num_rows == 0
-
-
-def test_no_folds_is_an_error():
-    with pytest.raises(UsageError):
-        assign_folds(build([1]), 0, 0)

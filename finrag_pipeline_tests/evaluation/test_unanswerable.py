@@ -100,4 +100,3 @@ def test_a_lake_says_what_it_holds(lake: Lake) -> None:
     (alder,) = indexed_companies(lake)
     assert (alder.name, alder.years) == ("ALDER CORP", {2019, 2021})
     assert alder.names(["aircraft fuel"]) and not alder.names(["casino"])
-    assert indexed_companies(lake, ["another"]) == []

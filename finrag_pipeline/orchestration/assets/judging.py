@@ -1,5 +1,6 @@
 """Judging: sentences, metrics and verdicts of answers, labels of people, what both say, comparisons."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
@@ -50,18 +51,15 @@ from finrag_pipeline.reporting.plots import coverage_plot, sensitivity_plot
 from finrag_pipeline.reporting.tables import calibration_grid, comparison_grid, estimates_grid, rates_grid
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.schemas import JUDGE_CALIBRATION, LABEL_SAMPLE, SYSTEM_COMPARISONS
-from finrag_pipeline.settings import JudgeSettings, Settings
+from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 
 _VALID = {"relevance": {0, 1}, "veracity": {0, 1}, "correctness": {0, 1, REFUSAL}}
 
 
-def _answers(store: Lake, partition: dict[str, str]) -> tuple[list[Answer], list[str]]:
-    """Answers of a part, and sources of theirs that the lake holds no text of."""
-    rows = store.read("answers", partition)
-    found = read_answers(store, rows, store.read("benchmark_questions"))
-    return found, without_text(rows, found)
+def _answers(store: Lake, partition: dict[str, str]) -> list[Answer]:
+    return read_answers(store, store.read("answers", partition), store.read("benchmark_questions"))
 
 
 def _without_answers(part: Part) -> Step | None:
@@ -82,7 +80,8 @@ def answer_sentences(part: Part) -> Step:
     """Every answer by sentence: what it cites, what of that was retrieved, and what it is held against."""
     if left_out := _without_answers(part):
         return left_out
-    found, missing = _answers(part.store, part.partition)
+    found = _answers(part.store, part.partition)
+    missing = without_text(part.store.read("answers", part.partition), found)
     step = part.made(lambda: sentence_rows(found))
     description = f"No text of {', '.join(missing[:5])}: chunk the filings as they were." if missing else None
     step.checks = [check("sources_have_text", not missing, description=description, missing=len(missing))]
@@ -94,7 +93,7 @@ def answer_sentences(part: Part) -> Step:
 @table_asset(optional=True)
 def automatic_scores(part: Part) -> Step:
     """Right language, a response at all, citations that work: of every answer and sentence."""
-    return _without_answers(part) or part.made(lambda: score_answers(_answers(part.store, part.partition)[0]))
+    return _without_answers(part) or part.made(lambda: score_answers(_answers(part.store, part.partition)))
 
 
 _LABELS_ARE_VALID = {"labels_are_valid": "Every label is one of its criterion, and a missing one says why."}
@@ -134,7 +133,7 @@ def recorded_verdicts(part: Part) -> Step:
     made_from = [info.fingerprint, ITEMS_VERSION, store.fingerprints("benchmark_questions")] if info else []
     wanted = fingerprint("automatic_scores", AUTOMATIC_VERSION, made_from)
     if (info := store.info("automatic_scores", RECORDED)) is None or info.fingerprint != wanted:
-        scores = score_answers(_answers(store, RECORDED)[0] if made_from else [])
+        scores = score_answers(_answers(store, RECORDED) if made_from else [])
         scores = scores.filter(pc.equal(scores["metric"], "correct_language"))
         store.write("automatic_scores", scores, wanted, RECORDED)
     return _judged(part, RECORDED, made_from, ("relevance", "correctness"))
@@ -152,20 +151,17 @@ def _judged(
         store.remove("verdicts", partition)  # what has failed is asked again; replies that came are kept
 
     def make() -> pa.Table:
-        rows = store.read("benchmark_questions").to_pylist()
-        gold = {row["question_id"]: row["answer"] for row in rows}
-        found = [one for one in _answers(store, partition)[0] if one.text.strip()] if made_from else []
+        questions = store.read("benchmark_questions")
+        gold = dict(zip(*(questions[name].to_pylist() for name in ("question_id", "answer")), strict=True))
+        found = [one for one in _answers(store, partition) if one.text.strip()] if made_from else []
         references = {one.answer_id: gold[one.question_id] for one in found}
         return pa.concat_tables(judge_answers(judge, found, criteria, references) for judge in judges)
 
     step = part.made(make, wanted=wanted, partition=partition)
     found = store.read("verdicts", partition, ["judge", "criterion", "label", "problem"]).to_pylist()
     missing = [row for row in found if row["label"] is None]
-    wrong = [
-        row
-        for row in found
-        if not (row["problem"] if row["label"] is None else row["label"] in _VALID[row["criterion"]])
-    ]
+    wrong = [row for row in missing if not row["problem"]]
+    wrong += [row for row in found if row["label"] not in {None} | _VALID[row["criterion"]]]
     why = "\n".join(sorted({f"{row['judge']}: {row['problem']}" for row in missing})[:5]) or None
     step.checks = [
         check("labels_are_valid", not wrong, wrong=len(wrong)),
@@ -193,22 +189,18 @@ def answer_rates(part: Part) -> Step:
 def judge_calibration(part: Part) -> Step:
     """Agreement of judges with people on recorded answers that these labelled (FINRAG_JUDGE__LABELLED)."""
     store, values = part.store, part.values
-    folder = Path(values.judge.labelled).expanduser() if values.judge.labelled else None
-    questions = store.read("benchmark_questions")
-
-    def skipped(reason: str) -> Step:
+    found: list[Answer] = []
+    reason = "No labels of people are given: set FINRAG_JUDGE__LABELLED to their folder."
+    if values.judge.labelled:
+        folder = Path(values.judge.labelled).expanduser()
+        questions = store.read("benchmark_questions")
+        found, labels, references, groups = labelled_answers(store, folder, questions)
+        reason = f"No labelled answer of {folder.name} is to a question of the active benchmark."
+    if not found:
         store.remove("judge_calibration", {})  # a judge may have changed since
         return part.skipped(reason)
-
-    if folder is None:
-        return skipped("No labels of people are given: set FINRAG_JUDGE__LABELLED to their folder.")
-    found, labels, references, groups = labelled_answers(store, folder, questions)
-    if not found:
-        return skipped(f"No labelled answer of {folder.name} is to a question of the active benchmark.")
     judges, _ = part.run.once(_load_judges)
-    compared = [
-        (one.answer_id, label, gold) for one, label, gold in zip(found, labels, references, strict=True)
-    ]
+    compared = list(zip((one.answer_id for one in found), labels, references, strict=True))
     evidence = {one.question_id: dict(one.sources) for one in found}
     panel = [(one.name, one.fingerprint) for one in judges]
     code = versions("judge_calibration")
@@ -230,9 +222,10 @@ def judge_calibration(part: Part) -> Step:
         return pa.concat_tables(tables)
 
     step = part.made(make, wanted=wanted)
-    rows = [row for row in part.read().to_pylist() if row["group"] == "all"]
     good = {
-        row["judge"] for row in rows if row["criterion"] == "correctness" and (row["kappa_low"] or 0.0) > 0
+        row["judge"]
+        for row in part.read().to_pylist()
+        if (row["group"], row["criterion"]) == ("all", "correctness") and (row["kappa_low"] or 0.0) > 0
     }
     weak = [judge.name for judge in judges if judge.name not in good]
     description = f"Not better than chance, or without verdicts: {', '.join(weak)}." if weak else None
@@ -246,25 +239,6 @@ PROBLEMS = (FOLDER, "problems.json")
 """What is wrong with filled sheets, by name of the sheet."""
 
 
-def _sampled_parts(store: Lake, settings: JudgeSettings) -> list[dict[str, str]]:
-    """Parts of ``answers`` whose systems people label."""
-    names = {get_answer_system(name).name for name in settings.sampled} or set(ANSWER_SYSTEMS)
-    return [keys for keys in store.partitions("answers") if keys["system"] in names]
-
-
-def _sampled_answers(store: Lake, parts: list[dict[str, str]]) -> dict[str, list[Answer]]:
-    """Answers over the whole corpus by system; those that were never written are left out."""
-    found: dict[str, list[Answer]] = {}
-    questions = store.read("benchmark_questions")
-    for keys in parts:
-        rows = store.read("answers", keys)
-        rows = rows.filter(pc.equal(rows["space"], Space.CORPUS.value))
-        for one in read_answers(store, rows, questions):
-            if one.text.strip():
-                found.setdefault(one.system, []).append(one)
-    return found
-
-
 @table_asset(
     blocking_checks={
         "within_budget": "No sheet asks for more labels than the budget, and every type of question is on it."
@@ -273,14 +247,21 @@ def _sampled_answers(store: Lake, parts: list[dict[str, str]]) -> dict[str, list
 def label_sample(part: Part) -> Step:
     """Stratified samples of answers and sentences over the corpus, and the sheets to label them on."""
     store, values, encoder = part.store, part.values, part.run.encoder
-    parts = _sampled_parts(store, values.judge)
+    names = {get_answer_system(name).name for name in values.judge.sampled} or set(ANSWER_SYSTEMS)
+    parts = [keys for keys in store.partitions("answers") if keys["system"] in names]
     infos = [store.info("answers", keys) for keys in parts]
     made_from = [info.fingerprint for info in infos if info]
     code = (*versions("label_sample"), ITEMS_VERSION)
     wanted = fingerprint(
         "label_sample", code, made_from, encoder.fingerprint, values.judge.budget, values.seed
     )
-    asked = _sampled_answers(store, parts)
+    asked: dict[str, list[Answer]] = {}
+    for keys in parts:
+        rows = store.read("answers", keys)
+        rows = rows.filter(pc.equal(rows["space"], Space.CORPUS.value))
+        for one in read_answers(store, rows, store.read("benchmark_questions")):
+            if one.text.strip():  # else it was never written
+                asked.setdefault(one.system, []).append(one)
 
     def make() -> pa.Table:
         drawn = [
@@ -294,16 +275,17 @@ def label_sample(part: Part) -> Step:
     sample = part.read()
     answers = [one for found in asked.values() for one in found]
     sheets = write_sheets(store.local_path(FOLDER), sample, answers, values.judge.language or "en")
-    counts: dict[tuple[str, str], int] = {}
-    themes: dict[tuple[str, str, str], bool] = {}
-    for row in sample.to_pylist():
-        key = (row["system"], row["criterion"])
-        counts[key] = counts.get(key, 0) + row["sampled"]
-        themes[*key, row["theme"]] = themes.get((*key, row["theme"]), False) or row["sampled"]
-    fits = all(count <= values.judge.budget for count in counts.values()) and all(themes.values())
-    step.checks = [check("within_budget", fits, largest=max(counts.values(), default=0))]
+    rows = sample.filter(sample["sampled"])
+    drawn = Counter(zip(rows["system"].to_pylist(), rows["criterion"].to_pylist(), strict=True))
+    largest = max(drawn.values(), default=0)
+    all_themes, drawn_themes = (
+        one.group_by(["system", "criterion", "theme"]).aggregate([]).num_rows for one in (sample, rows)
+    )
+    step.checks = [
+        check("within_budget", largest <= values.judge.budget and all_themes == drawn_themes, largest=largest)
+    ]
     listed = "\n".join(f"- `{FOLDER}/{path.name}`" for path in sheets) or "none"
-    step.metadata = {"labels": sum(counts.values()), "sheets": dg.MetadataValue.md(listed)}
+    step.metadata = {"labels": rows.num_rows, "sheets": dg.MetadataValue.md(listed)}
     return step
 
 
