@@ -326,7 +326,7 @@ def load_questions(
     for line, record in objects:
         row, faults, exclusions = _read_question(record, filings)
         faults += exclusions
-        name = row["question_id"] if row else None
+        name = row["question_id"] if row else ""
         if row and name in rows:
             reason = f"question '{name}' stands already on line {lines[name]}"
             faults.append((reason, "Give every question its own identifier."))

@@ -118,7 +118,8 @@ def _unknown_company(known: Sequence[IndexedCompany], random: np.random.Generato
     printed = " ".join(one.name.lower() for one in known)
     years = sorted({max(one.years) for one in known})
     for name in _shuffled_for_ever(_MADE_OF["companies"], random):
-        question = _question(name, *_pick(_MADE_OF["common"], random), _pick(years, random), random)
+        item, unit = _pick(_MADE_OF["common"], random)
+        question = _question(name, item, unit, _pick(years, random), random)
         invented = name.split()[0].lower() not in printed
         yield name, question if invented else "", f"No filing of {name} is indexed."
 
@@ -131,7 +132,8 @@ def _unknown_year(known: Sequence[IndexedCompany], random: np.random.Generator) 
         first, last = min(one.years), max(one.years)
         gaps = sorted(set(range(first, last)) - one.years)
         year = int(_pick([last + distance, first - distance - 3, *gaps[:1]], random))
-        question = _question(one.name, *_pick(_MADE_OF["common"], random), year, random)
+        item, unit = _pick(_MADE_OF["common"], random)
+        question = _question(one.name, item, unit, year, random)
         yield one.name, question, f"No filing of {one.name} shows {year}."
 
 
