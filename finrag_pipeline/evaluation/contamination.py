@@ -31,11 +31,6 @@ CUTOFF = 5
 def contamination(ranked: Iterable[str], gold: str, identities: Mapping[str, FilingIdentity]) -> list[float]:
     """Contamination of one ranking, in the order of :data:`METRICS`; values in [0, 1].
 
-    Args:
-        ranked: filing of each of the first chunks.
-        gold: gold filing.
-        identities: of every filing named.
-
     Raises:
         LakeError: a filing has no identity.
     """
@@ -72,14 +67,9 @@ def contamination_scores(
     :func:`finrag_pipeline.evaluation.summary.summarise` gives its means with document-cluster intervals.
 
     Args:
-        runs: table as ``schemas.RETRIEVAL_RUNS``, rows in any order.
         questions: table as ``schemas.BENCHMARK_QUESTIONS``; only measured questions are scored.
-        identities: identity of every filing of the runs.
         k: cut-off, in chunks.
         expected: (system, space) pairs to score even if ``runs`` holds no row of theirs.
-
-    Returns:
-        Table as ``schemas.RETRIEVAL_SCORES``.
 
     Raises:
         LakeError: a filing has no identity.

@@ -231,10 +231,7 @@ def filing_identities(
     Filings of a company that was renamed, or that is spelt in several ways, get one key (see
     :func:`finrag_pipeline.resolver.companies.read_companies`); a filing without any name is a company of its
     own.
-
-    Args:
-        rows: rows of ``filings``.
-        covers: text of the first page, by filing.
+    Covers are texts of the first page, by filing.
     """
     readable = [row for row in rows if row["status"] == "ok"]
     found = read_companies(readable, covers or {}).companies
@@ -270,11 +267,7 @@ def retrieval_failures(
 ) -> list[Finding]:
     """Failure modes of a retrieval that lacks the gold filing or one of its gold pages; else none.
 
-    Args:
-        question: row of ``benchmark_questions``.
-        passages: best first.
-        gold: all gold pages of the question.
-        lake: texts by page, and the identity of every filing of the passages.
+    Of passages, best first, and all gold pages of the question.
     """
     missing = missing_pages(passages, gold)
     if not missing:
@@ -356,13 +349,7 @@ def _unannotated(
 def answer_failures(
     question: Mapping[str, Any], answer: Mapping[str, Any], passages: Iterable[Passage]
 ) -> list[Finding]:
-    """Failure modes of a wrong answer.
-
-    Args:
-        question: row of ``benchmark_questions``.
-        answer: row of ``answers``; neither right nor an abstention.
-        passages: what it was given.
-    """
+    """Failure modes of a row of ``answers``, neither right nor an abstention, and what it was given."""
     quantity = final_answer(answer["final_answer"] or answer["answer"]).quantity
     if quantity is None:
         return []

@@ -64,8 +64,7 @@ def wilson_from_effective(
 ) -> Interval:
     """Wilson's interval of an estimate from any design that is worth ``effective_n`` independent labels.
 
-    Args:
-        quantile: two-sided; Student's t where the variance rests on few clusters.
+    The two-sided quantile is Student's where the variance rests on few clusters.
     """
     share = np.array(estimate).clip(0.0, 1.0)
     low, high = _wilson_ends(share, np.array(effective_n), quantile)
@@ -142,12 +141,8 @@ def cluster_proportion(
 def cluster_means(values: Array, clusters: Sequence[object], confidence: float) -> tuple[Array, Array, Array]:
     """Means of many series of scores with the intervals of :func:`cluster_proportion`, in one go.
 
-    Args:
-        values: shape (questions, series), in [0, 1].
-        clusters: document of each question, at least two.
-
-    Returns:
-        Mean, lower end and upper end, each of shape (series,).
+    Of values of shape (questions, series), in [0, 1], and the document of each question, at least two: mean,
+    lower end and upper end, each of shape (series,).
     """
     return mean_intervals(_moments(values, np.ones(len(values)), clusters), confidence)[:3]
 
@@ -279,12 +274,7 @@ def checked_sample(values: ArrayLike, weights: ArrayLike | None) -> tuple[Array,
 def stratum_weights(strata: Sequence[object], sampled: Sequence[bool] | NDArray[np.bool_]) -> Array:
     """Weights of the labelled answers of a stratified sample: answers over labelled answers of the stratum.
 
-    Args:
-        strata: stratum of every answer of the population.
-        sampled: whether each was labelled.
-
-    Returns:
-        Weights of the labelled ones, in order; their sum is the number of answers in strata with a label.
+    Of the labelled ones, in order; their sum is the number of answers in strata with a label.
     """
     (codes,), count = cluster_codes(strata)
     chosen = codes[np.asarray(sampled, dtype=bool)]
@@ -324,11 +314,7 @@ def agreement(
 ) -> Agreement:
     """Observed and chance agreement and κ of two series of labels, with percentile bootstrap intervals.
 
-    Args:
-        first: labels of one annotator.
-        second: labels of the other on the same answers, in the same order.
-        clusters: cluster of each answer, usually its question; whole clusters are resampled. Each answer is
-            its own by default.
+    Whole clusters of answers are resampled, usually those to a question; each answer is its own by default.
 
     Raises:
         ValueError: no labels, or series of different lengths.

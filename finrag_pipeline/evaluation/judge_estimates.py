@@ -51,10 +51,7 @@ def labelled_answers(
 ) -> tuple[list[Answer], list[int], list[str], list[str]]:
     """Recorded answers that people labelled, held against the gold pages of their questions.
 
-    Args:
-        lake: holds the pages; the evidence that the benchmark prints stands in for those it does not hold.
-        folder: see `load_recorded_answers`.
-        questions: as ``schemas.BENCHMARK_QUESTIONS``.
+    The evidence that the benchmark prints stands in for pages that the lake does not hold.
 
     Returns:
         Answers, labels of people, gold answers and systems, each of the same length; empty where no labelled
@@ -99,13 +96,10 @@ def calibrate(
     """Agreement of one judge with people, over all answers and by group.
 
     Args:
-        judge: asked.
         criterion: ``correctness``, or ``veracity``, which knows no refusals.
         answers: with their sources: the gold evidence, for ``veracity``.
         labels: of people, as in :data:`HUMAN_LABELS`.
-        golds: gold answers.
         groups: group of each answer, for example its system.
-        seed: of the bootstrap.
 
     Returns:
         Table as ``schemas.JUDGE_CALIBRATION``.
@@ -248,10 +242,7 @@ def judged_estimates(
 def judge_agreement(verdicts: pa.Table, labels: pa.Table, sample: pa.Table, seed: int = 17) -> pa.Table:
     """Agreement of every judge with people, by system, criterion and theme; unweighted.
 
-    Args are those of :func:`judged_estimates`.
-
-    Returns:
-        Table as ``schemas.JUDGE_AGREEMENT``.
+    Of the tables that :func:`judged_estimates` takes, as ``schemas.JUDGE_AGREEMENT``.
     """
     rows = []
     for one in _judged_items(verdicts, labels, sample):

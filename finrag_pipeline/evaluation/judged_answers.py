@@ -145,7 +145,6 @@ def answer_from_row(row: Mapping[str, Any], texts: Mapping[str, str], **more: st
     written anew since never counts for the new one.
 
     Args:
-        row: the row.
         texts: text of chunks and pages by identifier; those not among them are left out.
         more: ``theme``, ``difficulty`` and ``language`` of the question.
 
@@ -205,11 +204,6 @@ def read_answers(lake: Lake, rows: pa.Table, questions: pa.Table) -> list[Answer
 
     The theme is the type of the question, the difficulty the first kind of reasoning that the benchmark
     names.
-
-    Args:
-        lake: holds the texts of the sources.
-        rows: as ``schemas.ANSWERS``.
-        questions: as ``schemas.BENCHMARK_QUESTIONS``.
 
     Raises:
         LakeError: the citations of a row cannot be read.

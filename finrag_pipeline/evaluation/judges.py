@@ -140,7 +140,6 @@ def judge_messages(
     """Asks for one label of a whole answer, or one of each sentence.
 
     Args:
-        criterion: what is judged.
         language: ``en`` or ``fr``; others are asked in English.
         parts: what is judged, by the name of its heading in ``prompts.toml``.
         sources: texts that sentences are held against.
@@ -242,7 +241,6 @@ class LanguageModelJudge:
     `CachedLanguageModel`: the request is the key.
 
     Args:
-        model: asked.
         workers: requests at a time.
         attempts: replies at most for each request.
         language: language of the prompts; that of the question by default.
@@ -348,14 +346,7 @@ def judge_answers(
 ) -> pa.Table:
     """Verdicts of one judge on all answers.
 
-    Args:
-        judge: asked.
-        answers: each once.
-        criteria: what is judged.
-        references: gold answer by answer, for ``correctness``; those without one are left out of it.
-
-    Returns:
-        Table as ``schemas.VERDICTS``.
+    As ``schemas.VERDICTS``. Answers without a reference, their gold answer, are left out of ``correctness``.
 
     Raises:
         LakeError: an answer comes twice.

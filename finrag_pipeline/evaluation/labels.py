@@ -73,12 +73,11 @@ def stratified_sample(
     The budget is shared among themes in proportion to their items; each theme gets as many clusters as its
     share pays for, at least one. A cluster smaller than `PER_CLUSTER` is taken whole.
 
+    Neither K-Means nor the draw depends on the order of the items.
+
     Args:
-        item_ids: answers, or sentences; distinct.
-        themes: theme of each.
-        vectors: embedding of each, shape (items, dimensions).
+        vectors: embedding of each item, shape (items, dimensions).
         budget: labels that people will give, at most.
-        seed: of K-Means and of the draw; neither depends on the order of the items.
 
     Returns:
         ``item_id``, ``theme``, ``stratum``, ``sampled`` and ``weight`` of each.
@@ -143,17 +142,12 @@ def draw_sample(
     budget: int,
     seed: int = 17,
 ) -> pa.Table:
-    """Items of one system that people label under one criterion.
+    """Items that people label, as ``schemas.LABEL_SAMPLE``: answers for ``relevance``, else sentences.
 
     Args:
         answers: of one system in one search space.
-        criterion: ``relevance`` draws answers, ``veracity`` sentences.
         embed: vectors of texts, shape (texts, dimensions).
         budget: labels that people will give, at most.
-        seed: of the clusters and of the draw.
-
-    Returns:
-        Table as ``schemas.LABEL_SAMPLE``, one row per item.
 
     Raises:
         UsageError: the budget does not pay for every theme.
@@ -184,13 +178,7 @@ def sheet_name(system: str, criterion: str) -> str:
 def write_sheets(
     folder: Path, sample: pa.Table, answers: Sequence[Answer], language: str = "en"
 ) -> list[Path]:
-    """Write the sheets of a sample; those that hold its items already are left as they are.
-
-    Args:
-        folder: ``labels`` of the lake.
-        sample: as ``schemas.LABEL_SAMPLE``.
-        answers: the answers it was drawn from.
-        language: of the instructions.
+    """Write the sheets of ``schemas.LABEL_SAMPLE``; those that hold its items already are left as they are.
 
     Returns:
         The workbooks, one per system and criterion; a CSV of the same name lies beside each.
@@ -308,15 +296,7 @@ def filled_fingerprint(folder: Path) -> str:
 
 
 def read_sheets(paths: Iterable[Path], known: Collection[str]) -> tuple[pa.Table, dict[str, str]]:
-    """Labels of all sheets that can be read, and what is wrong with the others.
-
-    Args:
-        paths: filled sheets.
-        known: identifiers of the items that were to be labelled.
-
-    Returns:
-        Table as ``schemas.HUMAN_LABELS``, and a sentence with reason and remedy by name of the bad sheet.
-    """
+    """Labels of the ``known`` items as ``schemas.HUMAN_LABELS``, and reason and remedy of each bad sheet."""
     tables, problems = [HUMAN_LABELS.empty_table()], {}
     owner: dict[str, str] = {}
     for path in paths:
@@ -337,14 +317,7 @@ def read_sheets(paths: Iterable[Path], known: Collection[str]) -> tuple[pa.Table
 
 
 def read_labels(path: Path, known: Collection[str]) -> pa.Table:
-    """Labels of a sheet that came back, CSV or XLSX by its ending.
-
-    Args:
-        path: the file.
-        known: identifiers of the items that were to be labelled.
-
-    Returns:
-        Table as ``schemas.HUMAN_LABELS``, in the order of the file.
+    """Labels of a sheet, CSV or XLSX by its ending, as ``schemas.HUMAN_LABELS`` in the order of the file.
 
     Raises:
         UsageError: the file cannot be read or lacks a column, an item is unknown or there twice, or a label

@@ -43,10 +43,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def detectable_difference(standard_error: float, confidence: float = 0.95, tests: int = 1) -> float:
     """Least true difference that a two-sided test finds with `POWER`: (z₁₋α/₂ + z_power) · SE.
 
-    Args:
-        standard_error: of the difference.
-        confidence: 1 − α.
-        tests: size of the family; α is divided by it, as Holm's procedure does for its first step.
+    α is divided by the size of the family, as Holm's procedure does for its first step.
     """
     normal = NormalDist()
     return (normal.inv_cdf(1 - (1 - confidence) / tests / 2) + normal.inv_cdf(POWER)) * standard_error

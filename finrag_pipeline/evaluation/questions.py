@@ -266,7 +266,7 @@ def find_document_information(
 
 
 class LoadedQuestions(NamedTuple):
-    """Questions as ``schemas.BENCHMARK_QUESTIONS``, and a sentence on each thing wrong with the files."""
+    """Questions in the order of their file, and a sentence on each thing wrong with the files."""
 
     table: pa.Table
     problems: list[str]
@@ -305,13 +305,8 @@ def load_questions(
     can be made of it: broken JSON, a required text missing or of the wrong type, an identifier seen before.
 
     Args:
-        questions_file: JSON Lines with one question per line, in FinanceBench's fields.
-        documents_file: JSON Lines with one document per line, or None.
         page_counts: pages of every readable filing in the lake.
         corpus: the filings selected for this benchmark.
-
-    Returns:
-        The questions in the order of the file, and the problems found.
 
     Raises:
         BenchmarkError: a file is missing, is not UTF-8 text, or is not JSON Lines.

@@ -66,12 +66,7 @@ AnswerKey = tuple[str, str, str]
 
 
 def lost_level(gold: Sequence[GoldPage], passages: Sequence[Passage]) -> Finding:
-    """First level of the retrieval that is lost, and the page to look at; ``none`` if the evidence is there.
-
-    Args:
-        gold: gold pages, at least one.
-        passages: what was retrieved.
-    """
+    """First level of the retrieval that is lost, and the page to look at; ``none`` if nothing is."""
     filing, count = gold[0].place[0], len(passages)
     if all(one.filing != filing for one in passages):
         return Finding("filing", f"none of the {count} passages stands in {filing}", *gold[0].place)
@@ -192,10 +187,7 @@ def answer_outcomes(
 ) -> dict[AnswerKey, tuple[Outcome, str]]:
     """How the answers over the corpus came out, and who says so: people, strict match or baseline judge.
 
-    Args:
-        answers: rows of ``answers``.
-        scores: rows of ``answer_scores``.
-        questions: rows of ``benchmark_questions``; answers to others are not judged.
+    The last judges no answers to others than ``questions``.
     """
     gold = dict(zip(questions["question_id"].to_pylist(), questions["answer"].to_pylist(), strict=True))
     first = _first(scores.filter(pc.equal(scores["metric"], RIGHT)))
@@ -253,13 +245,8 @@ def read_texts(lake: Lake, filings: Collection[str]) -> LakeTexts:
 def gap_counts(gap: pa.Table, questions: pa.Table, confidence: float = 0.95) -> pa.Table:
     """How many questions have each level and each label, with intervals over filings.
 
-    Args:
-        gap: table as ``schemas.RETRIEVAL_GAP``.
-        questions: rows of ``benchmark_questions``.
-
-    Returns:
-        Table as ``schemas.GAP_COUNTS``: of every system all levels and labels it can have, also those with a
-        count of 0. Intervals are :func:`~finrag_pipeline.evaluation.summary.grouped_means`.
+    As ``schemas.GAP_COUNTS``: of every system all levels and labels it can have, also those with a count of
+    0. Intervals are those of :func:`~finrag_pipeline.evaluation.summary.grouped_means`.
     """
     values = [("level", level, level == "generation") for level in LEVELS]
     values += [("label", label, label not in RETRIEVAL_LABELS) for label in LABELS]

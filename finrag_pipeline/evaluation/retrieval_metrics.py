@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from math import log2
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -245,19 +246,13 @@ class TextOverlap:
         return tokens
 
 
-class _MemoisingStemmer:
-    """NLTK's Porter stemmer, asked once per distinct word."""
-
-    def __init__(self) -> None:
-        with without(*UNUSED, "scipy"):
-            from nltk.stem.porter import PorterStemmer
-
-        self.stem = lru_cache(maxsize=1 << 17)(PorterStemmer().stem)
-
-
 @lru_cache(maxsize=1)
-def _memoising_stemmer() -> _MemoisingStemmer:
-    return _MemoisingStemmer()
+def _memoising_stemmer() -> SimpleNamespace:
+    """NLTK's Porter stemmer, asked once per distinct word."""
+    with without(*UNUSED, "scipy"):
+        from nltk.stem.porter import PorterStemmer
+
+    return SimpleNamespace(stem=lru_cache(maxsize=1 << 17)(PorterStemmer().stem))
 
 
 _known: dict[bytes, tuple[float, float]] = {}

@@ -316,13 +316,8 @@ def interval_coverage(
     and weighted likewise). Those with a judge are left out where every answer is labelled. Of mean scores:
     ``clustered`` (:func:`intervals.cluster_means`) and ``bootstrap`` (:func:`intervals.cluster_bootstrap`).
 
-    Args:
-        studies: of labels and verdicts.
-        scores: studies of mean scores.
-        draws: simulated studies of each; its figures do not depend on the others.
-
-    Returns:
-        Table as ``schemas.INTERVAL_COVERAGE``.
+    The figures of a study, each simulated so many times as there are draws, do not depend on the others. As
+    ``schemas.INTERVAL_COVERAGE``.
     """
     rows = []
     simulated: tuple[Study | ScoreStudy, ...] = (*studies, *scores)
