@@ -11,7 +11,7 @@ import shutil
 import uuid
 import warnings
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -37,6 +37,9 @@ from finrag_pipeline.storage.torch_models import AGAIN, first_line, loading, tor
 Progress = Callable[[int], None]
 """Called with the number of texts just finished."""
 
+_STATIC_BATCH = 1024
+"""Texts tokenised at once, on all cores."""
+
 
 class Embedder(Protocol):
     """Turns texts into vectors."""
@@ -50,12 +53,10 @@ class Embedder(Protocol):
 
 
 def load_embedder(settings: EncoderSettings, cache: Path, calibration: Callable[[], list[str]]) -> Embedder:
-    """The embedder that ``settings`` describe.
+    """The embedder that ``settings`` describe; converted models are kept in the folder ``cache``.
 
-    Args:
-        settings: model, backend and arithmetic.
-        cache: folder for converted models.
-        calibration: typical texts, asked for only when a model is quantised to int8 for the first time.
+    The typical texts of ``calibration`` are asked for only when a model is quantised to int8 for the first
+    time.
 
     Raises:
         ModelError: the model or the backend is not to be had.
@@ -63,10 +64,9 @@ def load_embedder(settings: EncoderSettings, cache: Path, calibration: Callable[
     backend, precision = chosen_backend(settings), chosen_precision(settings)
     if problem := problem_of_precision(backend, precision):
         raise ModelError(problem, "Set FINRAG_ENCODER__PRECISION=auto.")
-    if backend == "numpy":
-        return StaticEmbedder(settings)
-    if backend == "torch":
-        return TorchEmbedder(settings.model_copy(update={"precision": precision}))
+    settings = settings.model_copy(update={"precision": precision})
+    if backend != "openvino":
+        return StaticEmbedder(settings) if backend == "numpy" else TorchEmbedder(settings)
     if is_static(settings):
         raise ModelError(
             f"{settings.name} is a static encoder, which OpenVINO does not run.",
@@ -76,7 +76,7 @@ def load_embedder(settings: EncoderSettings, cache: Path, calibration: Callable[
         raise ModelError(
             "OpenVINO is not installed.", "Install the fast extra, or set FINRAG_ENCODER__BACKEND=torch."
         )
-    return OpenVinoEmbedder(settings.model_copy(update={"precision": precision}), cache, calibration)
+    return OpenVinoEmbedder(settings, cache, calibration)
 
 
 def load_sentence_transformer(folder: Path, bf16: bool = False) -> Any:
@@ -144,9 +144,9 @@ class StaticEmbedder:
         try:
             self._vectors = _token_vectors(load_file(folder / "model.safetensors"))
             self._tokenizer = Tokenizer.from_file(str(tokenizer_file(settings)))
-        except ModelError:
-            raise
         except Exception as error:  # the libraries raise nothing narrower
+            if isinstance(error, ModelError):
+                raise
             raise ModelError(
                 f"The model in {folder} cannot be loaded: {first_line(error)}.", AGAIN
             ) from error
@@ -168,10 +168,6 @@ class StaticEmbedder:
             if progress:
                 progress(len(part))
         return vectors
-
-
-_STATIC_BATCH = 1024
-"""Texts tokenised at once, on all cores."""
 
 
 def _token_vectors(weights: dict[str, np.ndarray]) -> np.ndarray:
@@ -208,11 +204,9 @@ class OpenVinoEmbedder:
         self._batch_size = settings.batch_size or 8
         core = ov.Core()
         config: dict[str, Any] = {"PERFORMANCE_HINT": "THROUGHPUT"}
-        if settings.precision == "fp32":
-            # Some processors would otherwise run at bf16 unasked, and vectors would differ by machine.
-            config["INFERENCE_PRECISION_HINT"] = "f32"
-        elif settings.precision == "bf16":
-            config["INFERENCE_PRECISION_HINT"] = "bf16"
+        # Some processors would otherwise run at bf16 unasked, and vectors would differ by machine.
+        if hint := {"fp32": "f32", "bf16": "bf16"}.get(settings.precision):
+            config["INFERENCE_PRECISION_HINT"] = hint
         try:
             self._compiled = core.compile_model(str(folder / "model.xml"), "CPU", config)
             self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -247,22 +241,23 @@ class OpenVinoEmbedder:
 
         for start in range(0, len(order), self._batch_size):
             rows = order[start : start + self._batch_size]
-            inputs = self._encode([texts[i] for i in rows])
+            encodings = self._tokenizer.encode_batch([texts[i] for i in rows])
             request = idle.pop() if idle else finish_oldest()
-            request.start_async(inputs)
+            request.start_async(_arrays(encodings, self._inputs))
             running.append((request, rows))
         while running:
             finish_oldest()
         return vectors
 
-    def _encode(self, texts: list[str]) -> dict[str, np.ndarray]:
-        encodings = self._tokenizer.encode_batch(texts)
-        arrays = {
-            "input_ids": np.array([e.ids for e in encodings], np.int64),
-            "attention_mask": np.array([e.attention_mask for e in encodings], np.int64),
-            "token_type_ids": np.array([e.type_ids for e in encodings], np.int64),
-        }
-        return {name: value for name, value in arrays.items() if name in self._inputs}
+
+def _arrays(encodings: Sequence[Any], names: Collection[str]) -> dict[str, np.ndarray]:
+    """Those inputs of the network that it has a name for, each of shape (texts, tokens)."""
+    arrays = {
+        "input_ids": [encoding.ids for encoding in encodings],
+        "attention_mask": [encoding.attention_mask for encoding in encodings],
+        "token_type_ids": [encoding.type_ids for encoding in encodings],
+    }
+    return {name: np.array(rows, np.int64) for name, rows in arrays.items() if name in names}
 
 
 CONVERSION_VERSION = "1"
@@ -282,6 +277,15 @@ def _convert(settings: EncoderSettings, folder: Path, calibration: Callable[[], 
     import torch
     from tokenizers import Tokenizer
 
+    class UnitVectors(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+            features = dict(zip(names, inputs, strict=True))
+            return torch.nn.functional.normalize(self.model(features)["sentence_embedding"], dim=1)
+
     model = _sentence_transformer(settings.model_copy(update={"precision": "fp32"})).to("cpu").eval()
     temporary = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}.tmp")
     temporary.mkdir(parents=True)
@@ -291,18 +295,13 @@ def _convert(settings: EncoderSettings, folder: Path, calibration: Callable[[], 
         tokenizer.enable_truncation(max_length=int(model.max_seq_length))
         tokenizer.enable_padding(pad_id=pad, pad_token=model.tokenizer.pad_token)
         tokenizer.save(str(temporary / "tokenizer.json"))
-        names = [
-            n
-            for n in ("input_ids", "attention_mask", "token_type_ids")
-            if n in model.tokenizer.model_input_names
-        ]
+        known = ("input_ids", "attention_mask", "token_type_ids")
+        names = [name for name in known if name in model.tokenizer.model_input_names]
         encoded = model.tokenizer(["one text", "another, longer text"], padding=True, return_tensors="pt")
         with torch.no_grad(), warnings.catch_warnings():
             # Of PyTorch's tracing, which OpenVINO uses: nothing here that a reader could act on.
             warnings.simplefilter("ignore")
-            converted = ov.convert_model(
-                _UnitVectors(model, names), example_input=tuple(encoded[n] for n in names)
-            )
+            converted = ov.convert_model(UnitVectors(), example_input=tuple(encoded[n] for n in names))
         for port, name in zip(converted.inputs, names, strict=True):
             port.get_tensor().set_names({name})
             port.get_node().set_partial_shape(ov.PartialShape([-1, -1]))
@@ -319,35 +318,15 @@ def _convert(settings: EncoderSettings, folder: Path, calibration: Callable[[], 
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _UnitVectors(model: Any, names: list[str]) -> Any:  # noqa: N802 - a class made late, so that torch loads late
-    import torch
-
-    class UnitVectors(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.model = model
-
-        def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
-            features = dict(zip(names, inputs, strict=True))
-            return torch.nn.functional.normalize(self.model(features)["sentence_embedding"], dim=1)
-
-    return UnitVectors()
-
-
 def _quantised(converted: Any, tokenizer: Any, names: list[str], texts: list[str]) -> Any:
     if importlib.util.find_spec("nncf") is None:
         raise ModelError("NNCF, which quantises models to int8, is not installed.", "Install the fast extra.")
     openvino()
     import nncf
 
-    def inputs(text: str) -> dict[str, np.ndarray]:
-        e = tokenizer.encode(text)
-        arrays = {"input_ids": e.ids, "attention_mask": e.attention_mask, "token_type_ids": e.type_ids}
-        return {name: np.array([arrays[name]], np.int64) for name in names}
-
     return nncf.quantize(
         converted,
-        nncf.Dataset(texts, inputs),
+        nncf.Dataset(texts, lambda text: _arrays([tokenizer.encode(text)], names)),
         model_type=nncf.ModelType.TRANSFORMER,
         preset=nncf.QuantizationPreset.MIXED,
         subset_size=len(texts),

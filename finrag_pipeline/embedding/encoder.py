@@ -57,9 +57,8 @@ class Encoder:
             if problem_of_precision(backend, precision):
                 continue
             found = self.settings.model_copy(update={"precision": precision})
-            if self._lake.fs.exists(
-                self._lake.path("parquet", "embeddings", f"encoder={encoder_fingerprint(found)}")
-            ):
+            kept = f"encoder={encoder_fingerprint(found)}"
+            if self._lake.fs.exists(self._lake.path("parquet", "embeddings", kept)):
                 return found
         return self.settings.model_copy(update={"precision": chosen_precision(self.settings)})
 
@@ -90,15 +89,9 @@ class Encoder:
     @property
     def _converted(self) -> Path:
         """Folder of converted models: one for all lakes, but the lake's own for models that it trained."""
-        if self._lake.is_local:
-            own = self._lake.local_path("models")
-            if (
-                model_folder(self.settings.name, self.settings.revision)
-                .resolve()
-                .is_relative_to(own.resolve())
-            ):
-                return own / "encoders"
-        return user_cache("encoders")
+        own = self._lake.local_path("models") if self._lake.is_local else None
+        folder = model_folder(self.settings.name, self.settings.revision).resolve()
+        return own / "encoders" if own and folder.is_relative_to(own.resolve()) else user_cache("encoders")
 
     @cached_property
     def _cache(self) -> EmbeddingCache:

@@ -1,7 +1,8 @@
 """The files of an encoder: where they come from, and what they say of it.
 
 They come from a local folder, the hub cache, the hub, or a package. Only tensors are ever loaded, and no code
-from a model repository is run.
+from a model repository is run. Whatever reads a file raises ModelError where it is damaged or the model is
+not to be had.
 """
 
 from __future__ import annotations
@@ -33,14 +34,10 @@ VARIABLE = "FINRAG_ENCODER__NAME"
 
 @lru_cache(maxsize=8)
 def model_folder(name: str, revision: str | None = None) -> Path:
-    """Folder with the files of the model ``name``.
+    """Folder with the files of the model ``name``, at a revision of the hub.
 
     Looks for a local folder of that name, then in the hub's cache, then (for the default encoder) in
     the package of the ``offline`` extra, then on the hub.
-
-    Args:
-        name: of the model, or a folder.
-        revision: on the hub.
 
     Raises:
         ModelError: the model is nowhere to be had, or the packaged weights are not the published ones.
@@ -115,9 +112,6 @@ def is_static(settings: EncoderSettings) -> bool:
     """Whether the encoder is a static one, which averages a vector of each token and has no network.
 
     So are sentence-transformers models of a ``StaticEmbedding``, and model2vec's.
-
-    Raises:
-        ModelError: the model is not to be had.
     """
     folder = model_folder(settings.name, settings.revision)
     if modules := _modules(folder):
@@ -137,9 +131,6 @@ def chosen_backend(settings: EncoderSettings) -> str:
 
     ``auto`` runs static encoders with numpy, unless a layer such as Dense follows; others with PyTorch where
     there is a GPU, else with OpenVINO where it is installed.
-
-    Raises:
-        ModelError: the model is not to be had.
     """
     if settings.backend != "auto":
         return settings.backend
@@ -174,11 +165,7 @@ def problem_of_precision(backend: str, precision: str) -> str | None:
 
 
 def chosen_precision(settings: EncoderSettings) -> str:
-    """The arithmetic that ``auto`` stands for in a lake without vectors: bf16 where GPU or processor has it.
-
-    Raises:
-        ModelError: the model is not to be had.
-    """
+    """The arithmetic; ``auto`` is, in a lake without vectors, bf16 where GPU or processor has it."""
     if settings.precision != "auto":
         return settings.precision
     backend = chosen_backend(settings)
@@ -219,11 +206,7 @@ def encoder_fingerprint(settings: EncoderSettings) -> str:
 
 
 def tokenizer_file(settings: EncoderSettings) -> Path:
-    """The tokenizer's definition.
-
-    Raises:
-        ModelError: the model has none, or is not to be had.
-    """
+    """The tokenizer's definition."""
     path = network_folder(model_folder(settings.name, settings.revision)) / "tokenizer.json"
     if not path.is_file():
         raise ModelError(f"{path.parent} has no tokenizer.json.", "Save the model with a fast tokenizer.")
@@ -246,11 +229,7 @@ def max_tokens(settings: EncoderSettings) -> int:
 
 
 def stated_max_tokens(settings: EncoderSettings) -> int | None:
-    """Longest input by the model's files, in tokens with special ones; None where they set no limit.
-
-    Raises:
-        ModelError: a file is damaged, or the model is not to be had.
-    """
+    """Longest input by the model's files, in tokens with special ones; None where they set no limit."""
     folder = network_folder(model_folder(settings.name, settings.revision))
     if is_static(settings):  # what its tokenizer would cut it at is a limit only where it is the lower one
         truncation = _value(tokenizer_file(settings), "truncation") or {}
@@ -266,11 +245,7 @@ def stated_max_tokens(settings: EncoderSettings) -> int | None:
 
 
 def prompts(settings: EncoderSettings) -> tuple[str, str]:
-    """What the encoder was trained to read before a question and before a text of a filing; mostly nothing.
-
-    Raises:
-        ModelError: a file is damaged, or the model is not to be had.
-    """
+    """What the encoder was trained to read before a question and before a text of a filing, if anything."""
     return _prompts(model_folder(settings.name, settings.revision))
 
 

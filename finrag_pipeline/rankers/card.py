@@ -35,17 +35,10 @@ def kept_folder(kind: str, name: str) -> Folder:
 
 
 def check_no_leak(card: Mapping[str, Any], tested: Sequence[Mapping[str, Any]], what: str, kind: str) -> None:
-    """Refuse a model that has seen what it is to be measured on.
-
-    Args:
-        card: of the model: ``question_ids`` it was trained on and ``filings`` it has seen, as gold filings or
-            otherwise.
-        tested: questions that it will rank, with ``question_id`` and ``filing``.
-        what: the model, for people.
-        kind: of model.
+    """Refuse a model that has seen a question or a filing of the rows that it will be tested on.
 
     Raises:
-        BenchmarkError: a question, or a gold filing, is on both sides.
+        BenchmarkError: a question, or a gold filing, is on both sides; ``what`` names the model of a kind.
     """
     questions = sorted({str(row["question_id"]) for row in tested} & set(card["question_ids"]))
     documents = sorted({str(row["filing"]) for row in tested} & set(card["filings"]))
@@ -81,14 +74,7 @@ def read_card(lake: Lake, folder: Folder) -> dict[str, Any] | None:
 def save_model(
     model: SentenceTransformer | CrossEncoder, lake: Lake, folder: Folder, card: dict[str, Any]
 ) -> None:
-    """Keep a fine-tuned model in the lake as safetensors with a card.
-
-    Args:
-        model: trained.
-        lake: the lake.
-        folder: in the lake.
-        card: what it was trained on and how; its files and the hash of its weights are added.
-    """
+    """Keep a fine-tuned model in the lake as safetensors; its files and their hash are added to the card."""
     if lake.fs.exists(lake.path(*folder, CARD)):
         lake.fs.rm(lake.path(*folder, CARD))
     with tempfile.TemporaryDirectory() as temporary:
@@ -142,14 +128,7 @@ def local_folder(lake: Lake, folder: Folder, card: dict[str, Any]) -> Path:
 
 
 class KeptModel:
-    """A fine-tuned model of the lake, and the pages as it reads them.
-
-    Args:
-        lake: holds pages and the model.
-        settings: of the run.
-        folder: of the model in the lake.
-        card: of the model; says how it reads pages.
-    """
+    """A fine-tuned model of the lake, and the pages as it reads them, of which its card tells."""
 
     def __init__(self, lake: Lake, settings: Settings, folder: Folder, card: dict[str, Any]) -> None:
         self._lake = lake
@@ -169,12 +148,7 @@ class KeptModel:
         return self._settings.encoder.model_copy(update={"name": str(folder), "revision": None})
 
     def _read_as(self, training: TrainingSettings, tokens: int) -> PageTexts:
-        """Pages cut as the card says, not as the settings of today do.
-
-        Args:
-            training: settings of its kind of model.
-            tokens: longest text of a page.
-        """
+        """Pages cut as the card says, not as the settings of today do; texts of ``tokens`` at most."""
         read = {name: self.card[name] for name in ("text", "max_characters")}
         return PageTexts(self._lake, training.model_copy(update=read), self._as_encoder, tokens)
 

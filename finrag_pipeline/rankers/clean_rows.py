@@ -10,7 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,19 +42,22 @@ class CleanRow:
 
 @dataclass(frozen=True)
 class CleanRows:
-    """What was read.
+    """Questions without any overlap, and the texts and filings of pages by their identifiers.
 
-    Attributes:
-        rows: questions without any overlap.
-        pages: text by identifier of a page, those of questions that were skipped left out.
-        filing_of: filing of each page.
-        skipped: rows left out, by reason.
+    Pages of questions that were ``skipped``, counted by reason, are left out.
     """
 
     rows: list[CleanRow]
     pages: dict[str, str]
     filing_of: dict[str, str]
     skipped: Counter[str]
+
+    def of_filing(self) -> dict[str, list[str]]:
+        """Pages of each filing."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for page, filing in self.filing_of.items():
+            found[filing].append(page)
+        return found
 
     def without(self, filings: Collection[str]) -> CleanRows:
         """The rows and pages of all other filings."""
@@ -113,10 +116,9 @@ def read_clean_rows(folder: Path) -> CleanRows:
     rows: list[CleanRow] = []
     texts: dict[str, str] = {}
     dirty: set[str] = set()
-    for row in _lines(folder / "finqa" / "finqa_corpus.jsonl.gz"):
-        texts[row["corpus_id"]] = row["text"]
-    for row in _lines(folder / "tatqa" / "tatqa_corpus.jsonl.gz"):
-        texts[row["corpus_id"]] = row["text"]
+    for name in ("finqa", "tatqa"):
+        for row in _lines(folder / name / f"{name}_corpus.jsonl.gz"):
+            texts[row["corpus_id"]] = row["text"]
 
     def keep(row: Mapping[str, Any], where: str, filing: str, usable: bool) -> bool:
         if not is_clean(row, where):
@@ -186,19 +188,12 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def clean_pairs(clean: CleanRows, texts: PageTexts, negatives: int, seed: int) -> list[Pair]:
-    """Pairs of question and page; negatives are other pages of the filing, or of any where it has no other.
+    """Pairs of question and page, each with so many hard negatives.
 
-    Args:
-        clean: what was read.
-        texts: cuts pages.
-        negatives: hard negatives of each pair.
-        seed: of the choice where a filing has one page.
+    They are other pages of the filing, or pages of any filing, drawn by the seed, where it has no other.
     """
     pieces = {page: texts.pieces(text) for page, text in clean.pages.items()}
-    of_filing: dict[str, list[str]] = {}
-    for page, filing in clean.filing_of.items():
-        of_filing.setdefault(filing, []).append(page)
-    all_pages = sorted(pieces)
+    of_filing, all_pages = clean.of_filing(), sorted(pieces)
     random = np.random.default_rng(seed)
     pairs = []
     for row in clean.rows:
@@ -211,34 +206,23 @@ def clean_pairs(clean: CleanRows, texts: PageTexts, negatives: int, seed: int) -
         positive = evidence_piece(pieces[row.page_id], row.question)
         found = tuple(dict.fromkeys(p for page in others for p in pieces[page] if p != positive))
         if found or not negatives:
-            seen = frozenset({row.filing})
-            pairs.append(
-                Pair(row.question_id, row.question, row.filing, positive, (found,) * negatives, seen)
-            )
+            of_kinds, seen = (found,) * negatives, frozenset({row.filing})
+            pairs.append(Pair(row.question_id, row.question, row.filing, positive, of_kinds, seen))
     return pairs
 
 
 def split_rows(
     clean: CleanRows, texts: PageTexts, negatives: int, seed: int, validating: int
 ) -> tuple[list[Pair], list[Question], dict[str, list[Pieces]]]:
-    """Pairs to learn from; questions of other filings; and the pages of those filings.
+    """Pairs to learn from, as `clean_pairs`; questions of other filings; and the pages of those filings.
 
-    Args:
-        clean: what was read.
-        texts: cuts pages.
-        negatives: hard negatives of each pair.
-        seed: of the split.
-        validating: questions of other filings, about, and a tenth of all at most.
+    About ``validating`` questions are of other filings, and a tenth of all at most.
     """
     share = min(0.1, validating / len(clean.rows))
     rows = [{"filing": row.filing} for row in clean.rows]
     held = {str(row["filing"]) for row in split_inner(rows, share, seed)[1]}
-    of_filing: dict[str, list[str]] = {}
-    for page, filing in clean.filing_of.items():
-        of_filing.setdefault(filing, []).append(page)
-    pages: dict[str, list[Pieces]] = {
-        filing: [texts.pieces(clean.pages[page]) for page in of_filing[filing]] for filing in sorted(held)
-    }
+    of_filing = clean.of_filing()
+    pages = {name: [texts.pieces(clean.pages[page]) for page in of_filing[name]] for name in sorted(held)}
     questions: list[Question] = [
         {
             "question": row.question,

@@ -13,13 +13,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from finrag_pipeline.errors import ModelError
-from finrag_pipeline.rankers.pairs import Pair
-from finrag_pipeline.rankers.validation import Recall
+from finrag_pipeline.rankers.pairs import Pair, Question
+from finrag_pipeline.rankers.validation import PagesOf, Recall
 from finrag_pipeline.settings import TrainingSettings
 from finrag_pipeline.storage.lake import Lake
 
@@ -35,8 +35,8 @@ Progress = Callable[[int, int], object]
 Batch = list[list[str]]
 """Question, gold page and negatives of some pairs."""
 
-Validation = TypeVar("Validation")
-"""Questions and pages that a model is measured on, made ready for its kind."""
+Validation = tuple[Sequence[Question], PagesOf]
+"""Questions, one at least, and the pages of their filings: what stops a training."""
 
 
 @dataclass(frozen=True)
@@ -63,40 +63,27 @@ class Epoch:
 
 @dataclass
 class State:
-    """Where a training stands; everything that must be kept to go on with it."""
+    """Where a training stands; everything that must be kept to go on with it.
+
+    Attributes:
+        epoch: that is trained, from 1.
+        steps: updates of the weights that were made.
+        losses: of the steps of this epoch so far.
+        curve: every epoch that is done, the model before the training first.
+        best_epoch: epoch of the best weights so far.
+        best_weights: those; the model has them when its training has ended.
+    """
 
     epoch: int = 1
-    step: int = 0
+    steps: int = 0
     losses: list[float] = field(default_factory=list)
     curve: list[Epoch] = field(default_factory=list)
     best_epoch: int = 0
     best_weights: dict[str, torch.Tensor] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Training:
-    """How a training ended; the model holds the weights of its best epoch.
-
-    Attributes:
-        curve: every epoch, the model before the training first.
-        best_epoch: epoch whose weights were kept.
-        steps: updates of the weights that were made.
-    """
-
-    curve: tuple[Epoch, ...]
-    best_epoch: int
-    steps: int
-
-
 class Checkpoints:
-    """The state of a training in the lake.
-
-    Args:
-        lake: the lake.
-        name: of the training; another one, another state.
-        seconds: least time between two.
-        kind: of model that is trained.
-    """
+    """The state of a training in the lake, by kind of model and name; ``seconds`` at least between two."""
 
     def __init__(self, lake: Lake, name: str, seconds: float, kind: str) -> None:
         self._lake = lake
@@ -104,18 +91,15 @@ class Checkpoints:
         self._seconds = seconds
         self._last = time.monotonic()
 
-    def due(self) -> bool:
-        """Whether it is time for the next."""
-        return time.monotonic() - self._last >= self._seconds
-
-    def write(self, state: dict[str, Any]) -> None:
-        """Keep a state in place of the one before; a kill leaves one of them whole."""
+    def write(self, state: Callable[[], dict[str, Any]]) -> None:
+        """Keep a state in place of the one before, when it is time; a kill leaves one of them whole."""
         import torch
 
-        sink = io.BytesIO()
-        torch.save(state, sink)
-        self._lake.write_bytes(self._path, sink.getvalue())
-        self._last = time.monotonic()
+        if time.monotonic() - self._last >= self._seconds:
+            sink = io.BytesIO()
+            torch.save(state(), sink)
+            self._lake.write_bytes(self._path, sink.getvalue())
+            self._last = time.monotonic()
 
     def read(self) -> dict[str, Any] | None:
         """The last state; None when there is none or it is damaged."""
@@ -137,7 +121,7 @@ class Checkpoints:
             self._lake.fs.rm(self._path)
 
 
-class Run(ABC, Generic[Validation]):
+class Run(ABC):
     """Model, optimiser and rate of one training; a kind of model says what a step learns and is measured by.
 
     Args:
@@ -157,23 +141,17 @@ class Run(ABC, Generic[Validation]):
         from transformers import get_linear_schedule_with_warmup
 
         self.model = model
-        self.settings = settings
-        self._validation = validation
-        self.optimiser = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, weight_decay=0.0)
-        self.rate = get_linear_schedule_with_warmup(self.optimiser, round(total * settings.warmup), total)
+        self._validated = validation is not None
+        self._optimiser = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, weight_decay=0.0)
+        self._rate = get_linear_schedule_with_warmup(self._optimiser, round(total * settings.warmup), total)
 
     @staticmethod
     @abstractmethod
     def batches(pairs: Sequence[Pair], size: int, seed: int, epoch: int) -> list[Batch]:
-        """The batches of an epoch; the same seed and epoch give the same.
+        """The batches of an epoch, from 1, of ``size`` pairs; the last ones may be smaller.
 
-        So a resumed training sees what an uninterrupted one would have seen.
-
-        Args:
-            pairs: what to learn from, one at least.
-            size: pairs of a batch; the last ones may be smaller.
-            seed: of the order and of the choice of negatives.
-            epoch: from 1.
+        The same seed and epoch give the same order and negatives, so that a resumed training sees what an
+        uninterrupted one would have seen.
         """
 
     @abstractmethod
@@ -181,8 +159,8 @@ class Run(ABC, Generic[Validation]):
         """Compute loss and gradients of a batch; the loss."""
 
     @abstractmethod
-    def measured(self, validation: Validation) -> Recall:
-        """Page recall of the model as it is now."""
+    def measured(self) -> Recall:
+        """Page recall on the validation questions of the model as it is now."""
 
     def learn(self, batch: Batch) -> float:
         """One update of the weights; the loss before it.
@@ -196,39 +174,25 @@ class Run(ABC, Generic[Validation]):
         if not np.isfinite(value):
             raise ModelError("The loss is no number any more.", f"Lower {self.variable}.")
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), CLIP)
-        self.optimiser.step()
-        self.rate.step()
-        self.optimiser.zero_grad()
+        self._optimiser.step()
+        self._rate.step()
+        self._optimiser.zero_grad()
         return value
-
-    def moved(self, features: dict[str, Any]) -> dict[str, Any]:
-        """``features`` on the device of the model."""
-        return {
-            name: value.to(self.model.device) if hasattr(value, "to") else value
-            for name, value in features.items()
-        }
 
     def measure(self, state: State, loss: float | None) -> None:
         """Note how good the model is now, and keep its weights when they are the best so far."""
+        found = self.measured() if self._validated else None
         number = 0 if loss is None else state.epoch
+        now = Epoch(number, loss, found and found.page_rec, found and found.mrr)
         best = next((epoch for epoch in state.curve if epoch.epoch == state.best_epoch), None)
-        found = None if self._validation is None else self.measured(self._validation)
-        if found is None:
-            now = Epoch(number, loss, None, None)
-        else:
-            now = Epoch(number, loss, found.page_rec, found.mrr)
         state.curve.append(now)
-        if found is None or best is None or now.recall.better_than(best.recall):
+        # Without validation questions every epoch is the best so far.
+        if found is None or best is None or now.recall > best.recall:
             state.best_epoch = number
             # Copies: the state dict itself changes with every step.
             state.best_weights = {
                 name: tensor.detach().to("cpu", copy=True) for name, tensor in self.model.state_dict().items()
             }
-
-    def has_stopped(self, state: State) -> bool:
-        """Whether the last epochs brought nothing better."""
-        # Without validation questions every epoch is the best so far.
-        return state.epoch - 1 - state.best_epoch >= self.settings.patience
 
     def kept(self, state: State) -> dict[str, Any]:
         """All that is needed to go on, as tensors and plain values."""
@@ -238,30 +202,29 @@ class Run(ABC, Generic[Validation]):
         return {
             "state": {**vars(state), "curve": [asdict(epoch) for epoch in state.curve]},
             "weights": self.model.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "rate": self.rate.state_dict(),
+            "optimiser": self._optimiser.state_dict(),
+            "rate": self._rate.state_dict(),
             "random": torch.get_rng_state(),
             "random_gpu": torch.cuda.get_rng_state(self.model.device) if cuda else None,
         }
 
     def resume(self, kept: dict[str, Any] | None) -> State:
-        """Go back to a kept state; to the beginning when there is none."""
+        """Go back to a kept state; to the beginning when there is none, or one of another version."""
         import torch
 
-        if kept is None:
+        if kept is None or kept["state"].keys() != vars(State()).keys():
             return State()
         self.model.load_state_dict(kept["weights"])
-        self.optimiser.load_state_dict(kept["optimiser"])
-        self.rate.load_state_dict(kept["rate"])
+        self._optimiser.load_state_dict(kept["optimiser"])
+        self._rate.load_state_dict(kept["rate"])
         torch.set_rng_state(kept["random"])
         if kept["random_gpu"] is not None and self.model.device.type == "cuda":
             torch.cuda.set_rng_state(kept["random_gpu"], self.model.device)
-        state = kept["state"]
-        return State(**{**state, "curve": [Epoch(**epoch) for epoch in state["curve"]]})
+        return State(**{**kept["state"], "curve": [Epoch(**epoch) for epoch in kept["state"]["curve"]]})
 
 
 def fit(
-    kind: type[Run[Validation]],
+    kind: type[Run],
     model: Any,
     pairs: Sequence[Pair],
     validation: Validation | None,
@@ -270,7 +233,7 @@ def fit(
     epochs: int,
     checkpoints: Checkpoints | None = None,
     progress: Progress | None = None,
-) -> Training:
+) -> State:
     """Train ``model`` in place; it ends with the weights of its best epoch.
 
     The best epoch is that of the highest page recall on the validation questions; the model before its
@@ -305,23 +268,22 @@ def fit(
         state = run.resume(checkpoints.read() if checkpoints else None)
         if not state.curve:
             run.measure(state, None)
-        while state.epoch <= len(schedule) and not run.has_stopped(state):
+        while state.epoch <= len(schedule) and state.epoch - 1 - state.best_epoch < settings.patience:
             model.train()
-            batches = schedule[state.epoch - 1]
-            for batch in batches[state.step :]:
+            for batch in schedule[state.epoch - 1][len(state.losses) :]:
                 state.losses.append(run.learn(batch))
-                state.step += 1
+                state.steps += 1
                 if progress:
-                    progress(sum(map(len, schedule[: state.epoch - 1])) + state.step, total)
-                if checkpoints and checkpoints.due():
-                    checkpoints.write(run.kept(state))
+                    progress(state.steps, total)
+                if checkpoints:
+                    checkpoints.write(lambda: run.kept(state))
             run.measure(state, float(np.mean(state.losses)))
-            state.epoch, state.step, state.losses = state.epoch + 1, 0, []
-            if checkpoints and checkpoints.due():
-                checkpoints.write(run.kept(state))
+            state.epoch, state.losses = state.epoch + 1, []
+            if checkpoints:
+                checkpoints.write(lambda: run.kept(state))
     model.load_state_dict(state.best_weights)
     model.eval()
-    return Training(tuple(state.curve), state.best_epoch, sum(map(len, schedule[: state.epoch - 1])))
+    return state
 
 
 def bf16_on_gpu(model: Any) -> AbstractContextManager[Any]:

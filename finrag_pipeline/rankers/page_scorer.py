@@ -6,8 +6,9 @@ trained by Multiple Negatives Ranking loss (Henderson et al. 2017), as sentence-
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +19,11 @@ from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.model_files import encoder_fingerprint
 from finrag_pipeline.rankers import SCORER_VERSION
 from finrag_pipeline.rankers.card import Folder, KeptModel
-from finrag_pipeline.rankers.loop import Batch, Run, bf16_on_gpu
+from finrag_pipeline.rankers.loop import Batch, Run, Validation, bf16_on_gpu
 from finrag_pipeline.rankers.pairs import Pair, Place, Question, draw_rows
 from finrag_pipeline.rankers.recipe import FineTuning, base_length
-from finrag_pipeline.rankers.texts import UNSEEN, PageTexts, Pieces, flatten, page_scores
-from finrag_pipeline.rankers.validation import CUTOFF, AllPages, Recall, pages_to_search, recall
+from finrag_pipeline.rankers.texts import UNSEEN, PageTexts, flatten, page_scores
+from finrag_pipeline.rankers.validation import AllPages, PagesOf, Recall, gold_places, recall, sampled
 from finrag_pipeline.retrieval.page_stage import PageHit
 from finrag_pipeline.settings import EncoderSettings, PageScorerSettings, Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
@@ -38,11 +39,9 @@ EMBED_BATCH = 64
 
 
 def load_bi_encoder(folder: Path, length: int) -> SentenceTransformer:
-    """A sentence-transformers model for training, on a GPU where there is one.
+    """A sentence-transformers model for training that cuts at ``length`` tokens, on a GPU where there is one.
 
-    Args:
-        folder: of the model; only safetensors are read and no code in it is run.
-        length: longest input in tokens.
+    Only safetensors are read and no code in the folder is run.
 
     Raises:
         ModelError: it cannot be loaded.
@@ -76,7 +75,7 @@ class _Rows:
         return dict(zip(self.column_names, self._rows[index], strict=True))
 
 
-class BiEncoderRun(Run[AllPages]):
+class BiEncoderRun(Run):
     """A bi-encoder learns to tell the gold page of a question from the other texts of the batch."""
 
     variable = "FINRAG_PAGE_SCORER__LEARNING_RATE"
@@ -86,11 +85,20 @@ class BiEncoderRun(Run[AllPages]):
         model: SentenceTransformer,
         settings: PageScorerSettings,
         total: int,
-        validation: AllPages | None,
+        validation: Validation | None,
     ) -> None:
+        from sentence_transformers.sentence_transformer import losses
+
         super().__init__(model, settings, total, validation)
+        self._pages = AllPages(*validation) if validation else None
         self._cached = settings.mini_batch_size is not None
-        self._loss = _loss(model, settings)
+        self._loss: Any
+        if settings.mini_batch_size is None:
+            self._loss = losses.MultipleNegativesRankingLoss(model)
+        else:
+            self._loss = losses.CachedMultipleNegativesRankingLoss(
+                model, mini_batch_size=settings.mini_batch_size
+            )
 
     @staticmethod
     def batches(pairs: Sequence[Pair], size: int, seed: int, epoch: int) -> list[Batch]:
@@ -111,9 +119,10 @@ class BiEncoderRun(Run[AllPages]):
     def backward(self, batch: Batch) -> float:
         """Loss of rows of question, positive and negatives."""
         import torch
+        from sentence_transformers.util import batch_to_device
 
         columns = [list(column) for column in zip(*batch, strict=True)]
-        features = [self.moved(self.model.preprocess(column)) for column in columns]
+        features = [batch_to_device(self.model.preprocess(column), self.model.device) for column in columns]
         with bf16_on_gpu(self.model):
             loss = self._loss(features, torch.empty(0))
             if self._cached:
@@ -122,20 +131,10 @@ class BiEncoderRun(Run[AllPages]):
             loss.backward()
         return float(loss.detach())
 
-    def measured(self, validation: AllPages) -> Recall:
+    def measured(self) -> Recall:
         """Page recall among all pages of the validation filings."""
-        return validation.measure(lambda texts: embed_texts(self.model, texts))
-
-
-def _loss(model: SentenceTransformer, settings: PageScorerSettings) -> Any:
-    from sentence_transformers.sentence_transformer.losses import (
-        CachedMultipleNegativesRankingLoss,
-        MultipleNegativesRankingLoss,
-    )
-
-    if settings.mini_batch_size:
-        return CachedMultipleNegativesRankingLoss(model, mini_batch_size=settings.mini_batch_size)
-    return MultipleNegativesRankingLoss(model)
+        assert self._pages is not None
+        return self._pages.measure(lambda texts: embed_texts(self.model, texts))
 
 
 class PageScorerRecipe(FineTuning):
@@ -160,14 +159,13 @@ class PageScorerRecipe(FineTuning):
         """The model of a folder, to be trained."""
         return load_bi_encoder(folder, base_length(self._settings, self.training))
 
-    def pages_to_search(self, questions: Sequence[Question]) -> dict[str, Sequence[Pieces]]:
+    def pages_to_search(self, questions: Sequence[Question]) -> PagesOf:
         """Pages of the filings of validation questions, by filing; of long filings some are drawn."""
-        count = self.training.validation_pages
-        return dict(pages_to_search(questions, self._texts, count, self._settings.seed))
-
-    def validation(self, questions: Sequence[Question], pages: Mapping[str, Sequence[Pieces]]) -> AllPages:
-        """All of the pages."""
-        return AllPages(questions, pages)
+        gold: dict[str, set[int]] = {}
+        for filing, page in chain.from_iterable(gold_places(questions)):
+            gold.setdefault(filing, set()).add(page)
+        count, seed = self.training.validation_pages, self._settings.seed
+        return {name: sampled(self._texts.pages(name), gold[name], count, seed) for name in sorted(gold)}
 
     def tested(self, card: dict[str, Any]) -> Recall | None:
         """Page recall on the tested questions among all pages of the corpus; None without any."""
@@ -176,19 +174,13 @@ class PageScorerRecipe(FineTuning):
 
 
 class PageScorerRanker(KeptModel):
-    """Ranks pages by a trained page scorer; vectors of pages are kept in the lake by text and model.
-
-    Args:
-        lake: holds pages, the model, and the vectors.
-        settings: backend and arithmetic of the encoder.
-        folder: of the model in the lake.
-        card: of the model; says how it reads pages.
-    """
+    """Ranks pages by a trained page scorer; vectors of pages are kept in the lake by text and model."""
 
     def __init__(self, lake: Lake, settings: Settings, folder: Folder, card: dict[str, Any]) -> None:
         super().__init__(lake, settings, folder, card)
         self._pages: dict[str, tuple[np.ndarray, np.ndarray, int]] = {}
-        self._asked: tuple[str, np.ndarray] | None = None
+        # Asked again for each search space.
+        self._vector = lru_cache(1)(lambda question: self.encoder.embed_query(question))
 
     @property
     def fingerprint(self) -> str:
@@ -208,21 +200,13 @@ class PageScorerRanker(KeptModel):
 
     def _load(self, filings: Sequence[str]) -> None:
         """Vectors of the pages of filings, those that are missing in one go."""
-        new = [filing for filing in filings if filing not in self._pages]
-        if not new:
+        flat = {name: flatten(self._texts.pages(name)) for name in filings if name not in self._pages}
+        if not flat:
             return
-        flat = {filing: flatten(self._texts.pages(filing)) for filing in new}
         vectors = self.encoder.embed([text for texts, _ in flat.values() for text in texts])
-        start = 0
-        for filing, (texts, owners) in flat.items():
-            count = len(self._texts.pages(filing))
-            self._pages[filing] = (vectors[start : start + len(texts)], owners, count)
-            start += len(texts)
-
-    def _vector(self, question: str) -> np.ndarray:
-        if self._asked is None or self._asked[0] != question:  # asked again for each search space
-            self._asked = (question, self.encoder.embed_query(question))
-        return self._asked[1]
+        ends = np.cumsum([len(texts) for texts, _ in flat.values()])
+        for (filing, (_, owners)), part in zip(flat.items(), np.split(vectors, ends[:-1]), strict=True):
+            self._pages[filing] = (part, owners, len(self._texts.pages(filing)))
 
     def rank(
         self,
@@ -231,31 +215,24 @@ class PageScorerRanker(KeptModel):
         pages: Sequence[int] | None = None,
         depth: int | None = None,
     ) -> list[tuple[Place, float]]:
-        """Pages of filings with their cosine, best first; equal ones by filing and page.
+        """``depth`` pages of filings with their cosine, best first; equal ones by filing and page.
 
-        Args:
-            question: the question.
-            filings: to search.
-            pages: zero-based pages to restrict the search to; all when None.
-            depth: pages at most; all when None.
+        The search is restricted to zero-based ``pages``; all count when None.
         """
         names = sorted(set(filings))
-        if not names:
-            return []
         self._load(names)
-        vector = self._vector(question)
         allowed = None if pages is None else frozenset(pages)
-        places: list[Place] = []
-        scores = []
+        scored: list[tuple[Place, float]] = []
         for filing in names:
             vectors, owners, count = self._pages[filing]
-            found = page_scores(vectors @ vector if len(vectors) else np.empty(0), owners, count)
-            kept = [page for page in range(count) if allowed is None or page in allowed]
-            places += [(filing, page) for page in kept]
-            scores.append(found[kept])
-        flat = np.concatenate(scores)
-        order = np.argsort(-flat, kind="stable")[:depth]
-        return [(places[n], float(flat[n])) for n in order]
+            cosines = vectors @ self._vector(question) if len(vectors) else np.empty(0)
+            found = page_scores(cosines, owners, count).tolist()
+            scored += [
+                ((filing, page), score)
+                for page, score in enumerate(found)
+                if allowed is None or page in allowed
+            ]
+        return sorted(scored, key=lambda one: -one[1])[:depth]
 
     def rank_pages(
         self,
@@ -270,7 +247,9 @@ class PageScorerRanker(KeptModel):
         names = corpus.filings if filings is None else sorted(set(filings) & set(corpus.filings))
         chosen = pages if filings is not None else None
         return [
-            PageHit(filing, page, score, _why(score))
+            PageHit(filing, page, score, f"page scorer: cosine {score:.2f}")
+            if score > UNSEEN
+            else PageHit(filing, page, score, "page scorer: no text on the page")
             for (filing, page), score in self.rank(question, names, chosen, depth)
         ]
 
@@ -279,9 +258,4 @@ class PageScorerRanker(KeptModel):
         if not questions:
             return None
         ranked = [[place for place, _ in self.rank(row["question"], filings)] for row in questions]
-        gold = [{(row["filing"], page) for page in row["gold_pages"]} for row in questions]
-        return recall(ranked, gold, CUTOFF)
-
-
-def _why(score: float) -> str:
-    return f"page scorer: cosine {score:.2f}" if score > UNSEEN else "page scorer: no text on the page"
+        return recall(ranked, gold_places(questions))

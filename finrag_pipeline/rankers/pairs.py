@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -54,7 +55,7 @@ class Neighbourhood:
         self._lake = lake
         self._texts = texts
         self._filings = sorted(set(filings))
-        self._statements: dict[str, dict[int, dict[str, int]]] = {}
+        self._statements: dict[str, dict[int, Counter[str]]] = {}
 
     @cached_property
     def _identities(self) -> dict[str, tuple[str, int | None]]:
@@ -65,19 +66,18 @@ class Neighbourhood:
             found[filing] = (" ".join(company.casefold().split()), row["fiscal_year"])
         return found
 
-    def _statements_of(self, filing: str) -> dict[int, dict[str, int]]:
+    def _statements_of(self, filing: str) -> dict[int, Counter[str]]:
         """Facts by statement on each page that shows one."""
         if filing not in self._statements:
-            shown: dict[int, dict[str, int]] = {}
+            shown = self._statements[filing] = {}
             keys = {"filing": filing}
             if self._lake.info("page_profiles", keys) is not None:
                 for row in self._lake.read("page_profiles", keys, ["page", "statements"]).to_pylist():
-                    counts: dict[str, int] = {}
+                    counts: Counter[str] = Counter()
                     for entry in row["statements"]:
-                        counts[entry["statement"]] = counts.get(entry["statement"], 0) + entry["facts"]
-                    if counts := {name: n for name, n in counts.items() if n >= LEAST_FACTS}:
-                        shown[row["page"]] = counts
-            self._statements[filing] = shown
+                        counts[entry["statement"]] += entry["facts"]
+                    if kept := {name: n for name, n in counts.items() if n >= LEAST_FACTS}:
+                        shown[row["page"]] = Counter(kept)
         return self._statements[filing]
 
     def places(self, kind: str, filing: str, page: int, gold: Collection[int]) -> list[Place]:
@@ -115,7 +115,7 @@ class Neighbourhood:
         for other, (its_company, its_year) in self._identities.items():
             if other == filing or its_company != company or its_year == year:
                 continue
-            shown = {n: counts.get(statement, 0) for n, counts in self._statements_of(other).items()}
+            shown = {n: counts[statement] for n, counts in self._statements_of(other).items()}
             if any(shown.values()):
                 found.append((other, max(sorted(shown), key=lambda n: shown[n])))
         return found
@@ -126,12 +126,8 @@ def benchmark_pairs(
 ) -> list[Pair]:
     """One pair for each question and distinct gold page; a blank gold page teaches nothing and is left out.
 
-    Args:
-        questions: rows of ``benchmark_questions``.
-        texts: pages.
-        kinds: kinds of hard negatives, one of each per pair. Where there is no page of a kind, one of the
-            same filing takes its place: every pair has as many.
-        around: finds them.
+    A pair has one hard negative of each of the ``kinds``. Where there is no page of a kind, one of the same
+    filing takes its place.
     """
     pairs = []
     for question in questions:
@@ -140,7 +136,8 @@ def benchmark_pairs(
         for page in gold:
             if page >= len(pages) or not pages[page]:
                 continue
-            positive = evidence_piece(pages[page], _evidence(question, page))
+            evidence = [entry["text"] for entry in question.get("evidence") or () if entry["page"] == page]
+            positive = evidence_piece(pages[page], " ".join(evidence) or str(question["question"]))
             others = around.places("filing", filing, page, gold)
             near = [around.places(kind, filing, page, gold) for kind in kinds]
             found = [places if _drawn(places, texts, positive) else others for places in near]
@@ -157,11 +154,6 @@ def _drawn(places: Sequence[Place], texts: PageTexts, positive: str) -> tuple[st
     """Texts of pages that negatives are drawn from; a page that repeats the gold page is no negative."""
     pieces = (piece for where, page in places for piece in texts.pages(where)[page])
     return tuple(dict.fromkeys(piece for piece in pieces if piece != positive))
-
-
-def _evidence(question: Question, page: int) -> str:
-    texts = [entry["text"] for entry in question.get("evidence") or () if entry["page"] == page]
-    return " ".join(texts) or str(question["question"])
 
 
 def evidence_piece(pieces: Pieces, evidence: str) -> str:
@@ -187,14 +179,8 @@ def split_inner(
 ) -> tuple[list[Question], list[Question]]:
     """Training questions apart from the validation questions that stop the training.
 
-    Args:
-        questions: rows of ``benchmark_questions`` without those of the fold that is tested.
-        share: of the questions that validate, at least; groups stay whole.
-        seed: of the shuffle.
-        by: ``filing`` or ``company``: what stays together.
-
-    Returns:
-        Training and validation questions. With a single group all train and none validate.
+    At least a ``share`` of the questions validates; those of a ``filing``, or of a ``company``, stay
+    together. With a single group all train and none validate.
     """
     groups = sorted({str(question[by]) for question in questions})
     order = [groups[n] for n in np.random.default_rng(seed).permutation(len(groups))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import version as version_of
 from pathlib import Path
@@ -24,8 +24,8 @@ from finrag_pipeline.rankers.card import (
 from finrag_pipeline.rankers.clean_rows import clean_files, drawn_rows, read_clean_rows, split_rows
 from finrag_pipeline.rankers.loop import Checkpoints, Progress, Run, fit
 from finrag_pipeline.rankers.pairs import Neighbourhood, Pair, Question, benchmark_pairs, split_inner
-from finrag_pipeline.rankers.texts import PageTexts, Pieces, pages_fingerprint
-from finrag_pipeline.rankers.validation import Recall
+from finrag_pipeline.rankers.texts import PageTexts, pages_fingerprint
+from finrag_pipeline.rankers.validation import PagesOf, Recall
 from finrag_pipeline.settings import EncoderSettings, Settings, TrainingSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
@@ -116,10 +116,8 @@ class Recipe(ABC):
     def _check(self, card: Mapping[str, Any], what: str) -> None:
         check_no_leak(card, self._tested, what, self.kind)
         if self._policy == "company":
-            learned, tested = (
-                {str(row["company"]) for row in rows} for rows in (self._learned, self._tested)
-            )
-            if shared := sorted(learned & tested)[:3]:
+            seen, tested = ({str(row["company"]) for row in rows} for rows in (self._learned, self._tested))
+            if shared := sorted(seen & tested)[:3]:
                 raise BenchmarkError(
                     f"{what} was trained on companies it is measured on: {shared}.", leak_remedy(self.kind)
                 )
@@ -132,25 +130,11 @@ class FineTuning(Recipe):
     """
 
     version: ClassVar[str]
-    run: ClassVar[type[Run[Any]]]
+    run: ClassVar[type[Run]]
     pretraining_questions: ClassVar[int]
     """Questions, about, on which the pre-training is validated."""
     withheld: frozenset[str] = frozenset()
     """Keys (`clean_rows.text_key`) of pages that are measured: clean rows of their filings are left out."""
-
-    def __init__(
-        self,
-        lake: Lake,
-        settings: Settings,
-        learned: Sequence[Question],
-        tested: Sequence[Question],
-        filings: Sequence[str],
-        policy: Policy = "document",
-    ) -> None:
-        super().__init__(lake, settings, learned, tested, filings, policy)
-        self._learned.sort(key=lambda row: str(row["question_id"]))
-        hidden = {row["filing"] for row in tested}
-        self._seen = sorted(set(filings) - hidden)
 
     @property
     @abstractmethod
@@ -167,10 +151,6 @@ class FineTuning(Recipe):
         """The model of a folder, to be trained."""
 
     @abstractmethod
-    def validation(self, questions: Sequence[Question], pages: Mapping[str, Sequence[Pieces]]) -> Any:
-        """What ``run`` measures by: questions, one at least, and the pages of their filings."""
-
-    @abstractmethod
     def tested(self, card: dict[str, Any]) -> Recall | None:
         """Page recall of the model with this card on the tested questions; None without any."""
 
@@ -184,30 +164,36 @@ class FineTuning(Recipe):
         """What the card says of how pages are read, besides their length."""
         return {}
 
+    def pages_to_search(self, questions: Sequence[Question]) -> PagesOf:
+        """Pages of the filings of validation questions, by filing."""
+        return {name: self._texts.pages(name) for name in sorted({str(row["filing"]) for row in questions})}
+
+    @cached_property
+    def _asked(self) -> list[Question]:
+        """Questions to learn from, in an order of their own."""
+        return sorted(self._learned, key=lambda row: str(row["question_id"]))
+
+    @cached_property
+    def _seen(self) -> list[str]:
+        """Filings that may be learned from."""
+        return sorted(set(self._filings) - {row["filing"] for row in self._tested})
+
     @cached_property
     def _texts(self) -> PageTexts:
         base = base_encoder(self._settings, self.training)
         return PageTexts(self._lake, self.training, base, self.text_tokens)
 
     @cached_property
-    def _split(self) -> tuple[list[Question], list[Question]]:
-        """Questions to learn from, and those of the inner validation."""
-        by = "filing" if self._policy == "document" else "company"
-        return split_inner(self._learned, self.training.validation_share, self._settings.seed, by)
-
-    def pages_to_search(self, questions: Sequence[Question]) -> dict[str, Sequence[Pieces]]:
-        """Pages of the filings of validation questions, by filing."""
-        return {name: self._texts.pages(name) for name in sorted({str(row["filing"]) for row in questions})}
-
     def _base(self) -> list[Any]:
         """What every model of these settings is made from."""
         return [
             self.version,
             base_fingerprint(self._settings, self.training),
             base_length(self._settings, self.training),
-            self._deciding(),
+            self._deciding,
         ]
 
+    @property
     def _deciding(self) -> dict[str, Any]:
         """The settings that decide what a training makes of a base and of pairs."""
         return self.training.model_dump(mode="json", exclude=_APART)
@@ -223,12 +209,12 @@ class FineTuning(Recipe):
                 sorted(row["gold_pages"]),
                 [(entry["page"], entry["text"]) for entry in row.get("evidence") or ()],
             )
-            for row in self._learned
+            for row in self._asked
         ]
         profiles = [self._lake.info("page_profiles", {"filing": filing}) for filing in self._seen]
         return fingerprint(
             self.kind,
-            *self._base(),
+            *self._base,
             self.pretraining_fingerprint if self.training.pretraining else None,
             asked,
             self._policy,
@@ -249,7 +235,7 @@ class FineTuning(Recipe):
         """What the pre-trained model is made from: base, files of the clean rows, settings and seed."""
         return fingerprint(
             f"{self.kind}_pretraining",
-            *self._base(),
+            *self._base,
             [self.training.pretraining_epochs, self.training.pretraining_rows],
             clean_files(Path(self.training.pretraining or "")),
             self._settings.seed,
@@ -273,60 +259,42 @@ class FineTuning(Recipe):
         start = model_folder(base.name, base.revision)
         if training.pretraining is None:
             return start
-        rows, folder = Path(training.pretraining), self.pretraining_folder
-
-        def make(checkpoints: Checkpoints) -> tuple[Any, dict[str, Any]]:
-            usable = read_clean_rows(rows).apart_from(self.withheld)
+        folder = self.pretraining_folder
+        card = kept_card(self._lake, folder)
+        if card is None:
+            usable = read_clean_rows(Path(training.pretraining)).apart_from(self.withheld)
             clean = drawn_rows(usable, training.pretraining_rows, seed)
             negatives = min(1, len(training.negatives))
-            pairs, questions, pages = split_rows(
-                clean, self._texts, negatives, seed, self.pretraining_questions
-            )
+            pairs, *validation = split_rows(clean, self._texts, negatives, seed, self.pretraining_questions)
+            told = {"skipped": dict(clean.skipped), "questions": len(clean.rows)}
             epochs = training.pretraining_epochs
-            model, card = self._fitted(folder, start, pairs, questions, pages, epochs, checkpoints, progress)
-            return model, {**card, "skipped": dict(clean.skipped), "questions": len(clean.rows)}
-
-        return local_folder(self._lake, folder, kept_card(self._lake, folder) or self._keep(folder, make))
+            card = self._fitted(folder, start, pairs, *validation, epochs, told, progress)
+        return local_folder(self._lake, folder, card)
 
     def kept(self) -> dict[str, Any] | None:
         """Card of the model; None where the lake does not hold it undamaged."""
         return kept_card(self._lake, self.folder)
 
     def _made(self, what: str, progress: Progress | None) -> dict[str, Any]:
-        learned, validating = self._split
+        by = "filing" if self._policy == "document" else "company"
+        learned, validating = split_inner(
+            self._asked, self.training.validation_share, self._settings.seed, by
+        )
         held = {str(row["filing"]) for row in validating}
         around = Neighbourhood(self._lake, self._texts, set(self._seen) - held)
         pairs = benchmark_pairs(learned, self._texts, self.training.negatives, around)
-        told = {
+        told: dict[str, Any] = {
             "policy": self._policy,
-            "question_ids": [str(row["question_id"]) for row in self._learned],
+            "question_ids": [str(row["question_id"]) for row in self._asked],
             "filings": sorted(held.union(*(pair.seen for pair in pairs))),
             "validation_question_ids": [str(row["question_id"]) for row in validating],
         }
         # Before anything is spent on it; negatives and validation questions count as well.
         self._check(told, what)
-
-        def make(checkpoints: Checkpoints) -> tuple[Any, dict[str, Any]]:
-            start = self.start(progress)
-            pages, epochs = self.pages_to_search(validating), self.training.epochs
-            model, card = self._fitted(
-                self.folder, start, pairs, validating, pages, epochs, checkpoints, progress
-            )
-            return model, {**card, **told, "pretrained": start.name if self.training.pretraining else None}
-
-        return self._keep(self.folder, make)
-
-    def _keep(
-        self, folder: Folder, make: Callable[[Checkpoints], tuple[Any, dict[str, Any]]]
-    ) -> dict[str, Any]:
-        """Make and keep a model; its card. The state of its training is forgotten once it is kept."""
-        checkpoints = Checkpoints(self._lake, folder[2], self.training.checkpoint_seconds, folder[1])
-        model, card = make(checkpoints)
-        save_model(model, self._lake, folder, card)
-        checkpoints.clear()
-        kept = load_card(self._lake, folder)
-        assert kept is not None, "its card was just written"
-        return kept
+        start = self.start(progress)
+        told["pretrained"] = start.name if self.training.pretraining else None
+        pages, epochs = self.pages_to_search(validating), self.training.epochs
+        return self._fitted(self.folder, start, pairs, validating, pages, epochs, told, progress)
 
     def _fitted(
         self,
@@ -334,28 +302,29 @@ class FineTuning(Recipe):
         start: Path,
         pairs: Sequence[Pair],
         questions: Sequence[Question],
-        pages: Mapping[str, Sequence[Pieces]],
+        pages: PagesOf,
         epochs: int,
-        checkpoints: Checkpoints,
+        told: dict[str, Any],
         progress: Progress | None,
-    ) -> tuple[Any, dict[str, Any]]:
-        """A trained model, and what its card says of where it comes from and how its training went.
+    ) -> dict[str, Any]:
+        """Train and keep a model; its card. The state of its training is forgotten once it is kept.
 
         Args:
-            folder: where it will be kept.
+            folder: where it is kept.
             start: folder of the model that it starts from.
             pairs: what it learns from.
             questions: of the validation, and ``pages`` of their filings.
             pages: by filing.
             epochs: at most.
-            checkpoints: of the training.
+            told: what its card says besides where it comes from and how its training went.
             progress: told how many steps are done.
         """
         settings, training, seed = self._settings, self.training, self._settings.seed
-        validation = self.validation(questions, pages) if questions else None
+        checkpoints = Checkpoints(self._lake, folder[2], training.checkpoint_seconds, folder[1])
+        validation = (questions, pages) if questions else None
         model = self.load(start)
         done = fit(self.run, model, pairs, validation, training, seed, epochs, checkpoints, progress)
-        return model, {
+        card = {
             "made_from": folder[2],
             "version": self.version,
             "base": base_encoder(settings, training).name,
@@ -367,7 +336,7 @@ class FineTuning(Recipe):
             "max_characters": training.max_characters,
             "max_tokens": base_length(settings, training),
             **self.read,
-            "hyper_parameters": self._deciding(),
+            "hyper_parameters": self._deciding,
             "loss": self.loss,
             "arithmetic": "bf16" if model.device.type == "cuda" else "fp32",
             "libraries": {
@@ -376,7 +345,13 @@ class FineTuning(Recipe):
             "curve": [vars(epoch) for epoch in done.curve],
             "best_epoch": done.best_epoch,
             "steps": done.steps,
+            **told,
         }
+        save_model(model, self._lake, folder, card)
+        checkpoints.clear()
+        kept = load_card(self._lake, folder)
+        assert kept is not None, "its card was just written"
+        return kept
 
     def rows(self, card: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Each epoch; the chosen one with the page recall on the tested questions."""
@@ -433,11 +408,9 @@ def base_length(settings: Settings, training: TrainingSettings) -> int:
         ModelError: the base is not to be had.
     """
     base = base_encoder(settings, training)
-    config = read_config(model_folder(base.name, base.revision))
-    return usable_length(config, training.max_tokens)
+    return usable_length(read_config(model_folder(base.name, base.revision)), training.max_tokens)
 
 
 def base_fingerprint(settings: Settings, training: TrainingSettings) -> str:
-    """Weights and tokenizer of the base."""
-    # Training reads the weights themselves, whatever arithmetic the encoder runs at.
+    """Weights and tokenizer of the base, whatever arithmetic the encoder runs at."""
     return encoder_fingerprint(base_encoder(settings, training).model_copy(update={"precision": "fp32"}))

@@ -1,7 +1,8 @@
 """What systems have learned, as the lake holds it: without the questions of a fold, or with all of them.
 
 The one place that knows all that is trained: a sweep asks for the models of a fold, a search for the
-production models.
+production models. What it loads of a fold is refused (BenchmarkError) where it was trained on questions or
+filings that the fold tests, and LakeError is raised where files are damaged.
 """
 
 from __future__ import annotations
@@ -37,13 +38,8 @@ def trained_models(
 ) -> Learned:
     """What was trained without the questions of ``fold``; production models when it is None.
 
-    What was not trained is missing from the result: the systems that need it are not run.
-
-    Args:
-        lake: holds the models.
-        settings: of the run.
-        fold: whose questions were left out.
-        library: pages that the rankers of several folds share; one of its own when None.
+    What was not trained is missing from the result: the systems that need it are not run. Rankers of several
+    folds may share a ``library`` of pages.
     """
     return _learned(lake, settings, fold, library, lambda load: load())
 
@@ -54,32 +50,43 @@ def usable_models(lake: Lake, settings: Settings, fold: int, library: PageLibrar
     So it is after another benchmark, or a part of one, has made other folds: they must not be measured, and
     must not keep the other systems from being measured either.
     """
-    return _learned(lake, settings, fold, library, _unless_leaked)
 
+    def unless_leaked(load: Callable[[], PageRanker | None]) -> PageRanker | None:
+        try:
+            return load()
+        except BenchmarkError:
+            return None
 
-Loader = Callable[[Callable[[], PageRanker | None]], PageRanker | None]
+    return _learned(lake, settings, fold, library, unless_leaked)
 
 
 def _learned(
-    lake: Lake, settings: Settings, fold: int | None, library: PageLibrary | None, get: Loader
+    lake: Lake,
+    settings: Settings,
+    fold: int | None,
+    library: PageLibrary | None,
+    get: Callable[[Callable[[], PageRanker | None]], PageRanker | None],
 ) -> Learned:
     """Models by the names under which the components of `retrieval.systems` ask for them."""
+
+    def reranked() -> PageRanker | None:
+        reranker = load_reranker(lake, settings, fold) if page_ranker else None
+        how = settings.reranker_training
+        return (
+            RerankedPages(page_ranker, reranker, how.pages, how.fusion_k)
+            if reranker and page_ranker
+            else None
+        )
+
     page_ranker = get(lambda: load_page_ranker(lake, settings, fold, library))
     weights = alphas_without(lake, fold)
     models = {
         "hybrid_alpha": HybridWeights(weights) if weights else None,
         PAGE_SCORER: get(lambda: load_page_scorer(lake, settings, fold)),
         PAGE_RANKER: page_ranker,
-        "page_reranker": get(lambda: load_page_reranker(lake, settings, fold, page_ranker)),
+        "page_reranker": get(reranked),
     }
     return Learned({name: model for name, model in models.items() if model is not None}, fold)
-
-
-def _unless_leaked(load: Callable[[], PageRanker | None]) -> PageRanker | None:
-    try:
-        return load()
-    except BenchmarkError:
-        return None
 
 
 def alphas_without(lake: Lake, fold: int | None) -> dict[str, float]:
@@ -99,46 +106,16 @@ def alphas_without(lake: Lake, fold: int | None) -> dict[str, float]:
     return pick_alphas(sweep, others)
 
 
-def load_page_scorer(lake: Lake, settings: Settings, fold: int | None) -> PageRanker | None:
-    """The learned page scorer trained without ``fold``; None when the lake holds none.
-
-    Raises:
-        BenchmarkError: it was trained on questions or filings that ``fold`` tests.
-        LakeError: its files are damaged.
-    """
+def load_page_scorer(lake: Lake, settings: Settings, fold: int | None) -> PageScorerRanker | None:
+    """The learned page scorer trained without ``fold``; None when the lake holds none."""
     found = _fine_tuned(lake, PAGE_SCORER, fold)
     return PageScorerRanker(lake, settings, *found) if found else None
 
 
 def load_reranker(lake: Lake, settings: Settings, fold: int | None) -> TrainedReranker | None:
-    """The cross-encoder trained without ``fold``; None when the lake holds none.
-
-    Raises:
-        BenchmarkError: it was trained on questions or filings that ``fold`` tests.
-        LakeError: its files are damaged.
-    """
+    """The cross-encoder trained without ``fold``; None when the lake holds none."""
     found = _fine_tuned(lake, RERANKER, fold)
     return TrainedReranker(lake, settings, *found) if found else None
-
-
-def load_page_reranker(
-    lake: Lake, settings: Settings, fold: int | None, page_ranker: PageRanker | None
-) -> PageRanker | None:
-    """``page_ranker`` with its first pages ordered anew by the cross-encoder of the same fold.
-
-    None where either is missing.
-
-    Raises:
-        BenchmarkError: the cross-encoder was trained on questions or filings that ``fold`` tests.
-        LakeError: its files are damaged.
-    """
-    if page_ranker is None:
-        return None
-    reranker = load_reranker(lake, settings, fold)
-    if reranker is None:
-        return None
-    training = settings.reranker_training
-    return RerankedPages(page_ranker, reranker, training.pages, training.fusion_k)
 
 
 def _fine_tuned(lake: Lake, kind: str, fold: int | None) -> tuple[Folder, dict[str, Any]] | None:
@@ -158,21 +135,19 @@ def _fine_tuned(lake: Lake, kind: str, fold: int | None) -> tuple[Folder, dict[s
 
 def load_page_ranker(
     lake: Lake, settings: Settings, fold: int | None, library: PageLibrary | None = None
-) -> PageRanker | None:
+) -> LearnedPageRanker | None:
     """The page ranker of ``finrag`` trained without ``fold``, and the general one; None when there is none.
 
     For searching, where ``fold`` is None, the general one ranks alone then.
-
-    Raises:
-        BenchmarkError: it was trained on questions or filings that ``fold`` tests.
     """
     info = lake.info(PAGE_RANKER, _part(fold))
     model = load_model(lake, kept_folder(PAGE_RANKER, info.fingerprint)) if info else None
-    if model is None:
-        return LearnedPageRanker(general_model(), library or PageLibrary(lake)) if fold is None else None
-    for seen in (model, general_model()):
-        _refuse_leak(lake, PAGE_RANKER, fold, seen.card)
-    return LearnedPageRanker(model, library or PageLibrary(lake), general_model())
+    if fold is not None:
+        if model is None:
+            return None
+        for seen in (model, general_model()):
+            _refuse_leak(lake, PAGE_RANKER, fold, seen.card)
+    return LearnedPageRanker(model, library or PageLibrary(lake))
 
 
 def _part(fold: int | None) -> dict[str, str]:

@@ -8,9 +8,11 @@ of sentence-transformers.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,10 +21,10 @@ import numpy as np
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.rankers import RERANKER_TRAINING_VERSION
 from finrag_pipeline.rankers.card import KeptModel
-from finrag_pipeline.rankers.loop import Batch, Run, bf16_on_gpu
+from finrag_pipeline.rankers.loop import Batch, Run, Validation, bf16_on_gpu
 from finrag_pipeline.rankers.pairs import Pair, Place, Question, draw_rows
 from finrag_pipeline.rankers.recipe import FineTuning, base_length
-from finrag_pipeline.rankers.texts import PageTexts, Pieces, flatten, page_scores
+from finrag_pipeline.rankers.texts import PageTexts, flatten, page_scores
 from finrag_pipeline.rankers.validation import CandidatePages, Recall, likely_pieces
 from finrag_pipeline.reranking.cross_encoder import CrossEncoderReranker
 from finrag_pipeline.retrieval.fusion import reciprocal_rank_fusion
@@ -42,12 +44,8 @@ VARIABLE = "FINRAG_RERANKER_TRAINING__BASE"
 def load_cross_encoder(folder: Path, length: int, seed: int) -> CrossEncoder:
     """A cross-encoder with one output for training, on a GPU where there is one.
 
-    An encoder gets a fresh output on its backbone, the same for the same seed.
-
-    Args:
-        folder: of a cross-encoder or an encoder; only safetensors are read and no code in it is run.
-        length: tokens of question and text together; longer pairs are cut.
-        seed: of a fresh output.
+    An encoder gets a fresh output on its backbone, the same for the same seed. Only safetensors are read and
+    no code in the folder is run. Question and text together are cut at ``length`` tokens.
 
     Raises:
         ModelError: it cannot be loaded, or has several outputs.
@@ -87,7 +85,7 @@ def score_pairs(model: CrossEncoder, pairs: Sequence[tuple[str, str]], batch_siz
     return np.asarray(scores, np.float32)
 
 
-class CrossEncoderRun(Run[CandidatePages]):
+class CrossEncoderRun(Run):
     """A cross-encoder learns to say yes to a gold page, and no to pages easily mistaken for it."""
 
     variable = "FINRAG_RERANKER_TRAINING__LEARNING_RATE"
@@ -97,11 +95,13 @@ class CrossEncoderRun(Run[CandidatePages]):
         model: CrossEncoder,
         settings: RerankerTrainingSettings,
         total: int,
-        validation: CandidatePages | None,
+        validation: Validation | None,
     ) -> None:
         from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
 
         super().__init__(model, settings, total, validation)
+        how = (settings.validation_pages, settings.windows)
+        self._pages = CandidatePages(*validation, *how) if validation else None
         self._loss = BinaryCrossEntropyLoss(model)
         self._batch_size = settings.prediction_batch_size
 
@@ -127,9 +127,10 @@ class CrossEncoderRun(Run[CandidatePages]):
         loss.backward()
         return float(loss.detach())
 
-    def measured(self, validation: CandidatePages) -> Recall:
+    def measured(self) -> Recall:
         """Page recall among the candidates of the validation questions."""
-        return validation.measure(lambda pairs: score_pairs(self.model, pairs, self._batch_size))
+        assert self._pages is not None
+        return self._pages.measure(lambda pairs: score_pairs(self.model, pairs, self._batch_size))
 
 
 class RerankerRecipe(FineTuning):
@@ -161,33 +162,19 @@ class RerankerRecipe(FineTuning):
         """The model of a folder, to be trained."""
         return load_cross_encoder(folder, base_length(self._settings, self.training), self._settings.seed)
 
-    def validation(
-        self, questions: Sequence[Question], pages: Mapping[str, Sequence[Pieces]]
-    ) -> CandidatePages:
-        """Likely ones of the pages."""
-        return CandidatePages(questions, pages, self.training.validation_pages, self.training.windows)
-
     def tested(self, card: dict[str, Any]) -> Recall | None:
         """Page recall on the tested questions among likely pages of their filings; None without any."""
         return TrainedReranker(self._lake, self._settings, self.folder, card).recall(self._tested)
 
 
 class TrainedReranker(KeptModel):
-    """A cross-encoder of the lake; its scores are kept there by question, text and model.
-
-    Args:
-        lake: holds pages, the model, and the scores.
-        settings: how many pairs it reads at a time.
-        folder: of the model in the lake.
-        card: of the model; says how it reads pages.
-    """
+    """A cross-encoder of the lake; its scores are kept there by question, text and model."""
 
     @property
     def fingerprint(self) -> str:
         """What decides its scores: weights, and the texts of pages that it reads."""
-        read = [
-            self.card[name] for name in ("text", "max_characters", "max_tokens", "text_tokens", "windows")
-        ]
+        names = ("text", "max_characters", "max_tokens", "text_tokens", "windows")
+        read = [self.card[name] for name in names]
         return fingerprint("reranker", RERANKER_TRAINING_VERSION, self.card["weights_sha256"], read)
 
     @cached_property
@@ -218,18 +205,15 @@ class TrainedReranker(KeptModel):
         """Page recall on questions, among the best pages of their filings by BM25; None without questions."""
         if not questions:
             return None
-        filings = {str(row["filing"]) for row in questions}
-        pages = {filing: self._texts.pages(filing) for filing in filings}
+        pages = {str(row["filing"]): self._texts.pages(str(row["filing"])) for row in questions}
         count = self._settings.reranker_training.validation_pages
 
         def score(pairs: list[tuple[str, str]]) -> np.ndarray:
-            asked: dict[str, list[int]] = {}
-            for place, (question, _) in enumerate(pairs):
-                asked.setdefault(question, []).append(place)
-            found = np.empty(len(pairs), np.float32)
-            for question, places in asked.items():
-                found[places] = self._model.score(question, [pairs[place][1] for place in places])
-            return found
+            found = [
+                self._model.score(question, [text for _, text in group])
+                for question, group in groupby(pairs, key=itemgetter(0))
+            ]
+            return np.concatenate([np.empty(0, np.float32), *found])
 
         return CandidatePages(questions, pages, count, self.card["windows"]).measure(score)
 
@@ -256,12 +240,6 @@ class RerankedPages:
     small: with k = 1, the first page of either order is among the first four of the fused one, whatever the
     other order says. So a cross-encoder that has learned nothing cannot bury the page that the ranker is
     surest of. Pages after the first N keep their places.
-
-    Args:
-        ranker: ranks pages.
-        reranker: reads question and page together.
-        pages: N.
-        k: constant of the fusion.
     """
 
     def __init__(self, ranker: PageRanker, reranker: ScoresPages, pages: int, k: int) -> None:

@@ -76,16 +76,10 @@ def flatten(pages: Sequence[Pieces]) -> tuple[list[str], np.ndarray]:
 def page_scores(
     similarities: np.ndarray, owners: np.ndarray, pages: int, unseen: float = UNSEEN
 ) -> np.ndarray:
-    """Score of each page: that of its best piece.
+    """Score of each page, that of its best piece, shape (pages,), float32; ``unseen`` without a piece.
 
-    Args:
-        similarities: of a question with each piece; shape (pieces,).
-        owners: position of the page of each piece; shape (pieces,).
-        pages: number of pages.
-        unseen: score of pages without a piece.
-
-    Returns:
-        Shape (pages,), float32.
+    ``similarities`` are of a question with each piece, and ``owners`` the positions of their pages; both of
+    shape (pieces,).
     """
     scores = np.full(pages, unseen, np.float32)
     np.maximum.at(scores, owners, similarities)

@@ -12,22 +12,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from finrag_pipeline.rankers.pairs import Place, Question
-from finrag_pipeline.rankers.texts import PageTexts, Pieces, flatten, page_scores
+from finrag_pipeline.rankers.texts import Pieces, flatten, page_scores
 from finrag_pipeline.retrieval.bm25 import Bm25Index, build_bm25, finance_tokens
 
 CUTOFF = 5
 """Pages that page recall looks at."""
 
-Embed = Callable[[list[str]], np.ndarray]
-"""Unit-length vectors of texts, shape (texts, dimensions)."""
-
-Score = Callable[[list[tuple[str, str]]], np.ndarray]
-"""Scores of pairs of question and text, shape (pairs,)."""
+PagesOf = Mapping[str, Sequence[Pieces]]
+"""Pieces of each page of some filings, by filing."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Recall:
-    """How well a model finds gold pages.
+    """How well a model finds gold pages; compared by page recall, then by reciprocal rank.
 
     Attributes:
         page_rec: mean share of the gold pages among the first `CUTOFF` pages.
@@ -37,25 +34,19 @@ class Recall:
     page_rec: float
     mrr: float
 
-    def better_than(self, other: Recall) -> bool:
-        """Whether it is strictly better: by page recall, then by reciprocal rank."""
-        return (self.page_rec, self.mrr) > (other.page_rec, other.mrr)
 
-
-def recall(ranked: Sequence[Sequence[Place]], gold: Sequence[set[Place]], cutoff: int = CUTOFF) -> Recall:
-    """Page recall and reciprocal rank of rankings.
-
-    Args:
-        ranked: pages of each question, best first.
-        gold: gold pages of each question, never empty.
-        cutoff: pages that page recall looks at.
-    """
+def recall(ranked: Sequence[Sequence[Place]], gold: Sequence[set[Place]]) -> Recall:
+    """Page recall and reciprocal rank of the pages of each question, best first; no gold pages are empty."""
     shares, ranks = [], []
     for pages, wanted in zip(ranked, gold, strict=True):
-        shares.append(len(wanted & set(pages[:cutoff])) / len(wanted))
-        first = next((rank for rank, page in enumerate(pages, start=1) if page in wanted), None)
-        ranks.append(1 / first if first else 0.0)
+        shares.append(len(wanted & set(pages[:CUTOFF])) / len(wanted))
+        ranks.append(next((1 / rank for rank, page in enumerate(pages, start=1) if page in wanted), 0.0))
     return Recall(float(np.mean(shares)), float(np.mean(ranks)))
+
+
+def gold_places(questions: Sequence[Question]) -> list[set[Place]]:
+    """The gold pages of each question."""
+    return [{(str(row["filing"]), int(page)) for page in row["gold_pages"]} for row in questions]
 
 
 def sampled(pages: Sequence[Pieces], gold: Collection[int], count: int | None, seed: int) -> list[Pieces]:
@@ -67,46 +58,17 @@ def sampled(pages: Sequence[Pieces], gold: Collection[int], count: int | None, s
     return [pieces if page in kept else () for page, pieces in enumerate(pages)]
 
 
-def pages_to_search(
-    questions: Sequence[Question], texts: PageTexts, count: int | None, seed: int
-) -> dict[str, list[Pieces]]:
-    """Pages of the filings of validation questions, by filing.
-
-    Args:
-        questions: rows of ``benchmark_questions``.
-        texts: pages.
-        count: pages of each filing, as in `sampled`.
-        seed: of the draw.
-    """
-    gold: dict[str, set[int]] = {}
-    for row in questions:
-        gold.setdefault(str(row["filing"]), set()).update(row["gold_pages"])
-    return {filing: sampled(texts.pages(filing), gold[filing], count, seed) for filing in sorted(gold)}
-
-
 class AllPages:
-    """Questions, and all pages of their filings to find the gold pages among.
+    """Questions, one at least, and all pages of their filings to find the gold pages among."""
 
-    Args:
-        questions: rows of ``benchmark_questions``, one at least.
-        pages: pieces of each page of their filings, by filing.
-    """
-
-    def __init__(self, questions: Sequence[Question], pages: Mapping[str, Sequence[Pieces]]) -> None:
+    def __init__(self, questions: Sequence[Question], pages: PagesOf) -> None:
         self._questions = [str(question["question"]) for question in questions]
-        self._gold = [
-            {(str(question["filing"]), int(page)) for page in question["gold_pages"]}
-            for question in questions
-        ]
+        self._gold = gold_places(questions)
         self._places = [(filing, page) for filing in sorted(pages) for page in range(len(pages[filing]))]
         self._texts, self._owners = flatten([pages[filing][page] for filing, page in self._places])
 
-    def measure(self, embed: Embed) -> Recall:
-        """Page recall of a model.
-
-        Args:
-            embed: the model.
-        """
+    def measure(self, embed: Callable[[list[str]], np.ndarray]) -> Recall:
+        """Page recall of a model, which makes unit-length vectors of texts, shape (texts, dimensions)."""
         vectors = embed(self._texts)
         ranked = []
         for question in embed(self._questions):
@@ -120,20 +82,15 @@ class CandidatePages:
 
     Args:
         questions: rows of ``benchmark_questions``, one at least.
-        pages: pieces of each page of their filings, by filing.
+        pages: of their filings.
         count: candidates of a question; more where it has more gold pages.
         windows: pieces of a page that are read.
     """
 
-    def __init__(
-        self,
-        questions: Sequence[Question],
-        pages: Mapping[str, Sequence[Pieces]],
-        count: int,
-        windows: int,
-    ) -> None:
-        self._gold: list[set[Place]] = []
-        self._places: list[list[Place]] = []
+    def __init__(self, questions: Sequence[Question], pages: PagesOf, count: int, windows: int) -> None:
+        self._gold = gold_places(questions)
+        self.candidates: list[list[Place]] = []
+        """Pages of each question, best by BM25 first."""
         self._owners: list[np.ndarray] = []
         self._pairs: list[tuple[str, str]] = []
         indexes: dict[str, Bm25Index] = {}
@@ -142,28 +99,21 @@ class CandidatePages:
             if filing not in indexes:
                 indexes[filing] = build_bm25(" ".join(pieces) for pieces in pages[filing])
             gold = {int(page) for page in question["gold_pages"]}
-            chosen = _candidates(indexes[filing].scores(text), pages[filing], gold, count)
+            best = np.argsort(-indexes[filing].scores(text), kind="stable").tolist()
+            best = [page for page in best if pages[filing][page]]
+            kept = set(sorted(best, key=lambda page: page not in gold)[: max(count, len(gold))])
+            chosen = [page for page in best if page in kept]
             pieces, owners = flatten([likely_pieces(pages[filing][page], text, windows) for page in chosen])
-            self._gold.append({(filing, page) for page in gold})
-            self._places.append([(filing, page) for page in chosen])
+            self.candidates.append([(filing, page) for page in chosen])
             self._owners.append(owners)
             # One line, as a reranker that searches is asked.
             self._pairs += [(" ".join(text.split()), piece) for piece in pieces]
 
-    @property
-    def candidates(self) -> list[list[Place]]:
-        """Pages of each question, best by BM25 first."""
-        return self._places
-
-    def measure(self, score: Score) -> Recall:
-        """Page recall and reciprocal rank of a model among the candidates.
-
-        Args:
-            score: the model.
-        """
+    def measure(self, score: Callable[[list[tuple[str, str]]], np.ndarray]) -> Recall:
+        """Page recall of a model, which scores pairs of question and text, shape (pairs,)."""
         scores = score(self._pairs)
         ranked, start = [], 0
-        for places, owners in zip(self._places, self._owners, strict=True):
+        for places, owners in zip(self.candidates, self._owners, strict=True):
             found = page_scores(scores[start : start + len(owners)], owners, len(places), -np.inf)
             ranked.append([places[n] for n in np.argsort(-found, kind="stable")])
             start += len(owners)
@@ -175,10 +125,3 @@ def likely_pieces(pieces: Pieces, question: str, count: int) -> Pieces:
     asked = set(finance_tokens(question))
     # Stable: of equals the earlier ones.
     return tuple(sorted(pieces, key=lambda piece: -len(asked.intersection(finance_tokens(piece))))[:count])
-
-
-def _candidates(scores: np.ndarray, pages: Sequence[Pieces], gold: set[int], count: int) -> list[int]:
-    """Pages with text, best first: gold pages, and others up to ``count`` together."""
-    order = [page for page in np.argsort(-scores, kind="stable").tolist() if pages[page]]
-    kept = sorted(order, key=lambda page: page not in gold)[: max(count, len(gold))]
-    return [page for page in order if page in set(kept)]

@@ -104,7 +104,7 @@ class TestAutomaticPrecision:
         self, auto: EncoderSettings, lake: Lake, monkeypatch: pytest.MonkeyPatch, made_at: str
     ) -> None:
         made = encoder_fingerprint(auto.model_copy(update={"precision": made_at}))
-        EmbeddingCache(lake, made).embed(["net revenue"], lambda: TorchEmbedder(auto))
+        EmbeddingCache(lake, made).vectors(["net revenue"], TorchEmbedder(auto).embed)
         for processor in (True, False):
             monkeypatch.setattr(model_files, "_processor_has_bf16", lambda found=processor: found)
             encoder = Encoder(auto, lake)
@@ -115,7 +115,7 @@ class TestAutomaticPrecision:
 
     def test_what_was_asked_for_is_what_runs(self, auto: EncoderSettings, lake: Lake) -> None:
         made = encoder_fingerprint(auto.model_copy(update={"precision": "fp32"}))
-        EmbeddingCache(lake, made).embed(["net revenue"], lambda: TorchEmbedder(auto))
+        EmbeddingCache(lake, made).vectors(["net revenue"], TorchEmbedder(auto).embed)
         assert Encoder(auto.model_copy(update={"precision": "bf16"}), lake).running.precision == "bf16"
 
 

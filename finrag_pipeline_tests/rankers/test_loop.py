@@ -12,10 +12,10 @@ import pytest
 
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.rankers import page_scorer, reranker
-from finrag_pipeline.rankers.loop import Checkpoints, Progress, Run, Training, fit
+from finrag_pipeline.rankers.loop import Checkpoints, Progress, Run, State, Validation, fit
 from finrag_pipeline.rankers.pairs import Neighbourhood, Pair, benchmark_pairs
 from finrag_pipeline.rankers.texts import PageTexts
-from finrag_pipeline.rankers.validation import AllPages, CandidatePages, Recall
+from finrag_pipeline.rankers.validation import AllPages, Recall
 from finrag_pipeline.settings import (
     EncoderSettings,
     PageScorerSettings,
@@ -33,24 +33,26 @@ Model = Any
 class Kind:
     """What is trained, on what, and measured by what."""
 
-    run: type[Run[Any]]
+    run: type[Run]
     settings: type[TrainingSettings]
     load: Callable[[int], Model]
     pairs: list[Pair]
-    validation: Any
+    validation: Validation
 
     def fit(
         self,
         model: Model,
-        validation: Any = None,
+        validation: Validation | None = None,
         epochs: int = 2,
         checkpoints: Checkpoints | None = None,
         progress: Progress | None = None,
         seed: int = SEED,
         **changes: Any,
-    ) -> Training:
+    ) -> State:
         """Train on the pairs."""
         plain = {"batch_size": 4, "learning_rate": 5e-3, "negatives": ("filing",), "patience": 9}
+        if self.run is reranker.CrossEncoderRun:
+            plain["validation_pages"] = 5
         settings = self.settings(**{**plain, **changes})
         return fit(self.run, model, self.pairs, validation, settings, seed, epochs, checkpoints, progress)
 
@@ -93,7 +95,7 @@ def make_kind(name: str, lake: Lake, encoder: EncoderSettings, tiny: Path) -> Ki
             PageScorerSettings,
             lambda seed: page_scorer.load_bi_encoder(tiny, 32),
             pairs,
-            AllPages(held, pages),
+            (held, pages),
         )
     pairs, pages = data(RerankerTrainingSettings(), 40)
     return Kind(
@@ -101,7 +103,7 @@ def make_kind(name: str, lake: Lake, encoder: EncoderSettings, tiny: Path) -> Ki
         RerankerTrainingSettings,
         lambda seed: reranker.load_cross_encoder(tiny, 64, seed),
         pairs,
-        CandidatePages(held, pages, 5, 2),
+        (held, pages),
     )
 
 
@@ -113,7 +115,7 @@ def same(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> bool:
     return all(np.array_equal(first[name], second[name]) for name in first)
 
 
-def losses(done: Training) -> list[float]:
+def losses(done: State) -> list[float]:
     return [epoch.loss for epoch in done.curve if epoch.loss is not None]
 
 
@@ -194,49 +196,54 @@ def test_a_killed_training_ends_as_an_uninterrupted_one(at: int, lake: Lake, kin
     model, again = kind.fresh(), list[int]()
     done = kind.fit(model, kind.validation, checkpoints=kept, progress=lambda step, _: again.append(step))
     assert again[0] == at, "it goes on after the last step that was kept"
-    assert done == expected and same(weights(model), weights(whole))
+    assert (done.curve, done.best_epoch, done.steps) == (expected.curve, expected.best_epoch, expected.steps)
+    assert same(weights(model), weights(whole))
 
 
 def test_a_damaged_checkpoint_begins_anew(lake: Lake, bi_encoder: Kind) -> None:
     kept = Checkpoints(lake, "t", 0, "kind")
     lake.write_bytes(lake.path("checkpoints", "kind", "t.pt"), b"half a file")
     assert kept.read() is None
+    kept.write(lambda: {"state": {"epoch": 2, "steps": 5}})  # of another version
     done = bi_encoder.fit(bi_encoder.fresh(), epochs=1, checkpoints=kept)
     assert done.steps and kept.read() is not None
     kept.clear()
     assert kept.read() is None
 
 
-class Planned:
-    """A validation that says what it is told to, and remembers the weights it was asked about."""
-
-    def __init__(self, values: list[float], model: Model) -> None:
-        self.values, self.model = values, model
-        self.seen: list[dict[str, np.ndarray]] = []
-
-    def measure(self, model: Any) -> Recall:
-        self.seen.append(weights(self.model))
-        return Recall(self.values[len(self.seen) - 1], 0.5)
-
-
 class TestEarlyStopping:
-    def test_the_weights_of_the_best_epoch_are_restored(self, kind: Kind) -> None:
-        model = kind.fresh()
-        planned = Planned([0.1, 0.2, 0.6, 0.5, 0.6, 0.4], model)
-        done = kind.fit(model, planned, 9, patience=3)
-        assert done.best_epoch == 2 and len(done.curve) == 6, "equal is not better; three without stop it"
-        assert same(weights(model), planned.seen[2])
-        assert not same(planned.seen[2], planned.seen[3]), "the best state is a copy, not the live one"
+    def planned(
+        self, kind: Kind, monkeypatch: pytest.MonkeyPatch, *values: float
+    ) -> list[dict[str, np.ndarray]]:
+        """Measure these values; the weights that were measured."""
+        seen: list[dict[str, np.ndarray]] = []
 
-    def test_a_training_that_only_harms_is_undone(self, kind: Kind) -> None:
+        def measured(run: Run) -> Recall:
+            seen.append(weights(run.model))
+            return Recall(values[len(seen) - 1], 0.5)
+
+        monkeypatch.setattr(kind.run, "measured", measured)
+        return seen
+
+    def test_the_weights_of_the_best_epoch_are_restored(
+        self, kind: Kind, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        model, seen = kind.fresh(), self.planned(kind, monkeypatch, 0.1, 0.2, 0.6, 0.5, 0.6, 0.4)
+        done = kind.fit(model, kind.validation, 9, patience=3)
+        assert done.best_epoch == 2 and len(done.curve) == 6, "equal is not better; three without stop it"
+        assert same(weights(model), seen[2])
+        assert not same(seen[2], seen[3]), "the best state is a copy, not the live one"
+
+    def test_a_training_that_only_harms_is_undone(self, kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
         model = kind.fresh()
-        done = kind.fit(model, Planned([0.9, 0.2, 0.1], model), 9, patience=2)
+        self.planned(kind, monkeypatch, 0.9, 0.2, 0.1)
+        done = kind.fit(model, kind.validation, 9, patience=2)
         assert done.best_epoch == 0 and same(weights(model), weights(kind.fresh()))
 
     def test_the_curve_is_what_the_kept_model_measures(self, bi_encoder: Kind) -> None:
         model = bi_encoder.fresh()
         done = bi_encoder.fit(model, bi_encoder.validation, 3)
-        found = bi_encoder.validation.measure(lambda texts: page_scorer.embed_texts(model, texts))
+        found = AllPages(*bi_encoder.validation).measure(lambda texts: page_scorer.embed_texts(model, texts))
         assert done.curve[done.best_epoch].recall == found
 
 

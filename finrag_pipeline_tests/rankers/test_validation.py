@@ -21,9 +21,7 @@ def test_page_recall_and_reciprocal_rank() -> None:
     found = recall([pages] * 4, gold)
     assert found.page_rec == pytest.approx((1 + 0.5) / 4)
     assert found.mrr == pytest.approx((1 + 1 / 5 + 1 / 8) / 4)
-    assert Recall(0.5, 0.3).better_than(Recall(0.5, 0.2)) and not Recall(0.5, 0.2).better_than(
-        Recall(0.5, 0.2)
-    )
+    assert Recall(0.6, 0.1) > Recall(0.5, 0.3) > Recall(0.5, 0.2)
 
 
 def test_some_pages_are_drawn_and_gold_pages_stay() -> None:

@@ -22,15 +22,9 @@ MOST_FILINGS = 3
 
 @dataclass(frozen=True)
 class Candidates:
-    """Pages of the candidate filings of a question.
+    """Pages of the candidate filings of a question: filing and zero-based page of each, and their features.
 
-    Attributes:
-        filings: filing of each page.
-        pages: zero-based pages; shape (candidates,).
-        names: of the features.
-        features: shape (candidates, features), float32.
-        needs: what the question needs.
-        resolution: what the resolver read.
+    ``pages`` are of shape (candidates,), ``features`` (candidates, features), float32.
     """
 
     filings: list[str]
@@ -83,16 +77,15 @@ def read_candidates(
     """
     resolution = resolver.resolve(question)
     ranked = candidate_filings(resolution, known, filings)
-    ranked += [
-        RankedFiling(filing, 0.0, ()) for filing in also if filing not in {found.filing for found in ranked}
-    ]
+    named = {found.filing for found in ranked}
+    ranked += [RankedFiling(filing, 0.0, ()) for filing in also if filing not in named]
     best = max((found.score for found in ranked), default=0.0)
-    names: tuple[str, ...] = ()
-    of_filing: list[str] = []
-    of_page: list[np.ndarray] = []
-    blocks: list[np.ndarray] = []
     needs = read_needs(question, company_words(resolution))
     vector = encode([question])[0]
+    names: tuple[str, ...] = ()
+    of_filing: list[str] = []
+    of_page: list[np.ndarray] = [np.empty(0, np.int64)]
+    blocks: list[np.ndarray] = []
     for place, found in enumerate(ranked):
         pages = library.pages(found.filing)
         features = question_features(needs, pages, library.similarities(found.filing, vector))
@@ -107,20 +100,11 @@ def read_candidates(
         of_filing += [found.filing] * pages.pages
         of_page.append(np.arange(pages.pages))
         blocks.append(np.stack(list(features.values()), axis=1))
-    return Candidates(
-        of_filing,
-        np.concatenate(of_page) if of_page else np.empty(0, np.int64),
-        names,
-        np.concatenate(blocks) if blocks else np.empty((0, 0), np.float32),
-        needs,
-        resolution,
-    )
+    found_features = np.concatenate(blocks) if blocks else np.empty((0, 0), np.float32)
+    return Candidates(of_filing, np.concatenate(of_page), names, found_features, needs, resolution)
 
 
 def company_words(resolution: Resolution) -> frozenset[str]:
-    """Terms of the names of the question's companies, as it has them and as the index does.
-
-    They stand on every page.
-    """
+    """Terms of the names of the question's companies, as it and the index print them; every page has them."""
     names = (*resolution.companies, *resolution.printed_names)
     return frozenset(term for name in names for term in terms(name))

@@ -25,9 +25,6 @@ class FilingPages:
     """Profiles of a filing's pages as arrays, made once and kept.
 
     Attributes:
-        filing: identifier.
-        form: of the filing.
-        fiscal_year: of the filing; None when unknown.
         pages: number of pages.
         terms: per field, the terms of the pages.
         labels: labels of the tables, one by one.
@@ -39,9 +36,6 @@ class FilingPages:
         years: per page, years it names.
     """
 
-    filing: str
-    form: str | None
-    fiscal_year: int | None
     pages: int
     terms: dict[str, PageTerms]
     labels: PageLabels
@@ -71,12 +65,7 @@ STATIC = (
 
 
 def filing_pages(filing: Mapping[str, Any], profiles: Sequence[Mapping[str, Any]]) -> FilingPages:
-    """Arrays of a filing.
-
-    Args:
-        filing: its row of ``filings``.
-        profiles: its rows of ``page_profiles``, in order of pages, without gaps.
-    """
+    """Arrays of a row of ``filings`` and its rows of ``page_profiles``, in order of pages, without gaps."""
     count = len(profiles)
     stemmed = [[terms(label) for label in profile["labels"]] for profile in profiles]
     fields = {
@@ -110,9 +99,6 @@ def filing_pages(filing: Mapping[str, Any], profiles: Sequence[Mapping[str, Any]
             *(filing["form"] == form for form in FORMS),
         ]
     return FilingPages(
-        filing=filing["filing"],
-        form=filing["form"],
-        fiscal_year=filing["fiscal_year"],
         pages=count,
         terms={name: page_terms(fields[name]) for name in FIELDS},
         labels=read_labels([profile["labels"] for profile in profiles], stemmed),
@@ -158,7 +144,6 @@ def question_features(
         pages: the filing.
         dense: the best similarity of each page, per kind of vector (``table_row``).
     """
-    count = pages.pages
     features: dict[str, np.ndarray] = {}
     queries = {"words": needs.words, "terms": (*needs.words, *needs.expansion()), "head": needs.head()}
     for query, names in (("words", FIELDS), ("terms", FIELDS), ("head", ("head",))):
@@ -190,12 +175,10 @@ def question_features(
         features[f"dense_{kind}_rank"] = rank_feature(similarity - similarity.min() + 1e-6)
         features[f"dense_{kind}_near"] = neighbours(similarity)
     features |= _statement_features(needs, pages)
-    wanted = needs.sections()
+    wanted, years = needs.sections(), frozenset(needs.years)
     features["section_match"] = np.array([bool(found & wanted) for found in pages.sections], np.float32)
-    years = frozenset(needs.years)
-    features["years_named"] = np.array([len(found & years) for found in pages.years], np.float32) / max(
-        len(years), 1
-    )
+    named = np.array([len(found & years) for found in pages.years], np.float32)
+    features["years_named"] = named / max(len(years), 1)
     constant = {
         "q_named": len(needs.named),
         "q_statements": len(needs.statements()),
@@ -206,35 +189,34 @@ def question_features(
         **{f"q_{name}": name in needs.intents for name in INTENTS},
         **{f"q_wants_{kind}": kind in needs.statements() for kind in KINDS[:4]},
     }
-    features |= {name: np.full(count, float(value), np.float32) for name, value in constant.items()}
+    features |= {name: np.full(pages.pages, float(value), np.float32) for name, value in constant.items()}
     features |= {name: pages.static[:, column] for column, name in enumerate(STATIC)}
     return features
 
 
 def _statement_features(needs: QuestionNeeds, pages: FilingPages) -> dict[str, np.ndarray]:
-    count = pages.pages
-    zero = np.zeros(count, np.float32)
-    named = [pages.primary[kind] > 0 for kind in needs.named]
-    asked = [pages.primary[kind] > 0 for kind in needs.statements()]
-    side = [pages.side[kind] > 0 for kind in needs.statements()]
-    concepts = needs.concepts()
-    years = frozenset(needs.years)
-    primary_hits, other_hits, dated_hits = zero.copy(), zero.copy(), zero.copy()
+    def shown(facts: Mapping[str, np.ndarray], kinds: frozenset[str]) -> np.ndarray:
+        """How many of the kinds of statement each page shows."""
+        return np.sum([facts[kind] > 0 for kind in kinds], axis=0, dtype=np.float32) + zero
+
+    zero = np.zeros(pages.pages, np.float32)
+    asked, concepts, years = needs.statements(), needs.concepts(), frozenset(needs.years)
+    largest = max((float(values.max(initial=0)) for values in pages.primary.values()), default=0.0)
+    hits = np.zeros((3, pages.pages), np.float32)
     if concepts:
         for row, found in enumerate(pages.concepts):
-            primary_hits[row] = len({name for name, _, primary in found if primary and name in concepts})
-            other_hits[row] = len({name for name, _, primary in found if not primary and name in concepts})
-            dated_hits[row] = len(
-                {(name, year) for name, year, _ in found if name in concepts and year in years}
-            )
-    largest = max((float(values.max(initial=0)) for values in pages.primary.values()), default=0.0)
-    size = sum(pages.primary[kind] for kind in needs.statements()) if needs.statements() else zero
+            held = [fact for fact in found if fact[0] in concepts]
+            hits[:, row] = [
+                len({name for name, _, primary in held if primary}),
+                len({name for name, _, primary in held if not primary}),
+                len({(name, year) for name, year, _ in held if year in years}),
+            ]
     return {
-        "statement_named": np.sum(named, axis=0).astype(np.float32) if named else zero,
-        "statement_asked": np.sum(asked, axis=0).astype(np.float32) if asked else zero,
-        "statement_side": np.sum(side, axis=0).astype(np.float32) if side else zero,
-        "statement_size": np.asarray(size / max(largest, 1.0), np.float32),
-        "concepts_primary": primary_hits / max(len(concepts), 1),
-        "concepts_other": other_hits / max(len(concepts), 1),
-        "concepts_dated": dated_hits / max(len(concepts) * max(len(years), 1), 1),
+        "statement_named": shown(pages.primary, needs.named),
+        "statement_asked": shown(pages.primary, asked),
+        "statement_side": shown(pages.side, asked),
+        "statement_size": sum((pages.primary[kind] for kind in asked), zero) / np.float32(max(largest, 1.0)),
+        "concepts_primary": hits[0] / max(len(concepts), 1),
+        "concepts_other": hits[1] / max(len(concepts), 1),
+        "concepts_dated": hits[2] / max(len(concepts) * max(len(years), 1), 1),
     }

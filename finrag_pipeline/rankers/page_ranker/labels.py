@@ -65,26 +65,14 @@ def read_labels(texts: Sequence[Sequence[str]], stemmed: Sequence[Sequence[Seque
     for page, (printed, words) in enumerate(zip(texts, stemmed, strict=True)):
         for text, of_label in zip(printed, words, strict=True):
             found.setdefault((page, tuple(dict.fromkeys(of_label))), text)
-    kept = {label: text for label, text in found.items() if label[1]}
-    return page_labels(list(kept), len(texts), tuple(kept.values()))
-
-
-def page_labels(
-    labels: Sequence[tuple[int, Sequence[str]]], count: int, texts: tuple[str, ...] | None = None
-) -> PageLabels:
-    """Arrange labels.
-
-    Args:
-        labels: page and distinct terms of each, none without terms.
-        count: number of pages.
-        texts: each label as it is printed; its terms when None.
-    """
+    labels = [(page, words) for page, words in found if words]
     holders: dict[str, list[int]] = defaultdict(list)
     on_pages: dict[str, set[int]] = defaultdict(set)
-    for number, (page, words) in enumerate(labels):
-        for word in words:
+    for number, (page, of_one) in enumerate(labels):
+        for word in of_one:
             holders[word].append(number)
             on_pages[word].add(page)
+    count = len(texts)
     idf = {
         word: float(np.log1p((count - len(pages) + 0.5) / (len(pages) + 0.5)))
         for word, pages in on_pages.items()
@@ -95,7 +83,7 @@ def page_labels(
         np.array([len(words) > 1 for _, words in labels], bool),
         idf,
         {word: np.array(numbers, np.int64) for word, numbers in holders.items()},
-        texts if texts is not None else tuple(" ".join(words) for _, words in labels),
+        tuple(found[label] for label in labels),
         count,
     )
 
@@ -118,13 +106,9 @@ def label_scores(labels: PageLabels, query: Sequence[str]) -> LabelScores:
 
 
 def closest_label(labels: PageLabels, query: Sequence[str], page: int, least: float) -> str | None:
-    """The label of a page that agrees best with a query, as printed; None where none agrees well enough.
+    """The label of a zero-based page that agrees best with a query, as printed.
 
-    Args:
-        labels: of the filing.
-        query: terms.
-        page: zero-based.
-        least: similarity from which on a label counts; see `LabelScores`.
+    None where none has at least the similarity ``least`` (see `LabelScores`).
     """
     shared, total = _shared_idf(labels, query)
     own = np.flatnonzero((labels.pages == page) & (shared > 0))

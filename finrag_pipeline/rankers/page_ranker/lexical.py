@@ -46,25 +46,20 @@ class PageTerms:
 
 
 def page_terms(texts: Sequence[Sequence[str]]) -> PageTerms:
-    """Arrange the terms of pages.
-
-    Args:
-        texts: terms of each page in their order.
-    """
+    """Arrange the terms of each page, in their order."""
     vocabulary: dict[str, int] = {}
     tokens = np.array(
         [vocabulary.setdefault(term, len(vocabulary)) for text in texts for term in text], np.int32
     )
-    lengths = np.array([len(text) for text in texts], np.float32)
-    pages = np.repeat(np.arange(len(texts)), lengths.astype(np.int64))
+    sizes = np.array([len(text) for text in texts], np.int64)
+    pages = np.repeat(np.arange(len(texts)), sizes)
     order = np.argsort(tokens, kind="stable")
     starts = np.searchsorted(tokens[order], np.arange(len(vocabulary) + 1))
     half = PASSAGE_TERMS // 2
-    sizes = lengths.astype(np.int64)
     first_halves = np.concatenate([[0], np.cumsum(-(-sizes // half) + 1)])
     offsets = np.arange(len(tokens)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     halves = first_halves[pages] + offsets // half
-    return PageTerms(vocabulary, tokens, pages, lengths, order, starts, halves, first_halves)
+    return PageTerms(vocabulary, tokens, pages, sizes.astype(np.float32), order, starts, halves, first_halves)
 
 
 @dataclass(frozen=True)
@@ -90,12 +85,11 @@ def lexical_scores(pages: PageTerms, query: Sequence[str]) -> LexicalScores:
     rarest ones.
     """
     count = len(pages.lengths)
-    wanted = list(dict.fromkeys(query))
     bm25, held = np.zeros(count), np.zeros(count)
     passages = np.zeros(pages.first_halves[-1])
     norm = K1 * (1 - B + B * pages.lengths / max(float(pages.lengths.mean()) if count else 1.0, 1.0))
     total, rarest, missing = 0.0, 0.0, 0
-    for term in wanted:
+    for term in dict.fromkeys(query):
         found = pages.positions(term)
         if not len(found):
             missing += 1
@@ -124,21 +118,15 @@ def lexical_scores(pages: PageTerms, query: Sequence[str]) -> LexicalScores:
 def pair_coverage(pages: PageTerms, query: Sequence[str]) -> np.ndarray:
     """Share of the query's pairs of neighbouring terms that stand together on each page, weighed by idf.
 
-    Returns:
-        Shape (pages,), in [0, 1].
+    Shape (pages,), in [0, 1].
     """
     count = len(pages.lengths)
     held, total = np.zeros(count), 0.0
     for first, second in dict.fromkeys(pairwise(query)):
-        number = pages.vocabulary.get(second)
+        number = pages.vocabulary.get(second, -1)
         found = pages.positions(first)
         found = found[found + 1 < len(pages.tokens)]
-        if number is not None and len(found):
-            found = found[
-                (pages.tokens[found + 1] == number) & (pages.pages[found + 1] == pages.pages[found])
-            ]
-        else:
-            found = found[:0]
+        found = found[(pages.tokens[found + 1] == number) & (pages.pages[found + 1] == pages.pages[found])]
         present = np.bincount(pages.pages[found], minlength=count) > 0
         df = int(present.sum())
         idf = float(np.log1p((count - df + 0.5) / (df + 0.5)))

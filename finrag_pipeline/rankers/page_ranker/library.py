@@ -20,11 +20,7 @@ _LEAST_SIMILARITY = -0.2
 
 
 class PageLibrary:
-    """Profiles and sentences of the pages of filings.
-
-    Args:
-        lake: where they are.
-    """
+    """Profiles and sentences of the pages of the filings of a lake."""
 
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
@@ -54,38 +50,25 @@ class PageLibrary:
         Raises:
             LakeError: the filing has no sentences.
         """
-        count = self.pages(filing).pages
-        pages, vectors = self._sentences_of(filing)
+        if filing not in self._vectors:
+            self._vectors[filing] = sentence_vectors(self._lake, filing)
+        count, (pages, vectors) = self.pages(filing).pages, self._vectors[filing]
         scores = vectors @ vector.astype(np.float32) if len(pages) else np.empty(0, np.float32)
         best = np.full(count, _LEAST_SIMILARITY, np.float32)
         np.maximum.at(best, pages, scores)
         return {"sentence": best, "sentences": mean_of_best(pages, scores, count)}
 
-    def _sentences_of(self, filing: str) -> tuple[np.ndarray, np.ndarray]:
-        """Pages of the sentences, shape (sentences,), and their vectors, (sentences, dimensions)."""
-        if filing not in self._vectors:
-            self._vectors[filing] = sentence_vectors(self._lake, filing)
-        return self._vectors[filing]
-
     def fingerprint(self, filings: Sequence[str]) -> str:
         """What the profiles and sentences of ``filings`` consist of; the encoder is part of the latter."""
         tables = ("filings", "page_profiles", "page_sentences")
         parts = [self._lake.info(table, {"filing": filing}) for filing in sorted(filings) for table in tables]
-        found = [part.fingerprint if part else None for part in parts]
-        return fingerprint(found)
+        return fingerprint([part.fingerprint if part else None for part in parts])
 
 
 def mean_of_best(pages: np.ndarray, scores: np.ndarray, count: int, best: int = BEST_SENTENCES) -> np.ndarray:
-    """Mean of the ``best`` highest scores of each page; a missing one counts as the least similarity.
+    """Mean of the ``best`` highest scores of each page, shape (count,), float32.
 
-    Args:
-        pages: page of each score, shape (scores,).
-        scores: shape (scores,).
-        count: number of pages.
-        best: how many scores of a page count.
-
-    Returns:
-        float32, shape (count,).
+    ``pages`` has the page of each score. A missing score counts as the least similarity.
     """
     order = np.lexsort((-scores, pages))
     ranked = pages[order]

@@ -60,24 +60,16 @@ MOST_PAGES = 5_000
 
 @dataclass(frozen=True)
 class Example:
-    """A question to learn from.
-
-    Attributes:
-        candidates: its candidate pages.
-        relevant: whether each is a gold page; shape (candidates,).
-    """
+    """Candidate pages of a question to learn from, and whether each is a gold page; shape (candidates,)."""
 
     candidates: Candidates
     relevant: np.ndarray
 
 
 class RankingModel:
-    """Boosted models over named features.
+    """Boosted models over named features: LightGBM models, or their texts, by objective.
 
-    Args:
-        names: of the features, in order.
-        models: LightGBM models, or their texts, by objective.
-        card: what it was trained on.
+    Its card says what it was trained on.
     """
 
     def __init__(

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from finrag_pipeline.rankers.page_ranker.candidates import Candidates, read_candidates
+from finrag_pipeline.rankers.page_ranker.candidates import read_candidates
 from finrag_pipeline.rankers.page_ranker.features import FilingPages
 from finrag_pipeline.rankers.page_ranker.labels import closest_label
 from finrag_pipeline.rankers.page_ranker.library import PageLibrary
-from finrag_pipeline.rankers.page_ranker.model import RankingModel
+from finrag_pipeline.rankers.page_ranker.model import RankingModel, general_model
 from finrag_pipeline.rankers.page_ranker.needs import QuestionNeeds
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.page_stage import PageHit
@@ -37,29 +37,25 @@ FIRST_PLACES = 5
 class LearnedPageRanker:
     """Ranks the pages of the filings that a question means.
 
-    Args:
-        model: scores pages.
-        library: profiles and vectors of pages.
-        general: a model of other questions, which has a say too.
+    The general model of other questions has a say too, and ranks alone where the lake has no model of its
+    own; it is read when it is first needed.
     """
 
-    def __init__(
-        self, model: RankingModel, library: PageLibrary, general: RankingModel | None = None
-    ) -> None:
-        self._model = model
+    def __init__(self, own: RankingModel | None, library: PageLibrary) -> None:
+        self._own = own
         self._library = library
-        self._general = general
 
     @property
     def fingerprint(self) -> str:
         """What decides its rankings besides the corpus."""
-        return fingerprint(self._model.fingerprint, self._general.fingerprint if self._general else None)
+        general = general_model().fingerprint
+        return fingerprint(self._own.fingerprint, general) if self._own else fingerprint(general, None)
 
     @property
     def question_ids(self) -> Sequence[str]:
         """Questions that it learned from."""
-        models = [self._model, *([self._general] if self._general else [])]
-        return [question for model in models for question in model.card["question_ids"]]
+        own = self._own.card["question_ids"] if self._own else []
+        return [*own, *general_model().card["question_ids"]]
 
     def rank_pages(
         self,
@@ -76,16 +72,12 @@ class LearnedPageRanker:
             return corpus.encoder.embed_short(texts) if vector is None else vector[None]
 
         candidates = read_candidates(
-            question,
-            encode,
-            self._library,
-            corpus.resolver,
-            corpus.filings,
-            filings,
+            question, encode, self._library, corpus.resolver, corpus.filings, filings
         )
         if not len(candidates.pages):
             return []
-        scores = self._model.scores(candidates, self._general)
+        general = general_model()
+        scores = self._own.scores(candidates, general) if self._own else general.scores(candidates)
         if pages is not None:
             scores = np.where(np.isin(candidates.pages, list(pages)), scores, -np.inf)
         order = np.argsort(-scores, kind="stable")
@@ -93,21 +85,13 @@ class LearnedPageRanker:
         order = show_every_filing(order, candidates.filings, likely)[:depth]
         scores[order] = np.sort(scores[order])[::-1]  # a page that was moved up takes the score of its place
         reasons = {ranked.filing: ranked.reasons for ranked in candidates.resolution.filings}
-        return [
-            PageHit(
-                candidates.filings[place],
-                int(candidates.pages[place]),
-                float(scores[place]),
-                self._why(candidates, int(place), reasons),
-            )
-            for place in order.tolist()
-            if np.isfinite(scores[place])
-        ]
-
-    def _why(self, candidates: Candidates, place: int, reasons: dict[str, tuple[str, ...]]) -> str:
-        filing = candidates.filings[place]
-        parts = page_reasons(candidates.needs, self._library.pages(filing), int(candidates.pages[place]))
-        return "; ".join([*parts, *reasons.get(filing, ())[:3]])
+        hits = []
+        for place in order[np.isfinite(scores[order])].tolist():
+            filing, page = candidates.filings[place], int(candidates.pages[place])
+            why = page_reasons(candidates.needs, self._library.pages(filing), page)
+            why += reasons.get(filing, ())[:3]
+            hits.append(PageHit(filing, page, float(scores[place]), "; ".join(why)))
+        return hits
 
 
 def show_every_filing(order: np.ndarray, filings: Sequence[str], likely: Sequence[str]) -> np.ndarray:
@@ -142,25 +126,17 @@ def show_every_filing(order: np.ndarray, filings: Sequence[str], likely: Sequenc
 
 
 def page_reasons(needs: QuestionNeeds, pages: FilingPages, page: int) -> list[str]:
-    """What speaks for a page, in words: its statement, the asked concepts, a label of a table, its section.
-
-    Args:
-        needs: what the question needs.
-        pages: the filing.
-        page: zero-based.
-    """
-    found: list[str] = []
-    for kind, name in STATEMENT_NAMES.items():
-        if pages.primary[kind][page] > 0:
-            found.append(name + (" (asked for)" if kind in needs.statements() else ""))
-    asked = needs.concepts()
-    years = frozenset(needs.years)
+    """What speaks for a zero-based page, in words: statement, asked concepts, label of a table, section."""
+    found = [
+        name + (" (asked for)" if kind in needs.statements() else "")
+        for kind, name in STATEMENT_NAMES.items()
+        if pages.primary[kind][page] > 0
+    ]
+    asked, years = needs.concepts(), set(needs.years)
     held: dict[str, set[int]] = {}
     for concept, year, _ in pages.concepts[page]:
         if concept in asked:
-            held.setdefault(concept, set())
-            if year in years and year is not None:
-                held[concept].add(year)
+            held.setdefault(concept, set()).update({year} & years)
     for concept, dates in sorted(held.items(), key=lambda item: (-len(item[1]), item[0]))[:_MOST_CONCEPTS]:
         found.append("holds " + concept + "".join(f" FY{year}" for year in sorted(dates)))
     label = closest_label(pages.labels, needs.words, page, _LIKE_THE_QUESTION)
@@ -169,6 +145,4 @@ def page_reasons(needs: QuestionNeeds, pages: FilingPages, page: int) -> list[st
     matched = sorted(needs.sections() & pages.sections[page])
     if matched:
         found.append("section " + ", ".join(section.replace("_", " ") for section in matched))
-    if not found:
-        found.append("wording")
-    return found
+    return found or ["wording"]

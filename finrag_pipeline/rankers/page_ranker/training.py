@@ -29,7 +29,6 @@ def page_examples(
     library: PageLibrary,
     resolver: Resolver,
     known: Sequence[str],
-    progress: Callable[[int, int], object] | None = None,
 ) -> list[Example]:
     """Candidate pages of questions with their labels.
 
@@ -39,23 +38,14 @@ def page_examples(
         library: pages of the filings.
         resolver: reads which filings are meant; the gold filing is added where it misses it.
         known: filings of the corpus.
-        progress: told how many of how many are done.
     """
     examples = []
-    for number, question in enumerate(questions):
+    for question in questions:
         candidates = read_candidates(
             question["question"], encode, library, resolver, known, also=[question["filing"]]
         )
-        gold = set(question["gold_pages"])
-        relevant = np.array(
-            [
-                filing == question["filing"] and page in gold
-                for filing, page in zip(candidates.filings, candidates.pages.tolist(), strict=True)
-            ]
-        )
-        examples.append(Example(candidates, relevant))
-        if progress:
-            progress(number + 1, len(questions))
+        of_filing = np.array([filing == question["filing"] for filing in candidates.filings], bool)
+        examples.append(Example(candidates, of_filing & np.isin(candidates.pages, question["gold_pages"])))
     return examples
 
 
@@ -72,12 +62,7 @@ def training_fingerprint(
 
 
 def card_of(questions: Sequence[Question], made_from: str) -> dict[str, Any]:
-    """What the card of a page ranker says of what it was trained on.
-
-    Args:
-        questions: rows of ``benchmark_questions``.
-        made_from: its `training_fingerprint`.
-    """
+    """What the card of a page ranker with a `training_fingerprint` says of what it was trained on."""
     return {
         "made_from": made_from,
         "version": RANKER_VERSION,
@@ -123,15 +108,9 @@ class Examples:
 
 
 class PageRankerRecipe(Recipe):
-    """One page ranker. Filings that are tested are candidates all the same: their pages are nobody's label.
+    """One page ranker, trained on ``examples`` of the learned questions at least.
 
-    Args:
-        lake: holds filings and the models.
-        settings: of the run.
-        learned: rows of ``benchmark_questions`` to learn from, one at least.
-        tested: rows that it will be measured on.
-        filings: filings of the corpus.
-        examples: of the learned questions at least.
+    Filings that are tested are candidates all the same: their pages are nobody's label.
     """
 
     kind = "page_ranker"

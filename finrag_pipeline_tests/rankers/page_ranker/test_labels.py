@@ -13,7 +13,6 @@ from finrag_pipeline.rankers.page_ranker.labels import (
     PageLabels,
     closest_label,
     label_scores,
-    page_labels,
     read_labels,
 )
 from finrag_pipeline.rankers.page_ranker.terms import terms
@@ -21,6 +20,10 @@ from finrag_pipeline.rankers.page_ranker.terms import terms
 
 def printed(*pages: list[str]) -> PageLabels:
     return read_labels(pages, [[terms(text) for text in page] for page in pages])
+
+
+def stemmed(*pages: list[list[str]]) -> PageLabels:
+    return read_labels([[" ".join(label) for label in page] for page in pages], pages)
 
 
 def idf(pages: int, df: int) -> float:
@@ -45,7 +48,7 @@ class TestReading:
 
 
 class TestScores:
-    LABELS = page_labels([(0, ["finish", "good"]), (0, ["total"]), (1, ["good", "sold", "cost"]), (3, ["total"])], 4)  # fmt: skip
+    LABELS = stemmed([["finish", "good"], ["total"]], [["good", "sold", "cost"]], [], [["total"]])
 
     def test_the_label_that_says_just_what_is_asked_is_best(self) -> None:
         scores = label_scores(self.LABELS, ["finish", "good"])
@@ -94,7 +97,7 @@ class TestClosest:
     st.lists(st.sampled_from("abcdefgh")),
 )
 def test_scores_are_shares(labels: list[tuple[int, list[str]]], query: list[str]) -> None:
-    scores = label_scores(page_labels(labels, 5), query)
+    scores = label_scores(stemmed(*([words for at, words in labels if at == n] for n in range(5))), query)
     for values in (scores.similarity, scores.coverage, scores.contained):
         assert values.shape == (5,) and values.dtype == np.float32
         assert (values >= 0).all() and (values <= 1 + 1e-6).all()

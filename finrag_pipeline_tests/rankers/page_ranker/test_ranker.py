@@ -10,7 +10,7 @@ import pytest
 
 from finrag_pipeline.errors import BenchmarkError, LakeError, ModelError
 from finrag_pipeline.rankers.card import kept_folder
-from finrag_pipeline.rankers.page_ranker.labels import page_labels
+from finrag_pipeline.rankers.page_ranker.labels import read_labels
 from finrag_pipeline.rankers.page_ranker.library import PageLibrary
 from finrag_pipeline.rankers.page_ranker.model import general_model
 from finrag_pipeline.rankers.page_ranker.needs import read_needs
@@ -40,7 +40,8 @@ class TestReasons:
         assert page_reasons(needs, pages, 0) == ["wording"]
 
     def test_a_label_that_says_what_is_asked(self) -> None:
-        labels = page_labels([(0, terms("paints and varnishes")), (1, terms("paints"))], 4, ("Paints,\nvarnishes", "Paints"))  # fmt: skip
+        printed = [["Paints,\nvarnishes"], ["Paints"], [], []]
+        labels = read_labels(printed, [[terms(label) for label in page] for page in printed])
         pages = replace(annual_report(), labels=labels)
         needs = read_needs("How much are paints and varnishes?")
         assert page_reasons(needs, pages, 0) == ['table label "Paints, varnishes"']

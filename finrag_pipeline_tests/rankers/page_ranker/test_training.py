@@ -146,16 +146,9 @@ class TestExamples:
         self, indexed: IndexedLake, library: PageLibrary
     ) -> None:
         resolver = load_resolver(indexed.lake, indexed.filings)
-        steps: list[tuple[int, int]] = []
         examples = page_examples(
-            indexed.questions,
-            indexed.encoder.embed_short,
-            library,
-            resolver,
-            indexed.filings,
-            lambda done, of: steps.append((done, of)),
+            indexed.questions, indexed.encoder.embed_short, library, resolver, indexed.filings
         )
-        assert steps == [(n + 1, len(examples)) for n in range(len(indexed.questions))]
         assert len({example.candidates.names for example in examples}) == 1
         for question, example in zip(indexed.questions, examples, strict=True):
             found = example.candidates
