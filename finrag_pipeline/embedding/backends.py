@@ -13,7 +13,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -39,17 +39,6 @@ Progress = Callable[[int], None]
 
 _STATIC_BATCH = 1024
 """Texts tokenised at once, on all cores."""
-
-
-class Embedder(Protocol):
-    """Turns texts into vectors."""
-
-    dimensions: int
-    max_tokens: int
-
-    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> np.ndarray:
-        """Unit-length float32 vectors, shape (texts, dimensions); longer texts are cut at max_tokens."""
-        ...
 
 
 def load_embedder(settings: EncoderSettings, cache: Path, calibration: Callable[[], list[str]]) -> Embedder:
@@ -259,6 +248,9 @@ def _arrays(encodings: Sequence[Any], names: Collection[str]) -> dict[str, np.nd
     }
     return {name: np.array(rows, np.int64) for name, rows in arrays.items() if name in names}
 
+
+Embedder = TorchEmbedder | StaticEmbedder | OpenVinoEmbedder
+"""Turns texts into unit-length float32 vectors, shape (texts, dimensions); longer texts are cut."""
 
 CONVERSION_VERSION = "1"
 

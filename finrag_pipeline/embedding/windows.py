@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -59,8 +60,10 @@ def _cuts(starts: list[int], total: int, size: int, limit: int) -> list[int]:
     return cuts
 
 
-def mean_pool(vectors: np.ndarray) -> np.ndarray:
-    """Normalised mean of a chunk's windows: (windows, dimensions) to (dimensions,)."""
-    mean = vectors.mean(axis=0)
-    norm = float(np.linalg.norm(mean))
-    return mean / norm if norm else mean
+def pool_windows(vectors: np.ndarray, counts: Sequence[int]) -> np.ndarray:
+    """Normalised mean of each text's windows: (windows, dimensions) to (texts, dimensions).
+
+    ``counts`` are the windows of each text, one at least.
+    """
+    means = [part.mean(axis=0) for part in np.split(vectors, np.cumsum(counts)[:-1])]
+    return np.stack([mean / (float(np.linalg.norm(mean)) or 1.0) for mean in means])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -127,14 +128,14 @@ def local_folder(lake: Lake, folder: Folder, card: dict[str, Any]) -> Path:
     return copy
 
 
+@dataclass(eq=False)
 class KeptModel:
     """A fine-tuned model of the lake, and the pages as it reads them, of which its card tells."""
 
-    def __init__(self, lake: Lake, settings: Settings, folder: Folder, card: dict[str, Any]) -> None:
-        self._lake = lake
-        self._settings = settings
-        self._folder = folder
-        self.card = card
+    lake: Lake
+    settings: Settings
+    folder: Folder
+    card: dict[str, Any]
 
     @property
     def question_ids(self) -> list[str]:
@@ -144,13 +145,13 @@ class KeptModel:
     @cached_property
     def _as_encoder(self) -> EncoderSettings:
         """The model as the settings of an encoder: its files here, its own tokenizer."""
-        folder = local_folder(self._lake, self._folder, self.card)
-        return self._settings.encoder.model_copy(update={"name": str(folder), "revision": None})
+        folder = local_folder(self.lake, self.folder, self.card)
+        return self.settings.encoder.model_copy(update={"name": str(folder), "revision": None})
 
     def _read_as(self, training: TrainingSettings, tokens: int) -> PageTexts:
         """Pages cut as the card says, not as the settings of today do; texts of ``tokens`` at most."""
         read = {name: self.card[name] for name in ("text", "max_characters")}
-        return PageTexts(self._lake, training.model_copy(update=read), self._as_encoder, tokens)
+        return PageTexts(self.lake, training.model_copy(update=read), self._as_encoder, tokens)
 
 
 def _again(folder: Folder) -> str:

@@ -6,7 +6,8 @@ trained by Multiple Negatives Ranking loss (Henderson et al. 2017), as sentence-
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
@@ -18,16 +19,15 @@ from finrag_pipeline.embedding.backends import load_sentence_transformer
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.model_files import encoder_fingerprint
 from finrag_pipeline.rankers import SCORER_VERSION
-from finrag_pipeline.rankers.card import Folder, KeptModel
+from finrag_pipeline.rankers.card import KeptModel
 from finrag_pipeline.rankers.loop import Batch, Run, Validation, bf16_on_gpu
 from finrag_pipeline.rankers.pairs import Pair, Place, Question, draw_rows
 from finrag_pipeline.rankers.recipe import FineTuning, base_length
 from finrag_pipeline.rankers.texts import UNSEEN, PageTexts, flatten, page_scores
 from finrag_pipeline.rankers.validation import AllPages, PagesOf, Recall, gold_places, recall, sampled
 from finrag_pipeline.retrieval.page_stage import PageHit
-from finrag_pipeline.settings import EncoderSettings, PageScorerSettings, Settings
+from finrag_pipeline.settings import EncoderSettings, PageScorerSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
-from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -148,7 +148,7 @@ class PageScorerRecipe(FineTuning):
     @property
     def training(self) -> PageScorerSettings:
         """Settings of the training."""
-        return self._settings.page_scorer
+        return self.settings.page_scorer
 
     @property
     def loss(self) -> str:
@@ -157,30 +157,27 @@ class PageScorerRecipe(FineTuning):
 
     def load(self, folder: Path) -> SentenceTransformer:
         """The model of a folder, to be trained."""
-        return load_bi_encoder(folder, base_length(self._settings, self.training))
+        return load_bi_encoder(folder, base_length(self.settings, self.training))
 
     def pages_to_search(self, questions: Sequence[Question]) -> PagesOf:
         """Pages of the filings of validation questions, by filing; of long filings some are drawn."""
         gold: dict[str, set[int]] = {}
         for filing, page in chain.from_iterable(gold_places(questions)):
             gold.setdefault(filing, set()).add(page)
-        count, seed = self.training.validation_pages, self._settings.seed
+        count, seed = self.training.validation_pages, self.settings.seed
         return {name: sampled(self._texts.pages(name), gold[name], count, seed) for name in sorted(gold)}
 
     def tested(self, card: dict[str, Any]) -> Recall | None:
         """Page recall on the tested questions among all pages of the corpus; None without any."""
-        scorer = PageScorerRanker(self._lake, self._settings, self.folder, card)
-        return scorer.recall(self._tested, self._filings)
+        scorer = PageScorerRanker(self.lake, self.settings, self.folder, card)
+        return scorer.recall(self.unseen, self.filings)
 
 
+@dataclass(eq=False)
 class PageScorerRanker(KeptModel):
     """Ranks pages by a trained page scorer; vectors of pages are kept in the lake by text and model."""
 
-    def __init__(self, lake: Lake, settings: Settings, folder: Folder, card: dict[str, Any]) -> None:
-        super().__init__(lake, settings, folder, card)
-        self._pages: dict[str, tuple[np.ndarray, np.ndarray, int]] = {}
-        # Asked again for each search space.
-        self._vector = lru_cache(1)(lambda question: self.encoder.embed_query(question))
+    _pages: dict[str, tuple[np.ndarray, np.ndarray, int]] = field(init=False, default_factory=dict)
 
     @property
     def fingerprint(self) -> str:
@@ -192,11 +189,16 @@ class PageScorerRanker(KeptModel):
     @cached_property
     def encoder(self) -> Encoder:
         """The trained model as an encoder, on the backend of the settings."""
-        return Encoder(self._as_encoder, self._lake)
+        return Encoder(self._as_encoder, self.lake)
+
+    @cached_property
+    def _vector(self) -> Callable[[str], np.ndarray]:
+        """Vector of a question, which is asked again for each search space."""
+        return lru_cache(1)(self.encoder.embed_query)
 
     @cached_property
     def _texts(self) -> PageTexts:
-        return self._read_as(self._settings.page_scorer, self.card["max_tokens"])
+        return self._read_as(self.settings.page_scorer, self.card["max_tokens"])
 
     def _load(self, filings: Sequence[str]) -> None:
         """Vectors of the pages of filings, those that are missing in one go."""
@@ -220,12 +222,15 @@ class PageScorerRanker(KeptModel):
         The search is restricted to zero-based ``pages``; all count when None.
         """
         names = sorted(set(filings))
+        if not names:
+            return []
         self._load(names)
+        vector = self._vector(question)
         allowed = None if pages is None else frozenset(pages)
         scored: list[tuple[Place, float]] = []
         for filing in names:
             vectors, owners, count = self._pages[filing]
-            cosines = vectors @ self._vector(question) if len(vectors) else np.empty(0)
+            cosines = vectors @ vector if len(vectors) else np.empty(0)
             found = page_scores(cosines, owners, count).tolist()
             scored += [
                 ((filing, page), score)

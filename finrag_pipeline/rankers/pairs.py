@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -42,26 +42,26 @@ class Pair:
     seen: frozenset[str]
 
 
+@dataclass
 class Neighbourhood:
     """Finds hard negatives: pages that look like a gold page and are not.
 
-    Args:
+    Attributes:
         lake: holds ``filings`` and ``page_profiles``; without profiles no statement is known.
         texts: pages.
         filings: where other pages may come from. Filings that are tested or validated on do not belong here.
     """
 
-    def __init__(self, lake: Lake, texts: PageTexts, filings: Collection[str]) -> None:
-        self._lake = lake
-        self._texts = texts
-        self._filings = sorted(set(filings))
-        self._statements: dict[str, dict[int, Counter[str]]] = {}
+    lake: Lake
+    texts: PageTexts
+    filings: Collection[str]
+    _statements: dict[str, dict[int, Counter[str]]] = field(init=False, default_factory=dict)
 
     @cached_property
     def _identities(self) -> dict[str, tuple[str, int | None]]:
         found = {}
-        for filing in self._filings:
-            row = self._lake.read("filings", {"filing": filing}).to_pylist()[0]
+        for filing in sorted(set(self.filings)):
+            row = self.lake.read("filings", {"filing": filing}).to_pylist()[0]
             company = str(row["declared_company"] or row["company"] or filing)
             found[filing] = (" ".join(company.casefold().split()), row["fiscal_year"])
         return found
@@ -71,8 +71,8 @@ class Neighbourhood:
         if filing not in self._statements:
             shown = self._statements[filing] = {}
             keys = {"filing": filing}
-            if self._lake.info("page_profiles", keys) is not None:
-                for row in self._lake.read("page_profiles", keys, ["page", "statements"]).to_pylist():
+            if self.lake.info("page_profiles", keys) is not None:
+                for row in self.lake.read("page_profiles", keys, ["page", "statements"]).to_pylist():
                     counts: Counter[str] = Counter()
                     for entry in row["statements"]:
                         counts[entry["statement"]] += entry["facts"]
@@ -91,7 +91,7 @@ class Neighbourhood:
             page: gold page, zero-based.
             gold: all gold pages of the question in the filing.
         """
-        pages = self._texts.pages(filing)
+        pages = self.texts.pages(filing)
         match kind:
             case "filing":
                 found = [(filing, other) for other in range(len(pages))]
@@ -102,7 +102,7 @@ class Neighbourhood:
         return [
             (where, other)
             for where, other in found
-            if not (where == filing and (other == page or other in gold)) and self._texts.pages(where)[other]
+            if not (where == filing and (other == page or other in gold)) and self.texts.pages(where)[other]
         ]
 
     def _same_statement(self, filing: str, page: int) -> list[Place]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version as version_of
 from pathlib import Path
@@ -40,14 +41,15 @@ _APART = {
 }
 
 
+@dataclass(eq=False)
 class Recipe(ABC):
     """One model of a kind, for what is tested: known before anything is computed.
 
-    Args:
+    Attributes:
         lake: holds filings and the models.
         settings: of the run.
         learned: rows of ``benchmark_questions`` to learn from, one at least.
-        tested: rows that it will be measured on; neither they nor their filings are learned from.
+        unseen: rows that it will be measured on; neither they nor their filings are learned from.
         filings: filings of the corpus.
         policy: what the folds keep apart.
     """
@@ -55,21 +57,12 @@ class Recipe(ABC):
     kind: ClassVar[str]
     """Asset, its table, and folder below ``models``."""
 
-    def __init__(
-        self,
-        lake: Lake,
-        settings: Settings,
-        learned: Sequence[Question],
-        tested: Sequence[Question],
-        filings: Sequence[str],
-        policy: Policy = "document",
-    ) -> None:
-        self._lake = lake
-        self._settings = settings
-        self._learned = list(learned)
-        self._tested = list(tested)
-        self._filings = list(filings)
-        self._policy = policy
+    lake: Lake
+    settings: Settings
+    learned: Sequence[Question]
+    unseen: Sequence[Question]
+    filings: Sequence[str]
+    policy: Policy = "document"
 
     @property
     @abstractmethod
@@ -114,9 +107,9 @@ class Recipe(ABC):
         return card
 
     def _check(self, card: Mapping[str, Any], what: str) -> None:
-        check_no_leak(card, self._tested, what, self.kind)
-        if self._policy == "company":
-            seen, tested = ({str(row["company"]) for row in rows} for rows in (self._learned, self._tested))
+        check_no_leak(card, self.unseen, what, self.kind)
+        if self.policy == "company":
+            seen, tested = ({str(row["company"]) for row in rows} for rows in (self.learned, self.unseen))
             if shared := sorted(seen & tested)[:3]:
                 raise BenchmarkError(
                     f"{what} was trained on companies it is measured on: {shared}.", leak_remedy(self.kind)
@@ -157,7 +150,7 @@ class FineTuning(Recipe):
     @property
     def text_tokens(self) -> int:
         """Longest text of a page, special tokens included."""
-        return base_length(self._settings, self.training)
+        return base_length(self.settings, self.training)
 
     @property
     def read(self) -> dict[str, Any]:
@@ -171,25 +164,25 @@ class FineTuning(Recipe):
     @cached_property
     def _asked(self) -> list[Question]:
         """Questions to learn from, in an order of their own."""
-        return sorted(self._learned, key=lambda row: str(row["question_id"]))
+        return sorted(self.learned, key=lambda row: str(row["question_id"]))
 
     @cached_property
     def _seen(self) -> list[str]:
         """Filings that may be learned from."""
-        return sorted(set(self._filings) - {row["filing"] for row in self._tested})
+        return sorted(set(self.filings) - {row["filing"] for row in self.unseen})
 
     @cached_property
     def _texts(self) -> PageTexts:
-        base = base_encoder(self._settings, self.training)
-        return PageTexts(self._lake, self.training, base, self.text_tokens)
+        base = base_encoder(self.settings, self.training)
+        return PageTexts(self.lake, self.training, base, self.text_tokens)
 
     @cached_property
     def _base(self) -> list[Any]:
         """What every model of these settings is made from."""
         return [
             self.version,
-            base_fingerprint(self._settings, self.training),
-            base_length(self._settings, self.training),
+            base_fingerprint(self.settings, self.training),
+            base_length(self.settings, self.training),
             self._deciding,
         ]
 
@@ -211,23 +204,23 @@ class FineTuning(Recipe):
             )
             for row in self._asked
         ]
-        profiles = [self._lake.info("page_profiles", {"filing": filing}) for filing in self._seen]
+        profiles = [self.lake.info("page_profiles", {"filing": filing}) for filing in self._seen]
         return fingerprint(
             self.kind,
             *self._base,
             self.pretraining_fingerprint if self.training.pretraining else None,
             asked,
-            self._policy,
-            pages_fingerprint(self._lake, self._seen),
+            self.policy,
+            pages_fingerprint(self.lake, self._seen),
             [part.fingerprint if part else None for part in profiles],
-            self._settings.seed,
+            self.settings.seed,
         )
 
     @classmethod
     def part_fingerprint(cls, recipes: Sequence[Self]) -> str:
         """The models, and the pages that they are measured on."""
         made_from = [recipe.fingerprint for recipe in recipes]
-        pages = pages_fingerprint(recipes[0]._lake, recipes[0]._filings)
+        pages = pages_fingerprint(recipes[0].lake, recipes[0].filings)
         return fingerprint(cls.kind, cls.version, made_from, pages)
 
     @cached_property
@@ -238,7 +231,7 @@ class FineTuning(Recipe):
             *self._base,
             [self.training.pretraining_epochs, self.training.pretraining_rows],
             clean_files(Path(self.training.pretraining or "")),
-            self._settings.seed,
+            self.settings.seed,
             *([sorted(self.withheld)] if self.withheld else []),
         )
 
@@ -254,13 +247,13 @@ class FineTuning(Recipe):
             BenchmarkError: the clean rows cannot be read.
             ModelError: the base is not to be had.
         """
-        training, seed = self.training, self._settings.seed
-        base = base_encoder(self._settings, training)
+        training, seed = self.training, self.settings.seed
+        base = base_encoder(self.settings, training)
         start = model_folder(base.name, base.revision)
         if training.pretraining is None:
             return start
         folder = self.pretraining_folder
-        card = kept_card(self._lake, folder)
+        card = kept_card(self.lake, folder)
         if card is None:
             usable = read_clean_rows(Path(training.pretraining)).apart_from(self.withheld)
             clean = drawn_rows(usable, training.pretraining_rows, seed)
@@ -269,22 +262,20 @@ class FineTuning(Recipe):
             told = {"skipped": dict(clean.skipped), "questions": len(clean.rows)}
             epochs = training.pretraining_epochs
             card = self._fitted(folder, start, pairs, *validation, epochs, told, progress)
-        return local_folder(self._lake, folder, card)
+        return local_folder(self.lake, folder, card)
 
     def kept(self) -> dict[str, Any] | None:
         """Card of the model; None where the lake does not hold it undamaged."""
-        return kept_card(self._lake, self.folder)
+        return kept_card(self.lake, self.folder)
 
     def _made(self, what: str, progress: Progress | None) -> dict[str, Any]:
-        by = "filing" if self._policy == "document" else "company"
-        learned, validating = split_inner(
-            self._asked, self.training.validation_share, self._settings.seed, by
-        )
+        by = "filing" if self.policy == "document" else "company"
+        learned, validating = split_inner(self._asked, self.training.validation_share, self.settings.seed, by)
         held = {str(row["filing"]) for row in validating}
-        around = Neighbourhood(self._lake, self._texts, set(self._seen) - held)
+        around = Neighbourhood(self.lake, self._texts, set(self._seen) - held)
         pairs = benchmark_pairs(learned, self._texts, self.training.negatives, around)
         told: dict[str, Any] = {
-            "policy": self._policy,
+            "policy": self.policy,
             "question_ids": [str(row["question_id"]) for row in self._asked],
             "filings": sorted(held.union(*(pair.seen for pair in pairs))),
             "validation_question_ids": [str(row["question_id"]) for row in validating],
@@ -319,8 +310,8 @@ class FineTuning(Recipe):
             told: what its card says besides where it comes from and how its training went.
             progress: told how many steps are done.
         """
-        settings, training, seed = self._settings, self.training, self._settings.seed
-        checkpoints = Checkpoints(self._lake, folder[2], training.checkpoint_seconds, folder[1])
+        settings, training, seed = self.settings, self.training, self.settings.seed
+        checkpoints = Checkpoints(self.lake, folder[2], training.checkpoint_seconds, folder[1])
         validation = (questions, pages) if questions else None
         model = self.load(start)
         done = fit(self.run, model, pairs, validation, training, seed, epochs, checkpoints, progress)
@@ -347,16 +338,16 @@ class FineTuning(Recipe):
             "steps": done.steps,
             **told,
         }
-        save_model(model, self._lake, folder, card)
+        save_model(model, self.lake, folder, card)
         checkpoints.clear()
-        kept = load_card(self._lake, folder)
+        kept = load_card(self.lake, folder)
         assert kept is not None, "its card was just written"
         return kept
 
     def rows(self, card: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Each epoch; the chosen one with the page recall on the tested questions."""
         tested = self.tested(dict(card))
-        told = {"policy": self._policy, "model": self.fingerprint}
+        told = {"policy": self.policy, "model": self.fingerprint}
         found = []
         for epoch in card["curve"]:
             chosen = epoch["epoch"] == card["best_epoch"]

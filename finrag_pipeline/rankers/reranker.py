@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -145,12 +145,12 @@ class RerankerRecipe(FineTuning):
     @property
     def training(self) -> RerankerTrainingSettings:
         """Settings of the training."""
-        return self._settings.reranker_training
+        return self.settings.reranker_training
 
     @property
     def text_tokens(self) -> int:
         """Tokens of a pair that a text may take; the question needs the others."""
-        length = base_length(self._settings, self.training)
+        length = base_length(self.settings, self.training)
         return length - min(self.training.question_tokens, length // 2)
 
     @property
@@ -160,11 +160,11 @@ class RerankerRecipe(FineTuning):
 
     def load(self, folder: Path) -> CrossEncoder:
         """The model of a folder, to be trained."""
-        return load_cross_encoder(folder, base_length(self._settings, self.training), self._settings.seed)
+        return load_cross_encoder(folder, base_length(self.settings, self.training), self.settings.seed)
 
     def tested(self, card: dict[str, Any]) -> Recall | None:
         """Page recall on the tested questions among likely pages of their filings; None without any."""
-        return TrainedReranker(self._lake, self._settings, self.folder, card).recall(self._tested)
+        return TrainedReranker(self.lake, self.settings, self.folder, card).recall(self.unseen)
 
 
 class TrainedReranker(KeptModel):
@@ -182,14 +182,14 @@ class TrainedReranker(KeptModel):
         how = RerankerSettings(
             name=self._as_encoder.name,
             max_length=self.card["max_tokens"],
-            batch_size=self._settings.reranker_training.prediction_batch_size,
+            batch_size=self.settings.reranker_training.prediction_batch_size,
         )
-        return CrossEncoderReranker(how, self._lake)
+        return CrossEncoderReranker(how, self.lake)
 
     @cached_property
     def _texts(self) -> PageTexts:
         # Windows are counted by the tokenizer that the model was saved with.
-        return self._read_as(self._settings.reranker_training, self.card["text_tokens"])
+        return self._read_as(self.settings.reranker_training, self.card["text_tokens"])
 
     def scores(self, question: str, places: Sequence[Place]) -> np.ndarray:
         """Score of each page, that of its best window; shape (pages,), float32; -inf without text.
@@ -206,7 +206,7 @@ class TrainedReranker(KeptModel):
         if not questions:
             return None
         pages = {str(row["filing"]): self._texts.pages(str(row["filing"])) for row in questions}
-        count = self._settings.reranker_training.validation_pages
+        count = self.settings.reranker_training.validation_pages
 
         def score(pairs: list[tuple[str, str]]) -> np.ndarray:
             found = [
@@ -218,21 +218,7 @@ class TrainedReranker(KeptModel):
         return CandidatePages(questions, pages, count, self.card["windows"]).measure(score)
 
 
-class ScoresPages(Protocol):
-    """Scores pages for a question, reading both together."""
-
-    @property
-    def fingerprint(self) -> str:
-        """What decides its scores."""
-
-    @property
-    def question_ids(self) -> Sequence[str]:
-        """Questions of the benchmark that it learned from."""
-
-    def scores(self, question: str, places: Sequence[Place]) -> np.ndarray:
-        """One score per page, higher is better, shape (pages,)."""
-
-
+@dataclass(frozen=True, eq=False)
 class RerankedPages:
     """A page ranker whose first N pages are ordered anew, by both orders together.
 
@@ -242,23 +228,22 @@ class RerankedPages:
     surest of. Pages after the first N keep their places.
     """
 
-    def __init__(self, ranker: PageRanker, reranker: ScoresPages, pages: int, k: int) -> None:
-        self._ranker = ranker
-        self._reranker = reranker
-        self._pages = pages
-        self._k = k
+    ranker: PageRanker
+    reranker: TrainedReranker
+    pages: int
+    k: int
 
     @property
     def fingerprint(self) -> str:
         """What decides its rankings: both models, N and k."""
         return fingerprint(
-            "reranked pages", self._ranker.fingerprint, self._reranker.fingerprint, self._pages, self._k
+            "reranked pages", self.ranker.fingerprint, self.reranker.fingerprint, self.pages, self.k
         )
 
     @property
     def question_ids(self) -> Sequence[str]:
         """Questions of the benchmark that either model learned from."""
-        return list(dict.fromkeys([*self._ranker.question_ids, *self._reranker.question_ids]))
+        return list(dict.fromkeys([*self.ranker.question_ids, *self.reranker.question_ids]))
 
     def rank_pages(
         self,
@@ -270,11 +255,11 @@ class RerankedPages:
         vector: np.ndarray | None = None,
     ) -> list[PageHit]:
         """The first ``depth`` pages for a question, best first; see `PageRanker.rank_pages`."""
-        hits = self._ranker.rank_pages(question, corpus, filings, pages, max(depth, self._pages), vector)
-        head = hits[: self._pages]
-        scores = self._reranker.scores(question, [(hit.filing, hit.page) for hit in head])
+        hits = self.ranker.rank_pages(question, corpus, filings, pages, max(depth, self.pages), vector)
+        head = hits[: self.pages]
+        scores = self.reranker.scores(question, [(hit.filing, hit.page) for hit in head])
         order = np.argsort(-scores, kind="stable").tolist()
-        fused = reciprocal_rank_fusion([range(len(head)), order], self._k)
+        fused = reciprocal_rank_fusion([range(len(head)), order], self.k)
         rank_of = {place: rank for rank, place in enumerate(order, start=1)}
         ordered = [
             # A page takes the score of its new place, so that scores fall along the ranking.
@@ -286,4 +271,4 @@ class RerankedPages:
             )
             for rank, (place, _) in enumerate(fused)
         ]
-        return [*ordered, *hits[self._pages :]][:depth]
+        return [*ordered, *hits[self.pages :]][:depth]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -20,33 +21,31 @@ UNSEEN = -1.0
 """Score of a page without text: the least cosine there is."""
 
 
+@dataclass
 class PageTexts:
     """Pieces of the pages of filings, read on first use.
 
-    Args:
+    Attributes:
         lake: holds ``filing_pages``.
         settings: how pages are cut.
         base: tokenizer and length of the model that reads them.
         max_tokens: longest input of the model, special tokens included.
     """
 
-    def __init__(
-        self, lake: Lake, settings: TrainingSettings, base: EncoderSettings, max_tokens: int
-    ) -> None:
-        self._lake = lake
-        self._settings = settings
-        self._base = base
-        self._window = max_tokens - SPECIAL_TOKENS
-        self._pages: dict[str, list[Pieces]] = {}
+    lake: Lake
+    settings: TrainingSettings
+    base: EncoderSettings
+    max_tokens: int
+    _pages: dict[str, list[Pieces]] = field(init=False, default_factory=dict)
 
     def pieces(self, text: str) -> Pieces:
         """What is embedded of a page with this text; white space is collapsed to single spaces."""
         text = " ".join(text.split())
         if not text:
             return ()
-        if self._settings.text == "cut":
-            return (text[: self._settings.max_characters].rstrip(),)
-        return tuple(split_windows(text, self._window, token_counter(self._base)))
+        if self.settings.text == "cut":
+            return (text[: self.settings.max_characters].rstrip(),)
+        return tuple(split_windows(text, self.max_tokens - SPECIAL_TOKENS, token_counter(self.base)))
 
     def pages(self, filing: str) -> list[Pieces]:
         """Pieces of each page of a filing, by zero-based page.
@@ -55,7 +54,7 @@ class PageTexts:
             LakeError: the lake holds no pages of it.
         """
         if filing not in self._pages:
-            table = self._lake.read("filing_pages", {"filing": filing}, ["page", "text"]).sort_by("page")
+            table = self.lake.read("filing_pages", {"filing": filing}, ["page", "text"]).sort_by("page")
             self._pages[filing] = [self.pieces(text) for text in table["text"].to_pylist()]
         return self._pages[filing]
 

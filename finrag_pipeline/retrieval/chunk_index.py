@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from finrag_pipeline.chunking.fixed import CHILDREN, PARENTS
 from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, PARENT_CHILD, Chunking
 from finrag_pipeline.embedding.encoder import Encoder
-from finrag_pipeline.embedding.windows import mean_pool
+from finrag_pipeline.embedding.windows import pool_windows
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
@@ -77,16 +76,11 @@ def index_chunks(
         if log and done % 512 < count:
             log(f"embedded {done} of {missing} windows")
 
-    vectors = encoder.embed(texts, progress)
-    if encoder.settings.pooling == "mean":
-        pooled, start = [], 0
-        for *_, windows in units:
-            pooled.append(mean_pool(vectors[start : start + len(windows)]))
-            start += len(windows)
-        rows = [(*chunk, [text]) for *chunk, text, _ in units]
-        return index.replace_filing(units[0][1], index_rows(rows, np.stack(pooled))), missing
-    windowed = [(*chunk, windows) for *chunk, _, windows in units]
-    return index.replace_filing(units[0][1], index_rows(windowed, vectors)), missing
+    vectors, pooled = encoder.embed(texts, progress), encoder.settings.pooling == "mean"
+    if pooled:
+        vectors = pool_windows(vectors, [len(windows) for *_, windows in units])
+    rows = [(*chunk, [text] if pooled else windows) for *chunk, text, windows in units]
+    return index.replace_filing(units[0][1], index_rows(rows, vectors)), missing
 
 
 def searchable_filings(lake: Lake, chunking: Chunking = FIXED) -> tuple[str, ...]:

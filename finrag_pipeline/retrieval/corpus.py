@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -32,50 +33,42 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+@dataclass(eq=False)
 class Corpus:
     """Chunks of ``filings`` and the indexes over them.
 
-    Args:
+    Attributes:
         lake: where everything is.
-        filings: the filings to search; their chunks must be in the lake.
+        filings: the filings to search, sorted; their chunks must be in the lake.
         settings: models and parameters.
         encoder: embeds questions; its files are touched only when a dense system asks.
         chunking: which chunks.
         kinds: kinds of chunks to search; all when None.
-        shared: look-ups and models that corpora of the same filings and settings share; its own when None.
+        shared: look-ups and models that corpora of the same filings and settings share.
         index_missing: make vectors of the filings that the index lacks, on first use. For encoders other than
             that of the settings: no asset makes theirs.
     """
 
-    def __init__(
-        self,
-        lake: Lake,
-        filings: Sequence[str],
-        settings: Settings,
-        encoder: Encoder,
-        chunking: Chunking = FIXED,
-        kinds: Sequence[str] | None = None,
-        shared: dict[Hashable, Any] | None = None,
-        index_missing: bool = False,
-    ) -> None:
-        self.lake = lake
-        self.filings = tuple(sorted(set(filings)))
-        self.settings = settings
-        self.encoder = encoder
-        self.chunking = chunking
-        self.kinds = None if kinds is None else tuple(kinds)
-        self._shared = {} if shared is None else shared
-        self._index_missing = index_missing
-        self._index_is_larger = False
-        self._index_version: int | None = None
-        self._pages: dict[str, defaultdict[int, list[tuple[str, str]]]] = {}
-        self._texts: dict[str, str] = {}
+    lake: Lake
+    filings: Sequence[str]
+    settings: Settings
+    encoder: Encoder
+    chunking: Chunking = FIXED
+    kinds: Sequence[str] | None = None
+    shared: dict[Hashable, Any] = field(default_factory=dict)
+    index_missing: bool = False
+    _pages: dict[str, defaultdict[int, list[tuple[str, str]]]] = field(init=False, default_factory=dict)
+    _texts: dict[str, str] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.filings = tuple(sorted(set(self.filings)))
+        self.kinds = None if self.kinds is None else tuple(self.kinds)
 
     def once(self, name: Hashable, load: Callable[[], T]) -> T:
         """What ``load`` gives, loaded on first use and once for all corpora that share it."""
-        if name not in self._shared:
-            self._shared[name] = load()
-        return cast("T", self._shared[name])
+        if name not in self.shared:
+            self.shared[name] = load()
+        return cast("T", self.shared[name])
 
     @property
     def resolver(self) -> Resolver:
@@ -90,19 +83,8 @@ class Corpus:
 
     def of_kinds(self, kinds: Sequence[str]) -> Corpus:
         """The chunks of some kinds only, of the same filings and chunking; loaded once."""
-        return self.once(
-            ("corpus", self.filings, self.chunking.name, tuple(kinds), self.settings.encoder.name),
-            lambda: Corpus(
-                self.lake,
-                self.filings,
-                self.settings,
-                self.encoder,
-                self.chunking,
-                kinds,
-                self._shared,
-                self._index_missing,
-            ),
-        )
+        key = ("corpus", self.filings, self.chunking.name, tuple(kinds), self.settings.encoder.name)
+        return self.once(key, lambda: replace(self, kinds=kinds))
 
     @cached_property
     def chunks(self) -> pa.Table:
@@ -236,7 +218,7 @@ class Corpus:
         """
         index = self.index(self.chunking)
         missing = set(self.filings) - index.filings()
-        if missing and self._index_missing:
+        if missing and self.index_missing:
             for filing in sorted(missing):
                 chunks = self.lake.read(self.chunking.table, {"filing": filing})
                 index_chunks(to_index(chunks, self.chunking), self.encoder, index)
@@ -248,10 +230,8 @@ class Corpus:
         return index
 
     def indexed_filings(self) -> tuple[str, ...] | None:
-        """Filings that a vector search must be restricted to; None when the index holds no others."""
-        # Asked again after every write: another run may have added filings meanwhile.
-        version = self.vectors.version()
-        if version != self._index_version:
-            self._index_is_larger = not self.vectors.filings() <= set(self.filings)
-            self._index_version = version
-        return self.filings if self._index_is_larger else None
+        """Filings that a vector search must be restricted to; None when the index holds no others.
+
+        Asked again for every search: another run may have added filings meanwhile.
+        """
+        return None if self.vectors.filings() <= set(self.filings) else tuple(self.filings)

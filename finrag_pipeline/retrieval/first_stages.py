@@ -108,7 +108,8 @@ class Dense(Component):
         corpus, filings = inputs.corpus, scope.filings
         if filings is None and scope.locations is None:
             filings = corpus.indexed_filings()
-        where = VectorFilter(filings, scope.pages, corpus.kinds, scope.locations)
+        kinds = None if corpus.kinds is None else tuple(corpus.kinds)
+        where = VectorFilter(filings, scope.pages, kinds, scope.locations)
         rankings = [
             [
                 Hit(

@@ -11,16 +11,16 @@ Figures in the passages are invented: they serve the search and are never eviden
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from pydantic import TypeAdapter, ValidationError
 
 from finrag_pipeline.embedding.encoder import Encoder
-from finrag_pipeline.embedding.windows import mean_pool
+from finrag_pipeline.embedding.windows import pool_windows
 from finrag_pipeline.errors import FinragError, ModelError, Problem
 from finrag_pipeline.language_models.load import ENDPOINT, language_model_problem, load_language_model
 from finrag_pipeline.language_models.parallel import complete_all
@@ -103,18 +103,15 @@ class RecordedPassages:
     def __init__(self, path: Path) -> None:
         remedy = f"Set {_VARIABLE} to a JSON file of the form {{question: [passage, …]}}."
         try:
-            entries = json.loads(path.read_text("utf-8"))
+            entries = TypeAdapter(dict[str, list[str]]).validate_json(path.read_bytes(), strict=True)
         except OSError as error:
             raise ModelError(
                 f"The recorded passages {path} cannot be read: {error.strerror}.", remedy
             ) from error
-        except ValueError as error:
-            raise ModelError(f"The recorded passages {path} are no JSON ({error}).", remedy) from error
-        if not isinstance(entries, dict) or not all(
-            isinstance(texts, list) and all(isinstance(text, str) for text in texts)
-            for texts in entries.values()
-        ):
-            raise ModelError(f"The recorded passages {path} are no lists of texts by question.", remedy)
+        except ValidationError as error:
+            (first, *_) = error.errors()
+            told = f"The recorded passages {path} are no JSON of lists of texts by question: {first['msg']}."
+            raise ModelError(told, remedy) from error
         self._path = path
         self._passages: dict[str, tuple[str, ...]] = {}
         for question, texts in entries.items():
@@ -163,7 +160,7 @@ def passage_vectors(encoder: Encoder, passages: Sequence[str]) -> np.ndarray:
     """
     windows = [encoder.windows(passage) for passage in passages]
     vectors = encoder.embed([window for part in windows for window in part])
-    return np.stack([mean_pool(part) for part in np.split(vectors, np.cumsum(list(map(len, windows)))[:-1])])
+    return pool_windows(vectors, [len(part) for part in windows])
 
 
 def hyde_vector(encoder: Encoder, passages: Sequence[str]) -> np.ndarray:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from finrag_pipeline.embedding.tokens import TokenCounter, token_counter
-from finrag_pipeline.embedding.windows import mean_pool, split_windows
+from finrag_pipeline.embedding.windows import pool_windows, split_windows
 from finrag_pipeline.settings import EncoderSettings
 
 
@@ -117,11 +117,10 @@ def test_words_stay_whole_where_tokens_hold_the_space(spaces_in_tokens: TokenCou
     assert max(spaces_in_tokens.count_all(windows)) <= 16
 
 
-def test_mean_pool() -> None:
+def test_pooled_windows() -> None:
     one, two = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
-    np.testing.assert_allclose(mean_pool(np.stack([one, two])), [math.sqrt(0.5), math.sqrt(0.5), 0.0])
-    np.testing.assert_allclose(mean_pool(one[None]), one)
-    np.testing.assert_allclose(mean_pool(np.stack([one, -one])), [0.0, 0.0, 0.0])
+    found = pool_windows(np.stack([one, two, one, one, -one]), [2, 1, 2])
+    np.testing.assert_allclose(found, [[math.sqrt(0.5), math.sqrt(0.5), 0.0], one, [0.0, 0.0, 0.0]])
 
 
 class TestTokenCounter:

@@ -103,10 +103,7 @@ class TestRecorded:
     @pytest.mark.parametrize(
         ("contents", "message"),
         [
-            ("{", "are no JSON"),
-            ([], "no lists of texts"),
-            ({"q": "passage"}, "no lists of texts"),
-            ({"q": [1]}, "no lists of texts"),
+            *((wrong, "no JSON of lists of texts") for wrong in ("{", [], {"q": "passage"}, {"q": [1]})),
             ({"q": ["a"], "q ": ["b"]}, "holds the question 'q' twice"),
         ],
     )

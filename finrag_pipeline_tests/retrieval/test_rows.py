@@ -13,7 +13,7 @@ import pytest
 
 from finrag_pipeline.chunking.fixed import CHILD, parent_of
 from finrag_pipeline.chunking.registry import PARENT_CHILD, get_chunking
-from finrag_pipeline.embedding.windows import mean_pool
+from finrag_pipeline.embedding.windows import pool_windows
 from finrag_pipeline.errors import LakeError, ModelError
 from finrag_pipeline.retrieval.component import Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
@@ -146,7 +146,7 @@ class TestQueries:
     ) -> None:
         words = ["net income tax", "goodwill debt", "dividend margin", "cash flow", "never asked for"]
         corpus = corpus_of(indexed, {"passages": Written(lambda question, place: words[place])})
-        wanted = mean_pool(indexed.encoder.embed(words[:count]))
+        (wanted,) = pool_windows(indexed.encoder.embed(words[:count]), [count])
         expected = rank(SYSTEMS["dense"], "whatever", corpus, vector=wanted)
         found = rank(SYSTEMS[name], QUESTION, corpus)
         assert ids(found) == ids(expected)

@@ -45,7 +45,7 @@ def page_ranker(part: Part) -> Step:
     examples, names = part.run.once(_examples)
 
     def recipe(learned: _Questions, tested: _Questions, policy: "Policy") -> "Recipe":
-        return PageRankerRecipe(part.store, part.values, learned, tested, names, examples)
+        return PageRankerRecipe(part.store, part.values, learned, tested, names, examples=examples)
 
     return _trained(part, PageRankerRecipe, recipe, ("document",))
 

@@ -66,21 +66,16 @@ class Example:
     relevant: np.ndarray
 
 
+@dataclass(eq=False)
 class RankingModel:
     """Boosted models over named features: LightGBM models, or their texts, by objective.
 
     Its card says what it was trained on.
     """
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        models: Mapping[str, Sequence[lightgbm.Booster | str]],
-        card: dict[str, Any],
-    ) -> None:
-        self.names = tuple(names)
-        self._models = models
-        self.card = card
+    names: tuple[str, ...]
+    models: Mapping[str, Sequence[lightgbm.Booster | str]]
+    card: dict[str, Any]
 
     @cached_property
     def boosters(self) -> dict[str, list[lightgbm.Booster]]:
@@ -90,7 +85,7 @@ class RankingModel:
 
         return {
             objective: [lightgbm.Booster(model_str=one) if isinstance(one, str) else one for one in models]
-            for objective, models in self._models.items()
+            for objective, models in self.models.items()
         }
 
     @property
@@ -158,7 +153,7 @@ def general_model() -> RankingModel:
     raw = json.loads(
         lzma.decompress((files("finrag_pipeline.rankers.page_ranker") / GENERAL_FILE).read_bytes())
     )
-    return RankingModel(raw["features"], raw["models"], raw["card"])
+    return RankingModel(tuple(raw["features"]), raw["models"], raw["card"])
 
 
 def load_model(lake: Lake, folder: Folder) -> RankingModel | None:
@@ -185,7 +180,7 @@ def load_model(lake: Lake, folder: Folder) -> RankingModel | None:
         raise LakeError(
             f"The page ranker in {'/'.join(folder)} is damaged: {error}.", "Train it again."
         ) from error
-    return RankingModel(names, texts, card)
+    return RankingModel(tuple(names), texts, card)
 
 
 def train_model(examples: Sequence[Example], seed: int, card: dict[str, Any]) -> RankingModel:

@@ -31,27 +31,17 @@ SECTIONS = (
 _ANNUAL_ITEMS = {
     "1": "business",
     "1a": "risk_factors",
-    "1b": "other",
-    "1c": "other",
     "2": "properties",
     "3": "legal_proceedings",
-    "4": "other",
     "5": "market_for_equity",
     "6": "selected_data",
     "7": "mdna",
     "7a": "market_risk",
     "8": "statements",
-    "9": "controls",
-    "9a": "controls",
-    "9b": "other",
-    "9c": "other",
-    "10": "governance",
-    "11": "governance",
-    "12": "governance",
-    "13": "governance",
-    "14": "governance",
-    "15": "exhibits",
-    "16": "exhibits",
+    **dict.fromkeys(("9", "9a"), "controls"),
+    **dict.fromkeys(("10", "11", "12", "13", "14"), "governance"),
+    **dict.fromkeys(("15", "16"), "exhibits"),
+    **dict.fromkeys(("1b", "1c", "4", "9b", "9c"), "other"),
 }
 _QUARTERLY_ITEMS = {
     1: {"1": "statements", "2": "mdna", "3": "market_risk", "4": "controls"},
@@ -138,7 +128,13 @@ def outline(texts: Sequence[str], form: str | None) -> list[PageOutline]:
             if form == "10-Q" and (met := _PART.match(line)):
                 part = len(met.group(1))
             opened = _opened(line, lines[place + 1] if place + 1 < len(lines) else "", place, form, part)
-            if opened is None and section in ("notes", "statements") and _is_note(line):
+            if (
+                opened is None
+                and section in ("notes", "statements")
+                and (met := _NOTE.match(line))
+                and is_heading(line)
+                and not _REFERENCE.match(line[met.end() :].strip())
+            ):
                 note, opened = line, "notes"
             if opened:
                 found.append(opened)
@@ -148,11 +144,6 @@ def outline(texts: Sequence[str], form: str | None) -> list[PageOutline]:
             note = ""
         pages.append(PageOutline(tuple(dict.fromkeys(found)), note, headings))
     return pages
-
-
-def _is_note(line: str) -> bool:
-    met = _NOTE.match(line)
-    return bool(met) and is_heading(line) and not _REFERENCE.match(line[met.end() :].strip() if met else "")
 
 
 def _opens_at_top(lines: Sequence[str], form: str | None, part: int) -> bool:
@@ -178,12 +169,7 @@ def _opened(line: str, after: str, place: int, form: str | None, part: int) -> s
             return "business"
         return named or items.get(met.group(1).lower())
     if place < _HEAD_LINES and len(letters) < 90:
-        return next(
-            (
-                section
-                for section, pattern in _NAMED
-                if (match := pattern.match(letters)) and match.end() >= len(letters) - 24
-            ),
-            None,
-        )
+        for section, pattern in _NAMED:
+            if (match := pattern.match(letters)) and match.end() >= len(letters) - 24:
+                return section
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
@@ -18,9 +19,7 @@ from finrag_pipeline.rankers.pairs import Question
 from finrag_pipeline.rankers.recipe import Recipe
 from finrag_pipeline.resolver import RESOLVER_VERSION
 from finrag_pipeline.resolver.resolver import Resolver
-from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
-from finrag_pipeline.storage.lake import Lake
 
 
 def page_examples(
@@ -71,10 +70,11 @@ def card_of(questions: Sequence[Question], made_from: str) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True)
 class Examples:
     """Candidate pages of questions, computed once for all folds of a run.
 
-    Args:
+    Attributes:
         questions: rows of ``benchmark_questions``.
         library: pages of the filings.
         encode: embeds questions.
@@ -82,24 +82,16 @@ class Examples:
         known: filings of the corpus.
     """
 
-    def __init__(
-        self,
-        questions: Sequence[Question],
-        library: PageLibrary,
-        encode: Encode,
-        resolver: Callable[[], Resolver],
-        known: Sequence[str],
-    ) -> None:
-        self._questions = list(questions)
-        self._encode = encode
-        self._resolver = resolver
-        self._known = known
-        self.library = library
+    questions: Sequence[Question]
+    library: PageLibrary
+    encode: Encode
+    resolver: Callable[[], Resolver]
+    known: Sequence[str]
 
     @cached_property
     def _found(self) -> dict[str, Example]:
-        found = page_examples(self._questions, self._encode, self.library, self._resolver(), self._known)
-        ids = [str(question["question_id"]) for question in self._questions]
+        found = page_examples(self.questions, self.encode, self.library, self.resolver(), self.known)
+        ids = [str(question["question_id"]) for question in self.questions]
         return dict(zip(ids, found, strict=True))
 
     def of(self, questions: Sequence[Question]) -> list[Example]:
@@ -107,6 +99,7 @@ class Examples:
         return [self._found[str(question["question_id"])] for question in questions]
 
 
+@dataclass(eq=False)
 class PageRankerRecipe(Recipe):
     """One page ranker, trained on ``examples`` of the learned questions at least.
 
@@ -115,23 +108,13 @@ class PageRankerRecipe(Recipe):
 
     kind = "page_ranker"
 
-    def __init__(
-        self,
-        lake: Lake,
-        settings: Settings,
-        learned: Sequence[Question],
-        tested: Sequence[Question],
-        filings: Sequence[str],
-        examples: Examples,
-    ) -> None:
-        super().__init__(lake, settings, learned, tested, filings)
-        self._examples = examples
-        self._model: RankingModel | None = None
+    examples: Examples = field(kw_only=True)
+    _model: RankingModel | None = field(default=None, init=False)
 
     @cached_property
     def fingerprint(self) -> str:
         """What it is made from: questions and gold pages, pages of the corpus, code and seed."""
-        return training_fingerprint(self._learned, self._examples.library, self._filings, self._settings.seed)
+        return training_fingerprint(self.learned, self.examples.library, self.filings, self.settings.seed)
 
     @classmethod
     def part_fingerprint(cls, recipes: Sequence[Self]) -> str:
@@ -142,16 +125,16 @@ class PageRankerRecipe(Recipe):
     def kept(self) -> dict[str, Any] | None:
         """Card of the model; None where the lake does not hold it undamaged."""
         try:
-            self._model = self._model or load_model(self._lake, self.folder)
+            self._model = self._model or load_model(self.lake, self.folder)
         except LakeError:
             return None
         return self._model.card if self._model else None
 
     def _made(self, what: str, progress: Progress | None) -> dict[str, Any]:
-        told = card_of(self._learned, self.fingerprint)
+        told = card_of(self.learned, self.fingerprint)
         self._check(told, what)  # before anything is spent on it
-        self._model = train_model(self._examples.of(self._learned), self._settings.seed, told)
-        self._model.save(self._lake, self.folder)
+        self._model = train_model(self.examples.of(self.learned), self.settings.seed, told)
+        self._model.save(self.lake, self.folder)
         return self._model.card
 
     def rows(self, card: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -140,7 +140,7 @@ class TestRanking:
     def test_other_features_than_those_it_learned(
         self, ranker: LearnedPageRanker, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(ranker._model, "names", ("one",))
+        monkeypatch.setattr(ranker._own, "names", ("one",))
         with pytest.raises(ModelError):
             ranker.rank_pages(ASKED, corpus, None, None, 3)
 

@@ -122,7 +122,7 @@ class TestModels:
         examples = Examples(QUESTIONS, library, nothing, lambda: nothing, ["F0"])
 
         def recipe(tested: list[dict[str, Any]]) -> PageRankerRecipe:
-            return PageRankerRecipe(lake, settings, QUESTIONS[:4], tested, ["F0"], examples)
+            return PageRankerRecipe(lake, settings, QUESTIONS[:4], tested, ["F0"], examples=examples)
 
         first = recipe(QUESTIONS[4:])
         assert first.kept() is None
