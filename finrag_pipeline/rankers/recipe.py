@@ -92,11 +92,7 @@ class Recipe(ABC):
         return kept_folder(self.kind, self.fingerprint)
 
     def trained(self, what: str, progress: Progress | None = None) -> dict[str, Any]:
-        """Card of the model; it is trained where the lake does not hold it.
-
-        Args:
-            what: the model, for people.
-            progress: told how many steps are done.
+        """Card of the model, ``what`` for people; it is trained where the lake does not hold it.
 
         Raises:
             BenchmarkError: it has seen what it is to be measured on.
@@ -298,17 +294,10 @@ class FineTuning(Recipe):
         told: dict[str, Any],
         progress: Progress | None,
     ) -> dict[str, Any]:
-        """Train and keep a model; its card. The state of its training is forgotten once it is kept.
+        """Train a model that starts from one in the folder ``start``, keep it in ``folder``; its card.
 
-        Args:
-            folder: where it is kept.
-            start: folder of the model that it starts from.
-            pairs: what it learns from.
-            questions: of the validation, and ``pages`` of their filings.
-            pages: by filing.
-            epochs: at most.
-            told: what its card says besides where it comes from and how its training went.
-            progress: told how many steps are done.
+        The card says ``told``, besides where the model comes from and how its training went, whose state is
+        forgotten once the model is kept. ``questions`` on ``pages`` of their filings are the validation.
         """
         settings, training, seed = self.settings, self.training, self.settings.seed
         checkpoints = Checkpoints(self.lake, folder[2], training.checkpoint_seconds, folder[1])
@@ -364,15 +353,10 @@ def pretrained(
     train: bool = True,
     progress: Progress | None = None,
 ) -> Path | None:
-    """Folder of a model that has learned from clean rows alone.
+    """Folder of a model of a kind that has learned from clean rows alone (``pretraining`` of its settings).
 
-    Args:
-        kind: of model; its settings name the folder of the clean rows (``pretraining``).
-        lake: holds the model.
-        settings: of the run.
-        withheld: keys (`clean_rows.text_key`) of pages that it will be measured on.
-        train: train it where the lake does not hold it; else there is none.
-        progress: told how many steps are done.
+    Pages with the keys ``withheld`` (`clean_rows.text_key`) will be measured. None where the lake does not
+    hold it and it is not to be trained.
 
     Raises:
         BenchmarkError: the clean rows cannot be read.

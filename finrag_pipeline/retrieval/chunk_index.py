@@ -46,16 +46,9 @@ def to_index(chunks: pa.Table, chunking: Chunking) -> pa.Table:
 def index_chunks(
     chunks: pa.Table, encoder: Encoder, index: VectorIndex, log: Callable[[str], object] | None = None
 ) -> tuple[int, int]:
-    """Replace the rows of one filing in the index.
+    """Replace the rows of one filing, of rows of ``filing_chunks``, in the index.
 
-    Args:
-        chunks: rows of ``filing_chunks`` of one filing.
-        encoder: embeds the windows of the chunks.
-        index: the table.
-        log: called with how far a long embedding has come.
-
-    Returns:
-        Rows written, and how many windows had to be embedded.
+    Returns rows written, and how many windows had to be embedded; ``log`` is told how far that has come.
 
     Raises:
         LakeError: there are no chunks.

@@ -75,13 +75,9 @@ def statement_locations(
     statements: Collection[str],
     years: Sequence[int] = (),
 ) -> tuple[tuple[str, int], ...]:
-    """Pages of some statements, as (filing, zero-based page), in order.
+    """Pages of some statements in some filings, or all, as (filing, zero-based page), in order.
 
-    Args:
-        pages: of the corpus.
-        filings: filings to look in; all when None.
-        statements: kinds of statement.
-        years: fiscal years of which a page must show one; when no page does, years are left aside.
+    A page must show one of the fiscal years; when no page does, years are left aside.
     """
     of_kind: dict[tuple[str, int], set[int]] = defaultdict(set)
     for (filing, page, statement), shown in pages.items():

@@ -12,11 +12,7 @@ MAX_QUESTION_CHARACTERS = 20_000
 
 
 def check_question(question: str, command: Literal["ask", "search"]) -> str:
-    """The question without white space around it.
-
-    Args:
-        question: as typed.
-        command: named in the remedy.
+    """The question without white space around it; the remedy names the command.
 
     Raises:
         UsageError: it is empty, no text, or longer than `MAX_QUESTION_CHARACTERS`.

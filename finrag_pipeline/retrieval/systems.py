@@ -75,11 +75,7 @@ def variant(
 ) -> RetrievalSystem:
     """``base`` with another chunking, encoder or reranker, under a name that says so.
 
-    Args:
-        base: a system.
-        chunking: name of a chunking.
-        encoder: name or folder of an encoder.
-        reranker: name or folder of a cross-encoder; also for systems that have none.
+    Models are given by name or folder; a system without a reranker gets one.
 
     Raises:
         UsageError: there is no such chunking.
@@ -97,14 +93,10 @@ def variant(
         changes["rerank"] = (
             replace(own, model=reranker) if isinstance(own, CrossEncoder) else CrossEncoder(reranker)
         )
-    changed = ", ".join(
-        f"{what} {given}"
-        for what, given in (("chunks", chunking), ("encoder", encoder), ("reranker", reranker))
-        if given is not None
-    )
-    suffix = "+".join(
-        given.rstrip("/").rsplit("/", 1)[-1] for given in (chunking, encoder, reranker) if given is not None
-    )
+    parts = {"chunks": chunking, "encoder": encoder, "reranker": reranker}
+    given = {what: value for what, value in parts.items() if value is not None}
+    changed = ", ".join(f"{what} {value}" for what, value in given.items())
+    suffix = "+".join(value.rstrip("/").rsplit("/", 1)[-1] for value in given.values())
     return replace(
         base,
         name=f"{base.name}+{suffix}" if suffix else base.name,
@@ -330,9 +322,7 @@ ALL_SYSTEMS: dict[str, RetrievalSystem] = {**SYSTEMS, **ABLATIONS}
 def get_system(name: str, registered: bool = False) -> RetrievalSystem:
     """The system called ``name``; ``dense+contextual`` is ``dense`` on another chunking.
 
-    Args:
-        name: of a system.
-        registered: only systems of the registry, which have runs of their own.
+    Only those of the registry have runs of their own (``registered``).
 
     Raises:
         UsageError: there is none.

@@ -38,13 +38,9 @@ class Candidates:
 def candidate_filings(
     resolution: Resolution, known: Sequence[str], filings: Sequence[str] | None, most: int = MOST_FILINGS
 ) -> list[RankedFiling]:
-    """Filings whose pages are ranked: those given, else those that the resolver allows, else all.
+    """Filings of the ``known`` ones whose pages are ranked.
 
-    Args:
-        resolution: what the resolver read.
-        known: filings of the corpus.
-        filings: a search space that was asked for; None for the whole corpus.
-        most: filings taken of those that the resolver ranks.
+    They are those given, else the ``most`` that the resolver allows at most, else all.
     """
     scored = {ranked.filing: ranked for ranked in resolution.filings}
     inside = set(known)

@@ -55,12 +55,7 @@ class LabelScores:
 
 
 def read_labels(texts: Sequence[Sequence[str]], stemmed: Sequence[Sequence[Sequence[str]]]) -> PageLabels:
-    """Labels of the pages of a filing; of those with the same terms a page has one.
-
-    Args:
-        texts: labels of each page, as printed.
-        stemmed: terms of each label of each page.
-    """
+    """Labels of each page of a filing, printed and as terms; a page has one of those with the same terms."""
     found: dict[tuple[int, tuple[str, ...]], str] = {}
     for page, (printed, words) in enumerate(zip(texts, stemmed, strict=True)):
         for text, of_label in zip(printed, words, strict=True):

@@ -96,9 +96,7 @@ class RankingModel:
     def scores(self, candidates: Candidates, general: RankingModel | None = None) -> np.ndarray:
         """Score of each candidate page, shape (candidates,): −Σ over objectives of ln(1 + rank).
 
-        Args:
-            candidates: pages with their features.
-            general: a model of other questions, whose predictions are added to this one's.
+        The predictions of a general model, of other questions, are added to this one's.
 
         Raises:
             ModelError: the features are not those it was trained on.
@@ -184,13 +182,9 @@ def load_model(lake: Lake, folder: Folder) -> RankingModel | None:
 
 
 def train_model(examples: Sequence[Example], seed: int, card: dict[str, Any]) -> RankingModel:
-    """Learn to rank pages.
+    """Learn to rank pages; the card, of what it is trained on, is kept with the model.
 
-    Args:
-        examples: questions with at least one gold page among their candidates; others teach nothing and are
-            left out.
-        seed: of the bagging and the choice of features.
-        card: what it is trained on; kept with it.
+    Questions without a gold page among their candidates teach nothing and are left out.
 
     Raises:
         ModelError: no question is left.

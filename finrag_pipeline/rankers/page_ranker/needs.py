@@ -150,12 +150,7 @@ _FRAME_WORDS = frozenset({"fy", "fiscal", "year", "quarter", "end", "usd", "mill
 
 
 def read_needs(question: str, company_words: frozenset[str] = frozenset()) -> QuestionNeeds:
-    """What a question needs.
-
-    Args:
-        question: as asked.
-        company_words: terms of the company's name, which say nothing about the page.
-    """
+    """What a question needs; terms of the company's name say nothing about the page."""
     bare = asked = plain(question)
     places = find_periods(asked)
     for place in reversed(places):  # 'this', since '2019 filing' is to be read as a document

@@ -105,11 +105,9 @@ class PageOutline:
 
 
 def outline(texts: Sequence[str], form: str | None) -> list[PageOutline]:
-    """Section, note and headings of every page.
+    """Section, note and headings of every page, in order.
 
-    Args:
-        texts: of the pages, in order.
-        form: 10-K, 10-Q, 8-K or EARNINGS; item numbers mean different things in annual and quarterly reports.
+    Item numbers mean different things in annual and quarterly reports (``form``).
     """
     pages = []
     section, part, note = "cover", 1, ""

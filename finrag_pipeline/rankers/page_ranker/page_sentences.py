@@ -22,14 +22,9 @@ LEAST_LETTERS = 0.55
 
 
 def page_sentences(pages: pa.Table, embed: Callable[[Sequence[str]], np.ndarray]) -> pa.Table:
-    """Sentences of the pages of a filing, each with its vector; equal ones are embedded once.
+    """Rows of ``page_sentences`` of rows of ``filing_pages``, in order; equal ones are embedded once.
 
-    Args:
-        pages: rows of ``filing_pages`` (columns filing, page, text, needs_ocr).
-        embed: unit-length vectors of texts, shape (texts, dimensions).
-
-    Returns:
-        Rows of ``page_sentences``, in order of pages.
+    ``embed`` gives unit-length vectors of texts, shape (texts, dimensions).
     """
     columns = (pages[name].to_pylist() for name in ("filing", "page", "text", "needs_ocr"))
     rows = [
@@ -42,14 +37,10 @@ def page_sentences(pages: pa.Table, embed: Callable[[Sequence[str]], np.ndarray]
     vectors = embed(texts) if texts else np.empty((0, 1), np.float32)
     place = {text: n for n, text in enumerate(texts)}
     chosen = vectors[[place[piece] for *_, piece in rows]] if rows else vectors
-    arrays = [pa.array(values, PAGE_SENTENCES.field(name).type) for name, values in _columns(rows)]
+    arrays = [pa.array([row[n] for row in rows], PAGE_SENTENCES.field(n).type) for n in range(4)]
     flat = pa.array(chosen.astype(np.float16).reshape(-1), pa.float16())
     offsets = pa.array(np.arange(len(rows) + 1) * chosen.shape[1], pa.int32())
     return pa.Table.from_arrays([*arrays, pa.ListArray.from_arrays(offsets, flat)], schema=PAGE_SENTENCES)
-
-
-def _columns(rows: Sequence[tuple[str, int, int, str]]) -> list[tuple[str, list[object]]]:
-    return [(name, [row[n] for row in rows]) for n, name in enumerate(PAGE_SENTENCES.names[:4])]
 
 
 def pieces(text: str) -> list[str]:

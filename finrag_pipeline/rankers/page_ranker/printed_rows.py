@@ -47,12 +47,7 @@ def printed_rows(texts: Sequence[str]) -> list[PrintedRows]:
 
 
 def printed_statements(texts: Sequence[str], form: str | None) -> list[PrintedRows]:
-    """`printed_rows` with the statements that stand on the pages; for a filing without any table.
-
-    Args:
-        texts: of its pages.
-        form: of the filing, as `classify_pages` wants it.
-    """
+    """`printed_rows` with the statements that stand on the pages; for a filing without any table."""
     pages = printed_rows(texts)
     for found in classify_pages(texts, None, form):
         page = pages[found.page]

@@ -21,16 +21,10 @@ _EARLIER = 2
 
 
 def page_profiles(filing: Mapping[str, Any], pages: pa.Table, tables: pa.Table, facts: pa.Table) -> pa.Table:
-    """Profiles of all pages of a filing.
+    """Rows of ``page_profiles`` of a filing, one per page, in order.
 
-    Args:
-        filing: its row of ``filings``.
-        pages: its rows of ``filing_pages``.
-        tables: its rows of ``page_tables``.
-        facts: its rows of ``statement_facts``.
-
-    Returns:
-        Rows of ``page_profiles``, one per page, in order.
+    They are made of its row of ``filings`` and its rows of ``filing_pages``, ``page_tables`` and
+    ``statement_facts``.
     """
     rows = pages.select(["page", "text", "word_count"]).to_pylist()
     outlines = outline([row["text"] for row in rows], filing["form"])
@@ -47,11 +41,12 @@ def page_profiles(filing: Mapping[str, Any], pages: pa.Table, tables: pa.Table, 
         head = " ".join([*lines[:_HEAD_LINES], *place.headings, place.note])
         statements, concepts = stated.get(page, (Counter(), set()))
         years = sorted({int(year) for year in _YEAR.findall(text)})
-        found, (ordinals, cells) = labels[page], counts[page]
+        found, (ordinals, cells) = labels.get(page, []), counts.get(page, (0, 0))
         if not ordinals and lines_of_rows.labels:
             found, ordinals, cells = list(dict.fromkeys(lines_of_rows.labels)), 1, lines_of_rows.figures
-            # Each label has a figure for each period.
-            periods = [year for year in years if _is_reported(year, filing["fiscal_year"])]
+            # Each label has a figure for each period: the fiscal year and the two before it.
+            last = filing["fiscal_year"]
+            periods = [year for year in years if last is None or last - _EARLIER <= year <= last]
             rows_and_periods = len(found) * max(len(periods), 1)
             statements = Counter(dict.fromkeys(lines_of_rows.statements, rows_and_periods))
             concepts = {(name, year, scope) for name, scope in lines_of_rows.concepts for year in periods}
@@ -84,11 +79,6 @@ def page_profiles(filing: Mapping[str, Any], pages: pa.Table, tables: pa.Table, 
     return pa.Table.from_pylist(profiles, schema=PAGE_PROFILES)
 
 
-def _is_reported(year: int, fiscal_year: int | None) -> bool:
-    """Whether a filing of a fiscal year may print figures of a year; its own and the two before it."""
-    return fiscal_year is None or fiscal_year - _EARLIER <= year <= fiscal_year
-
-
 def _labels(tables: pa.Table) -> tuple[dict[int, list[str]], dict[int, tuple[int, int]]]:
     """Captions, row labels and column headers of each page; how many tables and cells with numbers it has."""
     texts: dict[int, dict[str, None]] = defaultdict(dict)
@@ -103,16 +93,16 @@ def _labels(tables: pa.Table) -> tuple[dict[int, list[str]], dict[int, tuple[int
             texts[page][cell["caption"][:LONGEST_LABEL]] = None
         if cell["kind"] in ("label", "header"):
             texts[page][cell["text"][:LONGEST_LABEL]] = None
-    counts = defaultdict(
-        lambda: (0, 0), {page: (len(found), cells[page]) for page, found in ordinals.items()}
-    )
-    return defaultdict(list, {page: list(found) for page, found in texts.items()}), counts
+    counts = {page: (len(found), cells[page]) for page, found in ordinals.items()}
+    return {page: list(found) for page, found in texts.items()}, counts
 
 
-def _facts_by_page(
-    facts: pa.Table,
-) -> dict[int, tuple[Counter[tuple[str, str]], set[tuple[str, int | None, str]]]]:
-    found: dict[int, tuple[Counter[tuple[str, str]], set[tuple[str, int | None, str]]]] = {}
+_Facts = tuple[Counter[tuple[str, str]], set[tuple[str, int | None, str]]]
+"""Facts by statement and scope; concepts with fiscal year and scope."""
+
+
+def _facts_by_page(facts: pa.Table) -> dict[int, _Facts]:
+    found: dict[int, _Facts] = {}
     for fact in facts.select(["page", "statement", "scope", "line", "fiscal_year"]).to_pylist():
         statements, concepts = found.setdefault(fact["page"], (Counter(), set()))
         statements[fact["statement"], fact["scope"]] += 1

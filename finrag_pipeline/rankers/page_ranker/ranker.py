@@ -97,15 +97,13 @@ class LearnedPageRanker:
 def show_every_filing(order: np.ndarray, filings: Sequence[str], likely: Sequence[str]) -> np.ndarray:
     """Bring the best page of each likely filing among the first places, the least likely filing last.
 
-    A year may be told by an annual report and by an earnings release; a reader wants to see both.
+    A year may be told by an annual report and by an earnings release; a reader wants to see both. Candidates
+    that are not moved keep their order.
 
     Args:
         order: candidates, best first; shape (candidates,).
         filings: filing of each candidate.
         likely: filings that the question may mean, the likeliest first.
-
-    Returns:
-        The same candidates; those that were not moved keep their order.
     """
     ranked = order.tolist()
     first = ranked[:FIRST_PLACES]
