@@ -23,9 +23,7 @@ class BertShape:
 class Bert:
     """BERT (Devlin et al., 2019, section 3; Vaswani et al., 2017, section 3.2) over float32 weights.
 
-    Args:
-        weights: tensors under the names of the transformers library.
-        shape: of the model.
+    The weights have the names of the transformers library.
     """
 
     def __init__(self, weights: Mapping[str, np.ndarray], shape: BertShape) -> None:

@@ -74,10 +74,8 @@ class VectorCache(ABC, Generic[Vectors]):
     ) -> Vectors:
         """Vectors of ``texts``, which may repeat, shape (texts, dimensions), float32.
 
-        Args:
-            texts: any texts.
-            compute: asked for the missing vectors of distinct texts alone, so that weights load only then.
-            again: compute those that turn out to be damaged anew.
+        ``compute`` is asked for the missing ones of distinct texts alone, so that weights load only then; and
+        ``again`` for those that turn out to be damaged.
 
         Raises:
             LakeError: vectors are damaged even so, or what was computed is no number.

@@ -120,7 +120,7 @@ def read_clean_rows(folder: Path) -> CleanRows:
         for row in _lines(folder / name / f"{name}_corpus.jsonl.gz"):
             texts[row["corpus_id"]] = row["text"]
 
-    def keep(row: Mapping[str, Any], where: str, filing: str, usable: bool) -> bool:
+    def keep(row: Mapping[str, Any], where: str, filing: str, usable: bool) -> None:
         if not is_clean(row, where):
             skipped["overlap"] += 1
             dirty.add(row["corpus_id"])
@@ -130,14 +130,10 @@ def read_clean_rows(folder: Path) -> CleanRows:
             skipped["no page"] += 1
         else:
             rows.append(CleanRow(row["qid"], row["question"], filing, row["corpus_id"]))
-            return True
-        return False
 
-    by_id: dict[str, CleanRow] = {}
     for row in _lines(folder / "finqa" / "finqa_qa.jsonl"):
-        filing = row["page_file"].rsplit("/", 1)[0]
-        if keep(row, "finqa", filing, row["link"] in CERTAIN_LINKS):
-            by_id[row["qid"]] = rows[-1]
+        keep(row, "finqa", row["page_file"].rsplit("/", 1)[0], row["link"] in CERTAIN_LINKS)
+    by_id = {row.question_id: row for row in rows}
     for name in ("tatqa_official_dev_test", "tatqa_reconstructed"):
         for row in _lines(folder / "tatqa" / f"{name}.jsonl"):
             margin = row.get("link_margin", 1.0)  # the official rows name their page themselves

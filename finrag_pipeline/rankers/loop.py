@@ -70,8 +70,7 @@ class State:
         steps: updates of the weights that were made.
         losses: of the steps of this epoch so far.
         curve: every epoch that is done, the model before the training first.
-        best_epoch: epoch of the best weights so far.
-        best_weights: those; the model has them when its training has ended.
+        best_weights: of the best epoch; the model has them when its training has ended.
     """
 
     epoch: int = 1
@@ -122,13 +121,9 @@ class Checkpoints:
 
 
 class Run(ABC):
-    """Model, optimiser and rate of one training; a kind of model says what a step learns and is measured by.
+    """Model, optimiser and rate of a training of ``total`` steps at most.
 
-    Args:
-        model: to be trained in place, on its device.
-        settings: rate, warm-up, patience.
-        total: steps at most.
-        validation: stops the training; without it all epochs are run.
+    A kind of model says what a step learns and is measured by.
     """
 
     variable: ClassVar[str]
@@ -237,18 +232,9 @@ def fit(
     """Train ``model`` in place; it ends with the weights of its best epoch.
 
     The best epoch is that of the highest page recall on the validation questions; the model before its
-    training counts too. Without validation questions all epochs are run and the last one is kept.
-
-    Args:
-        kind: what a step learns.
-        model: to be trained, on its device; bf16 arithmetic where that is a GPU.
-        pairs: what to learn from.
-        validation: stops the training; never questions of the fold that is tested.
-        settings: batch, rate, patience.
-        seed: of the order, the choice of negatives and dropout.
-        epochs: at most.
-        checkpoints: where the state is kept; nowhere when None.
-        progress: told how many steps are done.
+    training counts too. Without validation questions, which are never of the fold that is tested, all epochs
+    are run and the last one is kept. On a GPU arithmetic is bf16. The seed is of the order, the choice of
+    negatives and dropout.
 
     Raises:
         ModelError: there is nothing to learn from, or the loss is no number any more.

@@ -26,9 +26,6 @@ class Pair:
     """A question and one of its gold pages.
 
     Attributes:
-        question_id: of the question.
-        question: its text.
-        filing: gold filing.
         positive: text of the gold page.
         negatives: for each kind of hard negative the texts to draw one from; none empty.
         seen: filings whose pages are among the texts.
@@ -46,10 +43,8 @@ class Pair:
 class Neighbourhood:
     """Finds hard negatives: pages that look like a gold page and are not.
 
-    Attributes:
-        lake: holds ``filings`` and ``page_profiles``; without profiles no statement is known.
-        texts: pages.
-        filings: where other pages may come from. Filings that are tested or validated on do not belong here.
+    They come from ``filings``; those that are tested or validated on do not belong there. Without profiles of
+    pages no statement is known.
     """
 
     lake: Lake
@@ -81,15 +76,11 @@ class Neighbourhood:
         return self._statements[filing]
 
     def places(self, kind: str, filing: str, page: int, gold: Collection[int]) -> list[Place]:
-        """Pages that a gold page is easily mistaken for, never a gold page and never a blank one.
+        """Pages that one of the gold pages of a filing is easily mistaken for, never a gold or a blank one.
 
-        Args:
-            kind: ``filing``: the other pages of the filing; ``neighbour``: the page before and after;
-                ``statement``: the page with most facts of the statement that the gold page shows, in each
-                filing of the company for another fiscal year.
-            filing: gold filing.
-            page: gold page, zero-based.
-            gold: all gold pages of the question in the filing.
+        By kind: ``filing``, the other pages of the filing; ``neighbour``, the page before and after;
+        ``statement``, the page with most facts of the statement that the gold page shows, in each filing of
+        the company for another fiscal year.
         """
         pages = self.texts.pages(filing)
         match kind:

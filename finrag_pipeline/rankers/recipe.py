@@ -46,8 +46,6 @@ class Recipe(ABC):
     """One model of a kind, for what is tested: known before anything is computed.
 
     Attributes:
-        lake: holds filings and the models.
-        settings: of the run.
         learned: rows of ``benchmark_questions`` to learn from, one at least.
         unseen: rows that it will be measured on; neither they nor their filings are learned from.
         filings: filings of the corpus.

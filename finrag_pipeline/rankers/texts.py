@@ -23,14 +23,7 @@ UNSEEN = -1.0
 
 @dataclass
 class PageTexts:
-    """Pieces of the pages of filings, read on first use.
-
-    Attributes:
-        lake: holds ``filing_pages``.
-        settings: how pages are cut.
-        base: tokenizer and length of the model that reads them.
-        max_tokens: longest input of the model, special tokens included.
-    """
+    """Pieces of the pages of filings of at most ``max_tokens``, special ones included; read on first use."""
 
     lake: Lake
     settings: TrainingSettings

@@ -78,13 +78,9 @@ class AllPages:
 
 
 class CandidatePages:
-    """Questions, each with the pages of its filing that BM25 finds best; gold pages always stay among them.
+    """Questions, each with the ``count`` pages of its filing that BM25 finds best.
 
-    Args:
-        questions: rows of ``benchmark_questions``, one at least.
-        pages: of their filings.
-        count: candidates of a question; more where it has more gold pages.
-        windows: pieces of a page that are read.
+    Gold pages always stay among them. So many ``windows`` of a page are read.
     """
 
     def __init__(self, questions: Sequence[Question], pages: PagesOf, count: int, windows: int) -> None:

@@ -38,13 +38,8 @@ def alpha_sweep(
 
     The first stages are searched once per question and space. Metrics are those of
     ``evaluation.retrieval_metrics``: whether a chunk of the gold filing is among the first five, and the
-    share of the gold pages on which one of them stands.
-
-    Args:
-        system: a system that fuses a dense and a lexical ranking by their scores.
-        inputs: where to search.
-        questions: rows of ``benchmark_questions``.
-        grid: weights of the dense score.
+    share of the gold pages on which one of them stands. The system must fuse a dense and a lexical ranking by
+    their scores.
 
     Returns:
         Rows of ``retrieval_scores``; the system is ``alpha=0.35`` for a weight of 0.35.
@@ -84,11 +79,7 @@ def pick_alphas(sweep: pa.Table, questions: Collection[str]) -> dict[str, float]
     """The weight with the best PageRec@5 by space, over ``questions`` alone; empty without any of them.
 
     Ties go to the better DocRec@5, then to the weight nearest to one half, then to the lower one: where the
-    questions do not decide, neither ranking is preferred.
-
-    Args:
-        sweep: as from `alpha_sweep`.
-        questions: identifiers of the questions that may decide: those outside the fold that is measured.
+    questions, those outside the fold that is measured, do not decide, neither ranking is preferred.
     """
     page, doc = (_means(sweep, metric, questions) for metric in ("page_rec", "doc_rec"))
     chosen = {}

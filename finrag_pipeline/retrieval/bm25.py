@@ -133,12 +133,9 @@ def build_bm25(texts: Iterable[str]) -> Bm25Index:
 
 
 def top_documents(scores: np.ndarray, k: int, allowed: np.ndarray | None = None) -> np.ndarray:
-    """Numbers of the ``k`` best documents, best first, ties by number.
+    """Numbers of the ``k`` best documents by scores of shape (documents,), best first, ties by number.
 
-    Args:
-        scores: shape (documents,).
-        k: how many.
-        allowed: ascending document numbers to choose among; all when None.
+    They are chosen among ``allowed`` numbers, which ascend, or among all.
     """
     if allowed is not None:
         return allowed[top_documents(scores[allowed], k)]

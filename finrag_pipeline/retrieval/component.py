@@ -76,9 +76,8 @@ class Learned:
     Nothing in retrieval trains. Whoever measures passes what was trained without the questions that are
     measured; whoever searches passes what was trained with all of them.
 
-    Attributes:
-        models: by the name under which a component asks for it; what was not trained is missing.
-        fold: the fold left out; None for production models, trained with every question.
+    Models have the name under which a component asks for them; what was not trained is missing. No fold is
+    left out of production models.
     """
 
     models: Mapping[str, LearnedModel] = field(default_factory=lambda: MappingProxyType({}))
@@ -101,13 +100,7 @@ NOTHING_LEARNED = Learned()
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a system works on.
-
-    Attributes:
-        corpus: the chunks it ranks, with their indexes; also lake, settings, and what was loaded once.
-        learned: what was trained.
-        questions: questions that will be asked, where they are known.
-    """
+    """What a system works on: chunks with their indexes, what was trained, questions where they are known."""
 
     corpus: Corpus
     learned: Learned = NOTHING_LEARNED

@@ -38,11 +38,8 @@ class Corpus:
     """Chunks of ``filings`` and the indexes over them.
 
     Attributes:
-        lake: where everything is.
         filings: the filings to search, sorted; their chunks must be in the lake.
-        settings: models and parameters.
         encoder: embeds questions; its files are touched only when a dense system asks.
-        chunking: which chunks.
         kinds: kinds of chunks to search; all when None.
         shared: look-ups and models that corpora of the same filings and settings share.
         index_missing: make vectors of the filings that the index lacks, on first use. For encoders other than

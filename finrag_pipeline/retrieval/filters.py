@@ -166,8 +166,7 @@ class NamedYears(NamedFilings):
 class NamedStatements(NamedFilings):
     """The search is narrowed also to the pages of the statements that the question's metric stands in.
 
-    Attributes:
-        periods: fiscal years of a question that are looked at, in the order of the question.
+    Of the fiscal years of a question the first ``periods`` are looked at.
     """
 
     periods: int = 2

@@ -50,13 +50,8 @@ class PageRanker(LearnedModel, Protocol):
     ) -> list[PageHit]:
         """The first ``depth`` pages for a question, best first, no page twice.
 
-        Args:
-            question: the question.
-            corpus: where to search.
-            filings: filings to restrict the search to; the whole corpus when None.
-            pages: zero-based pages to restrict it to, together with ``filings``.
-            depth: how many pages at most.
-            vector: embedding of the question by the encoder of the corpus, when it is at hand.
+        The search is restricted to filings, and together with them to zero-based pages, where they are given.
+        ``vector`` is the embedding of the question by the encoder of the corpus, when it is at hand.
         """
 
 

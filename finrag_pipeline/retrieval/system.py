@@ -44,7 +44,6 @@ class RetrievalSystem:
     Attributes:
         name: identifier; the partition key of its runs.
         title: name for people.
-        source: paper, table and row.
         first: what ranks chunks: a first stage, or several fused.
         chunking: which chunks it ranks.
         kinds: kinds of chunks it ranks; all of the chunking when None.
@@ -169,14 +168,10 @@ class RetrievalSystem:
         depth: int | None = None,
         vector: np.ndarray | None = None,
     ) -> list[Hit]:
-        """The chunks that this system ranks first for a question.
+        """The chunks that this system ranks first for a question, or what `queries` made of it.
 
-        Args:
-            question: the question, or what `queries` made of it.
-            inputs: where to search, and with what.
-            scope: the search space; the whole corpus when None.
-            depth: length of the ranking; the setting's when None.
-            vector: embedding of what the system searches for, when it is at hand; shape (dimensions,).
+        The ranking is over the whole corpus and as long as the settings say, unless scope and depth are
+        given. The embedding of what the system searches for may be at hand; shape (dimensions,).
 
         Raises:
             ModelError: the system needs a model that was not trained, or cannot be had.

@@ -16,7 +16,6 @@ from finrag_pipeline.errors import LakeError
 from finrag_pipeline.orchestration.partitions import FILINGS, sweep_range, trained_partitions, trained_range
 from finrag_pipeline.rankers.card import kept_folder
 from finrag_pipeline.rankers.page_ranker import model as ranking
-from finrag_pipeline.rankers.page_ranker.features import STATIC
 from finrag_pipeline.rankers.registry import load_page_ranker
 from finrag_pipeline.schemas import FOLDS, PER_FILING
 from finrag_pipeline.schemas.catalogue import CATALOGUE
@@ -153,7 +152,7 @@ class TestRankers:
         for key in KEYS:
             rows = Lake(root).read("page_ranker", {"fold": key}).to_pylist()
             gains = {row["feature"]: row["gain"] for row in rows}
-            assert len(gains) == len(rows) and set(STATIC) < set(gains)
+            assert len(gains) == len(rows) and {"position", "form_10-K", "section_mdna"} < set(gains)
             assert sum(gains.values()) == pytest.approx(1.0)
 
     def test_every_fold_is_trained_without_its_questions_and_production_with_all(self, root: Path) -> None:

@@ -62,14 +62,8 @@ def read_candidates(
 ) -> Candidates:
     """Candidate pages of a question with their features.
 
-    Args:
-        question: the question.
-        encode: embeds the question.
-        library: pages of the filings.
-        resolver: reads which filings are meant.
-        known: filings of the corpus.
-        filings: search space; the whole corpus when None.
-        also: filings to take in any case; training does so for the right one.
+    Of the ``known`` filings of the corpus those of the search space ``filings`` are candidates, where it is
+    given. Filings of ``also`` are in any case: training takes the right one.
     """
     resolution = resolver.resolve(question)
     ranked = candidate_filings(resolution, known, filings)

@@ -18,6 +18,7 @@ from finrag_pipeline.statements.page_evidence import KINDS
 
 FIELDS = ("body", "head", "labels")
 FORMS = ("10-K", "10-Q", "8-K", "EARNINGS")
+_COUNTED = ("words", "numeric_words", "tables", "cells")
 
 
 @dataclass
@@ -27,41 +28,21 @@ class FilingPages:
     Attributes:
         pages: number of pages.
         terms: per field, the terms of the pages.
-        labels: labels of the tables, one by one.
-        static: features that no question changes; shape (pages, static features).
+        static: features that no question changes, by name.
         primary: per kind of statement, facts of primary statements on each page.
         side: per kind, facts of other scopes.
         concepts: per page, (concept, fiscal year, whether of a primary statement).
-        sections: per page, its sections.
-        years: per page, years it names.
     """
 
     pages: int
     terms: dict[str, PageTerms]
     labels: PageLabels
-    static: np.ndarray
+    static: dict[str, np.ndarray]
     primary: dict[str, np.ndarray]
     side: dict[str, np.ndarray]
     concepts: list[set[tuple[str, int | None, bool]]]
     sections: list[frozenset[str]]
     years: list[frozenset[int]]
-
-
-STATIC = (
-    "position",
-    "page_from_start",
-    "pages_of_filing",
-    "log_words",
-    "numeric_share",
-    "tables",
-    "log_cells",
-    "headings",
-    "in_note",
-    "primary_statements",
-    "side_statements",
-    *(f"section_{name}" for name in SECTIONS),
-    *(f"form_{form}" for form in FORMS),
-)
 
 
 def filing_pages(filing: Mapping[str, Any], profiles: Sequence[Mapping[str, Any]]) -> FilingPages:
@@ -80,29 +61,27 @@ def filing_pages(filing: Mapping[str, Any], profiles: Sequence[Mapping[str, Any]
             target = primary if found["scope"] == "primary" else side
             if found["statement"] in target:
                 target[found["statement"]][row] += found["facts"]
-    static = np.zeros((count, len(STATIC)), np.float32)
-    for row, profile in enumerate(profiles):
-        words = max(profile["words"], 1)
-        static[row] = [
-            row / max(count - 1, 1),
-            row,
-            count,
-            np.log1p(profile["words"]),
-            profile["numeric_words"] / words,
-            profile["tables"],
-            np.log1p(profile["cells"]),
-            len(profile["headings"]),
-            bool(profile["note"]),
-            sum(values[row] > 0 for values in primary.values()),
-            sum(values[row] > 0 for values in side.values()),
-            *(name in profile["sections"] for name in SECTIONS),
-            *(filing["form"] == form for form in FORMS),
-        ]
+    counts = {name: np.array([row[name] for row in profiles], np.float64) for name in _COUNTED}
+    static = {
+        "position": np.arange(count) / max(count - 1, 1),
+        "page_from_start": np.arange(count),
+        "pages_of_filing": np.full(count, count),
+        "log_words": np.log1p(counts["words"]),
+        "numeric_share": counts["numeric_words"] / np.maximum(counts["words"], 1),
+        "tables": counts["tables"],
+        "log_cells": np.log1p(counts["cells"]),
+        "headings": np.array([len(row["headings"]) for row in profiles]),
+        "in_note": np.array([bool(row["note"]) for row in profiles]),
+        "primary_statements": sum((facts > 0 for facts in primary.values()), np.zeros(count)),
+        "side_statements": sum((facts > 0 for facts in side.values()), np.zeros(count)),
+        **{f"section_{name}": np.array([name in row["sections"] for row in profiles]) for name in SECTIONS},
+        **{f"form_{form}": np.full(count, filing["form"] == form) for form in FORMS},
+    }
     return FilingPages(
         pages=count,
         terms={name: page_terms(fields[name]) for name in FIELDS},
         labels=read_labels([profile["labels"] for profile in profiles], stemmed),
-        static=static,
+        static={name: values.astype(np.float32) for name, values in static.items()},
         primary=primary,
         side=side,
         concepts=[
@@ -137,12 +116,9 @@ def neighbours(scores: np.ndarray) -> np.ndarray:
 def question_features(
     needs: QuestionNeeds, pages: FilingPages, dense: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Features of every page of a filing for a question, by name; arrays of shape (pages,).
+    """Features of every page of a filing for what a question needs, by name; arrays of shape (pages,).
 
-    Args:
-        needs: what the question needs.
-        pages: the filing.
-        dense: the best similarity of each page, per kind of vector (``table_row``).
+    ``dense`` is the best similarity of each page, per kind of vector (``sentence``).
     """
     features: dict[str, np.ndarray] = {}
     queries = {"words": needs.words, "terms": (*needs.words, *needs.expansion()), "head": needs.head()}
@@ -190,8 +166,7 @@ def question_features(
         **{f"q_wants_{kind}": kind in needs.statements() for kind in KINDS[:4]},
     }
     features |= {name: np.full(pages.pages, float(value), np.float32) for name, value in constant.items()}
-    features |= {name: pages.static[:, column] for column, name in enumerate(STATIC)}
-    return features
+    return features | pages.static
 
 
 def _statement_features(needs: QuestionNeeds, pages: FilingPages) -> dict[str, np.ndarray]:

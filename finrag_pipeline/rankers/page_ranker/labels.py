@@ -24,9 +24,7 @@ class PageLabels:
         pages: page of each label; shape (labels,).
         weights: idf of all terms of each label together; shape (labels,).
         several: whether a label has more than one term; shape (labels,).
-        idf: of each term.
         labels: labels that hold each term, ascending.
-        texts: each label as it is printed.
         count: number of pages.
     """
 

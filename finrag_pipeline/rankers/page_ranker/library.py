@@ -8,6 +8,7 @@ import numpy as np
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.rankers.page_ranker.features import FilingPages, filing_pages
+from finrag_pipeline.rankers.texts import page_scores
 from finrag_pipeline.retrieval.page_stage import sentence_vectors
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
@@ -54,8 +55,7 @@ class PageLibrary:
             self._vectors[filing] = sentence_vectors(self._lake, filing)
         count, (pages, vectors) = self.pages(filing).pages, self._vectors[filing]
         scores = vectors @ vector.astype(np.float32) if len(pages) else np.empty(0, np.float32)
-        best = np.full(count, _LEAST_SIMILARITY, np.float32)
-        np.maximum.at(best, pages, scores)
+        best = page_scores(scores, pages, count, _LEAST_SIMILARITY)
         return {"sentence": best, "sentences": mean_of_best(pages, scores, count)}
 
     def fingerprint(self, filings: Sequence[str]) -> str:

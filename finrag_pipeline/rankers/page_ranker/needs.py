@@ -66,7 +66,6 @@ class QuestionNeeds:
     Attributes:
         named: statements that it names.
         needs: lines and formulas that it names, and entries of ``needs.toml`` that it meets.
-        intents: of `INTENTS`.
         words: its own terms, without the name of the company and periods.
         years: years it names, of a range all.
     """

@@ -29,14 +29,9 @@ def page_examples(
     resolver: Resolver,
     known: Sequence[str],
 ) -> list[Example]:
-    """Candidate pages of questions with their labels.
+    """Candidate pages of questions with their labels, see `read_candidates`.
 
-    Args:
-        questions: rows of ``benchmark_questions``.
-        encode: embeds questions.
-        library: pages of the filings.
-        resolver: reads which filings are meant; the gold filing is added where it misses it.
-        known: filings of the corpus.
+    The gold filing is among the candidates where the resolver misses it, too.
     """
     examples = []
     for question in questions:
@@ -74,12 +69,7 @@ def card_of(questions: Sequence[Question], made_from: str) -> dict[str, Any]:
 class Examples:
     """Candidate pages of questions, computed once for all folds of a run.
 
-    Attributes:
-        questions: rows of ``benchmark_questions``.
-        library: pages of the filings.
-        encode: embeds questions.
-        resolver: makes what reads which filings are meant; asked when the first model is trained.
-        known: filings of the corpus.
+    The resolver is made when the first model is trained; ``known`` are the filings of the corpus.
     """
 
     questions: Sequence[Question]
