@@ -7,7 +7,7 @@ filings that the fold tests, and LakeError is raised where files are damaged.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
@@ -21,9 +21,8 @@ from finrag_pipeline.rankers.page_ranker.ranker import LearnedPageRanker
 from finrag_pipeline.rankers.page_scorer import PageScorerRanker
 from finrag_pipeline.rankers.reranker import RerankedPages, TrainedReranker
 from finrag_pipeline.retrieval.alpha import pick_alphas
-from finrag_pipeline.retrieval.component import Learned
+from finrag_pipeline.retrieval.component import Learned, LearnedModel
 from finrag_pipeline.retrieval.fusion import HybridWeights
-from finrag_pipeline.retrieval.page_stage import PageRanker
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 
@@ -41,7 +40,7 @@ def trained_models(
     What was not trained is missing from the result: the systems that need it are not run. Rankers of several
     folds may share a ``library`` of pages.
     """
-    return _learned(lake, settings, fold, library, lambda load: load())
+    return _learned(lake, settings, fold, library, ())
 
 
 def usable_models(lake: Lake, settings: Settings, fold: int, library: PageLibrary | None = None) -> Learned:
@@ -50,14 +49,7 @@ def usable_models(lake: Lake, settings: Settings, fold: int, library: PageLibrar
     So it is after another benchmark, or a part of one, has made other folds: they must not be measured, and
     must not keep the other systems from being measured either.
     """
-
-    def unless_leaked(load: Callable[[], PageRanker | None]) -> PageRanker | None:
-        try:
-            return load()
-        except BenchmarkError:
-            return None
-
-    return _learned(lake, settings, fold, library, unless_leaked)
+    return _learned(lake, settings, fold, library, (BenchmarkError,))
 
 
 def _learned(
@@ -65,27 +57,18 @@ def _learned(
     settings: Settings,
     fold: int | None,
     library: PageLibrary | None,
-    get: Callable[[Callable[[], PageRanker | None]], PageRanker | None],
+    missing: tuple[type[Exception], ...],
 ) -> Learned:
     """Models by the names under which the components of `retrieval.systems` ask for them."""
-
-    def reranked() -> PageRanker | None:
-        reranker = load_reranker(lake, settings, fold) if page_ranker else None
-        how = settings.reranker_training
-        return (
-            RerankedPages(page_ranker, reranker, how.pages, how.fusion_k)
-            if reranker and page_ranker
-            else None
-        )
-
-    page_ranker = get(lambda: load_page_ranker(lake, settings, fold, library))
-    weights = alphas_without(lake, fold)
-    models = {
-        "hybrid_alpha": HybridWeights(weights) if weights else None,
-        PAGE_SCORER: get(lambda: load_page_scorer(lake, settings, fold)),
-        PAGE_RANKER: page_ranker,
-        "page_reranker": get(reranked),
-    }
+    weights, how = alphas_without(lake, fold), settings.reranker_training
+    models: dict[str, LearnedModel | None] = {"hybrid_alpha": HybridWeights(weights) if weights else None}
+    with suppress(*missing):
+        models[PAGE_SCORER] = load_page_scorer(lake, settings, fold)
+    with suppress(*missing):
+        ranker = models[PAGE_RANKER] = load_page_ranker(lake, settings, fold, library)
+        reranker = load_reranker(lake, settings, fold) if ranker else None
+        if ranker and reranker:
+            models["page_reranker"] = RerankedPages(ranker, reranker, how.pages, how.fusion_k)
     return Learned({name: model for name, model in models.items() if model is not None}, fold)
 
 
