@@ -178,7 +178,7 @@ class Run(ABC):
         """Note how good the model is now, and keep its weights when they are the best so far."""
         found = self.measured() if self._validated else None
         number = 0 if loss is None else state.epoch
-        now = Epoch(number, loss, found and found.page_rec, found and found.mrr)
+        now = Epoch(number, loss, *((found.page_rec, found.mrr) if found else (None, None)))
         best = next((epoch for epoch in state.curve if epoch.epoch == state.best_epoch), None)
         state.curve.append(now)
         # Without validation questions every epoch is the best so far.

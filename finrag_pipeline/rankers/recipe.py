@@ -252,10 +252,12 @@ class FineTuning(Recipe):
             usable = read_clean_rows(Path(training.pretraining)).apart_from(self.withheld)
             clean = drawn_rows(usable, training.pretraining_rows, seed)
             negatives = min(1, len(training.negatives))
-            pairs, *validation = split_rows(clean, self._texts, negatives, seed, self.pretraining_questions)
+            pairs, questions, pages = split_rows(
+                clean, self._texts, negatives, seed, self.pretraining_questions
+            )
             told = {"skipped": dict(clean.skipped), "questions": len(clean.rows)}
             epochs = training.pretraining_epochs
-            card = self._fitted(folder, start, pairs, *validation, epochs, told, progress)
+            card = self._fitted(folder, start, pairs, questions, pages, epochs, told, progress)
         return local_folder(self.lake, folder, card)
 
     def kept(self) -> dict[str, Any] | None:

@@ -134,7 +134,7 @@ def page_reasons(needs: QuestionNeeds, pages: FilingPages, page: int) -> list[st
     held: dict[str, set[int]] = {}
     for concept, year, _ in pages.concepts[page]:
         if concept in asked:
-            held.setdefault(concept, set()).update({year} & years)
+            held.setdefault(concept, set()).update(years & {year})
     for concept, dates in sorted(held.items(), key=lambda item: (-len(item[1]), item[0]))[:_MOST_CONCEPTS]:
         found.append("holds " + concept + "".join(f" FY{year}" for year in sorted(dates)))
     label = closest_label(pages.labels, needs.words, page, _LIKE_THE_QUESTION)
