@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from finrag_pipeline.filings.forms import ANNUAL, CURRENT, EARNINGS, QUARTERLY, form_family
 from finrag_pipeline.resolver.forms import AskedForm
@@ -43,12 +43,11 @@ class Facts:
     items: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(NamedTuple):
     """Fit of a filing in [0, 1], and why."""
 
     score: float
-    reasons: tuple[str, ...]
+    reasons: tuple[str, ...] = ()
 
 
 def read_facts(row: Mapping[str, Any], dates: frozenset[dt.date], items: frozenset[str]) -> Facts:
@@ -74,6 +73,20 @@ def read_facts(row: Mapping[str, Any], dates: frozenset[dt.date], items: frozens
     )
 
 
+def may_fit(facts: Facts, naming: AskedPeriod | None, asked: AskedForm) -> bool:
+    """Whether a filing may be meant where no company is named: it has the period, or the event, asked for."""
+    if naming is None:
+        return not facts.items.isdisjoint(asked.items)
+    if day := naming.date:
+        around = dt.timedelta(31 if naming.whole_month else _DAYS_TO_REPORT)
+        days = (*facts.dates, facts.end)
+        return any(one is not None and abs(one - day) <= around for one in days)
+    quarters = {None, *facts.quarters, *([4] if facts.form == ANNUAL else [])}
+    year = naming.fiscal_year
+    ahead = naming.future and naming.last_quarter is None and year is not None and year - 1 in facts.years
+    return naming.last_quarter in quarters and (year is None or year in facts.years or ahead)
+
+
 def fit(facts: Facts, periods: Sequence[AskedPeriod], asked: AskedForm, recency: int, alone: bool) -> Fit:
     """Rate how likely a filing of the right company is the one a question asks for.
 
@@ -89,10 +102,8 @@ def fit(facts: Facts, periods: Sequence[AskedPeriod], asked: AskedForm, recency:
         score, reasons = _without_period(facts, recency, alone)
     else:
         score, reasons = _match(facts, naming, asked)
-        others = [period for period in periods if period is not naming]
-        if others:
-            second = [_match(facts, period, asked)[0] for period in others]
-            score = _ANCHOR_SHARE * score + (1 - _ANCHOR_SHARE) * sum(second) / len(second)
+        if others := [_match(facts, period, asked).score for period in periods if period is not naming]:
+            score = _ANCHOR_SHARE * score + (1 - _ANCHOR_SHARE) * sum(others) / len(others)
     weight, why = _form_weight(facts, asked, naming)
     score *= weight
     if facts.form == CURRENT and (items := facts.items & set(asked.items)):
@@ -102,177 +113,142 @@ def fit(facts: Facts, periods: Sequence[AskedPeriod], asked: AskedForm, recency:
     return Fit(round(min(max(score, 0.0), 1.0), 4), (*reasons, *why))
 
 
-def _without_period(facts: Facts, recency: int, alone: bool) -> tuple[float, tuple[str, ...]]:
+def _without_period(facts: Facts, recency: int, alone: bool) -> Fit:
     if alone:
-        return 0.8, ("the company's only filing",)
+        return Fit(0.8, ("the company's only filing",))
     base = {ANNUAL: 0.5, QUARTERLY: 0.44, EARNINGS: 0.42, CURRENT: 0.36}.get(facts.form or "", 0.3)
-    score = base * 0.85**recency
-    return score, ("no period asked: the latest first",) if recency == 0 else ("no period asked",)
+    return Fit(base * 0.85**recency, ("no period asked" + ("" if recency else ": the latest first"),))
 
 
-def _match(facts: Facts, period: AskedPeriod, asked: AskedForm) -> tuple[float, tuple[str, ...]]:
+def _match(facts: Facts, period: AskedPeriod, asked: AskedForm) -> Fit:
+    quarter = period.last_quarter
     if period.date is not None:
         return _match_date(facts, period, period.date)
     if period.fiscal_year is None:
-        return _match_bare_quarter(facts, period)
-    best: tuple[float, tuple[str, ...]] = (0.02, ())
+        if facts.form == ANNUAL:
+            return Fit(0.5 if quarter == 4 else 0.2)
+        return Fit(0.7, (f"quarter {quarter}, year not asked",)) if quarter in facts.quarters else Fit(0.1)
+    best = Fit(0.02)
     for year, (sure, label) in facts.years.items():
-        shape = _match_year if period.last_quarter is None else _match_quarter
-        score, how = shape(facts, period, period.fiscal_year - year, asked)
-        score *= sure
-        if score > best[0]:
-            best = (score, (_year_reason(period, year, label), *how))
+        ahead = period.fiscal_year - year
+        rated = (
+            _match_year(facts, period, ahead, asked)
+            if quarter is None
+            else _match_quarter(facts, period, ahead)
+        )
+        if rated.score * sure > best.score:
+            reason = f"fiscal year {period.fiscal_year} {'beside' if ahead else '='} FY{year} {label}"
+            best = Fit(rated.score * sure, (reason, *rated.reasons))
     return best
 
 
-def _year_reason(period: AskedPeriod, year: int, label: str) -> str:
-    if period.fiscal_year == year:
-        return f"fiscal year {period.fiscal_year} = FY{year} {label}"
-    return f"fiscal year {period.fiscal_year} beside FY{year} {label}"
-
-
-def _match_year(
-    facts: Facts, period: AskedPeriod, ahead: int, asked: AskedForm
-) -> tuple[float, tuple[str, ...]]:
+def _match_year(facts: Facts, period: AskedPeriod, ahead: int, asked: AskedForm) -> Fit:
     """Fit of a filing to a whole year that is ``ahead`` years after its own."""
     form, quarter = facts.form, max(facts.quarters, default=0)
     whole = form == ANNUAL or (form == EARNINGS and quarter == 4)
-    score: float
-    how: tuple[str, ...] = ()
+    looks_ahead = (f'looks ahead: "{asked.forward}"',)
     if ahead == 0:
-        score = {ANNUAL: 1.0, CURRENT: 0.34, QUARTERLY: 0.36, None: 0.7}.get(form, 0.4) + 0.01 * quarter * (
-            form != ANNUAL
-        )
-        if form == EARNINGS and quarter == 4:
-            score, how = 0.82, ("results of the fourth quarter show the year",)
-        if form != ANNUAL and form == asked.form:
-            score = 0.75 + 0.01 * quarter
         if period.future and form in (QUARTERLY, EARNINGS) and not whole:
-            score, how = 0.66 + 0.01 * quarter, (f'looks ahead: "{asked.forward}"',)
-        if period.future and whole:
-            score *= 0.75
-    elif ahead == 1:
-        score = 0.16 if whole else 0.06
-        if period.future and whole:
-            score, how = (0.85 if form == EARNINGS else 0.7), (f'looks ahead: "{asked.forward}"',)
-    elif ahead == -1:
+            return Fit(0.66 + 0.01 * quarter, looks_ahead)
+        found = Fit(1.0)
+        if form == EARNINGS and quarter == 4:
+            found = Fit(0.82, ("results of the fourth quarter show the year",))
+        elif form != ANNUAL:
+            found = Fit({CURRENT: 0.34, QUARTERLY: 0.36, None: 0.7}.get(form, 0.4) + 0.01 * quarter)
+        if form != ANNUAL and form == asked.form:
+            found = Fit(0.75 + 0.01 * quarter, found.reasons)
+        return Fit(found.score * (0.75 if period.future and whole else 1.0), found.reasons)
+    if ahead == 1 and period.future and whole:
+        return Fit(0.85 if form == EARNINGS else 0.7, looks_ahead)
+    if ahead == 1:
+        return Fit(0.16 if whole else 0.06)
+    if ahead == -1:
         score = {ANNUAL: 0.5, QUARTERLY: 0.26, EARNINGS: 0.22}.get(form or "", 0.04)
-        how = ("shown as comparative",)
-    elif ahead == -2 and form == ANNUAL:
-        score, how = 0.42, ("shown as comparative",)
-    else:
-        score = 0.12 if form == ANNUAL and -5 <= ahead < 0 else 0.03
-        if period.future and whole and 1 < ahead <= 5:
-            score = 0.3
-    return score, how
+        return Fit(score, ("shown as comparative",))
+    if ahead == -2 and form == ANNUAL:
+        return Fit(0.42, ("shown as comparative",))
+    if period.future and whole and 1 < ahead <= 5:
+        return Fit(0.3)
+    return Fit(0.12 if form == ANNUAL and -5 <= ahead < 0 else 0.03)
 
 
-def _match_quarter(
-    facts: Facts, period: AskedPeriod, ahead: int, asked: AskedForm
-) -> tuple[float, tuple[str, ...]]:
+def _match_quarter(facts: Facts, period: AskedPeriod, ahead: int) -> Fit:
     """Fit to a quarter (or the quarter a half ends with) of a year ``ahead`` years after the filing's own."""
-    form, quarter = facts.form, period.last_quarter
-    own = 4 if form == ANNUAL else max(facts.quarters, default=0)
+    form, quarter = facts.form, period.last_quarter or 0
     if form == CURRENT:
-        near = facts.end is not None and ahead == 0 and (facts.end.month + 2) // 3 == quarter
-        return (0.35, ("in the quarter asked for",)) if near else (0.08 if ahead == 0 else 0.03, ())
+        if ahead == 0 and facts.end is not None and (facts.end.month + 2) // 3 == quarter:
+            return Fit(0.35, ("in the quarter asked for",))
+        return Fit(0.08 if ahead == 0 else 0.03)
     if form is None:
-        return (0.5 if ahead == 0 else 0.05), ()
-    name = f"quarter {quarter}" if period.half is None else f"half {period.half}"
-    if own == quarter and form != ANNUAL:
-        if ahead == 0:
-            return 1.0, (name,)
-        return (0.45, (f"{name} shown as comparative",)) if ahead == -1 else (0.04, ())
+        return Fit(0.5 if ahead == 0 else 0.05)
     if form == ANNUAL:
-        if ahead == 0:
-            return (
-                (0.88, ("the fourth quarter ends the year",))
-                if quarter == 4
-                else (0.4, ("the year holds the quarter",))
-            )
-        return 0.12 if ahead == -1 else 0.03, ()
+        if ahead:
+            return Fit(0.12 if ahead == -1 else 0.03)
+        if quarter == 4:
+            return Fit(0.88, ("the fourth quarter ends the year",))
+        return Fit(0.4, ("the year holds the quarter",))
+    own = max(facts.quarters, default=0)
+    name = f"quarter {quarter}" if period.half is None else f"half {period.half}"
+    if own == quarter:
+        comparative = Fit(0.45, (f"{name} shown as comparative",)) if ahead == -1 else Fit(0.04)
+        return comparative if ahead else Fit(1.0, (name,))
     if ahead == 0:
-        return (0.26 if own > (quarter or 0) else 0.14), ("another quarter of the year",)
-    return 0.05, ()
+        return Fit(0.26 if own > quarter else 0.14, ("another quarter of the year",))
+    return Fit(0.05)
 
 
-def _match_bare_quarter(facts: Facts, period: AskedPeriod) -> tuple[float, tuple[str, ...]]:
-    quarter = period.last_quarter
-    own = {4} if facts.form == ANNUAL else facts.quarters
-    if facts.form == ANNUAL:
-        return (0.5 if quarter == 4 else 0.2), ()
-    return (0.7, (f"quarter {quarter}, year not asked",)) if quarter in own else (0.1, ())
-
-
-def _match_date(facts: Facts, period: AskedPeriod, day: dt.date) -> tuple[float, tuple[str, ...]]:
-    if facts.end is None:
-        return (0.5, (f"prints {day}",)) if day in facts.dates else (0.1, ())
-    apart = (day - facts.end).days
-    tolerance = 31 if period.whole_month else 0
+def _match_date(facts: Facts, period: AskedPeriod, day: dt.date) -> Fit:
+    end, printed = facts.end, day in facts.dates
+    if end is None:
+        return Fit(0.5, (f"prints {day}",)) if printed else Fit(0.1)
+    apart = (day - end).days
+    within_month = period.whole_month and (day.year, day.month) == (end.year, end.month)
     if facts.form == CURRENT:
-        return _match_event(facts, day, apart, period)
-    if abs(apart) <= max(_FEW_DAYS if period.months or period.whole_month else 1, 0):
-        return _exact_end(facts, period, day)
-    if period.whole_month and (day.year, day.month) == (facts.end.year, facts.end.month):
-        return _exact_end(facts, period, day)
+        return _match_event(end, day, apart, printed, within_month)
+    if within_month or abs(apart) <= (_FEW_DAYS if period.months or period.whole_month else 1):
+        short = period.months not in (None, 12)
+        sure = 1.0 if short == (facts.form != ANNUAL) else 0.6 if short else 0.75 if period.months else 0.85
+        return Fit(sure, (f"date {day} = period end {end}",))
     if abs(apart) <= _FEW_DAYS:
-        return 0.85, (f"date {day} is {abs(apart)} days from the period end {facts.end}",)
-    covered = 366 if facts.form == ANNUAL or 4 in facts.quarters else 92
-    if -370 - tolerance <= apart <= -360:
-        return (0.48 if facts.form == ANNUAL else 0.4), (f"date {day} shown as comparative",)
-    if facts.form != ANNUAL and 0 < -apart <= 366 and day in facts.dates:
-        return 0.45, (f"prints {day}",)
-    if day in facts.dates:
-        return 0.7, (f"the first pages print {day}",)
-    if -covered <= apart <= 0:
-        return 0.5, (f"date {day} lies in the period to {facts.end}",)
+        return Fit(0.85, (f"date {day} is {abs(apart)} days from the period end {end}",))
+    if -370 - (31 if period.whole_month else 0) <= apart <= -360:
+        return Fit(0.48 if facts.form == ANNUAL else 0.4, (f"date {day} shown as comparative",))
+    if facts.form != ANNUAL and 0 < -apart <= 366 and printed:
+        return Fit(0.45, (f"prints {day}",))
+    if printed:
+        return Fit(0.7, (f"the first pages print {day}",))
+    if -(366 if facts.form == ANNUAL or 4 in facts.quarters else 92) <= apart <= 0:
+        return Fit(0.5, (f"date {day} lies in the period to {end}",))
     if 0 < apart <= _DAYS_AFTER:
-        return 0.3, (f"date {day} is {apart} days after the period end {facts.end}",)
-    return (0.2 if facts.form == ANNUAL and -800 <= apart < 0 else 0.04), ()
+        return Fit(0.3, (f"date {day} is {apart} days after the period end {end}",))
+    return Fit(0.2 if facts.form == ANNUAL and -800 <= apart < 0 else 0.04)
 
 
-def _exact_end(facts: Facts, period: AskedPeriod, day: dt.date) -> tuple[float, tuple[str, ...]]:
-    reason = (f"date {day} = period end {facts.end}",)
-    if facts.form == ANNUAL:
-        return (1.0 if period.months in (None, 12) else 0.6), reason
-    wanted = period.months is not None and period.months < 12
-    return (1.0 if wanted else 0.85 if period.months is None else 0.75), reason
-
-
-def _match_event(
-    facts: Facts, day: dt.date, apart: int, period: AskedPeriod
-) -> tuple[float, tuple[str, ...]]:
-    assert facts.end is not None
+def _match_event(end: dt.date, day: dt.date, apart: int, printed: bool, within_month: bool) -> Fit:
     if apart == 0:
-        return 1.0, (f"date {day} = event of the 8-K",)
-    if period.whole_month and (day.year, day.month) == (facts.end.year, facts.end.month):
-        return 0.9, (f"event of {facts.end} in the month asked for",)
-    if day in facts.dates:
-        return 0.95, (f"the first pages print {day}",)
-    relation = "after" if apart > 0 else "before"
-    reason = (f"date {day} is {abs(apart)} days {relation} the event of {facts.end}",)
-    if -_FEW_DAYS <= apart <= _FEW_DAYS:
-        return 0.9, reason
-    if abs(apart) <= _DAYS_TO_REPORT:
-        return 0.6, reason
-    return (0.2 if abs(apart) <= 60 else 0.04), ()
+        return Fit(1.0, (f"date {day} = event of the 8-K",))
+    if within_month:
+        return Fit(0.9, (f"event of {end} in the month asked for",))
+    if printed:
+        return Fit(0.95, (f"the first pages print {day}",))
+    if abs(apart) > _DAYS_TO_REPORT:
+        return Fit(0.2 if abs(apart) <= 60 else 0.04)
+    reason = f"date {day} is {abs(apart)} days {'after' if apart > 0 else 'before'} the event of {end}"
+    return Fit(0.9 if abs(apart) <= _FEW_DAYS else 0.6, (reason,))
 
 
-def _form_weight(facts: Facts, asked: AskedForm, naming: AskedPeriod | None) -> tuple[float, tuple[str, ...]]:
+def _form_weight(facts: Facts, asked: AskedForm, naming: AskedPeriod | None) -> Fit:
+    """Factor of a filing's fit for its form; above 1 where the question suggests the form."""
     form = facts.form
     if asked.form is not None:
         if form == asked.form:
-            return 1.0, (f'form {form}: "{asked.words}"',)
+            return Fit(1.0, (f'form {form}: "{asked.words}"',))
         near = {asked.form, form} in ({EARNINGS, CURRENT}, {EARNINGS, ANNUAL}, {EARNINGS, QUARTERLY})
-        return (0.6 if near or form is None else 0.4), ()
-    weight = 1.0
-    why: tuple[str, ...] = ()
-    if form == EARNINGS and asked.release:
-        weight, why = 1.3, (f'usual in earnings releases: "{asked.release}"',)
-    elif form == EARNINGS and asked.report:
-        weight = 0.8
-    elif form in (ANNUAL, QUARTERLY) and asked.release and not asked.report:
-        weight = 0.95
+        return Fit(0.6 if near or form is None else 0.4)
     if naming is None and asked.interim and form == QUARTERLY:
-        weight, why = 1.2, (f'asks for a part of the year: "{asked.interim}"',)
-    return weight, why
+        return Fit(1.2, (f'asks for a part of the year: "{asked.interim}"',))
+    if form == EARNINGS and asked.release:
+        return Fit(1.3, (f'usual in earnings releases: "{asked.release}"',))
+    if form == EARNINGS and asked.report:
+        return Fit(0.8)
+    return Fit(0.95 if form in (ANNUAL, QUARTERLY) and asked.release and not asked.report else 1.0)

@@ -4,88 +4,24 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from finrag_pipeline.filings.cover_text import find_dates, squeeze
-from finrag_pipeline.filings.forms import ANNUAL
 from finrag_pipeline.resolver.companies import Names, read_companies
-from finrag_pipeline.resolver.fit import Facts, Fit, fit, read_facts
+from finrag_pipeline.resolver.fit import Facts, Fit, fit, may_fit, read_facts
 from finrag_pipeline.resolver.forms import AskedForm, read_form
 from finrag_pipeline.resolver.mentions import Mention, find_mentions, possible_name, unknown_name
 from finrag_pipeline.resolver.periods import AskedPeriod, anchor, read_periods
 from finrag_pipeline.resolver.tokens import plain
 from finrag_pipeline.storage.lake import Lake
 
-MOST_CANDIDATES = 200
-"""What more filings than this share narrows nothing."""
-
-_DAYS_AROUND = 21
-_DAYS_OF_A_MONTH = 31
-
-
-class CalendarIndex:
-    """Candidates for a question without company, without a look at every filing.
-
-    Args:
-        facts: the filings.
-    """
-
-    def __init__(self, facts: Iterable[Facts]) -> None:
-        self._by: dict[Hashable, list[Facts]] = defaultdict(list)
-        for filing in facts:
-            for mark in _marks(filing):
-                self._by[mark].append(filing)
-
-    def candidates(self, periods: tuple[AskedPeriod, ...], asked: AskedForm) -> list[Facts]:
-        """Filings that may fit, in order of their identifiers; none where too many do or nothing is asked.
-
-        Args:
-            periods: periods asked for.
-            asked: form and events asked for.
-        """
-        naming = anchor(periods)
-        found: dict[str, Facts] = {}
-        for mark in _asked_marks(naming, asked):
-            for filing in self._by.get(mark, ()):
-                found[filing.filing] = filing
-            if len(found) > MOST_CANDIDATES:
-                return []
-        return [found[name] for name in sorted(found)]
-
-
-def _marks(facts: Facts) -> set[Hashable]:
-    days = set(facts.dates) | ({facts.end} if facts.end else set())
-    quarters = facts.quarters | ({4} if facts.form == ANNUAL else set())
-    return {
-        *days,
-        *facts.items,
-        *facts.years,
-        *((year, quarter) for year in facts.years for quarter in quarters),
-        *(("quarter", quarter) for quarter in quarters),
-    }
-
-
-def _asked_marks(naming: AskedPeriod | None, asked: AskedForm) -> list[Hashable]:
-    if naming is None:
-        return list(asked.items)
-    if naming.date is not None:
-        around = _DAYS_OF_A_MONTH if naming.whole_month else _DAYS_AROUND
-        first = max(naming.date.toordinal() - around, 1)
-        return [dt.date.fromordinal(day) for day in range(first, naming.date.toordinal() + around + 1)]
-    if naming.fiscal_year is None:
-        return [("quarter", naming.last_quarter)]
-    if naming.last_quarter is not None:
-        return [(naming.fiscal_year, naming.last_quarter)]
-    return [naming.fiscal_year, *([naming.fiscal_year - 1] if naming.future else [])]
-
-
-__all__ = ["AskedPeriod", "RankedFiling", "Resolution", "Resolver"]
-
 MOST_CHARACTERS = 4000
 """Of a longer question only the beginning is read."""
+
+MOST_CANDIDATES = 200
+"""What more filings than this may fit narrows nothing."""
 
 _COVER_CHARACTERS = 20_000
 _WITHOUT_COMPANY = 0.6
@@ -169,7 +105,6 @@ class Resolver:
             text = texts.get(str(row["filing"]), "")
             dates = frozenset(day for _, _, day in find_dates(squeeze(text)))
             self._facts[str(row["filing"])] = read_facts(row, dates, frozenset(_ITEM.findall(text)))
-        self._calendar = CalendarIndex(self._facts.values())
         self._recency = self._rank_by_date()
 
     def resolve(self, question: str) -> Resolution:
@@ -267,11 +202,12 @@ class Resolver:
         self, periods: tuple[AskedPeriod, ...], form: AskedForm
     ) -> tuple[tuple[RankedFiling, ...], int]:
         """Filings that fit a question without company, and how many fit it as well as the best."""
-        rated: list[tuple[str, Fit]] = []
-        for facts in self._calendar.candidates(periods, form):
-            found = fit(facts, periods, form, 0, False)
-            if found.score >= _WORTH_NAMING:
-                rated.append((facts.filing, found))
+        naming = anchor(periods)
+        near = [facts for facts in self._facts.values() if may_fit(facts, naming, form)]
+        if len(near) > MOST_CANDIDATES:
+            return (), 0
+        rated = [(facts.filing, fit(facts, periods, form, 0, False)) for facts in near]
+        rated = [(filing, found) for filing, found in rated if found.score >= _WORTH_NAMING]
         if not rated:
             return (), 0
         best = max(found.score for _, found in rated)
@@ -296,15 +232,9 @@ def load_resolver(
     if rows is None:
         rows = lake.read_all("filings", only={"filing": filings}).to_pylist()
     wanted = set(filings)
-    return Resolver([row for row in rows if row["filing"] in wanted], _covers(lake, filings))
-
-
-def _covers(lake: Lake, filings: Collection[str]) -> dict[str, str]:
-    """Text of the first page of each filing."""
     covers: dict[str, str] = {}
-    known = {keys["filing"] for keys in lake.partitions("filing_pages")}
-    for filing in known & set(filings):
+    for filing in wanted & {keys["filing"] for keys in lake.partitions("filing_pages")}:
         first = lake.read("filing_pages", {"filing": filing}, ["page", "text"], first=1).to_pylist()
         if first and first[0]["page"] == 0:
             covers[filing] = first[0]["text"]
-    return covers
+    return Resolver([row for row in rows if row["filing"] in wanted], covers)
