@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from finrag_pipeline.resolver.companies import EQUALLY_SURE, Alias, Names, plain_name
@@ -51,14 +51,6 @@ class Mention:
     printed: str
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
-    """How a question is printed: without capitals of names, in capitals, or with every word capitalised."""
-
-    caseless: bool
-    titled: bool
-
-
 def find_mentions(question: str, names: Names) -> list[Mention]:
     """Find the companies a question names, the surest and then the first named in front.
 
@@ -70,33 +62,27 @@ def find_mentions(question: str, names: Names) -> list[Mention]:
     """
     reading = _Reading(question, names)
     found = list(reading.exact()) or list(reading.misspelt())
-    best: dict[int, Mention] = {}
-    for mention in found:
-        known = best.get(mention.company)
-        if known is None or mention.confidence > known.confidence:
-            best[mention.company] = mention
-    return sorted(best.values(), key=lambda mention: (-mention.confidence, mention.start, mention.company))
-
-
-def style_of(tokens: Sequence[Token]) -> Style:
-    """Tell how a question is printed, by the words that do not begin a sentence."""
-    inner = [token for token in tokens if not token.opens and any(c.isalpha() for c in token.text)]
-    if not inner or not any(c.islower() for token in inner for c in token.text):
-        return Style(caseless=True, titled=False)
-    names = [t for t in inner if not PERIOD_WORD.fullmatch(t.text) and t.key not in ACRONYMS]
-    capitals = sum(token.capital for token in names)
-    return Style(
-        caseless=capitals == 0, titled=len(names) > 3 and capitals / max(len(names), 1) > _TITLE_CASE
-    )
+    found.sort(key=lambda mention: (-mention.confidence, mention.start, mention.company))
+    return list({mention.company: mention for mention in reversed(found)}.values())[::-1]
 
 
 class _Reading:
-    """A question as it is read: its words, how it is printed, and the names of the index."""
+    """A question as it is read: its words, how it is printed, and the names of the index.
+
+    Attributes:
+        caseless: it is printed without capitals of names, or all in capitals.
+        titled: every word is capitalised.
+    """
 
     def __init__(self, question: str, names: Names) -> None:
         self.question, self.names = question, names
         self.tokens = tokenise(question)
-        self.style = style_of(self.tokens)
+        inner = [token for token in self.tokens if not token.opens and any(c.isalpha() for c in token.text)]
+        words = [t for t in inner if not PERIOD_WORD.fullmatch(t.text) and t.key not in ACRONYMS]
+        capitals = sum(token.capital for token in words)
+        in_capitals = not any(c.islower() for token in inner for c in token.text)
+        self.caseless = in_capitals or capitals == 0
+        self.titled = not in_capitals and len(words) > 3 and capitals / len(words) > _TITLE_CASE
 
     def exact(self) -> Iterator[Mention]:
         """Companies named by one of their aliases."""
@@ -104,20 +90,20 @@ class _Reading:
         while position < len(self.tokens):
             taken = 0
             for last, key in self._spans(position, min(self.names.longest + 2, _LONGEST_SPAN)):
-                owners = [
-                    (company, alias)
-                    for company, alias in self.names.by_alias.get(key, ())
-                    if self._stands_as_name(position, last, alias)
-                ]
-                owners = list({company: (company, alias) for company, alias in reversed(owners)}.values())[
-                    ::-1
-                ]
-                if owners and len(owners) <= _MOST_OWNERS:
+                owners: dict[int, Alias] = {}
+                for company, alias in self.names.by_alias.get(key, ()):
+                    if self._stands_as_name(position, last, alias):
+                        owners.setdefault(company, alias)
+                if 0 < len(owners) <= _MOST_OWNERS:
                     taken = last + 1 - position
-                    best = owners[0][1].confidence
-                    equal = sum(alias.confidence >= best - EQUALLY_SURE for _, alias in owners)
-                    for company, alias in owners:
-                        yield self._mention(position, last, company, alias, equal)
+                    best = next(iter(owners.values())).confidence
+                    equal = sum(alias.confidence >= best - EQUALLY_SURE for alias in owners.values())
+                    shared = f", one of {equal} companies with it" if equal > 1 else ""
+                    for company, alias in owners.items():
+                        sure = alias.confidence * (_SHARED if equal > 1 else 1.0)
+                        end = self.tokens[last]
+                        stop = end.stem_end if alias.key.endswith(end.bare or " ") else end.end
+                        yield self._mention(position, stop, company, sure, f"{alias.kind}{shared}")
                     break
             position += taken or 1
 
@@ -131,32 +117,22 @@ class _Reading:
             token = self.tokens[last]
             if last > position and (not token.joined or self.tokens[last - 1].possessive):
                 break
-            if token.filler:
-                continue
-            spans.append((last, key + token.key))
-            if token.bare:
-                spans.append((last, key + token.bare))
-            key += token.key
+            if not token.filler:
+                spans += [(last, key + form) for form in (token.key, token.bare) if form]
+                key += token.key
         return spans[::-1]
 
-    def _mention(self, position: int, last: int, company: int, alias: Alias, owners: int) -> Mention:
-        end = self.tokens[last].end
-        if self.tokens[last].bare and alias.key.endswith(self.tokens[last].bare or ""):
-            end -= 2
-        printed = self.question[self.tokens[position].start : end]
-        shared = f", one of {owners} companies with it" if owners > 1 else ""
-        reason = f'company: "{printed}" = {plain_name(self.names.companies[company])} ({alias.kind}{shared})'
-        confidence = alias.confidence * (_SHARED if owners > 1 else 1.0)
-        return Mention(company, self.tokens[position].start, round(confidence, 4), reason, printed)
+    def _mention(self, position: int, end: int, company: int, confidence: float, how: str) -> Mention:
+        start = self.tokens[position].start
+        printed = self.question[start:end]
+        reason = f'company: "{printed}" = {plain_name(self.names.companies[company])} ({how})'
+        return Mention(company, start, round(confidence, 4), reason, printed)
 
     def _stands_as_name(self, position: int, last: int, alias: Alias) -> bool:
         span = self.tokens[position : last + 1]
         words = [token for token in span if not token.filler]
-        if (
-            len(words) > alias.words
-            and len(alias.key) < _SHORTEST_JOINED
-            and not any(t.ampersand for t in span)
-        ):
+        joined = len(words) > alias.words and not any(token.ampersand for token in span)
+        if joined and len(alias.key) < _SHORTEST_JOINED:
             return False  # 'for d' is not Ford
         if alias.capitals:
             return self._is_symbol(position, last, alias)
@@ -165,90 +141,64 @@ class _Reading:
         capital = all(token.capital for token in words)
         if alias.common:
             return self._common_name(position, last, alias, capital)
-        return capital or not alias.initial or self.style.caseless
+        return capital or not alias.initial or self.caseless
 
     def _is_symbol(self, position: int, last: int, alias: Alias) -> bool:
         """Whether a word is printed as a symbol or initials: in capitals, as ``JnJ``, beside an exchange."""
         token = self.tokens[position]
-        printed = token.text[:-2] if token.bare == alias.key else token.text
+        before = self.tokens[position - 1].key if position else ""
         if _EXCHANGE.search(self.question[max(0, token.start - 24) : token.start]):
             return True
         if position != last or len(alias.key) < 2:
             return False
-        if alias.key in ACRONYMS and not (
-            token.possessive or (position and self.tokens[position - 1].key in _DOING)
-        ):
+        if alias.key in ACRONYMS and not (token.possessive or before in _DOING):
             return False  # 'GM' may be the gross margin, but 'Did GM pay' and "GM's" are the company
+        printed = token.text[:-2] if token.bare == alias.key else token.text
         letters = [c for c in printed if c.isalpha()]
-        mixed = len(printed) > 2 and printed[0].isupper() and printed[-1].isupper()
-        if self.style.caseless:
-            if all(c.isupper() for c in letters) and any(c.islower() for c in self.question):
-                return True  # 'HD inventory turns': in a question without other capitals these say most
-            in_context = token.possessive or (position > 0 and self.tokens[position - 1].key in NAMING)
-            return (
-                len(alias.key) >= 3
-                and alias.key not in self.names.common
-                and (in_context or not letters[0].islower())
-            )
-        return bool(letters) and (all(c.isupper() for c in letters) or mixed)
+        capitals = all(c.isupper() for c in letters)
+        if not self.caseless:
+            mixed = len(printed) > 2 and printed[0].isupper() and printed[-1].isupper()
+            return bool(letters) and (capitals or mixed)
+        if capitals and any(c.islower() for c in self.question):
+            return True  # 'HD inventory turns': in a question without other capitals these say most
+        led = token.possessive or before in NAMING or not letters[0].islower()
+        return len(alias.key) >= 3 and alias.key not in self.names.common and led
 
     def _common_name(self, position: int, last: int, alias: Alias, capital: bool) -> bool:
         """Whether everyday words stand as a name: by capitals, or by the words around them."""
+        first, end = self.tokens[position], self.tokens[last]
         before = self.tokens[position - 1] if position else None
         after = self.tokens[last + 1] if last + 1 < len(self.tokens) else None
         ends = after is None or after.opens or not after.joined
-        followed = (
-            ends
-            or self.tokens[last].possessive
-            or (
-                after is not None
-                and (after.key in FOLLOWING or PERIOD_WORD.fullmatch(after.text) is not None)
-            )
-        )
-        led = before is not None and before.key in NAMING
-        if alias.kind == "first word" and not (
-            capital and (self.tokens[last].possessive or (led and followed))
-        ):
+        followed = ends or end.possessive or after is None or after.key in FOLLOWING or is_period(after)
+        in_context = end.possessive or (before is not None and before.key in NAMING and followed)
+        if alias.kind == "first word" and not (capital and in_context):
             return False  # a part of a name, and an everyday word
-        if self.style.caseless or (self.style.titled and position == last):
-            return self.tokens[last].possessive or (led and followed)
+        if self.caseless or (self.titled and position == last):
+            return in_context
         if not capital:
             return False
-        if self.tokens[position].opens:
-            if last > position:
-                return True
+        if first.opens:
             # A comma, as in 'Apple, three months to June', or a measure, as in 'Gap sales', follows no noun.
             beside = after is not None and not after.opens and (not after.joined or after.key in METRICS)
-            if alias.kind == "name" and beside:
-                return True
-            return self.tokens[last].possessive or (
-                followed and (after is None or after.key not in NOT_FOLLOWING)
-            )
+            named = last > position or end.possessive or (alias.kind == "name" and beside)
+            return named or (followed and (after is None or after.key not in NOT_FOLLOWING))
+        if before is None:
+            return True
         # 'H&R Block' is another company than Block, and a 'Price Target' none.
-        stranger = (
-            before is not None
-            and before.joined
-            and before.capital
-            and not before.possessive
-            and not before.opens
-            and before.key not in FRONT
-            and not PERIOD_WORD.fullmatch(before.text)
-            and before.key not in ACRONYMS
-            and self.tokens[position].joined
-        )
-        glued = before is not None and "&" in before.text and self.tokens[position].joined
-        return not stranger and not glued
+        name_before = before.joined and not (before.possessive or is_period(before) or before.key in ACRONYMS)
+        glued = "&" in before.text and first.joined
+        return not glued and not (name_before and _within_run(before, first))
 
     def _goes_on_as_another(self, last: int) -> bool:
         """Whether capital words and a legal form follow: 'Apple Hospitality REIT, Inc.' is not Apple."""
         if self.tokens[last].possessive:
             return False
         for capitals, token in enumerate(self.tokens[last + 1 : last + 5]):
-            if not token.joined or not token.capital:
-                return False
-            if token.key in LEGAL:
+            if token.joined and token.capital and token.key in LEGAL:
                 return capitals > 0
-            if token.possessive or PERIOD_WORD.fullmatch(token.text) or token.key in ACRONYMS:
+            ends = token.possessive or is_period(token) or token.key in ACRONYMS
+            if ends or not token.joined or not token.capital:
                 return False
         return False
 
@@ -257,17 +207,15 @@ class _Reading:
         for position, token in enumerate(self.tokens):
             before = self.tokens[position - 1] if position else None
             led = token.possessive or (before is not None and before.key in NAMING)
-            if token.filler or not (
-                (token.capital and (not token.opens or led)) or (self.style.caseless and led)
-            ):
+            inner = token.capital and not token.opens
+            if token.filler or not (inner or (led and (token.capital or self.caseless))):
                 continue
             if before is not None and _within_run(before, token):
                 continue  # within a run that has been given
             for last in range(position, min(position + 3, len(self.tokens))):
                 after = self.tokens[last]
-                if last > position and (
-                    not after.joined or not (after.capital or self.style.caseless or after.filler)
-                ):
+                goes_on = after.joined and (after.capital or self.caseless or after.filler)
+                if last > position and not goes_on:
                     break
                 if not after.filler:
                     yield position, last
@@ -279,30 +227,18 @@ class _Reading:
         from rapidfuzz import fuzz, process
 
         for position, last in self._candidates():
-            written = [t.bare or t.key for t in self.tokens[position : last + 1] if not t.filler]
+            written = [token.stem for token in self.tokens[position : last + 1] if not token.filler]
             key = "".join(written)
-            if len(key) < _SHORTEST_MISSPELT or any(word in ACRONYMS for word in written):
+            everyday = ACRONYMS.intersection(written) or self.names.common.issuperset(written)
+            if len(key) < _SHORTEST_MISSPELT or everyday:
                 continue
-            if all(word in self.names.common for word in written):
-                continue
-            near = process.extractOne(
-                key, self.names.spelt.get(key[0], ()), scorer=fuzz.ratio, score_cutoff=_SAME_SPELLING
-            )
-            if near is None:
-                continue
-            items = self.names.by_alias[near[0]]
-            if len(items) > _MOST_OWNERS:
-                continue
-            printed = self.question[self.tokens[position].start : self.tokens[last].end]
-            for company, _ in items:
-                shown = plain_name(self.names.companies[company])
-                yield Mention(
-                    company,
-                    self.tokens[position].start,
-                    round(0.75 * near[1] / 100, 4),
-                    f'company: "{printed}" = {shown} (spelling {near[1]:.0f} % alike)',
-                    printed,
-                )
+            spelt = self.names.spelt.get(key[0], ())
+            near = process.extractOne(key, spelt, scorer=fuzz.ratio, score_cutoff=_SAME_SPELLING)
+            owners = self.names.by_alias[near[0]] if near else ()
+            if near and len(owners) <= _MOST_OWNERS:
+                how = f"spelling {near[1]:.0f} % alike"
+                for company, _ in owners:
+                    yield self._mention(position, self.tokens[last].end, company, 0.75 * near[1] / 100, how)
 
 
 _MONTH_NAMES = word_set(
@@ -317,6 +253,7 @@ _ASKING = word_set(
     "outline please present provide quantify regarding retrieve review search summarise summarize"
 )
 """Words that open a question and are no names."""
+_ARTICLES = ("the", "a", "an")
 
 
 def unknown_name(question: str, names: Names) -> str | None:
@@ -329,21 +266,19 @@ def unknown_name(question: str, names: Names) -> str | None:
         question: text in plain characters (see :func:`~finrag_pipeline.resolver.tokens.plain`).
         names: companies and aliases of the index.
     """
-    tokens = tokenise(question)
-    style = style_of(tokens)
-    if style.caseless or style.titled:
-        return None
-    for position, token in enumerate(tokens):
+    reading = _Reading(question, names)
+    tokens = reading.tokens
+    for position, token in enumerate(tokens if not (reading.caseless or reading.titled) else ()):
         before = tokens[position - 1] if position else None
-        if not token.capital or (token.bare or token.key) in _NO_NAME:
+        if not token.capital or token.stem in _NO_NAME:
             continue
-        if before is not None and (before.key in ("the", "a", "an") or _within_run(before, token)):
+        if before is not None and (before.key in _ARTICLES or _within_run(before, token)):
             continue
         run = _run(tokens, position)
         led = before is not None and before.key in _LEADING
         legal = len(run) > 1 and run[-1].key in LEGAL
         if (led or legal or run[-1].possessive) and _may_be_company(run, legal, names):
-            return question[run[0].start : run[-1].end - (2 if run[-1].bare else 0)]
+            return question[run[0].start : run[-1].stem_end]
     return None
 
 
@@ -353,18 +288,23 @@ def possible_name(question: str, names: Names) -> str | None:
     Wider than `unknown_name`: also the name of a place or a product, or the word before a metric that opens a
     search such as 'Zephyrion revenue 2022'.
     """
-    tokens = tokenise(question)
-    style = style_of(tokens)
-    if style.caseless:
+    reading = _Reading(question, names)
+    tokens = reading.tokens
+    if reading.caseless:
         opens_metric = len(tokens) > 1 and tokens[1].key in METRICS and tokens[0].key not in _ASKING
         tokens = tokens[:1] if opens_metric else []
-    for place, token in enumerate([] if style.titled else tokens):
-        if not token.capital or (token.bare or token.key) in _NO_NAME | METRICS or _is_time(token):
+    for place, token in enumerate([] if reading.titled else tokens):
+        if not token.capital or token.stem in _NO_NAME | METRICS or _is_time(token):
             continue
-        owner = token.possessive and place > 0 and tokens[place - 1].key not in ("the", "a", "an")
+        owner = token.possessive and place > 0 and tokens[place - 1].key not in _ARTICLES
         if owner or not _everyday(token, names):
-            return question[token.start : token.end - (2 if token.bare else 0)]
+            return question[token.start : token.stem_end]
     return None
+
+
+def is_period(token: Token) -> bool:
+    """Whether a word is a year, quarter or number: ``FY2022``, ``Q2``."""
+    return PERIOD_WORD.fullmatch(token.text) is not None
 
 
 def _within_run(before: Token, token: Token) -> bool:
@@ -376,9 +316,8 @@ def _run(tokens: list[Token], position: int) -> list[Token]:
     """The capital words from ``position`` on, up to a possessive."""
     run = [tokens[position]]
     for other in tokens[position + 1 : position + _LONGEST_RUN]:
-        if run[-1].possessive or not other.joined or not (other.capital or other.text in ("of", "and")):
-            break
-        if PERIOD_WORD.fullmatch(other.text):
+        goes_on = other.joined and (other.capital or other.text in ("of", "and"))
+        if run[-1].possessive or not goes_on or is_period(other):
             break
         run.append(other)
     while len(run) > 1 and run[-1].filler:
@@ -390,24 +329,17 @@ def _may_be_company(run: list[Token], legal: bool, names: Names) -> bool:
     parts = [token for token in run if token.key not in LEGAL]
     if legal:
         return bool(parts)
-    if len(parts) > 1 and not any((token.bare or token.key) in METRICS | ACRONYMS for token in parts):
+    if len(parts) > 1 and not any(token.stem in METRICS | ACRONYMS for token in parts):
         # Several capital words of everyday language, such as 'General Widgets'.
         return not all(_is_time(token) for token in parts)
     return any(not _everyday(token, names) for token in parts)
 
 
 def _everyday(token: Token, names: Names) -> bool:
-    word = token.bare or token.key
-    return (
-        word in names.common
-        or word in ACRONYMS
-        or token.filler
-        or _is_time(token)
-        or (token.text.isupper() and len(word) <= 2)
-    )
+    known = token.stem in names.common or token.stem in ACRONYMS or token.filler
+    return known or _is_time(token) or (token.text.isupper() and len(token.stem) <= 2)
 
 
 def _is_time(token: Token) -> bool:
-    word = token.bare or token.key
-    month = word[:3] in MONTHS and any(name.startswith(word) for name in _MONTH_NAMES)
+    month = token.stem[:3] in MONTHS and any(name.startswith(token.stem) for name in _MONTH_NAMES)
     return month or PERIOD_WORD.match(token.text) is not None

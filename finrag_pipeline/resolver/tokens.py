@@ -54,6 +54,16 @@ class Token:
         """Whether the word does not count in a name."""
         return self.key in FILLERS
 
+    @property
+    def stem(self) -> str:
+        """The key without a possessive s."""
+        return self.bare or self.key
+
+    @property
+    def stem_end(self) -> int:
+        """After its last character but a possessive s."""
+        return self.end - 2 if self.bare else self.end
+
 
 plain = replacer(_PLAIN)
 """Return a text with compatibility characters, quotation marks and dashes in their plain form."""
