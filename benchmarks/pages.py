@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from benchmarks.pairs import paired, rate
-from finrag_pipeline.engine import LocalEngine
+from finrag_pipeline.engine import Engine
 from finrag_pipeline.filings.originals import filing_files
 from finrag_pipeline.filings.pages import extract_pages, page_ranges
 from finrag_pipeline.filings.pdf import inspect_pdf, read_pages
@@ -48,9 +48,9 @@ def main() -> None:
         options.rounds,
         "pages per CPU second",
     )
-    one, two = LocalEngine(1, 600), LocalEngine(2, 600)
+    one, two = Engine(1, 600), Engine(2, 600)
 
-    def through(engine: LocalEngine) -> int:
+    def through(engine: Engine) -> int:
         return sum(extract_pages(path, path.stem, "pdf", engine).num_rows for path in files)
 
     paired(

@@ -11,23 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
-
-
-class Engine(Protocol):
-    """Runs a function over items, somewhere.
-
-    Attributes:
-        workers: how many items it runs at a time.
-    """
-
-    workers: int
-
-    def map(self, function: Callable[..., T], items: Sequence[tuple[Any, ...]]) -> Iterator[T | Exception]:
-        """Results in the order of ``items``; an item that failed yields its exception."""
-        ...
 
 
 class WorkerCrashError(Exception):
@@ -38,7 +24,7 @@ class WorkerTimeoutError(Exception):
     """A task took longer than its limit and was given up."""
 
 
-class LocalEngine:
+class Engine:
     """Worker processes of this machine, kept alive between calls.
 
     Args:
@@ -65,11 +51,9 @@ class LocalEngine:
         return self._pool
 
     def map(self, function: Callable[..., T], items: Sequence[tuple[Any, ...]]) -> Iterator[T | Exception]:
-        """Results in the order of ``items``; an item that failed yields its exception.
+        """Results in the order of ``items``, tuples of arguments; an item that failed yields its exception.
 
-        Args:
-            function: importable by the workers.
-            items: positional arguments, one tuple per task.
+        Workers must be able to import the function.
         """
         futures = self._schedule(function, items)
         restarted = False

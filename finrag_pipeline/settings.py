@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
@@ -19,10 +19,14 @@ from finrag_pipeline.errors import UsageError
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
-class EncoderSettings(BaseModel):
-    """The encoder that turns text into vectors."""
+class Group(BaseModel):
+    """Settings that belong together; a name that no setting has is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class EncoderSettings(Group):
+    """The encoder that turns text into vectors."""
 
     name: str = Field(
         "sentence-transformers/all-MiniLM-L6-v2",
@@ -52,28 +56,22 @@ class EncoderSettings(BaseModel):
     )
 
 
-class ChunkSettings(BaseModel):
+class ChunkSettings(Group):
     """Fixed-size chunks within a page."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     tokens: int = Field(1024, ge=16, description="Longest chunk, in tokens of the encoder's tokenizer.")
     overlap: int = Field(128, ge=0, description="Tokens shared by neighbouring chunks of a page.")
 
 
-class ContextualChunkSettings(BaseModel):
+class ContextualChunkSettings(Group):
     """Chunks with their context: prose, table rows, whole tables."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     tokens: int = Field(512, ge=64, description="Longest chunk, context and all, in tokens of the encoder.")
     overlap: int = Field(50, ge=0, description="Tokens shared by neighbouring chunks of prose of a page.")
 
 
-class TableSettings(BaseModel):
+class TableSettings(Group):
     """How tables are found; the models are those of the detector ``tatr``."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     detector: Literal["words", "pymupdf", "tatr"] = Field(
         "words",
@@ -95,10 +93,8 @@ class TableSettings(BaseModel):
     batch_size: int = Field(8, ge=1, description="Pictures per forward pass.")
 
 
-class LanguageModelSettings(BaseModel):
+class LanguageModelSettings(Group):
     """The language model that writes passages and answers; none is needed for anything else."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: Literal["none", "endpoint", "local"] = Field(
         "none", description="endpoint: any OpenAI-compatible server; local: a transformers model."
@@ -126,10 +122,8 @@ class LanguageModelSettings(BaseModel):
         return values
 
 
-class HydeSettings(BaseModel):
+class HydeSettings(Group):
     """Hypothetical passages (HyDE): who writes them, and how."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     source: Literal["auto", "generated", "recorded"] = Field(
         "auto", description="auto: recorded when a file is given, else generated when there is a model."
@@ -143,10 +137,8 @@ class HydeSettings(BaseModel):
     seed: int = Field(17, ge=0, description="Seed of the first passage; the others take the next ones.")
 
 
-class AnswerSettings(BaseModel):
+class AnswerSettings(Group):
     """Answers by a language model: how much it is shown, and how it writes."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     passages: int = Field(5, ge=1, description="Passages that are shown; 5 in the papers.")
     context_characters: int = Field(24_000, ge=200, description="Characters of all passages together.")
@@ -174,10 +166,8 @@ class AnswerSettings(BaseModel):
         return self
 
 
-class JudgeSettings(BaseModel):
+class JudgeSettings(Group):
     """Judges of answers, and the labels of people that they are held against."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     models: dict[str, LanguageModelSettings] = Field(
         default_factory=dict,
@@ -200,10 +190,8 @@ class JudgeSettings(BaseModel):
     )
 
 
-class RerankerSettings(BaseModel):
+class RerankerSettings(Group):
     """The cross-encoder that reorders the first candidates."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field("BAAI/bge-reranker-v2-m3", description="Hub name or local folder.")
     revision: str | None = Field(None, description="Hub revision; None takes the cached or newest one.")
@@ -212,10 +200,8 @@ class RerankerSettings(BaseModel):
     candidates: int = Field(20, ge=1, description="Candidates that are reordered; 20 in the papers.")
 
 
-class SpladeSettings(BaseModel):
+class SpladeSettings(Group):
     """The learned sparse encoder."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field("naver/splade-cocondenser-ensembledistil", description="Hub name or local folder.")
     revision: str | None = Field(None, description="Hub revision; None takes the cached or newest one.")
@@ -224,10 +210,12 @@ class SpladeSettings(BaseModel):
     batch_size: int = Field(8, ge=1, description="Texts per forward pass.")
 
 
-class TrainingSettings(BaseModel):
-    """Training on pairs of question and gold page; the defaults are those of the paper's page scorer."""
+Negative = Literal["filing", "statement", "neighbour"]
+NEGATIVES = get_args(Negative)
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+
+class TrainingSettings(Group):
+    """Training on pairs of question and gold page; the defaults are those of the paper's page scorer."""
 
     base: str | None = Field(
         None, description="Model to start from: hub name or local folder; None takes the encoder's."
@@ -244,8 +232,8 @@ class TrainingSettings(BaseModel):
     batch_size: int = Field(16, ge=2, description="Pairs of question and gold page per step.")
     learning_rate: float = Field(2e-5, gt=0, description="Highest learning rate.")
     warmup: float = Field(0.1, ge=0, lt=1, description="Share of the steps in which the rate rises.")
-    negatives: tuple[Literal["filing", "statement", "neighbour"], ...] = Field(
-        ("filing", "statement", "neighbour"),
+    negatives: tuple[Negative, ...] = Field(
+        NEGATIVES,
         description="Hard negatives of each pair (the paper has only those of the batch): a page of "
         "the same filing, the same statement in another year's filing, the page before or after.",
     )
@@ -299,8 +287,8 @@ class RerankerTrainingSettings(TrainingSettings):
         64, ge=1, description="Tokens of max_tokens that windows leave to the question; half at most."
     )
     epochs: int = Field(5, ge=1, description="Epochs at most.")
-    negatives: tuple[Literal["filing", "statement", "neighbour"], ...] = Field(
-        ("filing", "statement", "neighbour"), min_length=1, description="Pages that are to score low."
+    negatives: tuple[Negative, ...] = Field(
+        NEGATIVES, min_length=1, description="Pages that are to score low."
     )
     validation_pages: int = Field(
         20, ge=1, description="Pages of its filing, best by BM25, that a validation question is asked of."
@@ -313,10 +301,8 @@ class RerankerTrainingSettings(TrainingSettings):
     prediction_batch_size: int = Field(16, ge=1, description="Pairs per forward pass of a search.")
 
 
-class Bm25Settings(BaseModel):
+class Bm25Settings(Group):
     """Okapi BM25; both backends give the same scores."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     backend: Literal["precomputed", "rank_bm25"] = Field(
         "precomputed",
@@ -324,10 +310,8 @@ class Bm25Settings(BaseModel):
     )
 
 
-class RetrievalSettings(BaseModel):
+class RetrievalSettings(Group):
     """Search and sweep."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     depth: int = Field(100, ge=10, description="Length of a stored ranking, in chunks.")
     rrf_k: int = Field(60, ge=1, description="Constant of reciprocal rank fusion.")
@@ -338,10 +322,8 @@ class RetrievalSettings(BaseModel):
     )
 
 
-class EvaluationSettings(BaseModel):
+class EvaluationSettings(Group):
     """Metrics and intervals."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     confidence: float = Field(0.95, gt=0.5, lt=1.0)
     folds: int = Field(5, ge=2, description="Cross-validation folds, by document.")

@@ -7,28 +7,28 @@ from collections.abc import Iterator
 
 import pytest
 
-from finrag_pipeline.engine import LocalEngine, WorkerCrashError, WorkerTimeoutError
+from finrag_pipeline.engine import Engine, WorkerCrashError, WorkerTimeoutError
 from finrag_pipeline.errors import FilingError
 from finrag_pipeline_tests.engine_tasks import work
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[LocalEngine]:
-    engine = LocalEngine(workers=2, timeout=5.0)
+def engine() -> Iterator[Engine]:
+    engine = Engine(workers=2, timeout=5.0)
     yield engine
     engine.close()
 
 
-def test_results_come_in_the_order_of_the_items(engine: LocalEngine) -> None:
+def test_results_come_in_the_order_of_the_items(engine: Engine) -> None:
     assert list(engine.map(work, [("double", n) for n in range(20)])) == [2 * n for n in range(20)]
 
 
-def test_no_items_no_results(engine: LocalEngine) -> None:
+def test_no_items_no_results(engine: Engine) -> None:
     assert list(engine.map(work, [])) == []
 
 
 def test_tasks_run_in_other_processes_even_with_one_worker() -> None:
-    engine = LocalEngine(workers=1, timeout=60.0)
+    engine = Engine(workers=1, timeout=60.0)
     try:
         pids = list(engine.map(work, [("process", 0), ("process", 0)]))
         assert os.getpid() not in pids
@@ -41,7 +41,7 @@ def test_tasks_run_in_other_processes_even_with_one_worker() -> None:
     ("kind", "message"),
     [("exit", "the worker process died (exit code 3)"), ("kill", "the worker process died (exit code -9)")],
 )
-def test_a_crash_fails_its_task_alone(engine: LocalEngine, kind: str, message: str) -> None:
+def test_a_crash_fails_its_task_alone(engine: Engine, kind: str, message: str) -> None:
     items = [("double", 1), (kind, 0), ("double", 2), (kind, 0), ("double", 3)]
     results = list(engine.map(work, items))
     assert [r for r in results if not isinstance(r, Exception)] == [2, 4, 6]
@@ -51,7 +51,7 @@ def test_a_crash_fails_its_task_alone(engine: LocalEngine, kind: str, message: s
 
 
 def test_a_hanging_task_is_given_up_and_the_others_finish() -> None:
-    engine = LocalEngine(workers=2, timeout=2.0)
+    engine = Engine(workers=2, timeout=2.0)
     try:
         list(engine.map(work, [("double", 1), ("double", 2)]))  # start-up does not count
         first, hung, last = engine.map(work, [("double", 1), ("hang", 0), ("double", 2)])
@@ -62,7 +62,7 @@ def test_a_hanging_task_is_given_up_and_the_others_finish() -> None:
         engine.close()
 
 
-def test_a_task_that_raises_gives_its_exception(engine: LocalEngine) -> None:
+def test_a_task_that_raises_gives_its_exception(engine: Engine) -> None:
     failed, fine = engine.map(work, [("raise", 7), ("double", 7)])
     assert isinstance(failed, ValueError)
     assert failed.args == ("no 7",)
@@ -70,13 +70,13 @@ def test_a_task_that_raises_gives_its_exception(engine: LocalEngine) -> None:
     assert fine == 14
 
 
-def test_a_timeout_inside_a_task_is_not_taken_for_the_engine_s(engine: LocalEngine) -> None:
+def test_a_timeout_inside_a_task_is_not_taken_for_the_engine_s(engine: Engine) -> None:
     (failed,) = engine.map(work, [("time out by itself", 0)])
     assert type(failed) is TimeoutError
 
 
 @pytest.mark.parametrize("kind", ["raise unpicklable", "return unpicklable"])
-def test_what_cannot_be_pickled_fails_its_task_alone(engine: LocalEngine, kind: str) -> None:
+def test_what_cannot_be_pickled_fails_its_task_alone(engine: Engine, kind: str) -> None:
     before, failed, after = engine.map(work, [("double", 1), (kind, 0), ("double", 2)])
     assert (before, after) == (2, 4)
     assert isinstance(failed, Exception)
@@ -84,20 +84,20 @@ def test_what_cannot_be_pickled_fails_its_task_alone(engine: LocalEngine, kind: 
     assert list(engine.map(work, [("double", 5)])) == [10], "the pool still works"
 
 
-def test_a_function_that_cannot_be_sent_is_an_error_and_leaves_the_pool_whole(engine: LocalEngine) -> None:
+def test_a_function_that_cannot_be_sent_is_an_error_and_leaves_the_pool_whole(engine: Engine) -> None:
     (failed,) = engine.map(lambda: 1, [()])
     assert isinstance(failed, Exception)
     assert list(engine.map(work, [("double", 5)])) == [10]
 
 
-def _workers(engine: LocalEngine) -> list[int]:
+def _workers(engine: Engine) -> list[int]:
     return list(engine._pool._pool_manager.worker_manager.workers)
 
 
 @pytest.mark.parametrize("wait", [0.0, 1.5])
 def test_an_idle_worker_that_is_killed_is_replaced(wait: float) -> None:
     """The pool gives up when an idle worker dies; at once and after it has noticed, tasks must still run."""
-    engine = LocalEngine(workers=1, timeout=60.0)
+    engine = Engine(workers=1, timeout=60.0)
     try:
         assert list(engine.map(work, [("double", 1)])) == [2]
         os.kill(_workers(engine)[0], signal.SIGKILL)
@@ -107,7 +107,7 @@ def test_an_idle_worker_that_is_killed_is_replaced(wait: float) -> None:
         engine.close()
 
 
-def test_what_is_not_asked_for_any_more_is_cancelled(engine: LocalEngine) -> None:
+def test_what_is_not_asked_for_any_more_is_cancelled(engine: Engine) -> None:
     results = engine.map(work, [("double", 1), *[("hang", 0)] * 6])
     assert next(results) == 2
     start = time.monotonic()
@@ -119,7 +119,7 @@ def test_what_is_not_asked_for_any_more_is_cancelled(engine: LocalEngine) -> Non
 
 
 def test_a_closed_engine_can_be_used_again() -> None:
-    engine = LocalEngine(workers=1, timeout=60.0)
+    engine = Engine(workers=1, timeout=60.0)
     engine.close()
     assert list(engine.map(work, [("double", 1)])) == [2]
     engine.close()
@@ -131,7 +131,7 @@ def _fail(name: str) -> None:
     raise FilingError(f"{name} is odd.", "Mend it.")
 
 
-def test_our_errors_keep_their_remedy_across_processes(engine: LocalEngine) -> None:
+def test_our_errors_keep_their_remedy_across_processes(engine: Engine) -> None:
     (failed,) = engine.map(_fail, [("a.pdf",)])
     assert isinstance(failed, FilingError)
     assert (failed.reason, failed.remedy) == ("a.pdf is odd.", "Mend it.")

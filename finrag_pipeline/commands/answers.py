@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +19,7 @@ from finrag_pipeline.commands.console import (
     err,
     hint,
     interval,
+    joined,
     note,
     out,
     plain,
@@ -31,42 +33,6 @@ if TYPE_CHECKING:
     from finrag_pipeline.storage.lake import Lake
 
 
-def answer_benchmark(
-    settings: Settings, systems: Sequence[str], progress: Callable[[str], object]
-) -> list[dict[str, Any]]:
-    """Answer the active benchmark with systems, score the answers, and read the means of all there are.
-
-    Each question is answered over the ranking of the fold that left it out; what is fresh is not made again.
-
-    Args:
-        settings: of the lake.
-        systems: names of answering systems.
-        progress: called with the system that is next.
-
-    Returns:
-        Rows of ``answer_metrics``.
-
-    Raises:
-        UsageError: there is no such system.
-        LakeError: the lake holds no benchmark.
-        FinragError: a run failed; those before it are kept.
-    """
-    from finrag_pipeline.answering.systems import get_answer_system
-    from finrag_pipeline.orchestration.instance import open_materialiser
-    from finrag_pipeline.orchestration.partitions import sweep_range
-    from finrag_pipeline.storage.lake import Lake
-
-    lake = Lake(settings.lake)
-    chosen = [get_answer_system(name).name for name in systems]
-    if lake.info("folds") is None:
-        raise LakeError("The lake holds no benchmark.", "Run 'finrag run' first.")
-    with open_materialiser(settings) as materialiser:
-        for job, system in [*(("answer", name) for name in chosen), ("publish_answers", "")]:
-            progress(system or "metrics")
-            materialiser.run_or_raise(job, tags=sweep_range(system) if system else None)
-    return list(lake.read("answer_metrics").to_pylist())
-
-
 @app.command()
 def answers(
     systems: Annotated[
@@ -76,21 +42,33 @@ def answers(
     as_json: Json = False,
 ) -> None:
     """Answer every question of the active benchmark, and score the answers."""
+    from finrag_pipeline.answering.systems import get_answer_system
     from finrag_pipeline.evaluation.answer_metrics import SHOWN
+    from finrag_pipeline.orchestration.instance import open_materialiser
+    from finrag_pipeline.orchestration.partitions import sweep_range
 
-    names = [metric.name for metric in SHOWN]
-    rows = answer_benchmark(current_settings(), systems or ["calculator", "extractive"], announce(as_json))
+    lake, progress = current_lake(), announce(as_json)
+    chosen = [get_answer_system(name).name for name in systems or ("calculator", "extractive")]
+    if lake.info("folds") is None:
+        raise LakeError("The lake holds no benchmark.", "Run 'finrag run' first.")
+    with open_materialiser(current_settings()) as materialiser:
+        for system in chosen:  # each question over the ranking of the fold that left it out
+            progress(system)
+            materialiser.run_or_raise("answer", tags=sweep_range(system))
+        progress("metrics")
+        materialiser.run_or_raise("publish_answers")
+    rows = lake.read("answer_metrics").to_pylist()
     if as_json:
         print_json(rows)
         return
-    shown: dict[tuple[str, str, str], dict[str, str]] = {}
-    for row in rows:
-        if row["metric"] in names and not row["k"] and row["slice"] in ("all", "question_type"):
-            line = shown.setdefault((row["system"], row["space"], row["slice_value"]), {})
-            line |= {"system": row["system"], "space": row["space"], "questions": row["slice_value"]}
-            line |= {"n": str(row["n"]), row["metric"]: f"{row['mean']:.3f}"}
-    columns = ["system", "space", "questions", "n", *names]
-    print_rows("Answers: means over questions", columns, list(shown.values()))
+    names = [metric.name for metric in SHOWN]
+    shown = [
+        {**row, "questions": row["slice_value"], row["metric"]: f"{row['mean']:.3f}"}
+        for row in rows
+        if row["metric"] in names and not row["k"] and row["slice"] in ("all", "question_type")
+    ]
+    keys = ["system", "space", "questions"]
+    print_rows("Answers: means over questions", [*keys, "n", *names], joined(shown, keys))
     hint("Intervals: --json. Definitions: docs/answers.md")
     hint("Next: finrag judge, or finrag report to see them beside the retrieval")
 
@@ -114,10 +92,8 @@ def judge_answers(
 ) -> dict[str, Any]:
     """Judge answers of the lake, and publish what people and judges say of them.
 
-    Args:
-        settings: of the lake; they name the judges.
-        systems: answering systems; all that have answers when empty. Recorded answers are judged in any case.
-        progress: called with what is next.
+    Judges are those of the settings. All systems that have answers are judged when none is named, recorded
+    answers in any case.
 
     Returns:
         Rows by ``rates``, ``calibration``, ``estimates``, ``agreement``, ``comparisons``, ``sensitivity`` and
@@ -148,13 +124,9 @@ def judge_answers(
         progress("estimates, tests and simulations")
         materialiser.run_or_raise("publish_judgements")
     found: dict[str, Any] = {name: lake.read_all(table).to_pylist() for name, table in _TABLES.items()}
-    missing: dict[tuple[str, str, str], int] = {}
-    verdicts = lake.read_all("verdicts", ["judge", "criterion", "label", "problem"])
-    for row in verdicts.to_pylist():
-        if row["label"] is None:
-            key = (row["judge"], row["criterion"], row["problem"])
-            missing[key] = missing.get(key, 0) + 1
     names = ("judge", "criterion", "problem")
+    verdicts = lake.read_all("verdicts", [*names, "label"]).to_pylist()
+    missing = Counter(tuple(row[name] for name in names) for row in verdicts if row["label"] is None)
     entry = lake.ledger_entry("judge_calibration", "") or {}
     return found | {
         "missing": [dict(zip(names, key, strict=True)) | {"verdicts": n} for key, n in missing.items()],
@@ -197,14 +169,32 @@ def judge(
     for row in found["missing"]:
         whose = f"{row['judge']} on {row['criterion']}"
         note(f"{row['verdicts']} verdicts of {whose} are missing: {row['problem']}")
-    _print_rates(found["rates"])
+    keys = ["system", "space"]
+    rates = [
+        {**row, row["metric"]: interval(row["rate"], row["low"], row["high"])}
+        for row in found["rates"]
+        if row["theme"] == row["difficulty"] == "all" and not row["system"].startswith(_RECORDED)
+    ]
+    columns = [*keys, "correct_language", "response", "functional_citation"]
+    print_rows("Automatic metrics: rates, intervals over questions", columns, joined(rates, keys))
     if found["not_calibrated"]:
         note(found["not_calibrated"])
     else:
-        _print_calibration(found["calibration"])
-    chance = set() if every else no_better_than_chance(found["calibration"], found["agreement"])
+        calibrated = [
+            row
+            | {
+                "agreement": interval(row["observed"], row["observed_low"], row["observed_high"]),
+                "chance": f"{row['chance']:.3f}" if row["chance"] is not None else None,
+                "kappa": interval(row["kappa"], row["kappa_low"], row["kappa_high"]),
+            }
+            for row in found["calibration"]
+            if row["group"] == "all"
+        ]
+        columns = ["judge", "criterion", "labels", "n", "missing", "agreement", "chance", "kappa"]
+        print_rows("Judges against labels of people", columns, calibrated)
+    chance = set() if every else _no_better_than_chance(found["calibration"], found["agreement"])
     shown = [row for row in found["estimates"] if (row["judge"], row["criterion"]) not in chance]
-    print_estimates(shown)
+    _print_estimates(shown)
     for name, criterion in sorted({(row["judge"], row["criterion"]) for row in found["estimates"]} & chance):
         told = f"{name} on {criterion} agrees with people no more than by chance; its estimates: --all"
         err.print(f"[yellow]{plain(told)}[/yellow]")
@@ -212,7 +202,7 @@ def judge(
     hint("Next: finrag report, to see what was judged question by question")
 
 
-def no_better_than_chance(
+def _no_better_than_chance(
     calibration: Sequence[dict[str, Any]], agreement: Sequence[dict[str, Any]]
 ) -> set[tuple[str, str]]:
     """Judges and criteria whose kappa with people's labels is not above 0: measured here, or known before."""
@@ -223,33 +213,7 @@ def no_better_than_chance(
     return {key for key, kappa in kappas.items() if kappa <= 0}
 
 
-def _print_rates(rows: Sequence[dict[str, Any]]) -> None:
-    shown: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in rows:
-        if row["theme"] == row["difficulty"] == "all" and not row["system"].startswith(_RECORDED):
-            line = shown.setdefault((row["system"], row["space"]), {})
-            line |= {"system": row["system"], "space": row["space"]}
-            line[row["metric"]] = interval(row["rate"], row["low"], row["high"])
-    columns = ["system", "space", "correct_language", "response", "functional_citation"]
-    print_rows("Automatic metrics: rates, intervals over questions", columns, list(shown.values()))
-
-
-def _print_calibration(rows: Sequence[dict[str, Any]]) -> None:
-    table = [
-        {
-            **{name: row[name] for name in ("judge", "criterion", "labels", "n", "missing")},
-            "agreement": interval(row["observed"], row["observed_low"], row["observed_high"]),
-            "chance": f"{row['chance']:.3f}" if row["chance"] is not None else None,
-            "kappa": interval(row["kappa"], row["kappa_low"], row["kappa_high"]),
-        }
-        for row in rows
-        if row["group"] == "all"
-    ]
-    columns = ["judge", "criterion", "labels", "n", "missing", "agreement", "chance", "kappa"]
-    print_rows("Judges against labels of people", columns, table)
-
-
-def print_estimates(rows: Sequence[dict[str, Any]]) -> None:
+def _print_estimates(rows: Sequence[dict[str, Any]]) -> None:
     """Print estimates over all types of questions for people; recorded answers are left to ``--json``."""
     columns = ["system", "space", "criterion", "judge", "method", "share", "effective n"]
     table = [
@@ -271,42 +235,8 @@ app.add_typer(labels, name="labels")
 _STATES = ("agreed", "decided", "open", "one", "empty")
 
 
-def write_label_sheets(settings: Settings) -> list[dict[str, Any]]:
-    """Draw the sample and write its sheets; those that hold it already are left as they are.
-
-    Returns:
-        ``sheet``, ``items``, ``of``, ``path`` of each.
-
-    Raises:
-        LakeError: the lake holds no answers.
-        FinragError: the run failed.
-    """
-    from finrag_pipeline.evaluation.labels import FOLDER, sheet_name
-    from finrag_pipeline.orchestration.instance import open_materialiser
-    from finrag_pipeline.storage.lake import Lake
-
-    lake = Lake(settings.lake)
-    if not lake.partitions("answers"):
-        raise LakeError("The lake holds no answers.", "Run 'finrag answers' first.")
-    with open_materialiser(settings) as materialiser:
-        materialiser.run_or_raise("publish_judgements", assets=["label_sample"])
-    counts: dict[str, list[int]] = {}
-    for row in lake.read("label_sample").to_pylist():
-        count = counts.setdefault(sheet_name(row["system"], row["criterion"]), [0, 0])
-        count[0] += row["sampled"]
-        count[1] += 1
-    folder = lake.local_path(FOLDER)
-    return [
-        {"sheet": name, "items": drawn, "of": total, "path": str(folder / f"{name}.xlsx")}
-        for name, (drawn, total) in counts.items()
-    ]
-
-
 def check_sheets(lake: Lake, paths: Sequence[Path]) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """How far sheets are filled, and what is wrong with them; nothing is read into the lake.
-
-    Returns:
-        ``sheet`` and a count of the items in each state, and a sentence for each bad sheet by its name.
+    """How far sheets are filled, and what is wrong with them, by name; nothing is read into the lake.
 
     Raises:
         LakeError: no sheet was written yet.
@@ -372,7 +302,22 @@ def import_sheets(settings: Settings, paths: Sequence[Path]) -> dict[str, Any]:
 @labels.command()
 def write(as_json: Json = False) -> None:
     """Draw a stratified sample of the answers, and write the sheets to label it on (CSV and XLSX)."""
-    rows = write_label_sheets(current_settings())
+    from finrag_pipeline.evaluation.labels import FOLDER, sheet_name
+    from finrag_pipeline.orchestration.instance import open_materialiser
+
+    lake = current_lake()
+    if not lake.partitions("answers"):
+        raise LakeError("The lake holds no answers.", "Run 'finrag answers' first.")
+    with open_materialiser(current_settings()) as materialiser:  # sheets that hold the sample are left
+        materialiser.run_or_raise("publish_judgements", assets=["label_sample"])
+    sheets: dict[str, list[bool]] = {}
+    for row in lake.read("label_sample").to_pylist():
+        sheets.setdefault(sheet_name(row["system"], row["criterion"]), []).append(row["sampled"])
+    folder = lake.local_path(FOLDER)
+    rows = [
+        {"sheet": name, "items": sum(drawn), "of": len(drawn), "path": str(folder / f"{name}.xlsx")}
+        for name, drawn in sheets.items()
+    ]
     if as_json:
         print_json(rows)
         return
@@ -409,4 +354,4 @@ def import_(
     print_rows("Labels", ["sheet", *_STATES], done["sheets"])
     for problem in done["bad_sheets"].values():
         err.print(plain(problem), style="yellow", soft_wrap=True)
-    print_estimates([row for row in done["estimates"] if row["labels"]])
+    _print_estimates([row for row in done["estimates"] if row["labels"]])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -104,6 +103,14 @@ def print_rows(title: str, columns: list[str], rows: Sequence[dict[str, Any]]) -
     out.print(table)
 
 
+def joined(rows: Iterable[dict[str, Any]], keys: Sequence[str]) -> list[dict[str, Any]]:
+    """Rows that agree in ``keys`` as one, with the columns of all."""
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[key] for key in keys), {}).update(row)
+    return list(found.values())
+
+
 class ProgressBar:
     """A Rich progress bar fed by (stage, item, done, total); silent in JSON mode."""
 
@@ -130,8 +137,6 @@ class ProgressBar:
             disable=silent,
         )
         self._tasks: dict[str, Any] = {}
-        self._begun: dict[str, float] = {}
-        self._done: dict[str, int] = {}
 
     def __enter__(self) -> ProgressBar:
         return self
@@ -145,13 +150,10 @@ class ProgressBar:
         if not self._tasks:  # not before: a bar without stages would leave an empty line
             self._progress.start()
         if stage not in self._tasks:
-            self._tasks[stage] = self._progress.add_task(stage, total=total, item=item, rate="")
-            self._begun[stage] = time.monotonic()
-        elif done < self._done[stage]:
-            # The stage began again, for instance the embedding of the next filing.
-            self._progress.reset(self._tasks[stage], total=total)
-            self._begun[stage] = time.monotonic()
-        self._done[stage] = done
-        seconds = time.monotonic() - self._begun[stage]
-        rate = f"{done / seconds:.2f}/s" if done and seconds > 0.5 else ""
-        self._progress.update(self._tasks[stage], completed=done, total=total, item=item, rate=rate)
+            number = self._progress.add_task(stage, total=total, item=item, rate="")
+            self._tasks[stage] = self._progress.tasks[number]
+        task = self._tasks[stage]
+        if done < task.completed:  # the stage began again, for instance the embedding of the next filing
+            self._progress.reset(task.id, total=total)
+        rate = f"{done / task.elapsed:.2f}/s" if done and (task.elapsed or 0.0) > 0.5 else ""
+        self._progress.update(task.id, completed=done, total=total, item=item, rate=rate)

@@ -40,7 +40,8 @@ def metrics(
     as_json: Json = False,
 ) -> None:
     """Show the metrics of the active benchmark, with intervals."""
-    from finrag_pipeline.services.results import metrics_json, metrics_table
+    from finrag_pipeline.evaluation.summary import metrics_records
+    from finrag_pipeline.services.results import metrics_table
 
     lake = current_lake()
     if as_markdown:
@@ -50,7 +51,7 @@ def metrics(
 
         sys.stdout.write(results_markdown(lake, current_settings()))
     elif as_json:
-        print_json(metrics_json(lake, by))
+        print_json(metrics_records(metrics_table(lake, by)))
     else:
         print_metrics(metrics_table(lake, by), by)
 
@@ -88,14 +89,13 @@ def fewer_questions(rows: list[dict[str, Any]]) -> list[str]:
     for row in rows:
         by_system = counts.setdefault((row["slice_value"], row["space"]), {})
         by_system[row["system"]] = max(row["n"], by_system.get(row["system"], 0))
-    return list(
-        dict.fromkeys(
-            f"{name} was measured on {count} of {max(found.values())} questions only: do not compare it."
-            for found in counts.values()
-            for name, count in found.items()
-            if count < max(found.values())
-        )
-    )
+    told = {
+        f"{name} was measured on {count} of {max(found.values())} questions only: do not compare it.": None
+        for found in counts.values()
+        for name, count in found.items()
+        if count < max(found.values())
+    }
+    return list(told)
 
 
 def _dimmed(cell: dict[str, Any] | None) -> str:
@@ -160,7 +160,7 @@ def evaluate(
 
     done = score(current_settings(), questions, systems or [], changes=changes)
     if as_json:
-        print_json(done.as_json())
+        print_json(vars(done))
         return
     for problem in done.problems:
         note(problem)
@@ -203,16 +203,10 @@ def _over_documents(folder: Path, systems: list[str], changes: dict[str, str], a
 
 
 def rewrite_report(settings: Settings) -> str:
-    """Write the report of the active benchmark and the warehouse; a fresh report stays as it is.
-
-    Nothing else is run, so what other commands have added is in both.
-
-    Returns:
-        Path of its first page.
+    """Write the report of the active benchmark and the warehouse, and nothing else; the report's first page.
 
     Raises:
         LakeError: the lake holds no benchmark, or is not local.
-        FinragError: the run failed.
     """
     from finrag_pipeline.orchestration.instance import open_materialiser
     from finrag_pipeline.storage.lake import Lake

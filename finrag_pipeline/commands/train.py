@@ -32,21 +32,7 @@ _SHOWN = {
 def train_models(
     settings: Settings, model: Model, folds: Sequence[str] | None, progress: Callable[[str], object]
 ) -> list[dict[str, Any]]:
-    """Train the models of folds on the active benchmark; what is fresh is not trained again.
-
-    Args:
-        settings: of the training.
-        model: what to train.
-        folds: ``fold_0`` … and ``production``; all when None.
-        progress: called with the training that is next.
-
-    Returns:
-        For each fold and policy the epoch that was kept and its page recall.
-
-    Raises:
-        UsageError: there is no such fold.
-        FinragError: a training failed; those before it are kept.
-    """
+    """Train models on the active benchmark; for each fold and policy the epoch kept and its page recall."""
     from finrag_pipeline.orchestration.instance import open_materialiser
     from finrag_pipeline.orchestration.partitions import trained_partitions
     from finrag_pipeline.storage.lake import Lake

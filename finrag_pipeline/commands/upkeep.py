@@ -10,7 +10,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from http.client import HTTPException
 from importlib.metadata import PackageNotFoundError, version
@@ -51,11 +51,7 @@ def home() -> None:
 @app.command()
 def clean() -> None:
     """Remove temporary files that killed runs left in the lake."""
-    lake = current_lake()
-    leftovers = lake.leftovers(older_than=60.0)
-    for path in leftovers:
-        lake.fs.rm(path, recursive=True)
-    out.print(f"removed {len(leftovers)} files")
+    out.print(f"removed {current_lake().remove_leftovers(older_than=60.0)} files")
 
 
 @app.command()
@@ -99,17 +95,13 @@ def fetch_financebench(
 ) -> tuple[Path, dict[str, str]]:
     """Download the question files and the PDFs the questions use; what is there already is kept.
 
-    Args:
-        lake: downloads go to ``sources/financebench`` in it.
-        progress: called with name, done and total.
-        base: where the benchmark is published.
-
     Returns:
-        The folder, and the reason per filing that could not be had.
+        The folder in the lake, and the reason per filing that could not be had.
 
     Raises:
         BenchmarkError: the question files cannot be had, or name no filing.
     """
+    from finrag_pipeline.evaluation.questions import FieldError, read_objects, string
     from finrag_pipeline.filings.names import filing_id
 
     folder = lake.local_path("sources", "financebench")
@@ -119,9 +111,14 @@ def fetch_financebench(
                 _download(f"{base}/data/{name}", folder / name)
             except (OSError, HTTPException) as error:
                 raise BenchmarkError(f"{name} cannot be downloaded: {error}.", _REMEDY) from error
-    names = _filings_asked_about(folder / FILES[0])
+    names = set()
+    for _, question in read_objects(folder / FILES[0])[0]:
+        with contextlib.suppress(FieldError):
+            names.add(string(question, "doc_name"))
+    if not names:
+        raise BenchmarkError(f"{folder / FILES[0]} names no filing.", f"Delete it and fetch again. {_REMEDY}")
     failures = {}
-    for number, name in enumerate(names):
+    for number, name in enumerate(sorted(names)):
         progress(name, number, len(names))
         target = folder / "pdfs" / f"{filing_id(name)}.pdf"
         if target.is_file():
@@ -132,19 +129,6 @@ def fetch_financebench(
             failures[name] = str(error)
     progress("", len(names), len(names))
     return folder, failures
-
-
-def _filings_asked_about(questions: Path) -> list[str]:
-    """Names of the filings that the questions are about; lines that cannot be read are left out."""
-    from finrag_pipeline.evaluation.questions import FieldError, read_objects, string
-
-    names = set()
-    for _, question in read_objects(questions)[0]:
-        with contextlib.suppress(FieldError):
-            names.add(string(question, "doc_name"))
-    if not names:
-        raise BenchmarkError(f"{questions} names no filing.", f"Delete it and fetch again. {_REMEDY}")
-    return sorted(names)
 
 
 def _download(url: str, target: Path) -> None:
@@ -191,43 +175,44 @@ _REQUIRED = ("dagster", "duckdb", "lancedb", "pyarrow", "pymupdf", "sentence-tra
 _LOW_DISK = 5 * 1024**3
 
 
+_Finding = tuple[str, str, str]
+"""Status (ok, gap, which is optional, or broken), what was found, and the remedy."""
+
+
 def examine(settings: Settings) -> list[dict[str, str]]:
     """Findings, each ``{check, status, found, remedy}`` with status ok, gap (optional) or broken."""
-    findings = [_package(name, None) for name in _REQUIRED]
-    findings += [_package(name, remedy) for name, remedy in _OPTIONAL.items()]
-    findings.append(_guarded("encoder", lambda: _encoder(settings)))
-    findings += _models(settings)
-    findings.append(_guarded("accelerator", _accelerator))
-    findings.append(_guarded("lake", lambda: _lake(settings)))
-    findings.append(_guarded("failures", lambda: _failures(settings)))
-    findings.append(_guarded("dagster instance", lambda: _instance(settings)))
+    looks: dict[str, Callable[[], _Finding]] = {
+        **{name: partial(_package, name, None) for name in _REQUIRED},
+        **{name: partial(_package, name, remedy) for name, remedy in _OPTIONAL.items()},
+        "encoder": partial(_encoder, settings),
+        **_models(settings),
+        "accelerator": _accelerator,
+        "lake": partial(_lake, settings),
+        "failures": partial(_failures, settings),
+        "dagster instance": partial(_instance, settings),
+    }
+    findings = []
+    for check, look in looks.items():
+        try:
+            status, found, remedy = look()
+        except FinragError as error:
+            status, found, remedy = "broken", error.reason, error.remedy
+        except Exception as error:
+            found = f"{type(error).__name__}: {error}"
+            status, remedy = "broken", "Reinstall the environment: make env."
+        findings.append({"check": check, "status": status, "found": found, "remedy": remedy})
     return findings
 
 
-def _finding(check: str, status: str, found: str, remedy: str = "") -> dict[str, str]:
-    return {"check": check, "status": status, "found": found, "remedy": remedy}
-
-
-def _guarded(check: str, examine_one: Callable[[], dict[str, str]]) -> dict[str, str]:
+def _package(name: str, remedy: str | None) -> _Finding:
     try:
-        return examine_one()
-    except FinragError as error:
-        return _finding(check, "broken", error.reason, error.remedy)
-    except Exception as error:
-        return _finding(
-            check, "broken", f"{type(error).__name__}: {error}", "Reinstall the environment: make env."
-        )
-
-
-def _package(name: str, remedy: str | None) -> dict[str, str]:
-    try:
-        return _finding(name, "ok", version(name))
+        return "ok", version(name), ""
     except PackageNotFoundError:
         status = "broken" if remedy is None else "gap"
-        return _finding(name, status, "not installed", remedy or "Install the environment: make env.")
+        return status, "not installed", remedy or "Install the environment: make env."
 
 
-def _encoder(settings: Settings) -> dict[str, str]:
+def _encoder(settings: Settings) -> _Finding:
     from finrag_pipeline.embedding import model_files as files
 
     folder = files.model_folder(settings.encoder.name, settings.encoder.revision)
@@ -243,7 +228,7 @@ def _encoder(settings: Settings) -> dict[str, str]:
     length = min(encoder.window_tokens, settings.chunks.tokens)
     speed = _windows_per_second(encoder.embedder, "revenue " * length)
     found = f"{settings.encoder.name} in {folder}, {tokens} tokens, {backend} at {encoder.running.precision}"
-    return _finding("encoder", "ok", f"{found}, {speed:.2g} windows of {length} tokens per second")
+    return "ok", f"{found}, {speed:.2g} windows of {length} tokens per second", ""
 
 
 def _windows_per_second(embedder: Embedder, window: str) -> float:
@@ -259,7 +244,7 @@ def _windows_per_second(embedder: Embedder, window: str) -> float:
         count *= 4
 
 
-def _models(settings: Settings) -> Iterator[dict[str, str]]:
+def _models(settings: Settings) -> dict[str, Callable[[], _Finding]]:
     """Every place for a model that some system asks: there, to be fetched, or missing."""
     from finrag_pipeline.language_models.load import ENDPOINT
 
@@ -270,76 +255,75 @@ def _models(settings: Settings) -> Iterator[dict[str, str]]:
         "splade": (settings.splade.name, settings.splade.revision, "SPLADE__NAME"),
         "reranker": (settings.reranker.name, settings.reranker.revision, "RERANKER__NAME"),
     }
-    for check, (name, revision, variable) in slots.items():
-        yield _guarded(check, partial(_model, check, name, revision, f"FINRAG_{variable}"))
-    yield _language_model("language model", settings.language_model, ENDPOINT)
-    if not settings.judge.models:
-        remedy = "export FINRAG_JUDGE__MODELS__JUDGE__BASE_URL=http://localhost:8000/v1"
-        yield _finding("judge", "gap", "No language model judges; the baseline does.", remedy)
-    for name, model in settings.judge.models.items():
-        remedy = f"export FINRAG_JUDGE__MODELS__{name.upper()}__BASE_URL=http://localhost:8000/v1"
-        yield _language_model(f"judge {name}", model, remedy)
+    remedy = "export FINRAG_JUDGE__MODELS__{}__BASE_URL=http://localhost:8000/v1"
+    none = ("gap", "No language model judges; the baseline does.", remedy.format("JUDGE"))
+    judges: dict[str, Callable[[], _Finding]] = {
+        f"judge {name}": partial(_language_model, model, remedy.format(name.upper()))
+        for name, model in settings.judge.models.items()
+    }
+    return {
+        **{check: partial(_model, *slot) for check, slot in slots.items()},
+        "language model": partial(_language_model, settings.language_model, ENDPOINT),
+        **(judges or {"judge": lambda: none}),
+    }
 
 
-def _model(check: str, name: str, revision: str | None, variable: str) -> dict[str, str]:
+def _model(name: str, revision: str | None, variable: str) -> _Finding:
     from finrag_pipeline.storage.model_folders import model_here, model_problem
 
+    variable = f"FINRAG_{variable}"
     if problem := model_problem(name, revision, variable, wait=2.0):
-        return _finding(check, "gap", problem, problem.command)
+        return "gap", problem, problem.command
     folder = model_here(name, revision, variable)
-    return _finding(check, "ok", f"{name}: {folder or 'on the hub, and fetched when it is first used'}")
+    return "ok", f"{name}: {folder or 'on the hub, and fetched when it is first used'}", ""
 
 
-def _language_model(check: str, model: LanguageModelSettings, remedy: str) -> dict[str, str]:
+def _language_model(model: LanguageModelSettings, remedy: str) -> _Finding:
     from finrag_pipeline.language_models.load import language_model_problem
 
     if problem := language_model_problem(model):
-        return _finding(check, "gap", problem, remedy if model.kind != "local" else problem.command)
-    return _finding(check, "ok", f"{model.name} at {model.base_url or 'this machine'}, not asked")
+        return "gap", problem, remedy if model.kind != "local" else problem.command
+    return "ok", f"{model.name} at {model.base_url or 'this machine'}, not asked", ""
 
 
-def _accelerator() -> dict[str, str]:
+def _accelerator() -> _Finding:
     import torch
 
     if torch.cuda.is_available():
-        return _finding("accelerator", "ok", torch.cuda.get_device_name(0))
-    return _finding(
-        "accelerator", "gap", "none; the CPU is used", "Nothing is needed; training is faster with a GPU."
-    )
+        return "ok", torch.cuda.get_device_name(0), ""
+    return "gap", "none; the CPU is used", "Nothing is needed; training is faster with a GPU."
 
 
-def _lake(settings: Settings) -> dict[str, str]:
+def _lake(settings: Settings) -> _Finding:
     from finrag_pipeline.storage.lake import Lake
 
     lake = Lake(settings.lake)
     filings = len(lake.partitions("filings"))
     leftovers = len(lake.leftovers())
     if not lake.is_local:
-        return _finding("lake", "ok", f"{lake.uri()}: {filings} filings")
+        return "ok", f"{lake.uri()}: {filings} filings", ""
     root = Path(lake.root)
     existing = next(folder for folder in (root, *root.parents) if folder.exists())
     free = shutil.disk_usage(existing).free
     found = f"{lake.root}: {filings} filings, {free / 1024**3:.0f} GiB free"
     if free < _LOW_DISK:
-        return _finding("lake", "gap", found, "Free some disk space, or set FINRAG_LAKE to another disk.")
+        return "gap", found, "Free some disk space, or set FINRAG_LAKE to another disk."
     if leftovers:
-        return _finding("lake", "gap", f"{found}, {leftovers} leftovers of killed runs", "Run: finrag clean.")
-    return _finding("lake", "ok", found)
+        return "gap", f"{found}, {leftovers} leftovers of killed runs", "Run: finrag clean."
+    return "ok", found, ""
 
 
-def _failures(settings: Settings) -> dict[str, str]:
+def _failures(settings: Settings) -> _Finding:
     from finrag_pipeline.storage.lake import Lake
 
-    failed = [row for row in Lake(settings.lake).ledger().to_pylist() if row["outcome"] == "failed"]
+    failed = [row for row in Lake(settings.lake).ledger_entries() if row["outcome"] == "failed"]
     if not failed:
-        return _finding("failures", "ok", "no step failed when it last ran")
+        return "ok", "no step failed when it last ran", ""
     names = ", ".join(f"{row['asset']} {row['partition']}".strip() for row in failed[:5])
-    return _finding(
-        "failures", "gap", f"{len(failed)} steps failed: {names}", "See each: finrag filings --failed."
-    )
+    return "gap", f"{len(failed)} steps failed: {names}", "See each: finrag filings --failed."
 
 
-def _instance(settings: Settings) -> dict[str, str]:
+def _instance(settings: Settings) -> _Finding:
     from finrag_pipeline.orchestration.instance import open_instance, release_dead_runs
 
     with open_instance(settings) as instance:
@@ -351,4 +335,4 @@ def _instance(settings: Settings) -> dict[str, str]:
         found = f"{instance.root_directory}; pools: {', '.join(slots) or 'unused so far'}"
         if released:
             found += f"; freed the slots of {len(released)} killed runs"
-    return _finding("dagster instance", "ok", found)
+    return "ok", found, ""

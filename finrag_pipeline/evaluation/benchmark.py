@@ -86,6 +86,21 @@ def get_benchmark(lake: Lake) -> Benchmark:
     return benchmark
 
 
+def benchmark_filings(lake: Lake) -> tuple[str, ...]:
+    """Filings of the benchmark's corpus that could be read and chunked.
+
+    Raises:
+        BenchmarkError: the lake holds no benchmark, or nothing of its filings.
+    """
+    chunked = {keys["filing"] for keys in lake.partitions("filing_chunks")}
+    names = tuple(filing for filing in get_benchmark(lake).filings if filing in chunked)
+    if not names:
+        raise BenchmarkError(
+            "None of the benchmark's filings could be read.", "See the failures of filing_pages."
+        )
+    return names
+
+
 def _read(lake: Lake, name: str) -> Benchmark:
     folder = lake.path("benchmarks", name)
     record = lake.read_json(f"{folder}/benchmark.json")

@@ -20,16 +20,14 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from finrag_pipeline.engine import Engine
 from finrag_pipeline.errors import FilingError, LakeError
 from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.filings.originals import SUFFIXES, FilingSource, filing_files, find_source, original_path
 from finrag_pipeline.storage.fingerprints import file_sha256
 from finrag_pipeline.storage.lake import Lake
-
-if TYPE_CHECKING:
-    from finrag_pipeline.engine import Engine
 
 SETTLED_SECONDS = 3.0
 """A file in the inbox that changed more recently than this may still be being written."""
@@ -119,13 +117,12 @@ def _prove_readable(lake: Lake, source: FilingSource, engine: Engine | None) -> 
     Raises:
         FilingError: it cannot be read, or none of its pages has usable text.
     """
-    from finrag_pipeline.engine import LocalEngine
     from finrag_pipeline.filings.describe import describe_in_worker
     from finrag_pipeline.filings.pages import extract_pages
 
     # An engine starts nothing until it is used.
     with (
-        closing(LocalEngine(1, _READING_SECONDS)) as own,
+        closing(Engine(1, _READING_SECONDS)) as own,
         lake.local_copy(original_path(lake, source)) as path,
     ):
         (row,) = describe_in_worker(path, source, engine or own).to_pylist()

@@ -17,11 +17,7 @@ _SECRETS: dict[str, Any] = {"language_model": {"key"}, "judge": {"models": {"__a
 
 
 def build_definitions(settings: Settings | None = None) -> dg.Definitions:
-    """All assets, checks, jobs, sensors, schedules and resources.
-
-    Args:
-        settings: settings of the deployment; those of the environment when None.
-    """
+    """All assets, checks, jobs, sensors, schedules and resources; by the environment without ``settings``."""
     settings = settings or get_settings()
     found = dg.load_assets_from_package_module(assets)
     return dg.Definitions(
@@ -30,20 +26,8 @@ def build_definitions(settings: Settings | None = None) -> dg.Definitions:
         ),
         asset_checks=dg.load_asset_checks_from_modules([checks]),
         jobs=[*jobs.JOBS.values(), jobs.compact_lake_job],
-        sensors=[
-            sensors.inbox_sensor,
-            sensors.failed_run_sensor,
-            sensors.filing_automation,
-            sensors.corpus_automation,
-        ],
-        schedules=[
-            jobs.nightly_reindex,
-            jobs.nightly_preparation,
-            jobs.nightly_sweep,
-            jobs.nightly_publish,
-            jobs.nightly_compaction,
-            *jobs.WEEKLY_TRAINING,
-        ],
+        sensors=sensors.SENSORS,
+        schedules=jobs.SCHEDULES,
         resources={
             # Values are shown with every run; the keys of language models come from the environment.
             "settings": SettingsResource(values=settings.model_dump(mode="json", exclude=_SECRETS)),

@@ -20,9 +20,9 @@ from finrag_pipeline.retrieval.systems import get_system
 _WARN = dg.AssetCheckSeverity.WARN
 
 
-@dg.asset_check(asset=filings, description="No two filings are the same file byte for byte.")
+@dg.asset_check(asset=filings)
 def no_duplicate_files(lake: LakeResource) -> dg.AssetCheckResult:
-    """Duplicates stay in the lake and stay searchable; they are listed so that people can decide."""
+    """No two filings are the same file byte for byte."""
     groups = defaultdict(list)
     for row in lake.open().read_all("filings", ["filing", "sha256"]).to_pylist():
         groups[row["sha256"]].append(row["filing"])
@@ -35,55 +35,48 @@ def _none_of(what: str, lines: list[str]) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(passed=not lines, severity=_WARN, metadata={what: text, "count": len(lines)})
 
 
-@dg.asset_check(asset=filings, description="Cover pages agree with file names and declared identities.")
+@dg.asset_check(asset=filings)
 def identities_agree(lake: LakeResource) -> dg.AssetCheckResult:
-    """Lists every disagreement of the lake in one place."""
+    """Cover pages agree with file names and declared identities."""
     rows = lake.open().read_all("filings", ["filing", "conflicts"]).to_pylist()
     odd = [f"{row['filing']}: {'; '.join(row['conflicts'])}" for row in rows if row["conflicts"]]
     return _none_of("conflicts", odd)
 
 
-@dg.asset_check(asset=filings, description="Every filing can be read.")
+@dg.asset_check(asset=filings)
 def all_readable(lake: LakeResource) -> dg.AssetCheckResult:
-    """Lists the files that could not be read, with reason and remedy."""
+    """Every filing can be read."""
     rows = lake.open().read_all("filings", ["filing", "status", "reason", "remedy"]).to_pylist()
     failed = [f"{r['filing']}: {r['reason']} {r['remedy']}" for r in rows if r["status"] != "ok"]
     return _none_of("failed", failed)
 
 
-@dg.asset_check(asset=filing_chunks, description="The lake holds at least one chunk.")
+@dg.asset_check(asset=filing_chunks)
 def corpus_not_empty(lake: LakeResource) -> dg.AssetCheckResult:
-    """An empty corpus would make every search silently return nothing."""
+    """The lake holds at least one chunk."""
     names = searchable_filings(lake.open())
     return dg.AssetCheckResult(passed=bool(names), metadata={"filings": len(names)})
 
 
-@dg.asset_check(asset=page_sentences, description="Every chunked filing can be found by vector search.")
+@dg.asset_check(asset=page_sentences)
 def sentences_cover_corpus(lake: LakeResource) -> dg.AssetCheckResult:
-    """The sentences and their vectors must not lack chunked filings."""
+    """Every chunked filing can be found by vector search."""
     store = lake.open()
     compared = {keys["filing"] for keys in store.partitions("page_sentences")}
     missing = sorted(set(searchable_filings(store)) - compared)
     return dg.AssetCheckResult(passed=not missing, metadata={"missing": ", ".join(missing) or "none"})
 
 
-@dg.asset_check(asset=benchmark_questions, description="Every measured question has gold text in the corpus.")
+@dg.asset_check(asset=benchmark_questions)
 def gold_pages_have_text(lake: LakeResource) -> dg.AssetCheckResult:
-    """A gold page without any chunk could not be found by any text system."""
+    """Every measured question has gold text in the corpus."""
     store = lake.open()
-    questions = store.read("benchmark_questions")
-    questions = questions.filter(pc.equal(questions["status"], "measured")).to_pylist()
-    wanted = {question["filing"] for question in questions}
+    questions = store.read("benchmark_questions").filter(pc.field("status") == "measured")
+    gold = {(q["filing"], page) for q in questions.to_pylist() for page in q["gold_pages"]}
+    wanted = {filing for filing, _ in gold}
     chunks = store.read_all("filing_chunks", ["filing", "page"], only={"filing": wanted})
-    pages = set(zip(chunks["filing"].to_pylist(), chunks["page"].to_pylist(), strict=True))
-    empty = sorted(
-        {
-            f"{q['filing']} page {p + 1}"
-            for q in questions
-            for p in q["gold_pages"]
-            if (q["filing"], p) not in pages
-        }
-    )
+    gold -= set(zip(chunks["filing"].to_pylist(), chunks["page"].to_pylist(), strict=True))
+    empty = sorted(f"{filing} page {page + 1}" for filing, page in gold)
     return dg.AssetCheckResult(
         passed=not empty,
         severity=_WARN,
@@ -91,13 +84,10 @@ def gold_pages_have_text(lake: LakeResource) -> dg.AssetCheckResult:
     )
 
 
-@dg.asset_check(asset=system_metrics, description="A smaller oracle space never finds fewer gold pages.")
+@dg.asset_check(asset=system_metrics)
 def oracle_not_below_parent(lake: LakeResource) -> dg.AssetCheckResult:
-    """PageRec@5: pages ≥ filing ≥ corpus.
-
-    Certain for a single ranking, whose restriction only removes wrong chunks; a fusion re-ranks, so there
-    it is a warning.
-    """
+    """A smaller oracle space never finds fewer gold pages."""
+    # Certain for a single ranking, whose restriction only removes wrong chunks; a fusion re-ranks: it warns.
     means = {
         (row["system"], row["space"]): row["mean"]
         for row in lake.open().read("system_metrics").to_pylist()
@@ -106,10 +96,9 @@ def oracle_not_below_parent(lake: LakeResource) -> dg.AssetCheckResult:
     broken, fused_only = [], True
     for system in sorted({system for system, _ in means}):
         for smaller, larger in ((Space.PAGES, Space.FILING), (Space.FILING, Space.CORPUS)):
-            if means[system, smaller] < means[system, larger] - 1e-9:
-                broken.append(
-                    f"{system}: {smaller} {means[system, smaller]:.4f} < {larger} {means[system, larger]:.4f}"
-                )
+            less, more = means[system, smaller], means[system, larger]
+            if less < more - 1e-9:
+                broken.append(f"{system}: {smaller} {less:.4f} < {larger} {more:.4f}")
                 fused_only &= isinstance(get_system(system).first, Fusion)
     return dg.AssetCheckResult(
         passed=not broken,

@@ -37,17 +37,17 @@ def dagster_home(settings: Settings) -> Path:
     Raises:
         LakeError: the lake is remote and ``DAGSTER_HOME`` is not set.
     """
+    lake = Lake(settings.lake)
     if configured := os.environ.get("DAGSTER_HOME"):
         home = Path(configured)
     else:
-        lake = Lake(settings.lake)
         if not lake.is_local:
             raise LakeError("A remote lake needs a local Dagster instance.", "Set DAGSTER_HOME to a folder.")
         home = lake.local_path("dagster_home")
     home.mkdir(parents=True, exist_ok=True)
-    if Lake(settings.lake).is_local:
+    if lake.is_local:
         # The mailbox stands ready as soon as anything is started.
-        Lake(settings.lake).local_path("inbox").mkdir(parents=True, exist_ok=True)
+        lake.local_path("inbox").mkdir(parents=True, exist_ok=True)
     if not (home / "dagster.yaml").exists() and _YAML.is_file():
         # In one step: another process that starts now must not read half of it.
         temporary = home / f"dagster.yaml.{os.getpid()}.tmp"
@@ -95,22 +95,16 @@ class Materialiser:
             raise_on_error=False,
             asset_selection=[dg.AssetKey(name) for name in assets] if assets else None,
         )
-        if not result.success and _was_interrupted(result):
+        if result.success:
+            return None
+        if any(error.cls_name == "DagsterExecutionInterruptedError" for _, error in _step_errors(result)):
             raise KeyboardInterrupt
-        return None if result.success else _first_error(result)
+        return _first_error(result)
 
     def run_or_raise(self, job: str, **options: Any) -> None:
-        """`run`.
-
-        Raises:
-            FinragError: it failed.
-        """
+        """`run`; raises FinragError where it failed."""
         if error := self.run(job, **options):
             raise FinragError(error, "See the run in the Dagster UI (make ui).")
-
-
-def _was_interrupted(result: dg.ExecuteInProcessResult) -> bool:
-    return any(error.cls_name == "DagsterExecutionInterruptedError" for _, error in _step_errors(result))
 
 
 def _step_errors(result: dg.ExecuteInProcessResult) -> Iterator[tuple[str, SerializableErrorInfo]]:
@@ -176,10 +170,8 @@ def _clearing_up(instance: dg.DagsterInstance) -> Iterator[None]:
 
     def watch() -> None:
         while not done.wait(_WATCH_SECONDS):
-            try:
+            with suppress(Exception):  # a busy database; the next round comes soon
                 release_dead_runs(instance)
-            except Exception:  # a busy database; the next round comes soon
-                logging.getLogger(__name__).debug("could not look for killed runs", exc_info=True)
 
     release_dead_runs(instance)
     watcher = threading.Thread(target=watch, name="killed runs", daemon=True)
@@ -192,26 +184,20 @@ def _clearing_up(instance: dg.DagsterInstance) -> Iterator[None]:
 
 
 def release_dead_runs(instance: dg.DagsterInstance) -> list[str]:
-    """Fail runs of the command line whose process is gone, and free their pool slots.
+    """Fail runs of the command line whose process is gone, free their pool slots, and name the runs.
 
     A run that was killed stays 'started' for ever otherwise, and holds its slot.
-
-    Returns:
-        Identifiers of the runs.
     """
     import dagster as dg
 
     status = dg.DagsterRunStatus
     unfinished = [status.NOT_STARTED, status.STARTING, status.STARTED, status.CANCELING]
     started = instance.get_runs(filters=dg.RunsFilter(statuses=unfinished))
-    dead = []
-    for run in started:
-        tag = run.tags.get(_PROCESS_TAG)
-        if tag is not None and not _is_alive(tag):
-            instance.report_run_failed(run, "The process of this run is gone.")
-            instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
-            dead.append(run.run_id)
-    return dead
+    dead = [run for run in started if (tag := run.tags.get(_PROCESS_TAG)) and not _is_alive(tag)]
+    for run in dead:
+        instance.report_run_failed(run, "The process of this run is gone.")
+        instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+    return [run.run_id for run in dead]
 
 
 def _process_tag(pid: int) -> str:
@@ -224,12 +210,11 @@ def _is_alive(tag: str) -> bool:
         return True  # another machine's process cannot be judged from here
     if started:
         return _start_time(int(pid)) == started
-    try:  # no /proc on this system
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
+    with suppress(PermissionError):  # no /proc on this system
+        try:
+            os.kill(int(pid), 0)
+        except ProcessLookupError:
+            return False
     return True
 
 

@@ -6,6 +6,7 @@ https://docs.dagster.io/guides/automate/schedules
 """
 
 import os
+from functools import partial
 
 import dagster as dg
 
@@ -98,10 +99,7 @@ def compact_lake(context: dg.OpExecutionContext, settings: SettingsResource, lak
         context.log.info(f"{index.name}: {index.count()} vectors")
     if active_benchmark(store) and store.info("folds"):
         drop(store, stale_results(store, values) + answers_to_other_questions(store))
-    leftovers = store.leftovers()
-    for path in leftovers:
-        store.fs.rm(path, recursive=True)
-    context.log.info(f"removed {len(leftovers)} leftover files")
+    context.log.info(f"removed {store.remove_leftovers()} leftover files")
 
 
 @dg.job(executor_def=dg.in_process_executor, description="Upkeep of the lake, every night.")
@@ -111,18 +109,17 @@ def compact_lake_job() -> None:
 
 
 # On by default, like the sensors; FINRAG_SCHEDULES=off starts them stopped.
-_STATUS = (
-    dg.DefaultScheduleStatus.STOPPED
-    if os.environ.get("FINRAG_SCHEDULES", "on").lower() == "off"
-    else dg.DefaultScheduleStatus.RUNNING
+_OFF = os.environ.get("FINRAG_SCHEDULES", "on").lower() == "off"
+_schedule = partial(
+    dg.schedule,
+    default_status=dg.DefaultScheduleStatus.STOPPED if _OFF else dg.DefaultScheduleStatus.RUNNING,
+    execution_timezone="UTC",
 )
 _NO_BENCHMARK = dg.SkipReason("The lake holds no benchmark; 'finrag run' brings one.")
 _Requests = dg.RunRequest | list[dg.RunRequest] | dg.SkipReason
 
 
-@dg.schedule(
-    job=JOBS[INDEX_FILING], cron_schedule="0 2 * * *", default_status=_STATUS, execution_timezone="UTC"
-)
+@_schedule(job=JOBS[INDEX_FILING], cron_schedule="0 2 * * *")
 def nightly_reindex(context: dg.ScheduleEvaluationContext) -> _Requests:
     """Every night: bring every filing of the lake up to date. Fresh ones are cache hits."""
     keys = context.instance.get_dynamic_partitions(FILINGS)
@@ -132,18 +129,13 @@ def nightly_reindex(context: dg.ScheduleEvaluationContext) -> _Requests:
     return [dg.RunRequest(partition_key=key, run_key=f"{night}:{key}") for key in keys]
 
 
-@dg.schedule(
-    job=JOBS["prepare_benchmark"],
-    cron_schedule="0 3 * * *",
-    default_status=_STATUS,
-    execution_timezone="UTC",
-)
+@_schedule(job=JOBS["prepare_benchmark"], cron_schedule="0 3 * * *")
 def nightly_preparation(lake: LakeResource) -> _Requests:
     """Every night, after re-indexing: questions, folds, corpus statistics and the lexical index."""
     return dg.RunRequest() if active_benchmark(lake.open()) else _NO_BENCHMARK
 
 
-@dg.schedule(job=JOBS["sweep"], cron_schedule="0 4 * * *", default_status=_STATUS, execution_timezone="UTC")
+@_schedule(job=JOBS["sweep"], cron_schedule="0 4 * * *")
 def nightly_sweep(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> _Requests:
     """Every night: run and score every system on the active benchmark; one run per system."""
     if active_benchmark(lake.open()) is None:
@@ -152,33 +144,27 @@ def nightly_sweep(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> 
     return [dg.RunRequest(run_key=f"{night}:{system}", tags=sweep_range(system)) for system in SYSTEMS]
 
 
-@dg.schedule(job=JOBS["publish"], cron_schedule="0 5 * * *", default_status=_STATUS, execution_timezone="UTC")
+@_schedule(job=JOBS["publish"], cron_schedule="0 5 * * *")
 def nightly_publish(lake: LakeResource) -> _Requests:
     """Every night, after the sweep: metrics, warehouse, report and corpus checks."""
     return dg.RunRequest() if active_benchmark(lake.open()) else _NO_BENCHMARK
 
 
-nightly_compaction = dg.ScheduleDefinition(
-    name="nightly_compaction",
-    job=compact_lake_job,
-    cron_schedule="0 6 * * *",
-    default_status=_STATUS,
-    execution_timezone="UTC",
-    description="Every night: compact LanceDB and clear leftovers.",
-)
+@_schedule(job=compact_lake_job, cron_schedule="0 6 * * *")
+def nightly_compaction() -> _Requests:
+    """Every night: compact LanceDB and clear leftovers."""
+    return dg.RunRequest()
 
 
 def _weekly_training(model: str) -> dg.ScheduleDefinition:
-    @dg.schedule(
+    @_schedule(
         name=f"weekly_{model}",
         job=JOBS[f"train_{model}"],
         cron_schedule="0 7 * * 0",
-        default_status=_STATUS,
-        execution_timezone="UTC",
         description=f"Every week: train the {model.replace('_', ' ')} that searches use, where its questions "
         "or filings changed; else it is a cache hit.",
     )
-    def weekly(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
+    def weekly(lake: LakeResource) -> _Requests:
         if active_benchmark(lake.open()) is None:
             return _NO_BENCHMARK
         if lake.open().info(model, {"fold": PRODUCTION}) is None:
@@ -189,3 +175,11 @@ def _weekly_training(model: str) -> dg.ScheduleDefinition:
 
 
 WEEKLY_TRAINING = [_weekly_training(model) for model in ("page_ranker", "page_scorer", "reranker")]
+SCHEDULES = [
+    nightly_reindex,
+    nightly_preparation,
+    nightly_sweep,
+    nightly_publish,
+    nightly_compaction,
+    *WEEKLY_TRAINING,
+]

@@ -5,12 +5,12 @@ Used by the assets to skip work, and by the command line to know what is stale w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from finrag_pipeline.chunking.registry import Chunking
-from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.model_files import tokenizer_fingerprint
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.filings.originals import FilingSource
@@ -39,11 +39,6 @@ def versions(name: str) -> tuple[str, ...]:
     return tuple(map(version, CATALOGUE[name].code))
 
 
-def identity(filing: Mapping[str, Any]) -> list[str]:
-    """Of a row of ``filings``, what the other tables of the filing are made from."""
-    return [str(filing[column]) for column in _IDENTITY]
-
-
 def source_facts(name: str, source: FilingSource) -> list[Any]:
     """Of an original, what ``filings`` and ``filing_pages`` are made from; nothing for other entries."""
     if name == "filings":
@@ -51,63 +46,48 @@ def source_facts(name: str, source: FilingSource) -> list[Any]:
     return [source.sha256, source.source] if name == "filing_pages" else []
 
 
-def made_from(
-    name: str, inputs: Callable[[Entry], Any], settings: Settings, encoder: Encoder, *others: Any
-) -> str:
-    """Fingerprint of a part: code, inputs, settings.
-
-    Args:
-        name: of its entry.
-        inputs: what each input is, plain values.
-        settings: of the run.
-        encoder: in use.
-        *others: what else decides it.
-    """
-    entry = CATALOGUE[name]
-    read = [inputs(CATALOGUE[one]) for one in entry.inputs]
-    chosen = [_setting(one, settings, encoder) for one in entry.settings]
-    return fingerprint(name, *versions(name), *read, *chosen, *others)
-
-
-def _setting(name: str, settings: Settings, encoder: Encoder) -> Any:
-    if name == "encoder":
-        return encoder.fingerprint
-    if name == "tokenizer":
-        return tokenizer_fingerprint(settings.encoder)
-    value: Any = settings
-    for part in name.split("."):
-        value = getattr(value, part)
-    return value
-
-
 def part_made_from(
     name: str, store: Lake, partition: Mapping[str, str], settings: Settings, *others: Any
 ) -> str:
-    """`made_from` with the inputs that the lake holds.
-
-    Args:
-        name: of the entry.
-        store: the lake.
-        partition: hive keys of the part; empty for a single part.
-        settings: of the run.
-        *others: what else decides it.
+    """Fingerprint of a part as it should be: code, inputs that the lake holds, settings, and ``others``.
 
     Raises:
         LakeError: an input of the same partition is missing.
     """
-    entry = CATALOGUE[name]
+    entry, encoder = CATALOGUE[name], get_encoder(settings, store)
 
     def read(one: Entry) -> Any:
         if not entry.by or one.by != entry.by:
             return store.fingerprints(one.folder)
         if one.name == "filings":
-            return identity(store.read("filings", partition).to_pylist()[0])
+            (filing,) = store.read("filings", partition, _IDENTITY).to_pylist()
+            return [str(filing[column]) for column in _IDENTITY]
         if info := store.info(one.folder, partition):
             return info.fingerprint
         of = ", ".join(partition.values())
         raise LakeError(f"The lake holds no {one.name} of '{of}'.", f"Materialise {one.name} first.")
 
-    return made_from(name, read, settings, get_encoder(settings, store), *others)
+    def setting(named: str) -> Any:
+        if named == "encoder":
+            return encoder.fingerprint
+        if named == "tokenizer":
+            return tokenizer_fingerprint(settings.encoder)
+        return attrgetter(named)(settings)
+
+    inputs = [read(CATALOGUE[one]) for one in entry.inputs]
+    return fingerprint(name, *versions(name), *inputs, *map(setting, entry.settings), *others)
+
+
+def _is_fresh(name: str, lake: Lake, filing: str, settings: Settings, *others: Any) -> bool:
+    """Whether the part of a filing, and its inputs in the lake, are there and it was made from them."""
+    partition = {"filing": filing}
+    info = lake.info(name, partition)
+    try:
+        return info is not None and info.fingerprint == part_made_from(
+            name, lake, partition, settings, *others
+        )
+    except LakeError:
+        return False
 
 
 def stale_filings(
@@ -116,26 +96,18 @@ def stale_filings(
     """Filings of which some asset is missing, made from something else, or unknown to the instance."""
     import dagster as dg
 
-    encoder = get_encoder(settings, lake)
-    rows = {row["filing"]: row for row in lake.read_all("filings").to_pylist()}
     materialised = [instance.get_materialized_partitions(dg.AssetKey(name)) for name in PER_FILING]
 
     def fresh(source: FilingSource) -> bool:
-        key, wanted = source.filing, dict[str, str]()
+        key = source.filing
         # A worse version was refused: with the sound one at hand again, the note goes.
         refused = (lake.ledger_entry("filings", key) or {}).get("outcome") == "failed"
-        if key not in rows or refused or not all(key in known for known in materialised):
-            return False
-
-        def read(one: Entry) -> object:
-            return identity(rows[key]) if one.name == "filings" else wanted[one.name]
-
-        for name in PER_FILING:
-            wanted[name] = made_from(name, read, settings, encoder, *source_facts(name, source))
-            info = lake.info(name, {"filing": key})
-            if info is None or info.fingerprint != wanted[name]:
-                return False
-        return True
+        # In the order in which they are made: inputs have been looked at.
+        return (
+            not refused
+            and all(key in known for known in materialised)
+            and all(_is_fresh(name, lake, key, settings, *source_facts(name, source)) for name in PER_FILING)
+        )
 
     return [source.filing for source in sources if not fresh(source)]
 
@@ -143,38 +115,17 @@ def stale_filings(
 def stale_on_demand(
     lake: Lake, settings: Settings, chunking: Chunking, filings: Sequence[str], embedded: bool = True
 ) -> list[str]:
-    """Filings whose chunks, or their vectors, are missing or made from something else.
-
-    Args:
-        lake: of the filings.
-        settings: of the run.
-        chunking: of the chunks.
-        filings: looked at.
-        embedded: whether vectors are wanted; the chunks alone when False.
-    """
+    """Filings whose chunks, or their vectors where these are wanted, are missing or of something else."""
     encoder = get_encoder(settings, lake)
     vectors = open_chunk_index(lake, encoder, settings, chunking).count_by_filing() if embedded else None
 
     def fresh(filing: str) -> bool:
-        partition = {"filing": filing}
-        try:
-            wanted = part_made_from(chunking.table, lake, partition, settings)
-        except LakeError:
-            return False
-        chunks = lake.info(chunking.table, partition)
-        if chunks is None or chunks.fingerprint != wanted:
+        if not _is_fresh(chunking.table, lake, filing, settings):
             return False
         if vectors is None:
             return True
         entry = lake.ledger_entry(chunking.index, filing) or {}
-        return (
-            entry.get("fingerprint") == part_made_from(chunking.index, lake, partition, settings)
-            and entry.get("rows") == vectors[filing] > 0
-        )
+        wanted = part_made_from(chunking.index, lake, {"filing": filing}, settings)
+        return entry.get("fingerprint") == wanted and entry.get("rows") == vectors[filing] > 0
 
     return [filing for filing in filings if not fresh(filing)]
-
-
-def code_state() -> dict[str, tuple[str, ...]]:
-    """Versions of all code that makes something."""
-    return {name: versions(name) for name in CATALOGUE}

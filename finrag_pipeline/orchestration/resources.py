@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from finrag_pipeline.chunking.registry import FIXED, get_chunking
+from finrag_pipeline.chunking.registry import get_chunking
 from finrag_pipeline.embedding.encoder import Encoder
-from finrag_pipeline.engine import LocalEngine
+from finrag_pipeline.engine import Engine
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.second_stages import CrossEncoder
 from finrag_pipeline.retrieval.system import RetrievalSystem
@@ -51,14 +51,14 @@ class EngineResource(dg.ConfigurableResource):
     workers: int
     timeout: float
 
-    def open(self) -> LocalEngine:
+    def open(self) -> Engine:
         """The engine of this process."""
         return _engine(self.workers, self.timeout)
 
 
 @lru_cache(maxsize=2)
-def _engine(workers: int, timeout: float) -> LocalEngine:
-    return LocalEngine(workers, timeout)
+def _engine(workers: int, timeout: float) -> Engine:
+    return Engine(workers, timeout)
 
 
 @lru_cache(maxsize=2)
@@ -87,10 +87,7 @@ class Corpora:
         self, settings: Settings, lake: Lake, filings: tuple[str, ...], system: RetrievalSystem | None = None
     ) -> Corpus:
         """The corpus over ``filings`` that ``system`` searches."""
-        settings = system.settings(settings) if system else settings
-        reranker = system.rerank.model if system and isinstance(system.rerank, CrossEncoder) else None
-        shared = self._loaded_once(settings, lake, filings, reranker)
-        corpus = make_corpus(settings, lake, filings, system, shared)
+        corpus = self._unloaded(settings, lake, filings, system)
         key = (self._shared[0], corpus.chunking.name, corpus.fingerprint)
         if self._corpus is None or self._corpus[0] != key:
             self._corpus = key, corpus
@@ -98,16 +95,17 @@ class Corpora:
 
     def resolver(self, settings: Settings, lake: Lake, filings: tuple[str, ...]) -> "Resolver":
         """The resolver over ``filings``."""
-        shared = self._loaded_once(settings, lake, filings, None)
-        return make_corpus(settings, lake, filings, None, shared).resolver
+        return self._unloaded(settings, lake, filings, None).resolver
 
-    def _loaded_once(
-        self, settings: Settings, lake: Lake, filings: tuple[str, ...], reranker: str | None
-    ) -> dict[Hashable, Any]:
+    def _unloaded(
+        self, settings: Settings, lake: Lake, filings: tuple[str, ...], system: RetrievalSystem | None
+    ) -> Corpus:
+        settings = system.settings(settings) if system else settings
+        reranker = system.rerank.model if system and isinstance(system.rerank, CrossEncoder) else None
         key = (lake.root, settings.model_dump_json(), _state(settings, lake, filings, reranker))
         if self._shared[0] != key:
             self._shared = key, {}
-        return self._shared[1]
+        return make_corpus(settings, lake, filings, system, self._shared[1])
 
 
 def make_corpus(
@@ -118,26 +116,19 @@ def make_corpus(
     shared: dict[Hashable, Any],
 ) -> Corpus:
     """The corpus over ``filings`` that ``system`` searches, of which nothing is loaded yet."""
-    settings = system.settings(settings) if system else settings
-    encoder = get_encoder(settings, lake)
-    chunking = get_chunking(system.chunking) if system else FIXED
-    kinds = system.kinds if system else None
-    other = system is not None and system.encoder is not None
-    return Corpus(lake, filings, settings, encoder, chunking, kinds, shared, index_missing=other)
+    if system is None:
+        return Corpus(lake, filings, settings, get_encoder(settings, lake), shared=shared)
+    settings, chunking = system.settings(settings), get_chunking(system.chunking)
+    encoder, own = get_encoder(settings, lake), system.encoder is not None
+    return Corpus(lake, filings, settings, encoder, chunking, system.kinds, shared, index_missing=own)
 
 
 def _state(settings: Settings, lake: Lake, filings: tuple[str, ...], reranker: str | None) -> str:
     """What look-ups and models were read from: parts of tables, and local files that may be written again."""
     tables = ("filings", "filing_pages", "statement_facts")
     parts = [lake.info(table, {"filing": filing}) for table in tables for filing in filings]
-    named = (
-        settings.hyde.recorded,
-        settings.splade.name,
-        settings.language_model.name,
-        settings.reranker.name,
-        reranker,
-    )
-    files = [_state_of_files(name) for name in named if name]
+    models = (settings.splade.name, settings.language_model.name, settings.reranker.name)
+    files = [_state_of_files(name) for name in (settings.hyde.recorded, *models, reranker) if name]
     return fingerprint(filings, [part.fingerprint if part else None for part in parts], files)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -11,19 +12,18 @@ from typing import Any
 from finrag_pipeline.answering.systems import get_answer_system
 from finrag_pipeline.chunking.registry import CHUNKINGS
 from finrag_pipeline.errors import BenchmarkError, FilingError, FinragError, LakeError
-from finrag_pipeline.evaluation.benchmark import register_benchmark
+from finrag_pipeline.evaluation.benchmark import benchmark_filings, get_benchmark, register_benchmark
 from finrag_pipeline.evaluation.questions import find_document_information, read_document_information
 from finrag_pipeline.filings.intake import accept
 from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.filings.originals import FilingSource, SourceFolder, read_source_folder
 from finrag_pipeline.orchestration.instance import Materialiser, open_materialiser
-from finrag_pipeline.orchestration.lineage import code_state, stale_filings, stale_on_demand
+from finrag_pipeline.orchestration.lineage import stale_filings, stale_on_demand, versions
 from finrag_pipeline.orchestration.partitions import FILINGS, FOLD_COUNT, sweep_range, trained_range
 from finrag_pipeline.orchestration.resources import Corpora, get_encoder, make_corpus
 from finrag_pipeline.orchestration.sweeps import (
     Sweep,
     answers_to_other_questions,
-    benchmark_filings,
     drop,
     stale_results,
 )
@@ -179,15 +179,10 @@ def _accept_all(
     accepted = []
     for number, (filing, path) in enumerate(folder.files.items()):
         progress("accept", filing, number, len(folder.files))
-        information = find_document_information(documents, filing)
         declared = None
-        if information is not None:
-            declared = {
-                "company": information.company,
-                "doc_type": information.form,
-                "doc_period": information.year,
-                "gics_sector": information.sector,
-            }
+        if (one := find_document_information(documents, filing)) is not None:
+            named = {"company": one.company, "doc_type": one.form}
+            declared = {**named, "doc_period": one.year, "gics_sector": one.sector}
         try:
             accepted.append(accept(lake, path, declared, settings.max_filing_bytes))
         except FilingError as error:
@@ -198,15 +193,7 @@ def _accept_all(
 
 @dataclass
 class _Work:
-    """The jobs of a run of the command line, in their order.
-
-    Attributes:
-        settings: of the run.
-        lake: that it works on.
-        materialiser: runs the jobs.
-        outcome: takes what was done, failures included.
-        progress: called with how far it has come.
-    """
+    """The jobs of a run of the command line, in their order; what was done goes to ``outcome``."""
 
     settings: Settings
     lake: Lake
@@ -215,11 +202,7 @@ class _Work:
     progress: Progress
 
     def run(self, job: str, item: str, **options: Any) -> None:
-        """Run a job that must succeed.
-
-        Raises:
-            FinragError: it failed.
-        """
+        """Run a job that must succeed."""
         self.progress(job, item, 0, 1)
         self.materialiser.run_or_raise(job, **options)
         self.progress(job, item, 1, 1)
@@ -247,11 +230,7 @@ class _Work:
         self.outcome.failures |= {key: _reason(self.lake, key) or error for key, error in errors.items()}
 
     def index_on_demand(self, systems: Sequence[str], filings: Sequence[str]) -> list[str]:
-        """Make what only some systems read of filings: vectors of chunks, other chunks.
-
-        Returns:
-            The filings that were not fresh, failures included.
-        """
+        """Make what only some systems read: vectors of chunks, other chunks; the filings that lacked it."""
         wanted = {asset for name in systems for asset in get_system(name).made_on_demand()}
         stale: dict[str, list[str]] = {}
         for chunking in CHUNKINGS.values():
@@ -266,28 +245,22 @@ class _Work:
         """Questions, sweep, answers, metrics, warehouse and report of the benchmark, unless all is fresh.
 
         The answers are the calculator's, which asks no language model; those of others are made on request.
-
-        Raises:
-            FinragError: a job failed.
         """
         lake, settings, outcome, corpora = self.lake, self.settings, self.outcome, self.materialiser.corpora
         outcome.measured = True
         outcome.report = str(lake.local_path("report", "index.html"))
         marker = lake.path("benchmarks", "measured.json")
         known = lake.read_json(marker)
-        if (
-            not outcome.indexed
-            and isinstance(known, dict)
-            and known.get("state") == _readable_state(lake, settings, systems)
-        ):
-            outcome.not_run = known["not_run"]
-            return
+        if not outcome.indexed and isinstance(known, dict):
+            with suppress(LakeError):  # a model is damaged: it is trained again
+                if known.get("state") == _state(lake, settings, systems):
+                    outcome.not_run = known["not_run"]
+                    return
         self.index_on_demand(systems, benchmark_filings(lake))
         self.run("prepare_benchmark", "prepare")
         if any(isinstance(get_system(name).pages, PagesInOrder) for name in systems):
             self.run("train_page_ranker", "page_ranker", tags=trained_range())
-        missing = problems(lake, settings, systems, corpora)
-        outcome.not_run = missing
+        outcome.not_run = missing = _problems(lake, settings, systems, corpora)
         runnable = [system for system in systems if system not in missing]
         for number, system in enumerate(runnable):
             self.progress("sweep", system, number, len(runnable))
@@ -303,28 +276,18 @@ class _Work:
 
 
 def _reason(lake: Lake, filing: str) -> str | None:
-    for asset in PER_FILING:
-        entry = lake.ledger_entry(asset, filing)
-        if entry and entry["outcome"] == "failed":
-            return " ".join(part for part in (entry["error"], entry["remedy"]) if part)
-    return None
+    entries = (lake.ledger_entry(asset, filing) for asset in PER_FILING)
+    failed = next((entry for entry in entries if entry and entry["outcome"] == "failed"), None)
+    return " ".join(filter(None, (failed["error"], failed["remedy"]))) if failed else None
 
 
-def problems(
+def _problems(
     lake: Lake, settings: Settings, systems: Sequence[str], corpora: Corpora | None = None
 ) -> dict[str, str]:
     """Why some of ``systems`` cannot be measured here, by system; the others can."""
     sweep = Sweep(settings, lake, corpora)
     found = {name: sweep.problem(get_system(name)) for name in systems}
     return {name: problem for name, problem in found.items() if problem is not None}
-
-
-def _readable_state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str | None:
-    """`_state`, or None where a model is damaged: the run then trains it again."""
-    try:
-        return _state(lake, settings, systems)
-    except LakeError:
-        return None
 
 
 def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
@@ -337,14 +300,11 @@ def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
         ]
         for table in sorted(tables)
     }
-    active = lake.read_json(lake.path("benchmarks", "active.json"))
-    record = lake.read_json(lake.path("benchmarks", active["name"], "benchmark.json")) if active else None
-    published = [
-        lake.fs.exists(lake.path(*path)) for path in (("report", "index.html"), ("warehouse.duckdb",))
-    ]
+    record = lake.read_json(lake.path("benchmarks", get_benchmark(lake).name, "benchmark.json"))
+    published = [lake.fs.exists(lake.path(path)) for path in ("report/index.html", "warehouse.duckdb")]
     prepared = all(lake.info(asset) for asset in ("benchmark_questions", "folds"))
     # A model that can be had now, or was trained again, is work to do.
-    not_run = problems(lake, settings, systems) if prepared else {}
+    not_run = _problems(lake, settings, systems) if prepared else {}
     trained = [usable_models(lake, settings, fold).fingerprint for fold in range(FOLD_COUNT)]
     shared: dict[Hashable, Any] = {}
     models = [
@@ -354,5 +314,5 @@ def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
     ]
     # A lake that has moved, or more workers, change no result.
     chosen = settings.model_dump(mode="json", exclude={"lake", "workers"})
-    made_with = (chosen, list(systems), code_state(), not_run, trained, models)
-    return fingerprint(parts, record, published, made_with)
+    code = {name: versions(name) for name in CATALOGUE}
+    return fingerprint(parts, record, published, (chosen, list(systems), code, not_run, trained, models))

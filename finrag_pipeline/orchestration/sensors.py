@@ -4,11 +4,11 @@ Concept: https://docs.dagster.io/guides/automate/sensors
 """
 
 import json
+from contextlib import suppress
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
 import dagster as dg
+from dagster._core.execution.stats import StepEventStatus
 
 from finrag_pipeline.filings.intake import file_state, settled_inbox_files
 from finrag_pipeline.orchestration.jobs import JOBS
@@ -38,8 +38,10 @@ def inbox_sensor(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.
     """
     known: dict[str, dict[str, str]] = json.loads(context.cursor) if context.cursor else {}
     asked, seen = known.get("asked", {}), known.get("seen", {})
-    found = ((filing, _state(path)) for filing, path in settled_inbox_files(lake.open()))
-    waiting = {filing: state for filing, state in found if state is not None}
+    waiting = {}
+    for filing, path in settled_inbox_files(lake.open()):
+        with suppress(FileNotFoundError):  # a run has just taken it
+            waiting[filing] = file_state(path)
     same = [filing for filing, state in waiting.items() if seen.get(filing) == state]
     new = [filing for filing in same if asked.get(filing) != waiting[filing]][:MAX_PER_TICK]
     # Files that have left the inbox are forgotten, so that the cursor stays small.
@@ -60,14 +62,6 @@ def inbox_sensor(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.
     )
 
 
-def _state(path: Path) -> str | None:
-    """`file_state`; None when a run has just taken the file."""
-    try:
-        return file_state(path)
-    except FileNotFoundError:
-        return None
-
-
 @dg.run_failure_sensor(
     default_status=dg.DefaultSensorStatus.RUNNING,
     minimum_interval_seconds=30,
@@ -79,28 +73,19 @@ def failed_run_sensor(context: dg.RunFailureSensorContext, lake: LakeResource) -
 
 
 def note_dead_run(store: Lake, instance: dg.DagsterInstance, run_id: str, message: str | None) -> list[str]:
-    """Write 'failed' for what a run was making when its process died.
+    """Write 'failed' to the ledger for what a run was making when its process died; the assets noted.
 
     A run that failed in a step is in the ledger already. What another run has made since stands.
-
-    Args:
-        store: its ledger is written.
-        instance: knows how far the run came.
-        run_id: the failed run.
-        message: why it failed, as Dagster says it.
-
-    Returns:
-        The assets noted.
     """
     record = instance.get_run_record_by_id(run_id)
     steps = instance.get_run_step_stats(run_id)
-    if record is None or any(_status(step) == "FAILURE" for step in steps):
+    if record is None or any(step.status == StepEventStatus.FAILURE for step in steps):
         return []
     began = datetime.fromtimestamp(record.start_time or record.create_timestamp.timestamp(), UTC)
     noted = []
     for step in steps:
         made = CATALOGUE.get(step.step_key)  # steps of checks over the corpus keep no ledger
-        if made is None or _status(step) != "IN_PROGRESS":
+        if made is None or step.status != StepEventStatus.IN_PROGRESS:
             continue
         for key in _partition_keys(record.dagster_run, made):
             entry = store.ledger_entry(step.step_key, key)
@@ -110,10 +95,6 @@ def note_dead_run(store: Lake, instance: dg.DagsterInstance, run_id: str, messag
                 store.record(step.step_key, key, "failed", error=error, remedy=remedy, run_id=run_id)
                 noted.append(step.step_key)
     return noted
-
-
-def _status(step: Any) -> str:
-    return step.status.name if step.status else ""
 
 
 def _partition_keys(run: dg.DagsterRun, made: Entry) -> list[str]:
@@ -128,16 +109,18 @@ def _partition_keys(run: dg.DagsterRun, made: Entry) -> list[str]:
     return [run.tags.get("dagster/partition", "").replace("|", "_")]
 
 
-# Two sensors with disjoint targets: a slow corpus-wide evaluation must not delay single filings.
-filing_automation = dg.AutomationConditionSensorDefinition(
-    "filing_automation",
-    target=dg.AssetSelection.assets(*PER_FILING),
-    default_status=dg.DefaultSensorStatus.RUNNING,
-    minimum_interval_seconds=30,
-)
-corpus_automation = dg.AutomationConditionSensorDefinition(
-    "corpus_automation",
-    target=dg.AssetSelection.all() - dg.AssetSelection.assets(*PER_FILING),
-    default_status=dg.DefaultSensorStatus.RUNNING,
-    minimum_interval_seconds=60,
-)
+def _automation(name: str, target: dg.AssetSelection, seconds: int) -> dg.AutomationConditionSensorDefinition:
+    status = dg.DefaultSensorStatus.RUNNING
+    return dg.AutomationConditionSensorDefinition(
+        name, target=target, default_status=status, minimum_interval_seconds=seconds
+    )
+
+
+_OF_FILINGS = dg.AssetSelection.assets(*PER_FILING)
+SENSORS = [
+    inbox_sensor,
+    failed_run_sensor,
+    # Two with disjoint targets: a slow corpus-wide evaluation must not delay single filings.
+    _automation("filing_automation", _OF_FILINGS, 30),
+    _automation("corpus_automation", dg.AssetSelection.all() - _OF_FILINGS, 60),
+]

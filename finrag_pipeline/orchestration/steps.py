@@ -87,28 +87,16 @@ class Step:
     """Why the run fails although it was made."""
 
 
+@dataclass
 class Run:
-    """What the parts that a run makes share: settings, lake, encoder, and what was loaded for one of them.
+    """What the parts that a run makes share: settings, lake, encoder, and what was loaded for one of them."""
 
-    Args:
-        context: of the run.
-        values: settings.
-        store: the lake.
-        workers: opens the engine.
-        corpora: what the runs of this process search.
-    """
-
-    def __init__(
-        self,
-        context: dg.AssetExecutionContext,
-        values: Settings,
-        store: Lake,
-        workers: Callable[[], Engine],
-        corpora: Corpora,
-    ) -> None:
-        self.context, self.values, self.store, self._workers = context, values, store, workers
-        self.corpora = corpora
-        self._kept: dict[Any, Any] = {}
+    context: dg.AssetExecutionContext
+    values: Settings
+    store: Lake
+    workers: Callable[[], Engine]
+    corpora: Corpora
+    _kept: dict[Any, Any] = field(default_factory=dict)
 
     @property
     def encoder(self) -> Encoder:
@@ -118,7 +106,7 @@ class Run:
     @property
     def engine(self) -> Engine:
         """Worker processes."""
-        return self._workers()
+        return self.workers()
 
     def once(self, load: Callable[[Settings, Lake, Corpora], _Found]) -> _Found:
         """What ``load`` makes of settings, lake and corpora; made for the first part that asks for it."""
@@ -131,8 +119,6 @@ class Part:
     """A part that a run makes: one partition of an asset, or all of it.
 
     Attributes:
-        run: what it shares with other parts.
-        entry: its entry in the catalogue.
         key: its partition as Dagster knows it; empty for all of an asset.
         partition: its keys in the lake.
     """
@@ -188,54 +174,44 @@ class Part:
             wanted: its fingerprint, where the entry does not decide it.
             partition: where it goes, where that is another part.
         """
-        wanted = wanted or self.wanted(*others)
-        where = partition or self.partition
-        folder = self.entry.folder
+        made_from = wanted or self.wanted(*others)
+        place = (self.entry.folder, self.partition if partition is None else partition)
 
         def find() -> int | None:
-            info = self.store.info(folder, where)
-            return info.rows if info and info.fingerprint == wanted else None
+            info = self.store.info(*place)
+            return info.rows if info and info.fingerprint == made_from else None
 
         def write() -> int:
-            start = time.perf_counter()
-            table = make()
-            seconds = time.perf_counter() - start
-            return self.store.write(folder, table, wanted, where, seconds).rows
+            return self.store.write(place[0], make(), made_from, place[1]).rows
 
-        return self.made_or_found(find, write, wanted)
+        return self.made_or_found(find, write, made_from)
 
     def made_or_found(self, find: Callable[[], int | None], make: Callable[[], int], wanted: str) -> Step:
-        """Do nothing when what was made from the same is there, else make it; note it in the ledger.
+        """Do nothing when what was made from ``wanted`` is there, else make it; note it in the ledger.
 
-        Args:
-            find: rows of a fresh result, or None.
-            make: makes the result, returns its rows.
-            wanted: fingerprint of what is to be made.
+        Both functions give the number of rows; ``find`` gives None where there is no fresh result.
 
         Raises:
             FinragError: from ``make``; the ledger then says why.
         """
         rows = find()
-        if rows is not None:
-            self._note("cache_hit", fingerprint=wanted, rows=rows, seconds=0.0)
-            return Step(self.key, wanted, rows, 0.0, True)
-        start = time.perf_counter()
-        try:
-            rows = make()
-        except Exception as error:
-            remedy = error.remedy if isinstance(error, FinragError) else None
-            reason = error.reason if isinstance(error, FinragError) else f"{type(error).__name__}: {error}"
-            self._note("failed", error=reason, remedy=remedy)
-            raise
-        seconds = time.perf_counter() - start
-        self._note("materialised", fingerprint=wanted, rows=rows, seconds=seconds)
-        return Step(self.key, wanted, rows, seconds, False)
+        hit, start = rows is not None, time.perf_counter()
+        if rows is None:
+            try:
+                rows = make()
+            except Exception as error:
+                self._note("failed", **_why(error))
+                raise
+        seconds = 0.0 if hit else time.perf_counter() - start
+        outcome = "cache_hit" if hit else "materialised"
+        self._note(outcome, fingerprint=wanted, rows=rows, seconds=seconds)
+        return Step(self.key, wanted, rows, seconds, hit)
 
     def failed(self, error: FinragError) -> None:
         """Note why it failed, unless this run has noted that already."""
         entry = self.store.ledger_entry(self.entry.name, ledger_key(self.key))
         if entry is None or (entry["run_id"], entry["outcome"]) != (self.context.run.run_id, "failed"):
-            self._note("failed", error=error.reason, remedy=error.remedy)
+            self._note("failed", **_why(error))
 
     def _note(self, outcome: str, **what: Any) -> None:
         name, key = self.entry.name, ledger_key(self.key)
@@ -248,18 +224,19 @@ class Part:
         return Step(self.key, "", 0, 0.0, False, metadata={"not run": reason}, skipped=reason)
 
 
+def _why(error: Exception) -> dict[str, str | None]:
+    if isinstance(error, FinragError):
+        return {"error": error.reason, "remedy": error.remedy}
+    return {"error": f"{type(error).__name__}: {error}", "remedy": None}
+
+
 def ledger_key(key: str) -> str:
     """Name of a partition in the ledger: the key itself, or ``fold_0_bm25`` for a key of two dimensions."""
     return "_".join(key.keys_by_dimension.values()) if isinstance(key, dg.MultiPartitionKey) else key
 
 
-def each_part(run: Run, entry: Entry, work: Callable[[Part], Step]) -> list[Step]:
+def _each_part(run: Run, entry: Entry, work: Callable[[Part], Step]) -> list[Step]:
     """Run ``work`` for every part of the run; a failing one does not stop the others.
-
-    Args:
-        run: knows the partitions of the run.
-        entry: of the asset.
-        work: makes one part.
 
     Raises:
         dagster.Failure: after the others are done, naming what failed and the remedy.
@@ -278,7 +255,7 @@ def each_part(run: Run, entry: Entry, work: Callable[[Part], Step]) -> list[Step
             context.log.error(f"{key}: {error}")
             failures[key] = error
     if failures:
-        raise failure(failures)
+        raise _failure(failures)
     if len(steps) > 1:
         for step in steps:
             if step.skipped is None:
@@ -300,30 +277,24 @@ def _figures(steps: list[Step]) -> dict[str, Any]:
     }
 
 
-def failure(failures: Mapping[str, FinragError]) -> dg.Failure:
+def _failure(failures: Mapping[str, FinragError]) -> dg.Failure:
     """A Dagster failure that tells people what went wrong and what to do."""
     lines = [f"{key}: {error.reason} {error.remedy}" for key, error in failures.items()]
-    return dg.Failure(
-        description="\n".join(lines),
-        metadata={"failures": dg.MetadataValue.md("\n".join(f"- {line}" for line in lines))},
-        allow_retries=False,
-    )
+    listed = dg.MetadataValue.md("\n".join(f"- {line}" for line in lines))
+    return dg.Failure("\n".join(lines), metadata={"failures": listed}, allow_retries=False)
 
 
 def _results(
     steps: list[Step], checks: Sequence[str]
 ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
-    """The materialisation of the parts that were made; nothing but passed checks when all were skipped.
+    """The materialisation of the parts that were made; nothing but passed ``checks`` when all were skipped.
 
-    Args:
-        steps: of one run.
-        checks: names of the checks of the asset; Dagster wants a result of each.
+    Dagster wants a result of each check of the asset.
     """
     made = [step for step in steps if step.skipped is None]
     if not made:
         reason = next((step.skipped for step in steps if step.skipped), None)
-        for name in checks:
-            yield check(name, True, description=f"Not run: {reason}")
+        yield from (check(name, True, description=f"Not run: {reason}") for name in checks)
         return
     version = made[0].fingerprint if len(made) == 1 else fingerprint([step.fingerprint for step in made])
     left_out = {"not run": len(steps) - len(made)} if len(made) < len(steps) else {}
@@ -334,29 +305,25 @@ def _results(
     )
     # After the rows and their checks: people who look at the run read the reason, not the name of a check.
     if failures := {step.key: step.failure for step in made if step.failure}:
-        raise failure(failures)
+        raise _failure(failures)
 
 
 def _merged(steps: list[Step]) -> list[dg.AssetCheckResult]:
-    by_name: dict[str, list[tuple[str, dg.AssetCheckResult]]] = {}
-    for step in steps:
-        for check in step.checks:
-            by_name.setdefault(check.check_name or "", []).append((step.key, check))
-    return [
-        dg.AssetCheckResult(
-            check_name=name,
-            passed=all(check.passed for _, check in found),
-            severity=next((check.severity for _, check in found if not check.passed), found[0][1].severity),
-            description="\n".join(
-                dict.fromkeys(
-                    check.description for _, check in found if check.description and not check.passed
-                )
+    """One result of each check: it passes where it passes for every part."""
+    merged = []
+    for found in zip(*(step.checks for step in steps), strict=True):
+        failed = {step.key: one for step, one in zip(steps, found, strict=True) if not one.passed}
+        told = dict.fromkeys(one.description for one in failed.values() if one.description)
+        merged.append(
+            dg.AssetCheckResult(
+                check_name=found[0].check_name,
+                passed=not failed,
+                severity=next(iter(failed.values()), found[0]).severity,
+                description="\n".join(told) or None,
+                metadata={"failed": ", ".join(failed) or "none"},
             )
-            or None,
-            metadata={"failed": ", ".join(key for key, check in found if not check.passed) or "none"},
         )
-        for name, found in by_name.items()
-    ]
+    return merged
 
 
 def table_asset(
@@ -393,7 +360,7 @@ def table_asset(
             corpora: dg.ResourceParam[Corpora],
         ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
             run = Run(context, settings.get(), lake.open(), engine.open, corpora)
-            steps = each_part(run, entry, make)
+            steps = _each_part(run, entry, make)
             publish_table(run.store, entry.folder)
             yield from _results(steps, [*(blocking_checks or {}), *(checks or {})])
 
@@ -408,7 +375,7 @@ def table_asset(
             owners=[entry.owner],
             code_version=".".join(versions(name)),
             automation_condition=AUTOMATION[entry.automation],
-            metadata=column_schema(entry.folder) if entry.folder else None,
+            metadata=_column_schema(entry.folder) if entry.folder else None,
             pool=entry.pool or None,
             output_required=not optional,
             check_specs=[
@@ -457,17 +424,12 @@ def check(
     )
 
 
-def column_schema(table: str) -> dict[str, Any]:
+def _column_schema(table: str) -> dict[str, Any]:
     """Definition metadata that shows a table's columns, types and descriptions in the UI."""
-    schema, docs = TABLES[table], column_docs(TABLES[table])
+    docs = column_docs(TABLES[table])
     columns = [
-        dg.TableColumn(
-            f.name,
-            str(f.type),
-            description=docs[f.name],
-            constraints=dg.TableColumnConstraints(nullable=f.nullable),
-        )
-        for f in schema
+        dg.TableColumn(one.name, str(one.type), docs[one.name], dg.TableColumnConstraints(one.nullable))
+        for one in TABLES[table]
     ]
     return {"dagster/column_schema": dg.TableSchema(columns), "dagster/table_name": table}
 

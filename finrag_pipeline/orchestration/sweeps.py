@@ -6,7 +6,7 @@ Imports no Dagster at its top level besides what the resources need; the assets 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.answering.systems import ANSWER_SYSTEMS, AnswerSystem
-from finrag_pipeline.errors import BenchmarkError
-from finrag_pipeline.evaluation.benchmark import get_benchmark
+from finrag_pipeline.evaluation.benchmark import benchmark_filings
 from finrag_pipeline.evaluation.summary import SLICED
 from finrag_pipeline.language_models.load import language_model_problem, load_language_model
 from finrag_pipeline.language_models.protocol import LanguageModel
@@ -33,17 +32,6 @@ from finrag_pipeline.storage.lake import Lake
 if TYPE_CHECKING:
     from finrag_pipeline.answering.calculator import Calculator
     from finrag_pipeline.answering.extractive import Embed
-
-
-def benchmark_filings(store: Lake) -> tuple[str, ...]:
-    """Filings of the benchmark's corpus that could be read and chunked."""
-    chunked = {keys["filing"] for keys in store.partitions("filing_chunks")}
-    names = tuple(filing for filing in get_benchmark(store).filings if filing in chunked)
-    if not names:
-        raise BenchmarkError(
-            "None of the benchmark's filings could be read.", "See the failures of filing_pages."
-        )
-    return names
 
 
 def fold_questions(store: Lake, fold: int) -> pa.Table:
@@ -78,37 +66,26 @@ def sliced_by(store: Lake) -> tuple[pa.Table, dict[str, str], list[Any]]:
 
 
 class Sweep:
-    """What a sweep over systems and folds shares: read from the lake once, not for every part.
-
-    Args:
-        values: settings of the run.
-        store: the lake.
-        corpora: of the process; its own when None.
-    """
+    """What a sweep over systems and folds shares: read from the lake once, not for every part."""
 
     def __init__(self, values: Settings, store: Lake, corpora: Corpora | None = None) -> None:
         from finrag_pipeline.rankers.page_ranker.library import PageLibrary
+        from finrag_pipeline.rankers.registry import usable_models
 
         self.values = values
         self.store = store
         self._names = benchmark_filings(store)
         questions = store.read("benchmark_questions", columns=["question", "status"])
-        measured = questions.filter(pc.equal(questions["status"], "measured"))["question"].to_pylist()
-        self._questions = frozenset(measured)
-        self._trained: dict[int, Learned] = {}
+        measured = questions.filter(pc.field("status") == "measured")["question"]
+        self._questions = frozenset(measured.to_pylist())
         self._looked_up: dict[Hashable, Any] = {}  # asking a model hub for weights takes seconds
-        self._library = PageLibrary(store)  # profiles and sentences are the same for every fold
+        library = PageLibrary(store)  # profiles and sentences are the same for every fold
+        self.trained: Callable[[int], Learned] = cache(
+            lambda fold: usable_models(store, values, fold, library)
+        )
         self.corpus: Callable[[RetrievalSystem], Corpus] = lru_cache(maxsize=1)(
             partial((corpora or Corpora()).corpus, values, store, self._names)
         )
-
-    def trained(self, fold: int) -> Learned:
-        """What was trained without the questions of ``fold``."""
-        from finrag_pipeline.rankers.registry import usable_models
-
-        if fold not in self._trained:
-            self._trained[fold] = usable_models(self.store, self.values, fold, self._library)
-        return self._trained[fold]
 
     def inputs(self, system: RetrievalSystem, fold: int) -> Inputs:
         """What ``system`` works on for the questions of ``fold``."""
@@ -116,10 +93,7 @@ class Sweep:
 
     def problem(self, system: RetrievalSystem, fold: int | None = None) -> str | None:
         """Why ``system`` is not run on ``fold``, or on any fold; None when it can be run."""
-        folds = range(len(fold_partitions.get_partition_keys())) if fold is None else (fold,)
-        asked = [
-            number for number in folds if fold is not None or fold_questions(self.store, number).num_rows
-        ]
+        asked = [fold] if fold is not None else sorted(set(self.store.read("folds")["fold"].to_pylist()))
         corpus = make_corpus(self.values, self.store, self._names, system, self._looked_up)
         inputs = [Inputs(corpus, self.trained(number), self._questions) for number in asked]
         return next(filter(None, map(system.problem, inputs or [Inputs(corpus)])), None)
@@ -185,13 +159,7 @@ def others(store: Lake, table: str, left_out: Parts) -> list[dict[str, str]]:
 
 
 class AnswerSweep:
-    """What answering systems share: read from the lake once, not for every part.
-
-    Args:
-        values: settings of the run.
-        store: the lake.
-        corpora: of the process.
-    """
+    """What answering systems share: read from the lake once, not for every part."""
 
     def __init__(self, values: Settings, store: Lake, corpora: Corpora) -> None:
         self._values, self._store, self._corpora = values, store, corpora

@@ -58,41 +58,12 @@ TABLES = {
 }
 """Schema of each table, by name."""
 
-FILINGS = TABLES["filings"]
-FILING_PAGES = TABLES["filing_pages"]
-PAGE_TABLES = TABLES["page_tables"]
-STATEMENT_FACTS = TABLES["statement_facts"]
-FILING_CHUNKS = TABLES["filing_chunks"]
-PAGE_PROFILES = TABLES["page_profiles"]
-PAGE_SENTENCES = TABLES["page_sentences"]
-PAGE_RANKER = TABLES["page_ranker"]
-PAGE_SCORER = TABLES["page_scorer"]
-RERANKER = TABLES["reranker"]
-EMBEDDINGS = TABLES["embeddings"]
-BENCHMARK_QUESTIONS = TABLES["benchmark_questions"]
-FOLDS = TABLES["folds"]
-RETRIEVAL_RUNS = TABLES["retrieval_runs"]
-RETRIEVAL_SCORES = TABLES["retrieval_scores"]
-ANSWERS = TABLES["answers"]
-ANSWER_SCORES = TABLES["answer_scores"]
-FALSE_ANSWERS = TABLES["false_answers"]
-ANSWER_SENTENCES = TABLES["answer_sentences"]
-AUTOMATIC_SCORES = TABLES["automatic_scores"]
-ANSWER_RATES = TABLES["answer_rates"]
-VERDICTS = TABLES["verdicts"]
-JUDGE_CALIBRATION = TABLES["judge_calibration"]
-LABEL_SAMPLE = TABLES["label_sample"]
-HUMAN_LABELS = TABLES["human_labels"]
-JUDGED_ESTIMATES = TABLES["judged_estimates"]
-JUDGE_AGREEMENT = TABLES["judge_agreement"]
-SYSTEM_COMPARISONS = TABLES["system_comparisons"]
-JUDGE_SENSITIVITY = TABLES["judge_sensitivity"]
-INTERVAL_COVERAGE = TABLES["interval_coverage"]
-SYSTEM_METRICS = TABLES["system_metrics"]
-RETRIEVAL_GAP = TABLES["retrieval_gap"]
-GAP_COUNTS = TABLES["gap_counts"]
-CORPUS_STATISTICS = TABLES["corpus_statistics"]
-LEDGER = TABLES["ledger"]
+
+def __getattr__(name: str) -> pa.Schema:
+    """The schema of a table by its name in capitals: ``schemas.FILINGS`` is that of ``filings``."""
+    if name.lower() not in TABLES:
+        raise AttributeError(f"There is no table '{name.lower()}' in tables.toml.")
+    return TABLES[name.lower()]
 
 
 def column_docs(schema: pa.Schema) -> dict[str, str]:

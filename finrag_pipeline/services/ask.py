@@ -40,12 +40,10 @@ PASSAGES = 10
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer and what it took.
+    """An answer with its proof, and what it took.
 
     Attributes:
-        answer: with its proof.
         system: the retrieval system; None where nothing had to be searched for.
-        seconds: from question to answer.
         warnings: which filings were not searched.
         evidence: where nothing is answered, the printed rows that come closest to the question.
     """
@@ -72,7 +70,6 @@ class Asker:
     """Answers questions over every filing of the lake; what is needed is loaded once.
 
     Args:
-        settings: settings of the lake.
         searcher: finds pages; one of its own when None, made by the first question about text.
 
     Raises:
@@ -90,7 +87,6 @@ class Asker:
         resolver = searcher.resolver if searcher else load_resolver(self._lake, names, rows)
         self._calculator = Calculator(self._lake, resolver, rows=rows)
         self._resolver = resolver
-        self._model: LanguageModel | None = None
 
     @property
     def searcher(self) -> Searcher:
@@ -110,11 +106,7 @@ class Asker:
     ) -> Reply:
         """Answer a question. Pages are searched for where facts alone do not answer it.
 
-        Args:
-            question: the question.
-            mode: ``calculator``, or how a language model is asked.
-            filings: use these filings only; those that the question means when empty.
-            system: retrieval system; the default one when None.
+        Only ``filings`` are used; those that the question means when there are none.
 
         Raises:
             UsageError: empty or endless question, unknown system or filing.
@@ -123,7 +115,7 @@ class Asker:
         """
         start = time.perf_counter()
         question = check_question(question, "ask")
-        model = self._language_model() if mode != "calculator" else None
+        model = self._model if mode != "calculator" else None
         chosen = [require_filing(self._lake, filing) for filing in filings] or None
         if system is not None:
             from finrag_pipeline.retrieval.systems import get_system
@@ -171,11 +163,11 @@ class Asker:
                 remarks.append(f"No evidence is shown: {damaged}")
         return Reply(answer, system, round(time.perf_counter() - start, 4), remarks, evidence)
 
-    def _language_model(self) -> LanguageModel:
-        if self._model is None:
-            settings = self._settings.language_model
-            self._model = load_language_model(settings, self._lake)
-            if self._model is None:
-                problem = language_model_problem(settings) or "No language model is set up."
-                raise ModelError(problem, "Set one up (docs/answers.md), or ask with --mode calculator.")
-        return self._model
+    @cached_property
+    def _model(self) -> LanguageModel:
+        settings = self._settings.language_model
+        model = load_language_model(settings, self._lake)
+        if model is None:
+            problem = language_model_problem(settings) or "No language model is set up."
+            raise ModelError(problem, "Set one up (docs/answers.md), or ask with --mode calculator.")
+        return model

@@ -7,7 +7,7 @@ system that ranks chunks runs over them as it is; a document is ranked where its
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ import pyarrow as pa
 from finrag_pipeline.chunking.fixed import CHUNKING_VERSION, chunk_pages
 from finrag_pipeline.chunking.registry import FIXED
 from finrag_pipeline.chunking.restructure import RESTRUCTURE_VERSION, RESTRUCTURED
-from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.model_files import tokenizer_fingerprint
 from finrag_pipeline.embedding.tokens import token_counter
 from finrag_pipeline.errors import FinragError
@@ -33,11 +32,11 @@ from finrag_pipeline.evaluation.beir import (
 from finrag_pipeline.evaluation.intervals import cluster_means
 from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.retrieval.component import NOTHING_LEARNED, Inputs, Learned, no_more
-from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.fusion import WeightedSum, fuse_scores
 from finrag_pipeline.retrieval.spaces import Scope, Space
 from finrag_pipeline.retrieval.system import RetrievalSystem, run_system
 from finrag_pipeline.services.evaluate import chosen_systems
+from finrag_pipeline.services.search import Corpora
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
@@ -85,10 +84,9 @@ class Documents:
     def __init__(self, settings: Settings, corpus: JudgedCorpus, form: str = "") -> None:
         self.settings = corpora_settings(settings)
         self.corpus = corpus
-        self._lake = Lake(self.settings.lake)
+        lake = Lake(self.settings.lake)
         self._names = sorted(corpus.documents)
-        self._encoders: dict[str, Encoder] = {}
-        self._shared: dict[Hashable, Any] = {}
+        self._corpora = Corpora(lake, self.settings, index_missing=True)
         texts = [RESTRUCTURED[form](corpus.documents[name]) for name in self._names]
         encoder, chunks = self.settings.encoder, self.settings.chunks
         made_from = fingerprint(
@@ -98,7 +96,7 @@ class Documents:
             texts,
         )
         self.filing = f"{filing_id(corpus.name)}-{made_from[:12]}"
-        if self._lake.info(FIXED.table, {"filing": self.filing}) is None:
+        if lake.info(FIXED.table, {"filing": self.filing}) is None:
             pages = pa.table(
                 {
                     "filing": [self.filing] * len(texts),
@@ -108,22 +106,11 @@ class Documents:
                 }
             )
             table = chunk_pages(pages, chunks, token_counter(encoder))
-            self._lake.write(FIXED.table, table, made_from, {"filing": self.filing})
+            lake.write(FIXED.table, table, made_from, {"filing": self.filing})
 
     def inputs(self, system: RetrievalSystem, learned: Learned = NOTHING_LEARNED) -> Inputs:
         """What ``system`` searches."""
-        settings = system.settings(self.settings)
-        encoder = self._encoders.setdefault(settings.encoder.name, Encoder(settings.encoder, self._lake))
-        corpus = Corpus(
-            self._lake,
-            [self.filing],
-            settings,
-            encoder,
-            FIXED,
-            system.kinds,
-            self._shared,
-            index_missing=True,
-        )
+        corpus = self._corpora.over([self.filing], system)
         return Inputs(corpus, learned, frozenset(self.corpus.queries.values()))
 
     def problem(self, system: RetrievalSystem, inputs: Inputs) -> str | None:
@@ -158,14 +145,10 @@ class Documents:
         found = {query: list(documents) for query, documents in rankings.items()}
         return Ranked(score_documents(found, self.corpus), milliseconds)
 
-    def by_alpha(self, system: RetrievalSystem, alphas: Sequence[float] = ALPHAS) -> np.ndarray:
-        """NDCG@10 of every query at every weight of a hybrid's dense score, shape (queries, weights).
+    def by_alpha(self, system: RetrievalSystem) -> np.ndarray:
+        """NDCG@10 of every query at every weight of a hybrid's dense score, shape (queries, `ALPHAS`).
 
-        Both rankings are made once per query.
-
-        Args:
-            system: fuses a dense and a lexical ranking by their scores.
-            alphas: weights.
+        Both rankings, which ``system`` fuses by their scores, are made once per query.
         """
         fusion, inputs = system.first, self.inputs(system)
         assert isinstance(fusion, WeightedSum)
@@ -180,7 +163,7 @@ class Documents:
             rows.append(
                 [
                     ndcg(list(dict.fromkeys(names[n] for n, _ in fuse_scores(dense, lexical, alpha))), gains)
-                    for alpha in alphas
+                    for alpha in ALPHAS
                 ]
             )
         return np.array(rows)
@@ -207,10 +190,7 @@ def mean_rows(
 ) -> list[dict[str, Any]]:
     """``{system, metric, mean, low, high, n}`` of scores by system, intervals over relevant documents.
 
-    Args:
-        scores: shape (queries, metrics) each.
-        corpus: that the queries are of.
-        confidence: of the intervals.
+    Scores have the shape (queries, metrics) each.
     """
     clusters, rows = document_clusters(corpus), []
     for system, values in scores.items():
@@ -227,11 +207,7 @@ def evaluate_documents(
 ) -> dict[str, Any]:
     """Run systems over a folder in BEIR's format: ``{queries, documents, left_out, not_run, metrics}``.
 
-    Args:
-        settings: of the lake.
-        folder: as `evaluation.beir.read_beir_folder` reads it.
-        systems: names.
-        changes: ``encoder`` or ``reranker``; every system is also run with them changed.
+    Every system is also run with ``changes``: another ``encoder`` or ``reranker``.
 
     Raises:
         BenchmarkError: a file is missing or damaged, or no query can be measured.
@@ -245,6 +221,6 @@ def evaluate_documents(
         "queries": len(corpus.queries),
         "documents": len(corpus.documents),
         "left_out": corpus.left_out,
-        "not_run": {name: one.problem for name, one in found.items() if one.scores is None},
+        "not_run": {name: one.problem for name, one in found.items() if one.problem is not None},
         "metrics": mean_rows(scores, corpus, settings.evaluation.confidence),
     }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -24,7 +26,6 @@ from finrag_pipeline.rankers.registry import trained_models
 from finrag_pipeline.resolver.resolver import load_resolver
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.component import Inputs, Learned
-from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.system import RetrievalSystem, run_system
 from finrag_pipeline.retrieval.systems import DEFAULT_SYSTEM, get_system, variant
@@ -38,7 +39,7 @@ MEASURED = (("doc_rec", 5), ("page_rec", 5), ("page_rec", 10), ("hit", 5), ("mrr
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Scores of systems on questions that nothing was trained on here.
+    """Scores of systems on questions that nothing was trained on here; the command prints it as JSON.
 
     Attributes:
         questions: how many were scored.
@@ -60,24 +61,20 @@ class Evaluation:
     problems: list[str]
     learned_from: dict[str, list[str]]
     not_run: dict[str, str]
-    metrics: list[dict[str, Any]]
-    comparisons: list[dict[str, Any]]
-    per_question: list[dict[str, Any]]
-    answer_metrics: list[dict[str, Any]]
-    answers: list[dict[str, Any]]
-    seconds: float
-
-    def as_json(self) -> dict[str, Any]:
-        """The documented contract: the attributes as they are."""
-        return dict(vars(self))
+    metrics: list[dict[str, Any]] = field(default_factory=list)
+    comparisons: list[dict[str, Any]] = field(default_factory=list)
+    per_question: list[dict[str, Any]] = field(default_factory=list)
+    answer_metrics: list[dict[str, Any]] = field(default_factory=list)
+    answers: list[dict[str, Any]] = field(default_factory=list)
+    seconds: float = 0.0
 
 
 def evaluate(
     settings: Settings,
     questions_file: Path,
     systems: Sequence[str] = (),
-    progress: Callable[[str, int, int], object] | None = None,
-    changes: Mapping[str, str] | None = None,
+    progress: Callable[[str, int, int], object] = lambda system, number, total: None,
+    changes: Mapping[str, str] = MappingProxyType({}),
 ) -> Evaluation:
     """Run systems with their production models on questions of a file, and score them; nothing is trained.
 
@@ -94,77 +91,65 @@ def evaluate(
     """
     start = time.perf_counter()
     lake = Lake(settings.lake)
-    chosen = chosen_systems(systems or [DEFAULT_SYSTEM], changes or {})
+    chosen = chosen_systems(systems or [DEFAULT_SYSTEM], changes)
     rows = lake.read_all("filings").to_pylist()
     pages = {row["filing"]: row["pages"] for row in rows if row["status"] == "ok"}
     learned, corpora = trained_models(lake, settings, None), Corpora(lake, settings)
     filings, warnings, not_run = _searched(searchable_filings(lake), corpora, chosen, learned)
     loaded = load_questions(questions_file, None, pages, filings)
     problems = [*warnings, *loaded.problems]
-    questions = loaded.table.filter(pc.equal(loaded.table["status"], "measured"))
+    questions = loaded.table.filter(pc.field("status") == "measured")
     if not questions.num_rows:
         found = "; ".join(problems[:3])
         raise BenchmarkError(
             f"No question of {questions_file.name} can be measured. {found}",
             "Bring their filings into the lake: finrag ingest FILE, or finrag run --source FOLDER.",
         )
-    asked = frozenset(questions["question"].to_pylist())
-    scores: list[pa.Table] = []
-    runs: list[pa.Table] = []
-    answered: list[pa.Table] = []
+    asked = questions.to_pylist()
     calculator = Calculator(lake, load_resolver(lake, filings))
     learned_from: dict[str, list[str]] = {}
+    made: list[tuple[pa.Table, pa.Table, pa.Table]] = []
     for number, system in enumerate(chosen):
-        if progress:
-            progress(system.name, number, len(chosen))
+        progress(system.name, number, len(chosen))
         corpus = corpora.over(filings, system)
-        inputs = Inputs(corpus, learned, asked)
+        inputs = Inputs(corpus, learned, frozenset(row["question"] for row in asked))
         if problem := not_run.get(system.name) or system.problem(inputs):
             not_run[system.name] = problem
             continue
         known = system.learned_from(inputs)
-        if seen := [question for question in questions["question_id"].to_pylist() if question in known]:
+        if seen := [row["question_id"] for row in asked if row["question_id"] in known]:
             learned_from[system.name] = seen
-        ranked = run_system(system, inputs, questions.to_pylist(), [Space.CORPUS])
+        runs = run_system(system, inputs, asked, [Space.CORPUS])
         texts = dict(zip(corpus.chunk_ids, corpus.chunks["text"].to_pylist(), strict=True))
-        gold = find_gold_chunks(questions, corpus.chunks)
-        scores.append(
-            score_runs(ranked, questions, texts, gold, expected=[(system.name, Space.CORPUS.value)])
-        )
-        runs.append(ranked)
-        answered.append(_answers(system.name, ranked, questions, corpus, calculator, settings))
-    if progress:
-        progress("", len(chosen), len(chosen))
-    metrics: list[dict[str, Any]] = []
-    comparisons: list[dict[str, Any]] = []
-    per_question: list[dict[str, Any]] = []
-    answer_metrics: list[dict[str, Any]] = []
-    answers: list[dict[str, Any]] = []
-    if scores:
-        all_scores = pa.concat_tables(scores)
+        gold, pair = find_gold_chunks(questions, corpus.chunks), (system.name, Space.CORPUS.value)
+        scores = score_runs(runs, questions, texts, gold, expected=[pair])
+        reader = replace(get_answer_system("calculator"), retrieval=system.name)
+        embed = corpus.encoder.embed_short
+        answers = run_answers(reader, runs, asked, corpus.text, calculator, embed, None, settings)
+        made.append((runs, scores, answers))
+    progress("", len(chosen), len(chosen))
+    lists: dict[str, list[dict[str, Any]]] = {}
+    if made:
+        runs, scores, answers = map(pa.concat_tables, zip(*made, strict=True))
         sources = {row["filing"]: row["source"] for row in rows}
-        table = summarise(all_scores, questions, sources, settings.evaluation)
-        metrics = [_shown(row) for row in table.to_pylist() if (row["metric"], row["k"]) in MEASURED]
-        comparisons = _changed(chosen, all_scores, questions, settings)
-        per_question = _per_question(pa.concat_tables(runs), all_scores)
-        all_answers = pa.concat_tables(answered)
-        judged = score_answers(all_answers, questions, lake)
-        series = summarise(as_series(judged), questions, sources, settings.evaluation)
-        shown = {(metric.name, 0) for metric in SHOWN}
-        answer_metrics = [_shown(row) for row in series.to_pylist() if (row["metric"], row["k"]) in shown]
-        answers = _answers_shown(all_answers, judged, questions)
-    return Evaluation(
-        questions.num_rows,
-        problems,
-        learned_from,
-        not_run,
-        metrics,
-        comparisons,
-        per_question,
-        answer_metrics,
-        answers,
-        round(time.perf_counter() - start, 3),
-    )
+        judged = score_answers(answers, questions, lake)
+
+        def means(of: pa.Table, shown: Collection[tuple[str, int]]) -> list[dict[str, Any]]:
+            table = summarise(of, questions, sources, settings.evaluation).select(_FIELDS).to_pylist()
+            return [row for row in table if (row["metric"], row["k"]) in shown]
+
+        lists = {
+            "metrics": means(scores, MEASURED),
+            "comparisons": _changed(chosen, scores, questions, settings.evaluation.confidence),
+            "per_question": _per_question(runs, scores),
+            "answer_metrics": means(as_series(judged), [(metric.name, 0) for metric in SHOWN]),
+            "answers": _answers_shown(answers, judged, questions),
+        }
+    seconds = round(time.perf_counter() - start, 3)
+    return Evaluation(len(asked), problems, learned_from, not_run, **lists, seconds=seconds)
+
+
+_FIELDS = ["system", "slice", "slice_value", "metric", "k", "mean", "low", "high", "n"]
 
 
 def chosen_systems(names: Sequence[str], changes: Mapping[str, str]) -> list[RetrievalSystem]:
@@ -178,15 +163,14 @@ def chosen_systems(names: Sequence[str], changes: Mapping[str, str]) -> list[Ret
 
 
 def _changed(
-    systems: Sequence[RetrievalSystem], scores: pa.Table, questions: pa.Table, settings: Settings
+    systems: Sequence[RetrievalSystem], scores: pa.Table, questions: pa.Table, confidence: float
 ) -> list[dict[str, Any]]:
     """Each system that is measured beside the one it is a variant of, with the paired difference."""
     measured = set(scores["system"].unique().to_pylist())
-    confidence = settings.evaluation.confidence
     found: list[dict[str, Any]] = []
     for system in systems:
         if system.variant_of and {system.name, system.variant_of} <= measured:
-            pair = scores.filter(pc.is_in(scores["system"], pa.array([system.name, system.variant_of])))
+            pair = scores.filter(pc.field("system").isin([system.name, system.variant_of]))
             family = Family(system.variant_of, "page_rec", 5)
             found += compare_families(pair, questions, [family], confidence=confidence).to_pylist()
     return found
@@ -219,25 +203,6 @@ def _searched(
     return tuple(sorted(filings)), list(warnings), not_run
 
 
-def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    wanted = ("system", "slice", "slice_value", "metric", "k", "mean", "low", "high", "n")
-    return {name: row[name] for name in wanted}
-
-
-def _answers(
-    system: str,
-    ranked: pa.Table,
-    questions: pa.Table,
-    corpus: Corpus,
-    calculator: Calculator,
-    settings: Settings,
-) -> pa.Table:
-    answering = replace(get_answer_system("calculator"), retrieval=system)
-    rows = questions.select(["question_id", "question"]).to_pylist()
-    embed = corpus.encoder.embed_short
-    return run_answers(answering, ranked, rows, corpus.text, calculator, embed, None, settings)
-
-
 def _answers_shown(answers: pa.Table, scores: pa.Table, questions: pa.Table) -> list[dict[str, Any]]:
     gold = dict(zip(questions["question_id"].to_pylist(), questions["answer"].to_pylist(), strict=True))
     values = {
@@ -249,8 +214,10 @@ def _answers_shown(answers: pa.Table, scores: pa.Table, questions: pa.Table) -> 
             "question_id": row["question_id"],
             "answer": row["answer"],
             "gold": gold[row["question_id"]],
-            "numeric_match": values.get((row["retrieval"], row["question_id"], "numeric_match")),
-            "strict_match": values.get((row["retrieval"], row["question_id"], "strict_match")),
+            **{
+                metric: values.get((row["retrieval"], row["question_id"], metric))
+                for metric in ("numeric_match", "strict_match")
+            },
             "abstained": row["abstained"],
         }
         for row in answers.to_pylist()
@@ -258,24 +225,13 @@ def _answers_shown(answers: pa.Table, scores: pa.Table, questions: pa.Table) -> 
 
 
 def _per_question(runs: pa.Table, scores: pa.Table) -> list[dict[str, Any]]:
-    pages: dict[tuple[str, str], list[str]] = {}
-    for row in runs.sort_by("rank").to_pylist():
-        shown = pages.setdefault((row["system"], row["question_id"]), [])
-        if row["rank"] <= 5:
-            shown.append(f"{row['filing']} p. {row['page'] + 1}")
-    values = {
-        (row["system"], row["question_id"], row["metric"]): row["value"]
-        for row in scores.to_pylist()
-        if row["k"] == 5 and row["metric"] in ("page_rec", "doc_rec")
-    }
-    asked = dict.fromkeys((system, question) for system, question, _ in values)
-    return [
-        {
-            "system": system,
-            "question_id": question,
-            "page_rec_5": values[system, question, "page_rec"],
-            "doc_rec_5": values[system, question, "doc_rec"],
-            "pages": pages.get((system, question), []),
-        }
-        for system, question in asked
-    ]
+    pages: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for row in runs.filter(pc.field("rank") <= 5).sort_by("rank").to_pylist():
+        pages[row["system"], row["question_id"]].append(f"{row['filing']} p. {row['page'] + 1}")
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    at_5 = (pc.field("k") == 5) & pc.field("metric").isin(["page_rec", "doc_rec"])
+    for row in scores.filter(at_5).to_pylist():
+        key = row["system"], row["question_id"]
+        line = {"system": key[0], "question_id": key[1], "page_rec_5": None, "doc_rec_5": None}
+        found.setdefault(key, {**line, "pages": pages[key]})[f"{row['metric']}_5"] = row["value"]
+    return list(found.values())

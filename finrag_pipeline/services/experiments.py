@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from finrag_pipeline.answering.systems import Method
 
 Paper = Literal["page-scorer", "eval-rag", "financerag", "table-rag"]
 
-TITLES: dict[Paper, str] = {
-    "page-scorer": "Kobeissi & Langlais: measuring and closing the retrieval gap",
-    "eval-rag": "Martinon et al.: rigorous evaluation of RAG systems",
-    "financerag": "Kim et al.: optimizing retrieval strategies (FinanceRAG competition)",
-    "table-rag": "Mixpeek: technical guide to retrieval over tables of filings",
-}
-
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table or figure of a paper.
+    """A table or figure of a paper, and the command that prints it.
 
     Attributes:
-        paper: where it stands.
-        table: its number and subject.
         needs: what it takes besides a processor: weights of the hub, a language model, a GPU.
         hours: on two cores without a GPU, after the filings are indexed; on a GPU where it needs one.
-        command: prints it.
     """
 
     paper: Paper
@@ -87,12 +77,10 @@ class Agreement:
     """A row of Martinon et al.'s Tables 2 and 3.
 
     Attributes:
-        theme: in the paper.
         label: of the theme in the published file.
         chance: chance agreement of judge and people.
         observed: observed agreement.
-        labels: human labels.
-        effective: human labels that the estimate is worth.
+        labels: human labels, worth ``effective`` with the judge's verdicts beside them.
         judged: verdicts of the judge.
     """
 
@@ -122,8 +110,7 @@ SIMULATED = (0.68, 0.80, 0.85, 0.90, 0.93, 0.94, 0.97)
 """Agreements of Figure 8; at 0.68 two series of mean 0.8 agree by chance."""
 
 
-@dataclass(frozen=True)
-class Corpus:
+class Corpus(NamedTuple):
     """Files of a corpus with judgements, below the folder of the data."""
 
     documents: str
@@ -131,26 +118,23 @@ class Corpus:
     qrels: str
 
 
-def _financerag(name: str, documents: str) -> Corpus:
-    return Corpus(documents, f"financerag/{name}_queries.jsonl", f"financerag/{name}_qrels.tsv")
-
-
-CORPORA: dict[str, Corpus] = {
-    "FinQA": _financerag("FinQA", "finqa/finqa_corpus.jsonl.gz"),
-    "TATQA": _financerag("TATQA", "tatqa/tatqa_corpus.jsonl.gz"),
-    "ConvFinQA": _financerag("ConvFinQA", "financerag/ConvFinQA_corpus.jsonl.gz"),
-    "FinQABench": _financerag("FinQABench", "financerag/FinQABench_corpus.jsonl"),
+CORPORA = {
+    name: Corpus(documents, f"financerag/{name}_queries.jsonl", f"financerag/{name}_qrels.tsv")
+    for name, documents in {
+        "FinQA": "finqa/finqa_corpus.jsonl.gz",
+        "TATQA": "tatqa/tatqa_corpus.jsonl.gz",
+        "ConvFinQA": "financerag/ConvFinQA_corpus.jsonl.gz",
+        "FinQABench": "financerag/FinQABench_corpus.jsonl",
+    }.items()
 }
 """Sets of the competition whose documents are public; FinDER and MultiHiertt are not."""
 
 
 @dataclass(frozen=True)
 class DocumentRow:
-    """A system over corpora of documents.
+    """A system of the registry over corpora of documents.
 
     Attributes:
-        name: of the row.
-        system: of the registry.
         form: how documents are written (`chunking.restructure.RESTRUCTURED`).
         tuned: with the encoder that is tuned here.
         reranker: with the cross-encoder that is trained here.
@@ -196,11 +180,9 @@ FINANCERAG: tuple[DocumentRow, ...] = (
 
 @dataclass(frozen=True)
 class Step:
-    """A retrieval and a reader of its pages alone.
+    """A retrieval system of the registry, and a reader of its pages alone.
 
     Attributes:
-        name: of the row.
-        retrieval: system of the registry.
         method: how it answers; ``calculator`` reads tables, ``extractive`` quotes text.
         scaled: values in full units; else as printed.
         published: accuracy in the guide, on 150 questions, by another reader.
@@ -213,38 +195,40 @@ class Step:
     published: float | None = None
 
 
-PROGRESSION: tuple[Step, ...] = (
-    Step("text of the nearest chunks", "dense", "extractive", published=0.25),
-    Step("+ tables, values as printed", "dense", scaled=False, published=0.32),
-    Step("+ scale", "dense", published=0.38),
-    Step("+ company and year as filters", "filtered_dense", published=0.413),
-    Step("+ statements that are needed", "statement_aware", published=0.50),
-    Step("finrag: resolver and page ranker", "finrag"),
-)
-"""Each step added to the one before; the guide's last figure is a target."""
-
-SCALE: tuple[Step, ...] = (
-    Step("as printed", "statement_aware", scaled=False),
-    Step("in full units", "statement_aware"),
-)
-REASONING: tuple[Step, ...] = (
-    Step("direct", "statement_aware", "prompt", published=0.60),
-    Step("chain of thought", "statement_aware", "cot", published=0.769),
-)
-FILTERS: dict[str, str] = {
-    "none": "dense",
-    "company": "filtered_company",
-    "year": "filtered_year",
-    "company and year": "filtered_dense",
+GUIDE: dict[str, tuple[Step, ...] | dict[str, str]] = {
+    # Each step is added to the one before; the guide's last figure is a target.
+    "Progression: each step added": (
+        Step("text of the nearest chunks", "dense", "extractive", published=0.25),
+        Step("+ tables, values as printed", "dense", scaled=False, published=0.32),
+        Step("+ scale", "dense", published=0.38),
+        Step("+ company and year as filters", "filtered_dense", published=0.413),
+        Step("+ statements that are needed", "statement_aware", published=0.50),
+        Step("finrag: resolver and page ranker", "finrag"),
+    ),
+    "Filters (12.4)": {
+        "none": "dense",
+        "company": "filtered_company",
+        "year": "filtered_year",
+        "company and year": "filtered_dense",
+    },
+    "Statements (12.2)": {
+        "semantic only": "statement_none",
+        "all statements": "statement_all",
+        "statements needed": "statement_aware",
+    },
+    "Chain of thought against direct (12.3)": (
+        Step("direct", "statement_aware", "prompt", published=0.60),
+        Step("chain of thought", "statement_aware", "cot", published=0.769),
+    ),
+    "Scale normalisation (5)": (
+        Step("as printed", "statement_aware", scaled=False),
+        Step("in full units", "statement_aware"),
+    ),
+    "Chunking (4), one chunk a page": {
+        "BM25, fixed": "bm25_pages",
+        "BM25, context-aware": "bm25_contextual_pages",
+        "dense, fixed": "dense_pages",
+        "dense, context-aware": "dense_contextual_pages",
+    },
 }
-STATEMENTS: dict[str, str] = {
-    "semantic only": "statement_none",
-    "all statements": "statement_all",
-    "statements needed": "statement_aware",
-}
-CHUNKINGS: dict[str, str] = {
-    "BM25, fixed": "bm25_pages",
-    "BM25, context-aware": "bm25_contextual_pages",
-    "dense, fixed": "dense_pages",
-    "dense, context-aware": "dense_contextual_pages",
-}
+"""Tables of the guide: readers that answer, or retrieval systems by name of the row."""

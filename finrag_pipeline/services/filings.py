@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from finrag_pipeline.errors import LakeError, UsageError
 from finrag_pipeline.filings.originals import find_source
@@ -35,12 +34,17 @@ def list_filings(lake: Lake, failed: bool) -> list[dict[str, Any]]:
         "filing", "status", "reason", "remedy", "source", "pages", "company", "form", "fiscal_year",
         "fiscal_quarter", "period_end", "conflicts", "warnings",
     )  # fmt: skip
-    rows = []
-    for row in lake.read_all("filings", columns).to_pylist():
+    rows = lake.read_all("filings", columns).to_pylist()
+    for row in rows:
         row["period_end"] = row["period_end"].isoformat() if row["period_end"] else None
-        rows.append(row)
     listed = {row["filing"] for row in rows}
-    failures = _failures(lake)
+    # The first step that failed when it last ran, by filing.
+    failures = {
+        entry["partition"]: entry
+        for asset in reversed(PER_FILING)
+        for entry in lake.ledger_entries(asset)
+        if entry["outcome"] == "failed"
+    }
     # A file that was refused before anything of it was kept has no row.
     rows.extend(
         {**dict.fromkeys(columns), "filing": filing, "status": "ok", "conflicts": [], "warnings": []}
@@ -53,16 +57,6 @@ def list_filings(lake: Lake, failed: bool) -> list[dict[str, Any]]:
     return [row for row in rows if not failed or row["status"] != "ok"]
 
 
-def _failures(lake: Lake) -> dict[str, dict[str, Any]]:
-    """First step that failed when it last ran, by filing."""
-    return {
-        entry["partition"]: entry
-        for asset in reversed(PER_FILING)
-        for entry in lake.ledger_entries(asset)
-        if entry["outcome"] == "failed"
-    }
-
-
 @dataclass(frozen=True)
 class ShownPage:
     """A page as it was read.
@@ -70,7 +64,7 @@ class ShownPage:
     Attributes:
         picture: the PNG that was written; None for a filing that came as page text.
         tables: per table its caption, units, grid of texts (shape rows × columns) and header rows.
-        facts: rows of ``statement_facts`` on the page.
+        facts: rows of ``statement_facts``.
     """
 
     filing: str
@@ -92,13 +86,7 @@ class ShownPage:
 
 
 def show_page(lake: Lake, filing: str, label: int, folder: Path) -> ShownPage:
-    """Draw a page with what was found on it.
-
-    Args:
-        lake: holds the filing.
-        filing: identifier.
-        label: number of the page as people count, from 1.
-        folder: where the picture goes, as ``FILING_p59.png``.
+    """Draw page ``label``, counted from 1, with what was found on it, as ``FILING_p59.png`` in ``folder``.
 
     Raises:
         UsageError: there is no such filing or page, or the folder cannot be written to.
@@ -189,8 +177,7 @@ def list_facts(
     if concept is not None and concept.lower() not in known:
         likely = ", ".join(sorted(concept_names()))
         raise UsageError(f"There is no concept '{concept}'.", f"Choose a us-gaap name, such as: {likely}.")
-    table: pa.Table = lake.read("statement_facts", {"filing": filing})
-    scope = None if every_scope else "primary"
+    table, scope = lake.read("statement_facts", {"filing": filing}), None if every_scope else "primary"
     found = find_facts(
         table, concept=concept, label=label, fiscal_year=year, statement=statement, scope=scope
     )

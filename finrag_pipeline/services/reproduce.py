@@ -6,9 +6,9 @@ The experiments are data (`services.experiments`). What cannot be run here stand
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from finrag_pipeline.evaluation.beir import (
     document_clusters,
     read_judged_corpus,
 )
-from finrag_pipeline.evaluation.benchmark import get_benchmark
+from finrag_pipeline.evaluation.benchmark import benchmark_filings
 from finrag_pipeline.evaluation.contamination import contamination_scores
 from finrag_pipeline.evaluation.failure_modes import filing_identities
 from finrag_pipeline.evaluation.intervals import agreement, cluster_means
@@ -50,41 +50,33 @@ from finrag_pipeline.evaluation.summary import summarise
 from finrag_pipeline.language_models.load import load_language_model
 from finrag_pipeline.rankers.clean_rows import text_key
 from finrag_pipeline.rankers.page_scorer import PageScorerRecipe
-from finrag_pipeline.rankers.recipe import pretrained
+from finrag_pipeline.rankers.recipe import FineTuning, pretrained
 from finrag_pipeline.rankers.reranker import RerankerRecipe
 from finrag_pipeline.resolver.resolver import load_resolver
 from finrag_pipeline.retrieval.component import Inputs
+from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.system import run_system
 from finrag_pipeline.retrieval.systems import get_system, variant
 from finrag_pipeline.schemas import RETRIEVAL_SCORES
 from finrag_pipeline.services import experiments
-from finrag_pipeline.services.beir import ALPHAS, Documents, Ranked, corpora_settings, nested_alpha
-from finrag_pipeline.services.experiments import DocumentRow, Paper, Step
+from finrag_pipeline.services.beir import ALPHAS, Documents, corpora_settings, nested_alpha
+from finrag_pipeline.services.experiments import Paper, Step
 from finrag_pipeline.services.search import Corpora
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 
-Progress = Callable[[str], object]
-"""Told what is next."""
-
 
 @dataclass(frozen=True)
 class Printed:
-    """A table for people and programs.
-
-    Attributes:
-        title: what it shows.
-        rows: cells by column; None where there is nothing, a reason in ``not run`` where a row was not.
-        notes: what to know of it.
-    """
+    """A table for people and programs; a row that was not run has the reason in its column ``not run``."""
 
     title: str
     rows: list[dict[str, Any]]
     notes: list[str] = field(default_factory=list)
 
     def markdown(self) -> str:
-        """The table in Markdown."""
+        """The table with its notes."""
         columns = list(dict.fromkeys(name for row in self.rows for name in row))
         lines = [f"### {self.title}", "", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
         for row in self.rows:
@@ -98,7 +90,6 @@ class Options:
     """What a reproduction works on.
 
     Attributes:
-        settings: of the lake.
         data: folder of public data sets; None where there is none.
         documents: documents of each corpus at most, those that answer a query among them; all when None.
         queries: queries of each corpus at most; all when None.
@@ -111,7 +102,7 @@ class Options:
     documents: int | None = None
     queries: int | None = None
     train: bool = False
-    progress: Progress = lambda what: None
+    progress: Callable[[str], object] = lambda what: None
 
 
 def reproduce(paper: Paper, options: Options) -> list[Printed]:
@@ -129,12 +120,12 @@ def reproduce(paper: Paper, options: Options) -> list[Printed]:
     }[paper](options)
 
 
-def _interval(mean: float | None, low: float | None, high: float | None, digits: int = 3) -> str | None:
-    if mean is None or math.isnan(mean):
+def _interval(row: Mapping[str, Any], mean: str = "mean", low: str = "low", high: str = "high") -> str | None:
+    if row[mean] is None or math.isnan(row[mean]):
         return None
-    if low is None or high is None or math.isnan(low):
-        return f"{mean:.{digits}f}"
-    return f"{mean:.{digits}f} [{low:.2f}, {high:.2f}]"
+    if row[low] is None or row[high] is None or math.isnan(row[low]):
+        return f"{row[mean]:.3f}"
+    return f"{row[mean]:.3f} [{row[low]:.2f}, {row[high]:.2f}]"
 
 
 # -- Martinon et al. ----------------------------------------------------------------------------------
@@ -144,29 +135,24 @@ def eval_rag(options: Options) -> list[Printed]:
     """Table 2 from the published labels, Table 3 from its published inputs, the simulation of Figure 8."""
     labels = options.data / "eval_rag" / "relevancy_answers.jsonl" if options.data else None
     rows = [row for _, row in read_objects(labels)[0]] if labels and labels.is_file() else []
-    missing = "not run: --data FOLDER with eval_rag/relevancy_answers.jsonl"
-    two = []
-    for one in experiments.TABLE_2:
-        found: Mapping[str, Any] = _relevance(rows, one.label) if rows else {"chance, here": missing}
-        two.append(
-            {
-                "theme": one.theme,
-                "chance": one.chance,
-                "observed": one.observed,
-                "effective n": f"{one.effective:.2f}",
-                "human labels, verdicts": f"{one.labels}, {one.judged}",
-                **found,
-            }
-        )
+    missing = {"chance, here": "not run: --data FOLDER with eval_rag/relevancy_answers.jsonl"}
+    two = [
+        {
+            "theme": one.theme,
+            "chance": one.chance,
+            "observed": one.observed,
+            "effective n": f"{one.effective:.2f}",
+            "human labels, verdicts": f"{one.labels}, {one.judged}",
+            **(_relevance(rows, one.label) if rows else missing),
+        }
+        for one in experiments.TABLE_2
+    ]
+    human, bias = experiments.HUMAN_VERACITY, experiments.JUDGE_BIAS
     three = []
     for one in experiments.TABLE_3:
+        unlabelled = one.judged - one.labels
         low, high = effective_n_range(
-            one.observed,
-            one.chance,
-            one.labels,
-            one.judged - one.labels,
-            human=experiments.HUMAN_VERACITY,
-            bias=experiments.JUDGE_BIAS,
+            one.observed, one.chance, one.labels, unlabelled, human=human, bias=bias
         )
         three.append(
             {
@@ -179,34 +165,31 @@ def eval_rag(options: Options) -> list[Printed]:
             }
         )
     draws = options.settings.judge.simulation_draws
-    simulated = sensitivity_to_agreement(experiments.SIMULATED, draws=draws).to_pylist()
     eight = [
         {
             "agreement": row["agreement"],
-            "half width": _interval(row["half_width"], row["half_width_low"], row["half_width_high"]),
+            "half width": _interval(row, "half_width", "half_width_low", "half_width_high"),
             "half width, closed form": f"{row['expected_half_width']:.3f}",
             "effective n": f"{row['effective_n']:.0f}",
             "effective n, closed form": f"{row['expected_effective_n']:.0f}",
             "coverage": f"{row['coverage']:.3f}",
         }
-        for row in simulated
+        for row in sensitivity_to_agreement(experiments.SIMULATED, draws=draws).to_pylist()
     ]
+    ranged = "The labels are not public: a range from the published figures alone."
+    published = "Published: from ±7 % to ±4 % at an agreement of 93 %, effective n 375."
     return [
         Printed("Table 2: relevance, published and from the published labels", two),
-        Printed(
-            "Table 3: veracity",
-            three,
-            ["The labels are not public: a range from the published figures alone."],
-        ),
+        Printed("Table 3: veracity", three, [ranged]),
         Printed(
             f"Figure 8: n = 140, N = 3,985, p = 0.8, {draws} simulated studies an agreement",
             eight,
-            ["Published: from ±7 % to ±4 % at an agreement of 93 %, effective n 375."],
+            [published],
         ),
     ]
 
 
-def _relevance(rows: Iterable[Mapping[str, Any]], theme: str) -> dict[str, Any]:
+def _relevance(rows: Iterable[Mapping[str, Any]], theme: str) -> dict[str, str]:
     judged = [row for row in rows if row["thème"] == theme and row["relevancy_llm"] is not None]
     labelled = [row for row in judged if row["relevancy_humaine"] is not None]
     others = [row["relevancy_llm"] for row in judged if row["relevancy_humaine"] is None]
@@ -222,253 +205,215 @@ def _relevance(rows: Iterable[Mapping[str, Any]], theme: str) -> dict[str, Any]:
 
 # -- Kim et al. ---------------------------------------------------------------------------------------
 
+_Trained = Callable[[type[FineTuning]], tuple[str | None, str | None]]
+"""Folder of a model, or why there is none."""
 
-class _Tuned:
-    """The encoder and the cross-encoder that learn from clean rows apart from what is measured.
 
-    Args:
-        options: say where the rows are, and whether to train.
-        corpora: what is measured.
-    """
+def _learned_apart(options: Options, corpora: Iterable[JudgedCorpus]) -> _Trained:
+    """Models that learn from clean rows apart from what is measured."""
+    rows, settings = {"pretraining": str(options.data)}, corpora_settings(options.settings)
+    groups = ("page_scorer", "reranker_training")
+    settings = settings.model_copy(
+        update={name: getattr(settings, name).model_copy(update=rows) for name in groups}
+    )
+    withheld = {text_key(corpus.documents[name]) for corpus in corpora for name in corpus.relevant}
 
-    def __init__(self, options: Options, corpora: Iterable[JudgedCorpus]) -> None:
-        rows = {"pretraining": str(options.data)}
-        settings = corpora_settings(options.settings)
-        self._settings = settings.model_copy(
-            update={
-                "page_scorer": settings.page_scorer.model_copy(update=rows),
-                "reranker_training": settings.reranker_training.model_copy(update=rows),
-            }
-        )
-        self._options = options
-        self.problem = "not trained: --train"
-        self._withheld = {text_key(corpus.documents[name]) for corpus in corpora for name in corpus.relevant}
+    def told(done: int, total: int) -> None:
+        if done % 20 == 0:
+            options.progress(f"training: {done} of {total} steps")
 
-    def _made(self, kind: type[PageScorerRecipe] | type[RerankerRecipe]) -> str | None:
-        def told(done: int, total: int) -> None:
-            if done % 20 == 0:
-                self._options.progress(f"training: {done} of {total} steps")
-
-        lake = Lake(self._settings.lake)
+    @cache
+    def trained(kind: type[FineTuning]) -> tuple[str | None, str | None]:
         try:
-            found = pretrained(kind, lake, self._settings, self._withheld, self._options.train, told)
+            found = pretrained(kind, Lake(settings.lake), settings, withheld, options.train, told)
         except FinragError as error:  # such as an encoder that cannot be trained
-            self.problem = str(error)
-            return None
-        return None if found is None else str(found)
+            return None, str(error)
+        return (str(found), None) if found else (None, "not trained: --train")
 
-    @cached_property
-    def encoder(self) -> str | None:
-        """Folder of the encoder."""
-        return self._made(PageScorerRecipe)
-
-    @cached_property
-    def reranker(self) -> str | None:
-        """Folder of the cross-encoder."""
-        return self._made(RerankerRecipe)
+    return trained
 
 
 def financerag(options: Options) -> list[Printed]:
     """NDCG@10 of every row on every set, all queries together with intervals, and what a search takes."""
     if options.data is None:
         raise UsageError("The sets of FinanceRAG are read from a folder.", "Name it: --data FOLDER.")
-    data = options.data
+    data, settings = options.data, options.settings
     corpora = [
-        read_judged_corpus(name, data / one.documents, data / one.queries, data / one.qrels)
-        for name, one in experiments.CORPORA.items()
-        if (data / one.documents).is_file()
+        read_judged_corpus(name, *(data / path for path in files))
+        for name, files in experiments.CORPORA.items()
+        if (data / files.documents).is_file()
     ]
     if not corpora:
         raise UsageError(f"{data} holds no set of FinanceRAG.", "Give the folder above financerag and finqa.")
-    tuned = _Tuned(options, corpora)
-    corpora = [corpus.drawn(options.documents, options.settings.seed, options.queries) for corpus in corpora]
-    prepared: dict[tuple[str, str], Documents] = {}
-    weighted: dict[Any, np.ndarray] = {}
+    trained = _learned_apart(options, corpora)
+    corpora = [corpus.drawn(options.documents, settings.seed, options.queries) for corpus in corpora]
+    documents = cache(lambda number, form: Documents(settings, corpora[number], form))
+    weighted: dict[tuple[str, str | None], np.ndarray] = {}
     rows: list[dict[str, Any]] = []
-    scores: dict[str, list[np.ndarray]] = {}
+    scores: dict[str, np.ndarray] = {}
     for row in experiments.FINANCERAG:
         options.progress(row.name)
         shown: dict[str, Any] = {"row": row.name, "published": row.published}
         rows.append(shown)
-        if (row.tuned and tuned.encoder is None) or (row.reranker and tuned.reranker is None):
-            shown["not run"] = tuned.problem
-            continue
-        found = []
-        for corpus in corpora:
-            key = (corpus.name, row.form)
-            if key not in prepared:
-                prepared[key] = Documents(options.settings, corpus, row.form)
-            found.append(_ranked(row, prepared[key], tuned, weighted))
-        if problem := next((one.problem for one in found if one.scores is None), None):
+        encoder, no_encoder = trained(PageScorerRecipe) if row.tuned else (None, None)
+        reranker, no_reranker = trained(RerankerRecipe) if row.reranker else (None, None)
+        problem = no_encoder or no_reranker
+        system = variant(get_system(row.system), encoder=encoder, reranker=reranker)
+        values: list[np.ndarray] = []
+        times: list[float] = []
+        for number, corpus in enumerate(corpora if problem is None else ()):
+            searched = documents(number, row.form)
+            if row.alpha is None:
+                ranked = searched.ranked(system)
+                if ranked.scores is None or ranked.milliseconds is None:
+                    problem = ranked.problem
+                    break
+                values.append(ranked.scores[:, METRICS.index(f"ndcg@{CUTOFF}")])
+                times.append(ranked.milliseconds)
+            else:
+                if (key := (corpus.name, encoder)) not in weighted:
+                    weighted[key] = searched.by_alpha(system)
+                values.append(_at(row.alpha, weighted[key], corpus))
+        if problem is not None:
             shown["not run"] = problem
             continue
-        values = [one.scores[:, 0] for one in found if one.scores is not None]
-        scores[row.name] = values
+        scores[row.name] = np.concatenate(values)
         shown |= {corpus.name: f"{part.mean():.3f}" for corpus, part in zip(corpora, values, strict=True)}
-        times = [one.milliseconds for one in found if one.milliseconds is not None]
         shown["ms a query"] = f"{np.mean(times):.0f}" if times else None
-    _compare(rows, scores, corpora, options.settings)
+    if scores:
+        _compare(rows, scores, corpora, settings.evaluation.confidence)
     best = ", ".join(
-        f"{name} {ALPHAS[int(values.mean(axis=0).argmax())]:g}"
-        for (name, encoder), values in weighted.items()
+        f"{name} {ALPHAS[int(by_alpha.mean(axis=0).argmax())]:g}"
+        for (name, encoder), by_alpha in weighted.items()
         if encoder is None
     )
     sizes = ", ".join(f"{c.name} {len(c.queries)} of {len(c.documents)} documents" for c in corpora)
-    return [
-        Printed(
-            f"NDCG@{CUTOFF} on the sets of FinanceRAG",
-            rows,
-            [
-                f"Queries: {sizes}. All: every query counts alike; intervals over relevant documents.",
-                f"Best α of the untuned encoder on all queries of a set: {best}.",
-                f"Encoder {options.settings.encoder.name}. Published: stella_en_1.5B_v5 on seven "
-                "sets; of the corpus as Markdown or with sentences, the tuned one. Compare differences.",
-            ],
-        )
+    notes = [
+        f"Queries: {sizes}. All: every query counts alike; intervals over relevant documents.",
+        f"Best α of the untuned encoder on all queries of a set: {best}.",
+        f"Encoder {settings.encoder.name}. Published: stella_en_1.5B_v5 on seven "
+        "sets; of the corpus as Markdown or with sentences, the tuned one. Compare differences.",
     ]
+    return [Printed(f"NDCG@{CUTOFF} on the sets of FinanceRAG", rows, notes)]
 
 
-def _ranked(row: DocumentRow, documents: Documents, tuned: _Tuned, weighted: dict[Any, np.ndarray]) -> Ranked:
-    encoder = tuned.encoder if row.tuned else None
-    system = variant(
-        get_system(row.system), encoder=encoder, reranker=tuned.reranker if row.reranker else None
-    )
-    if row.alpha is None:
-        return documents.ranked(system)
-    key = (documents.corpus.name, encoder)
-    if key not in weighted:
-        weighted[key] = documents.by_alpha(system)
-    values = weighted[key]
-    if row.alpha == "nested":
-        chosen = nested_alpha(values, document_clusters(documents.corpus))
-    else:
-        best = int(values.mean(axis=0).argmax()) if row.alpha == "best" else ALPHAS.index(row.alpha)
-        chosen = values[:, best]
-    # Only the first metric is looked at here.
-    return Ranked(np.repeat(chosen[:, None], len(METRICS), axis=1))
+def _at(alpha: float | str, values: np.ndarray, corpus: JudgedCorpus) -> np.ndarray:
+    """Of scores by query and weight those at the weight that a row names."""
+    if alpha == "nested":
+        return nested_alpha(values, document_clusters(corpus))
+    column = int(values.mean(axis=0).argmax()) if alpha == "best" else ALPHAS.index(float(alpha))
+    return np.asarray(values[:, column])
 
 
 def _compare(
     rows: list[dict[str, Any]],
-    scores: Mapping[str, Sequence[np.ndarray]],
-    corpora: Sequence[JudgedCorpus],
-    settings: Settings,
+    scores: Mapping[str, np.ndarray],
+    corpora: Iterable[JudgedCorpus],
+    confidence: float,
 ) -> None:
     """Add mean and interval over all queries, and the paired difference to the first row."""
     clusters = [f"{corpus.name} {name}" for corpus in corpora for name in document_clusters(corpus)]
     queries = [f"{corpus.name} {name}" for corpus in corpora for name in corpus.queries]
     questions = pa.table({"question_id": queries, "filing": clusters, "status": ["measured"] * len(queries)})
-    flat = {name: np.concatenate(values) for name, values in scores.items()}
-    table = pa.concat_tables(
-        pa.table(
-            {
-                "system": [name] * len(queries),
-                "space": ["corpus"] * len(queries),
-                "question_id": queries,
-                "metric": ["ndcg"] * len(queries),
-                "k": [CUTOFF] * len(queries),
-                "value": values,
-            },
-            schema=RETRIEVAL_SCORES,
-        )
-        for name, values in flat.items()
+    size = len(scores) * len(queries)
+    table = pa.table(
+        {
+            "system": np.repeat(list(scores), len(queries)),
+            "space": [Space.CORPUS.value] * size,
+            "question_id": queries * len(scores),
+            "metric": ["ndcg"] * size,
+            "k": [CUTOFF] * size,
+            "value": np.concatenate(list(scores.values())),
+        },
+        schema=RETRIEVAL_SCORES,
     )
     first = rows[0]["row"]
     compared = compare_families(table, questions, [Family(first, "ndcg", CUTOFF)]).to_pylist()
     differences = {one["system"]: one for one in compared}
     for shown in rows:
-        if (name := shown["row"]) not in flat:
-            continue
-        means = cluster_means(flat[name][:, None], clusters, settings.evaluation.confidence)
-        mean, low, high = (float(part[0]) for part in means)
-        shown["all"] = _interval(mean, low, high)
-        if name in differences:
-            one = differences[name]
-            shown[f"against {first}"] = f"{one['difference']:+.3f} [{one['low']:+.2f}, {one['high']:+.2f}]"
+        if (name := shown["row"]) in scores:
+            means = cluster_means(scores[name][:, None], clusters, confidence)
+            shown["all"] = _interval(
+                dict(zip(("mean", "low", "high"), (float(m[0]) for m in means), strict=True))
+            )
+            if one := differences.get(name):
+                shown[f"against {first}"] = (
+                    f"{one['difference']:+.3f} [{one['low']:+.2f}, {one['high']:+.2f}]"
+                )
 
 
 # -- what is measured on the benchmark of the lake ----------------------------------------------------
 
+_RUN_COLUMNS = ["system", "space", "question_id", "rank", "chunk_id", "filing", "page", "score"]
+
 
 class _Bench:
-    """The benchmark of a lake, with rankings of the whole corpus: kept ones, else made here.
-
-    Args:
-        settings: of the lake.
-    """
+    """The benchmark of a lake, with rankings of the whole corpus: kept ones, else made here."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.lake = Lake(settings.lake)
-        benchmark = get_benchmark(self.lake)
-        chunked = {keys["filing"] for keys in self.lake.partitions("filing_chunks")}
-        self.filings = tuple(filing for filing in benchmark.filings if filing in chunked)
-        questions = self.lake.read("benchmark_questions")
-        self.questions = questions.filter(pc.equal(questions["status"], "measured"))
+        self.settings, self.lake = settings, Lake(settings.lake)
+        self.filings = benchmark_filings(self.lake)
+        self.questions = self.lake.read("benchmark_questions").filter(pc.field("status") == "measured")
         if not self.questions.num_rows:
             raise BenchmarkError(
                 "No question of the benchmark can be measured.", "See: finrag filings --failed."
             )
         self.rows = self.lake.read_all("filings").to_pylist()
-        self.sources = {row["filing"]: row["source"] for row in self.rows}
         self._corpora = Corpora(self.lake, settings)
         self._runs: dict[str, pa.Table | str] = {}
 
-    def corpus(self, system: str) -> Any:
-        """What a system searches."""
+    def _corpus(self, system: str) -> Corpus:
         return self._corpora.over(self.filings, get_system(system))
 
     def runs(self, name: str) -> pa.Table | str:
         """Rows of ``retrieval_runs`` of a system in the whole corpus, or why there are none."""
         if name not in self._runs:
             try:
-                self._runs[name] = self._ranked(name)
+                found = self._ranked(name)
             except FinragError as error:
-                self._runs[name] = str(error)
+                found = str(error)
+            self._runs[name] = found if isinstance(found, str) else found.select(_RUN_COLUMNS)
         return self._runs[name]
 
     def _ranked(self, name: str) -> pa.Table | str:
         kept = self.lake.read_all("retrieval_runs", only={"system": [name]})
-        kept = kept.filter(pc.equal(kept["space"], Space.CORPUS.value))
+        kept = kept.filter(pc.field("space") == Space.CORPUS.value)
         if kept.num_rows:
-            return kept.select([*_RUN_COLUMNS])
-        system = get_system(name)
-        asked = frozenset(self.questions["question"].to_pylist())
-        inputs = Inputs(self.corpus(name), questions=asked)
-        if problem := system.problem(inputs):
-            return problem
-        return run_system(system, inputs, self.questions.to_pylist(), [Space.CORPUS]).select([*_RUN_COLUMNS])
+            return kept
+        system, asked = get_system(name), frozenset(self.questions["question"].to_pylist())
+        inputs = Inputs(self._corpus(name), questions=asked)
+        problem = system.problem(inputs)
+        return problem or run_system(system, inputs, self.questions.to_pylist(), [Space.CORPUS])
 
-    def means(self, scores: pa.Table) -> dict[tuple[str, str, int], dict[str, Any]]:
+    def _means(self, scores: pa.Table) -> dict[tuple[str, str, int], str | None]:
         """Mean with its interval over all questions, by system, metric and cut-off."""
-        table = summarise(scores, self.questions, self.sources, self.settings.evaluation)
+        sources = {row["filing"]: row["source"] for row in self.rows}
+        table = summarise(scores, self.questions, sources, self.settings.evaluation)
         return {
-            (row["system"], row["metric"], row["k"]): row
-            for row in table.to_pylist()
-            if row["slice"] == "all"
+            (row["system"], row["metric"], row["k"]): _interval(row)
+            for row in table.filter(pc.field("slice") == "all").to_pylist()
         }
+
+    @cached_property
+    def _identities(self) -> Any:
+        covers = {
+            filing: str(self.lake.read("filing_pages", {"filing": filing}, ["text"], first=1)["text"][0])
+            for filing in self.filings
+        }
+        return filing_identities(self.rows, covers)
 
     def retrieval(self, name: str) -> dict[str, str | None]:
         """DocRec@5 and PageRec@5, and how much of the first chunks is of another company or year."""
         runs = self.runs(name)
         if isinstance(runs, str):
             return {"not run": runs}
-        corpus, pair = self.corpus(name), (name, Space.CORPUS.value)
-        texts = dict(zip(corpus.chunk_ids, corpus.chunks["text"].to_pylist(), strict=True))
-        gold = find_gold_chunks(self.questions, corpus.chunks)
-        means = self.means(score_runs(runs, self.questions, texts, gold, expected=[pair]))
-        covers = {
-            row["filing"]: str(
-                self.lake.read("filing_pages", {"filing": row["filing"]}, ["text"], first=1)["text"][0]
-            )
-            for row in self.rows
-            if row["filing"] in self.filings
-        }
-        identities = filing_identities(self.rows, covers)
-        wrong = self.means(contamination_scores(runs, self.questions, identities, expected=[pair]))
+        chunks, pair = self._corpus(name).chunks, (name, Space.CORPUS.value)
+        texts = dict(zip(chunks["chunk_id"].to_pylist(), chunks["text"].to_pylist(), strict=True))
+        gold = find_gold_chunks(self.questions, chunks)
+        means = self._means(score_runs(runs, self.questions, texts, gold, expected=[pair]))
+        wrong = self._means(contamination_scores(runs, self.questions, self._identities, expected=[pair]))
         told = {"DocRec@5": means[name, "doc_rec", 5], "PageRec@5": means[name, "page_rec", 5]}
-        told |= {f"wrong {what}@5": wrong[name, f"wrong_{what}", 5] for what in ("company", "year")}
-        return {head: _interval(row["mean"], row["low"], row["high"]) for head, row in told.items()}
+        return told | {f"wrong {what}@5": wrong[name, f"wrong_{what}", 5] for what in ("company", "year")}
 
     @cached_property
     def _facts(self) -> dict[str, pa.Table]:
@@ -493,32 +438,20 @@ class _Bench:
             return {"not run": "It needs a language model: set FINRAG_LANGUAGE_MODEL__BASE_URL and __NAME."}
         # The space of gold pages is that in which a reader may use the pages of its passages alone.
         runs = runs.set_column(runs.column_names.index("space"), "space", pa.array([Space.PAGES] * len(runs)))
-        corpus = self.corpus(step.retrieval)
-        embed = corpus.encoder.embed_short
-        table = run_answers(
-            reader, runs, self.questions.to_pylist(), corpus.text, self.calculator(step.scaled), embed, model,
-            self.settings,
-        )  # fmt: skip
+        corpus, questions = self._corpus(step.retrieval), self.questions.to_pylist()
+        embed, calculator = corpus.encoder.embed_short, self.calculator(step.scaled)
+        table = run_answers(reader, runs, questions, corpus.text, calculator, embed, model, self.settings)
         scores = as_series(score_answers(table, self.questions))
         # Both over the questions whose gold answer is one number.
-        numbers = pc.field("metric") == "strict_match_wide"
-        asked = set(scores.filter(numbers)["question_id"].to_pylist())
-        means = self.means(
-            scores.filter(pc.is_in(scores["question_id"], pa.array(sorted(asked), pa.string())))
-        )
+        asked = scores.filter(pc.field("metric") == "strict_match_wide")["question_id"].unique()
+        means = self._means(scores.filter(pc.field("question_id").isin(asked)))
+        shown = {
+            "numeric match": "numeric_match",
+            "right": "strict_match_wide",
+            "abstains": "abstained",
+        }
         name = f"{step.method} on {step.retrieval}"
-        found: dict[str, str | None] = {"n": str(len(asked))}
-        for head, metric in (
-            ("numeric match", "numeric_match"),
-            ("right", "strict_match_wide"),
-            ("abstains", "abstained"),
-        ):
-            row = means.get((name, metric, 0))
-            found[head] = _interval(row["mean"], row["low"], row["high"]) if row else None
-        return found
-
-
-_RUN_COLUMNS = ("system", "space", "question_id", "rank", "chunk_id", "filing", "page", "score")
+        return {"n": str(len(asked))} | {head: means.get((name, of, 0)) for head, of in shown.items()}
 
 
 def _as_printed(facts: pa.Table) -> pa.Table:
@@ -529,81 +462,59 @@ def _as_printed(facts: pa.Table) -> pa.Table:
 def table_rag(options: Options) -> list[Printed]:
     """Progression, filters, statements, reasoning, scale, chunking of the guide on the lake's questions."""
     bench = _Bench(options.settings)
-
-    def steps(title: str, rows: Iterable[Step]) -> Printed:
-        found = []
-        for step in rows:
-            options.progress(step.name)
-            found.append(
-                {
-                    "step": step.name,
-                    "retrieval": step.retrieval,
-                    "reader": step.method,
-                    "published": step.published,
-                    **bench.answers(step),
-                }
-            )
-        return Printed(title, found)
-
-    def systems(title: str, rows: Mapping[str, str]) -> Printed:
-        found = []
-        for name, system in rows.items():
-            options.progress(name)
-            found.append({"row": name, "system": system, **bench.retrieval(system)})
-        return Printed(title, found)
-
-    read = (
+    tables: list[Printed] = []
+    for title, of in experiments.GUIDE.items():
+        rows: list[dict[str, Any]] = []
+        for one in of.items() if isinstance(of, dict) else of:
+            if isinstance(one, Step):
+                options.progress(one.name)
+                told = {"step": one.name, "retrieval": one.retrieval, "reader": one.method}
+                rows.append({**told, "published": one.published, **bench.answers(one)})
+            else:
+                name, system = one
+                options.progress(name)
+                rows.append({"row": name, "system": system, **bench.retrieval(system)})
+        tables.append(Printed(title, rows))
+    tables[0].notes.append(
         "Readers see the pages of the first ten chunks alone. Right: wide strict match. Intervals: filings."
     )
-    return [
-        replace(steps("Progression: each step added", experiments.PROGRESSION), notes=[read]),
-        systems("Filters (12.4)", experiments.FILTERS),
-        systems("Statements (12.2)", experiments.STATEMENTS),
-        steps("Chain of thought against direct (12.3)", experiments.REASONING),
-        steps("Scale normalisation (5)", experiments.SCALE),
-        systems("Chunking (4), one chunk a page", experiments.CHUNKINGS),
-    ]
+    return tables
 
 
 def page_scorer(options: Options) -> list[Printed]:
     """Tables 4 and 9 of the oracle evaluation: published means beside those of the lake."""
     lake = Lake(options.settings.lake)
     ours = {
-        (row["system"], row["space"], row["metric"], row["k"]): row
-        for row in lake.read_all("system_metrics").to_pylist()
-        if row["slice"] == "all"
+        (row["system"], row["space"], row["metric"], row["k"]): _interval(row)
+        for row in lake.read_all("system_metrics").filter(pc.field("slice") == "all").to_pylist()
     }
     heads = ("DocRec@5", "PageRec@5", "Max BLEU@5", "Max ROUGE-L@5")
 
     def cells(system: str, space: str, values: Iterable[float]) -> dict[str, str | None]:
         found: dict[str, str | None] = {}
         for head, metric, value in zip(heads, PUBLISHED_METRICS, values, strict=True):
-            row = ours.get((system, space, metric, 5))
-            here = _interval(row["mean"], row["low"], row["high"]) if row else "not run"
+            here = ours.get((system, space, metric, 5), "not run")
             found |= {f"{head}, published": f"{value:.2f}", f"{head}, here": here}
         return found
 
-    rows: dict[tuple[str, str], dict[str, float]] = {}
+    rows: dict[tuple[str, str], list[float]] = {}
     for one in PUBLISHED:
         if one.paper == COMPARED_WITH:
-            rows.setdefault((one.system, one.space), {})[one.metric] = one.value
+            rows.setdefault((one.system, one.space), []).append(one.value)
     four = [
-        {"system": system, "space": space, **cells(system, space, values.values())}
+        {"system": system, "space": space, **cells(system, space, values)}
         for (system, space), values in rows.items()
     ]
     nine = [{"system": name, **cells(name, "corpus", values)} for name, values in experiments.TABLE_9.items()]
-    asked = lake.read_all("benchmark_questions", ["status", "filing"]).to_pylist()
-    filings = [row["filing"] for row in asked if row["status"] == "measured"]
+    asked = lake.read_all("benchmark_questions", ["status", "filing"])
+    filings = asked.filter(pc.field("status") == "measured")["filing"].to_pylist()
     here = f"Here {len(filings)} questions on {len(set(filings))} filings, there {QUESTIONS} on {DOCUMENTS}"
     notes = [
         f"{here}." if is_comparable(len(filings), len(set(filings))) else f"{here}: levels do not compare.",
         "A row that was not run: finrag run --systems SYSTEM; finrag systems says what it needs.",
     ]
+    recipe = f"Needs a training: finrag train page_scorer. The full recipe: `{experiments.FULL_RECIPE}`."
     return [
         Printed(f"Table 4, published figures of the {COMPARED_WITH}", four, notes),
-        Printed(
-            "Table 9: pages P of the learned page scorer",
-            nine,
-            [f"Needs a training: finrag train page_scorer. The full recipe: `{experiments.FULL_RECIPE}`."],
-        ),
+        Printed("Table 9: pages P of the learned page scorer", nine, [recipe]),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from finrag_pipeline.chunking.registry import get_chunking
 from finrag_pipeline.errors import LakeError, UsageError
 from finrag_pipeline.evaluation.retrieval_metrics import find_gold_chunks
-from finrag_pipeline.evaluation.summary import SLICES, metrics_records
+from finrag_pipeline.evaluation.summary import SLICES
 from finrag_pipeline.evaluation.trec import export_qrels, export_run
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import get_system
@@ -36,11 +36,6 @@ def metrics_table(lake: Lake, by: str | None) -> pa.Table:
             f"Nothing was measured yet in {lake.root}.", "Run 'finrag run' with a source that has questions."
         )
     return table
-
-
-def metrics_json(lake: Lake, by: str | None) -> list[dict[str, Any]]:
-    """``[{system, space, slice, slice_value, metric, k, mean, low, high, n}]``."""
-    return metrics_records(metrics_table(lake, by))
 
 
 def write_trec(

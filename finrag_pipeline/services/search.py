@@ -23,13 +23,7 @@ from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.page_stage import PageOrder
 from finrag_pipeline.retrieval.question_text import check_question, snippet
 from finrag_pipeline.retrieval.spaces import Scope
-from finrag_pipeline.retrieval.systems import (
-    ALIASES,
-    ALL_SYSTEMS,
-    DEFAULT_SYSTEM,
-    RetrievalSystem,
-    get_system,
-)
+from finrag_pipeline.retrieval.systems import ALIASES, ALL_SYSTEMS, DEFAULT_SYSTEM, get_system
 from finrag_pipeline.services.filings import require_filing
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
@@ -58,7 +52,7 @@ class Completeness:
 
     complete: tuple[str, ...]
     missing: dict[str, str]
-    remedy: str = FINISH
+    remedy: str
 
     @property
     def warnings(self) -> list[str]:
@@ -66,24 +60,19 @@ class Completeness:
         if not self.missing:
             return []
         names = ", ".join(sorted(self.missing)[:_SHOWN]) + (" …" if len(self.missing) > _SHOWN else "")
-        steps = ", ".join(sorted(set(self.missing.values())))
-        return [
-            f"{len(self.missing)} filings are not searched, {steps} is not made yet: {names}. {self.remedy}"
-        ]
+        told = f"{len(self.missing)} filings are not searched, {self.steps} is not made yet: {names}."
+        return [f"{told} {self.remedy}"]
+
+    @property
+    def steps(self) -> str:
+        """What is missing, for people."""
+        return ", ".join(sorted(set(self.missing.values())))
 
 
-def complete_filings(system: RetrievalSystem, corpus: Corpus) -> Completeness:
-    """The filings that ``system`` can search, of those whose pages are in the lake.
+def _complete_filings(system: RetrievalSystem, corpus: Corpus) -> Completeness:
+    """The filings that ``system`` can search, of those whose pages are in the lake of ``corpus``.
 
     For searching only: what is measured has a corpus of its own, in which an incomplete filing is an error.
-
-    Args:
-        system: what searches.
-        corpus: with the settings of the system, of whatever filings; lends its lake and its indexes.
-
-    Raises:
-        LakeError: there are filings, but none is complete.
-        ModelError: the system reads vectors, and their encoder cannot be had.
     """
     lake = corpus.lake
     known = _filings_of(lake, _PAGES)
@@ -100,18 +89,8 @@ def complete_filings(system: RetrievalSystem, corpus: Corpus) -> Completeness:
     remedy = f"Make it: finrag index {system.name}." if lacks else FINISH
     found = Completeness(tuple(sorted(known - missing.keys())), missing, remedy)
     if known and not found.complete:
-        steps = ", ".join(sorted(set(missing.values())))
-        raise LakeError(f"No filing can be searched with '{system.name}': {steps} is not made.", remedy)
+        raise LakeError(f"No filing can be searched with '{system.name}': {found.steps} is not made.", remedy)
     return found
-
-
-def filings_with_parts(system: RetrievalSystem, lake: Lake) -> tuple[str, ...]:
-    """Filings that have a part of every table that ``system`` reads, sorted; vectors are not looked at."""
-    return tuple(
-        sorted(
-            set.intersection(*(_filings_of(lake, asset) for asset in system.reads() if asset not in _INDEXED))
-        )
-    )
 
 
 def _filings_of(lake: Lake, table: str) -> set[str]:
@@ -121,17 +100,16 @@ def _filings_of(lake: Lake, table: str) -> set[str]:
 def _outdated(lake: Lake, asset: str, source: str) -> set[str]:
     """Filings of which ``asset`` failed, or has yet to follow a new version of its ``source``."""
     before = {entry["partition"]: entry for entry in lake.ledger_entries(source)}
+
+    def follows(made: dict[str, Any], first: dict[str, Any]) -> bool:
+        return made["outcome"] != "failed" and (
+            first["outcome"] != "materialised" or made["at"] >= first["at"]
+        )
+
     return {
         made["partition"]
         for made in lake.ledger_entries(asset)
-        if made["partition"] in before
-        and (
-            made["outcome"] == "failed"
-            or (
-                before[made["partition"]]["outcome"] == "materialised"
-                and made["at"] < before[made["partition"]]["at"]
-            )
-        )
+        if made["partition"] in before and not follows(made, before[made["partition"]])
     }
 
 
@@ -160,15 +138,11 @@ class SearchAnswer:
 
 @dataclass(frozen=True)
 class Found:
-    """A ranking, and where its texts are.
+    """A ranking, best first, and the corpus that holds its texts.
 
     Attributes:
         question: as it was searched for.
-        system: the system that ranked.
-        corpus: holds the texts of the hits.
-        hits: best first.
-        warnings: which filings were not searched, or that the company has no
-            filing.
+        warnings: which filings were not searched, or that the company has no filing.
     """
 
     question: str
@@ -182,13 +156,12 @@ class Corpora:
     """What systems search in the filings of a lake; encoders, look-ups and models are loaded once.
 
     Args:
-        lake: the lake.
-        settings: models and parameters.
+        index_missing: make vectors on first use that no asset makes, such as those of documents. Those of a
+            system's own encoder are made in any case.
     """
 
-    def __init__(self, lake: Lake, settings: Settings) -> None:
-        self._lake = lake
-        self._settings = settings
+    def __init__(self, lake: Lake, settings: Settings, index_missing: bool = False) -> None:
+        self._lake, self._settings, self._index_missing = lake, settings, index_missing
         self._encoders: dict[str, Encoder] = {}
         self._shared: dict[Hashable, Any] = {}
         self._corpora: dict[Hashable, Corpus] = {}
@@ -203,7 +176,7 @@ class Corpora:
             ModelError: the system reads vectors, and their encoder cannot be had.
         """
         if system.name not in self._known:
-            self._known[system.name] = complete_filings(system, self.over((), system))
+            self._known[system.name] = _complete_filings(system, self.over((), system))
         return self._known[system.name]
 
     def with_parts(self, system: RetrievalSystem) -> Corpus:
@@ -211,9 +184,10 @@ class Corpora:
 
         What the system then says of its problems is not about filings that are incomplete.
         """
-        tables = frozenset(system.reads())
+        tables = frozenset(system.reads()).difference(_INDEXED)
         if tables not in self._readable:
-            self._readable[tables] = filings_with_parts(system, self._lake) or searchable_filings(self._lake)
+            whole = set.intersection(*(_filings_of(self._lake, table) for table in tables))
+            self._readable[tables] = sorted(whole) or searchable_filings(self._lake)
         return self.over(self._readable[tables], system)
 
     def over(self, filings: Sequence[str], system: RetrievalSystem) -> Corpus:
@@ -223,15 +197,9 @@ class Corpora:
         encoder = self._encoders.setdefault(name, Encoder(settings.encoder, self._lake))
         key = (tuple(filings), chunking.name, system.kinds, name)
         if key not in self._corpora:
+            make = self._index_missing or system.encoder is not None
             self._corpora[key] = Corpus(
-                self._lake,
-                filings,
-                settings,
-                encoder,
-                chunking,
-                system.kinds,
-                self._shared,
-                index_missing=system.encoder is not None,
+                self._lake, filings, settings, encoder, chunking, system.kinds, self._shared, make
             )
         return self._corpora[key]
 
@@ -290,11 +258,7 @@ class Searcher:
         return SearchAnswer(found.question, found.system.name, results, seconds, found.warnings)
 
     def find(self, question: str, system: str | None, k: int, filings: Sequence[str] = ()) -> Found:
-        """The hits of `search`, with the corpus that holds their texts.
-
-        Raises:
-            UsageError, LakeError, ModelError: as `search` does.
-        """
+        """The hits of `search`, with the corpus that holds their texts; raises what it raises."""
         question = check_question(question, "search")
         if k < 1:
             raise UsageError(f"k is {k}.", "Ask for at least one result.")
@@ -335,63 +299,54 @@ def list_systems(settings: Settings) -> list[dict[str, str]]:
     from finrag_pipeline.tables.extract import detector_problem
 
     lake = Lake(settings.lake)
-    learned, questions = trained_models(lake, settings, None), _questions_to_ask(lake)
-    corpora = Corpora(lake, settings)
+    rows = lake.read_all("benchmark_questions", ["question", "status"]).to_pylist()
+    asked = frozenset(row["question"] for row in rows if row["status"] == "measured")
+    learned, corpora = trained_models(lake, settings, None), Corpora(lake, settings)
     inputs = {
-        name: Inputs(corpora.with_parts(system), learned, questions) for name, system in ALL_SYSTEMS.items()
+        name: Inputs(corpora.with_parts(system), learned, asked) for name, system in ALL_SYSTEMS.items()
     }
     problems = {name: system.problem(inputs[name]) for name, system in ALL_SYSTEMS.items()}
-    measured = {kind: measured_on(lake, kind) for kind in ("system_metrics", "answer_metrics")}
-    no_model = language_model_problem(settings.language_model)
+    measured = _measured_on(lake, "system_metrics")
+    found: list[dict[str, str]] = []
 
-    def row(
-        name: str,
-        kind: str,
-        source: object,
-        problem: Problem | None,
-        known: str,
-        command: str,
-        note: str = "",
-    ) -> dict[str, str]:
+    def add(
+        kind: str, name: str, source: object, problem: Problem | None, known: str, run: str, note: str = ""
+    ) -> None:
         # What is made on demand is made by the run that measures.
         needs = problem is not None and not problem.command.startswith("finrag index")
-        status = "measured" if known else "needs" if needs else "runs here"
-        why = "; ".join(part for part in (known, problem or note) if part)
-        command = problem.command if problem and needs else "" if known else command
-        return {
-            **{"name": name, "kind": kind, "status": status, "why": why},
-            **{"command": command, "source": str(source)},
-        }
-
-    rows = []
-    for name, system in ALL_SYSTEMS.items():
-        note, known = system.note(inputs[name]), measured["system_metrics"].get(name, "")
-        command = f"finrag run --systems {name}"
-        rows.append(row(name, "retrieval", system.source, problems[name], known, command, note))
-    for alias in ALIASES.values():
-        known = measured["system_metrics"].get(alias.system, "")
-        command = f"finrag run --systems {alias.system}"
-        note = f"{alias.system} where the gold labels allow"
-        rows.append(row(alias.name, "retrieval", alias.source, problems[alias.system], known, command, note))
-    for name, answering in ANSWER_SYSTEMS.items():
-        problem = (no_model if answering.needs_model else None) or problems[answering.retrieval]
-        known, command = measured["answer_metrics"].get(name, ""), f"finrag answers --systems {name}"
-        rows.append(row(name, "answers", answering.source, problem, known, command))
-    for name, source in DETECTORS_FROM.items():
-        problem = detector_problem(name, settings.tables)
-        rows.append(
-            row(name, "tables", source, problem, "", f"finrag tables --detector {name} --pdfs FOLDER")
+        found.append(
+            {
+                "name": name,
+                "kind": kind,
+                "status": "measured" if known else "needs" if needs else "runs here",
+                "why": "; ".join(part for part in (known, problem or note) if part),
+                "command": problem.command if problem and needs else "" if known else run,
+                "source": str(source),
+            }
         )
-    return rows
+
+    named = [(name, name, one.source, one.note(inputs[name])) for name, one in ALL_SYSTEMS.items()]
+    named += [
+        (one.name, one.system, one.source, f"{one.system} where the gold labels allow")
+        for one in ALIASES.values()
+    ]
+    for name, system, source, note in named:
+        run = f"finrag run --systems {system}"
+        add("retrieval", name, source, problems[system], measured.get(system, ""), run, note)
+    answered, no_model = _measured_on(lake, "answer_metrics"), language_model_problem(settings.language_model)
+    for name, one in ANSWER_SYSTEMS.items():
+        problem = (no_model if one.needs_model else None) or problems[one.retrieval]
+        add("answers", name, one.source, problem, answered.get(name, ""), f"finrag answers --systems {name}")
+    for name, whence in DETECTORS_FROM.items():
+        run = f"finrag tables --detector {name} --pdfs FOLDER"
+        add("tables", name, whence, detector_problem(name, settings.tables), "", run)
+    return found
 
 
-def measured_on(lake: Lake, table: str) -> dict[str, str]:
+def _measured_on(lake: Lake, table: str) -> dict[str, str]:
     """On how many questions of the benchmark each system was measured, for people."""
-    if lake.info(table) is None:
-        return {}
-    rows = lake.read(table, columns=["system", "slice", "n"]).to_pylist()
     counts: dict[str, int] = {}
-    for found in rows:
+    for found in lake.read_all(table, ["system", "slice", "n"]).to_pylist():
         if found["slice"] == "all":
             name = found["system"].split(" on ")[0]  # of answers with the retrieval that they stand on
             counts[name] = max(found["n"], counts.get(name, 0))
@@ -400,11 +355,3 @@ def measured_on(lake: Lake, table: str) -> dict[str, str]:
         name: f"on {count} questions" if count == most else f"on {count} of {most} questions"
         for name, count in counts.items()
     }
-
-
-def _questions_to_ask(lake: Lake) -> frozenset[str]:
-    """Questions of the active benchmark, where the lake holds one."""
-    if lake.info("benchmark_questions") is None:
-        return frozenset()
-    questions = lake.read("benchmark_questions", columns=["question", "status"]).to_pylist()
-    return frozenset(row["question"] for row in questions if row["status"] == "measured")

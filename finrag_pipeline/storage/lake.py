@@ -34,7 +34,6 @@ with without("pandas"):
 _PART = "data.parquet"
 _BUFFER = 1 << 16
 _FINGERPRINT = b"finrag.fingerprint"
-_SECONDS = b"finrag.seconds"
 # The lake's own temporary files, folders of a conversion, and DuckDB's log and spill files beside a build.
 _TEMPORARY = re.compile(r"\.[0-9a-f]{32}(\.old)?\.tmp(\.(wal|tmp))?$")
 
@@ -45,15 +44,10 @@ class PartInfo:
 
     fingerprint: str
     rows: int
-    seconds: float
 
 
 class Lake:
-    """Reads and writes the lake under one root.
-
-    Args:
-        root: a folder, or a URL that fsspec understands (``s3://bucket/lake``).
-    """
+    """Reads and writes the lake under one root: a folder, or a URL of fsspec (``s3://bucket/lake``)."""
 
     def __init__(self, root: str | Path) -> None:
         # Listings of an object store are not cached: other processes write to the lake as well.
@@ -173,33 +167,21 @@ class Lake:
         table: pa.Table,
         fingerprint: str,
         partition: Mapping[str, str] | None = None,
-        seconds: float = 0.0,
     ) -> PartInfo:
-        """Check ``table`` against its schema and write it as the part of ``partition``.
-
-        Args:
-            asset: folder of the table.
-            table: rows of the part.
-            fingerprint: what the part was made from.
-            partition: hive keys and values; none for an unpartitioned table.
-            seconds: time that making the part took.
+        """Check ``table`` against its schema and write it as the part of ``partition`` (hive keys).
 
         Raises:
             LakeError: the table does not fit its schema.
         """
         table = conform(table, asset)
-        metadata = {
-            **(table.schema.metadata or {}),
-            _FINGERPRINT: fingerprint.encode(),
-            _SECONDS: repr(seconds).encode(),
-        }
+        metadata = {**(table.schema.metadata or {}), _FINGERPRINT: fingerprint.encode()}
         sink = pa.BufferOutputStream()
         # Checksums: compressed pages whose bits have flipped on disk would often decompress to nonsense.
         pq.write_table(
             table.replace_schema_metadata(metadata), sink, compression="zstd", write_page_checksum=True
         )
         self.write_bytes(self.part_path(asset, partition), sink.getvalue().to_pybytes())
-        return PartInfo(fingerprint, table.num_rows, seconds)
+        return PartInfo(fingerprint, table.num_rows)
 
     def info(self, asset: str, partition: Mapping[str, str] | None = None) -> PartInfo | None:
         """What the footer of a part says; None when it is absent or damaged (it is then made again)."""
@@ -211,9 +193,7 @@ class Lake:
         metadata = footer.metadata or {}
         if _FINGERPRINT not in metadata:
             return None
-        return PartInfo(
-            metadata[_FINGERPRINT].decode(), footer.num_rows, float(metadata.get(_SECONDS, b"0").decode())
-        )
+        return PartInfo(metadata[_FINGERPRINT].decode(), footer.num_rows)
 
     def _input(self, path: str) -> AbstractContextManager[Any]:
         """A part, open for PyArrow.
@@ -228,21 +208,13 @@ class Lake:
         base = self.path("parquet", asset)
         if not self.fs.exists(base):
             return []
-        found = []
-        # A local lake's folders are only listed; fsspec would also describe every file.
-        paths = (
-            (
-                (Path(folder).relative_to(base) / _PART).as_posix()
-                for folder, _, names in os.walk(base)  # a folder that goes meanwhile is no error
-                if _PART in names
-            )
-            if self.is_local
-            else (path[len(base) + 1 :] for path in self.fs.find(base))
-        )
-        for path in paths:
-            folders = path.split("/")
-            if folders[-1] == _PART:
-                found.append(dict(folder.split("=", 1) for folder in folders[:-1]))
+        if self.is_local:  # folders are only listed; fsspec would also describe every file
+            walked = os.walk(base)  # a folder that goes meanwhile is no error
+            folders = [folder for folder, _, names in walked if _PART in names]
+        else:
+            folders = [path.removesuffix(f"/{_PART}") for path in self.fs.find(base) if path.endswith(_PART)]
+        levels = (Path(folder).relative_to(base).parts for folder in folders)
+        found = [dict(level.split("=", 1) for level in one) for one in levels]
         return sorted(found, key=lambda keys: sorted(keys.items()))
 
     def fingerprints(self, *assets: str) -> list[str]:
@@ -257,13 +229,7 @@ class Lake:
         columns: Sequence[str] | None = None,
         first: int | None = None,
     ) -> pa.Table:
-        """One part.
-
-        Args:
-            asset: folder of the table.
-            partition: hive keys and values; none for an unpartitioned table.
-            columns: columns to read; all when None.
-            first: read only so many rows from its beginning, without decoding the rest.
+        """One part, all columns when none are named; only its ``first`` rows without decoding the rest.
 
         Raises:
             LakeError: the part is absent or damaged.
@@ -293,12 +259,7 @@ class Lake:
         columns: Sequence[str] | None = None,
         only: Mapping[str, Collection[str]] | None = None,
     ) -> pa.Table:
-        """All parts of ``asset``, in the order of their keys.
-
-        Args:
-            asset: folder of the table.
-            columns: columns to read; all when None.
-            only: keeps the parts whose value of a hive key is in the collection.
+        """All parts of ``asset``, in the order of their keys; ``only`` those with a value of a hive key.
 
         Raises:
             LakeError: a part is damaged, or was written with another schema.
@@ -334,6 +295,13 @@ class Lake:
         path, data = self.path("parquet", asset, file), sink.getvalue().to_pybytes()
         if self.read_bytes(path) != data:
             self.write_bytes(path, data)
+
+    def remove_leftovers(self, older_than: float = 3600.0) -> int:
+        """Remove `leftovers`; how many there were."""
+        found = self.leftovers(older_than)
+        for path in found:
+            self.fs.rm(path, recursive=True)
+        return len(found)
 
     def leftovers(self, older_than: float = 3600.0) -> list[str]:
         """Temporary files and folders that killed runs left, at least ``older_than`` seconds old."""

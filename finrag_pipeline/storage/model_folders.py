@@ -33,13 +33,8 @@ PICKLE = "pytorch_model.bin"
 def cached_model(name: str, revision: str | None, variable: str) -> Path | None:
     """Folder of a model in the hub's cache; None where it is not there with its weights.
 
-    Args:
-        name: on the hub.
-        revision: None takes the newest one in the cache.
-        variable: of the environment, with which another model is chosen.
-
     Raises:
-        ModelError: the name cannot be one of the hub.
+        ModelError: the name cannot be one of the hub; the ``variable`` of the environment chooses another.
     """
     from huggingface_hub.constants import HF_HUB_CACHE
 
@@ -50,16 +45,14 @@ def cached_model(name: str, revision: str | None, variable: str) -> Path | None:
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     try:
-        cached = Path(
-            snapshot_download(name, revision=revision, allow_patterns=_FILES, local_files_only=True)
-        )
+        folder = snapshot_download(name, revision=revision, allow_patterns=_FILES, local_files_only=True)
     except (LocalEntryNotFoundError, FileNotFoundError):
         return None
     except HFValidationError as error:
         raise ModelError(
             f"'{name}' is neither a folder nor the name of a model on the hub.", f"Set {variable}."
         ) from error
-    return cached if _has_weights(cached) else None  # else only part of it was ever fetched
+    return Path(folder) if _has_weights(Path(folder)) else None  # else only part of it was ever fetched
 
 
 def _has_weights(folder: Path) -> bool:
@@ -76,10 +69,7 @@ def offline_problem(name: str) -> str | None:
 def unreachable(wait: float) -> str | None:
     """Why the hub's address takes no connection; None when it does, or when a proxy stands between.
 
-    Asked before the hub's client is, which takes a fifth of a second to import.
-
-    Args:
-        wait: seconds to wait for a connection.
+    Asked before the hub's client is, which takes a fifth of a second to import. Waits some seconds at most.
     """
     from huggingface_hub.constants import ENDPOINT
 
@@ -96,13 +86,8 @@ def unreachable(wait: float) -> str | None:
 def fetched_model(name: str, revision: str | None, remedy: str) -> Path:
     """Folder of a model after it was fetched from the hub; pickled weights only where it has no others.
 
-    Args:
-        name: on the hub.
-        revision: None takes the newest one.
-        remedy: what people can do where the hub is out of reach.
-
     Raises:
-        ModelError: the hub cannot be asked or does not have it.
+        ModelError: the hub cannot be asked or does not have it; with ``remedy``.
     """
     from huggingface_hub import snapshot_download
 
@@ -135,13 +120,8 @@ def model_folder(name: str, revision: str | None, variable: str, remedy: str | N
     """Folder with the files of the model ``name``: itself a folder, in the hub's cache, or fetched.
 
     Where its weights are ``pytorch_model.bin`` alone, a folder with the same files and these weights as
-    safetensors.
-
-    Args:
-        name: local folder or hub name.
-        revision: on the hub; None takes the cached or newest one.
-        variable: of the environment, with which another model is chosen.
-        remedy: what people can do where the hub is out of reach.
+    safetensors. Without a revision, the cached or newest one is taken. The ``variable`` of the environment
+    chooses another model; ``remedy`` is what people can do where the hub is out of reach.
 
     Raises:
         ModelError: the model is nowhere to be had, or its weights are incomplete or more than tensors.
@@ -166,11 +146,7 @@ def provide(name: str, variable: str) -> str:
 def model_problem(name: str, revision: str | None, variable: str, wait: float = 5.0) -> Problem | None:
     """Why the model ``name`` cannot run here; None when it is here or can be fetched. Fetches nothing.
 
-    Args:
-        name: local folder or hub name.
-        revision: on the hub.
-        variable: of the environment, with which another model is chosen.
-        wait: seconds to wait for the hub.
+    Takes a folder or a hub name, as `model_folder` does, and waits some seconds at most for the hub.
     """
     reason = _reason(name, revision, variable, wait)
     return Problem(reason, provide(name, variable)) if reason else None
@@ -191,13 +167,10 @@ def _reason(name: str, revision: str | None, variable: str, wait: float) -> str 
     from huggingface_hub import HfApi
 
     try:
-        files = [
-            file.rfilename
-            for file in HfApi().model_info(name, revision=revision, timeout=wait).siblings or ()
-        ]
+        files = HfApi().model_info(name, revision=revision, timeout=wait).siblings or ()
     except Exception as error:  # every kind of network and hub trouble
         return f"{lost}: {first_line(error)}."
-    if not any(file.endswith((".safetensors", PICKLE)) for file in files):
+    if not any(file.rfilename.endswith((".safetensors", PICKLE)) for file in files):
         return f"Model {name} has neither safetensors nor a {PICKLE} on the hub."
     return None
 
@@ -238,17 +211,16 @@ def _unusable(folder: Path) -> str | None:
     files: dict[Path, list[Path]] = {}
     for path in _parts(folder):
         files.setdefault(path.parent, []).append(path)
-    usable = {place for place, of in files.items() if any(_is_usable(path) for path in of)}
+    usable = {
+        place
+        for place, of in files.items()
+        if any(path.suffix == ".safetensors" or path.name == PICKLE for path in of)
+    }
     if not any(place == folder or place.name.startswith("0_") for place in usable):
         return f"{folder} holds neither safetensors nor a {PICKLE}."
-    for path in (path for place, of in files.items() if place not in usable for path in of):
-        if path.suffix in _PICKLES:
-            return f"{path} is neither safetensors nor a {PICKLE}."
-    return None
-
-
-def _is_usable(path: Path) -> bool:
-    return path.suffix == ".safetensors" or path.name == PICKLE
+    others = (path for place, of in files.items() if place not in usable for path in of)
+    bad = next((path for path in others if path.suffix in _PICKLES), None)
+    return f"{bad} is neither safetensors nor a {PICKLE}." if bad else None
 
 
 def _parts(folder: Path) -> list[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -63,13 +63,11 @@ def read_config(folder: Path) -> dict[str, Any]:
     Raises:
         ModelError: it is missing or damaged.
     """
-    try:
+    with suppress(OSError, ValueError):
         config = json.loads((folder / "config.json").read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{folder} has no readable config.json.", AGAIN) from error
-    if not isinstance(config, dict):
-        raise ModelError(f"{folder} has no readable config.json.", AGAIN)
-    return config
+        if isinstance(config, dict):
+            return config
+    raise ModelError(f"{folder} has no readable config.json.", AGAIN)
 
 
 def usable_length(config: dict[str, Any], wanted: int) -> int:

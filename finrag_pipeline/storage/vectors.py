@@ -7,8 +7,8 @@ ones. Searches apply their filter before ranking (a pre-filter).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -34,9 +34,8 @@ class VectorFilter:
     """Which rows a search may return: all conditions at once; None allows all.
 
     Attributes:
-        filings: filings.
         pages: zero-based pages, of whatever filing.
-        kinds: kinds of units.
+        kinds: of units.
         locations: pages of single filings, as (filing, zero-based page).
     """
 
@@ -47,41 +46,31 @@ class VectorFilter:
 
     def sql(self) -> str | None:
         """The filter as a condition, or None when it keeps everything."""
-        fields: tuple[tuple[str, Sequence[Any] | None, Callable[[Any], str]], ...] = (
-            ("filing", self.filings, sql_literal),
-            ("page", self.pages, lambda page: str(int(page))),
-            ("kind", self.kinds, sql_literal),
-        )
-        terms = [
-            f"{column} IN ({', '.join(map(literal, values))})" if values else "false"
-            for column, values, literal in fields
-            if values is not None
-        ]
+        fields: dict[str, Sequence[str | int] | None]
+        fields = {"filing": self.filings, "page": self.pages, "kind": self.kinds}
+        terms = [_among(column, values) for column, values in fields.items() if values is not None]
         if self.locations is not None:
             pages_of: dict[str, set[int]] = {}
             for filing, page in self.locations:
-                pages_of.setdefault(filing, set()).add(int(page))
+                pages_of.setdefault(filing, set()).add(page)
             each = [
-                f"(filing = {sql_literal(filing)} AND page IN ({', '.join(map(str, sorted(pages)))}))"
+                f"(filing = {sql_literal(filing)} AND {_among('page', sorted(pages))})"
                 for filing, pages in sorted(pages_of.items())
             ]
             terms.append(f"({' OR '.join(each)})" if each else "false")
         return " AND ".join(terms) or None
 
 
+def _among(column: str, values: Sequence[str | int]) -> str:
+    literals = [sql_literal(value) if isinstance(value, str) else str(int(value)) for value in values]
+    return f"{column} IN ({', '.join(literals)})" if literals else "false"
+
+
 def index_schema(dimensions: int) -> pa.Schema:
     """Columns of an index: identity, filter columns, text and a float32 vector of ``dimensions``."""
-    return pa.schema(
-        [
-            pa.field("vector_id", pa.string(), nullable=False),
-            pa.field("unit_id", pa.string(), nullable=False),
-            pa.field("filing", pa.string(), nullable=False),
-            pa.field("page", pa.int32(), nullable=False),
-            pa.field("kind", pa.string(), nullable=False),
-            pa.field("text", pa.string(), nullable=False),
-            pa.field("vector", pa.list_(pa.float32(), dimensions), nullable=False),
-        ]
-    )
+    columns = dict.fromkeys(("vector_id", "unit_id", "filing", "page", "kind", "text"), pa.string())
+    columns |= {"page": pa.int32(), "vector": pa.list_(pa.float32(), dimensions)}
+    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in columns.items()])
 
 
 def index_rows(units: list[tuple[str, str, int, str, list[str]]], vectors: np.ndarray) -> pa.Table:
@@ -91,33 +80,25 @@ def index_rows(units: list[tuple[str, str, int, str, list[str]]], vectors: np.nd
         units: what is ranked (a chunk or a page): identifier, filing, page, kind and its windows' texts.
         vectors: one per window, in order; shape (windows, dimensions).
     """
-    flat = [
-        (unit, filing, page, kind, n, text)
+    schema = index_schema(int(vectors.shape[1]))
+    rows = [
+        {
+            **{"vector_id": f"{unit}/w{n}", "unit_id": unit, "filing": filing},
+            **{"page": page, "kind": kind, "text": text},
+        }
         for unit, filing, page, kind, texts in units
         for n, text in enumerate(texts)
     ]
-    dimensions = int(vectors.shape[1])
-    values = pa.FixedSizeListArray.from_arrays(pa.array(vectors.astype(np.float32).ravel()), dimensions)
-    return pa.table(
-        {
-            "vector_id": [f"{unit}/w{n}" for unit, *_, n, _ in flat],
-            "unit_id": [unit for unit, *_ in flat],
-            "filing": [filing for _, filing, *_ in flat],
-            "page": pa.array([page for _, _, page, *_ in flat], pa.int32()),
-            "kind": [kind for _, _, _, kind, *_ in flat],
-            "text": [text for *_, text in flat],
-            "vector": values,
-        },
-        schema=index_schema(dimensions),
-    )
+    values = pa.array(vectors.astype(np.float32).ravel())
+    column = pa.FixedSizeListArray.from_arrays(values, type=schema.field("vector").type)
+    table = pa.Table.from_pylist(rows, pa.schema(list(schema)[:-1]))
+    return table.append_column(schema.field("vector"), column)
 
 
 class VectorIndex:
     """One LanceDB table.
 
     Args:
-        uri: folder or URL of the database.
-        name: name of the table.
         exact_below: rows from which on `optimize` builds an approximate index; a search that may
             return fewer rows than this is exact all the same.
     """
@@ -146,11 +127,9 @@ class VectorIndex:
 
     def exists(self) -> bool:
         """Whether the table has been made."""
-        try:
-            self._open()
-        except LakeError:
-            return False
-        return True
+        with suppress(LakeError):
+            return self._open() is not None
+        return False
 
     def replace_filing(self, filing: str, rows: pa.Table) -> int:
         """Replace all rows of a filing by ``rows``, in one version; returns the number of rows.
@@ -162,13 +141,8 @@ class VectorIndex:
             raise LakeError(f"Rows of another filing among those of '{filing}'.", "Pass rows of one filing.")
         with _one_writer(self._uri):
             table = self._database.create_table(self.name, schema=rows.schema, exist_ok=True)
-            (
-                table.merge_insert("vector_id")
-                .when_matched_update_all()
-                .when_not_matched_insert_all()
-                .when_not_matched_by_source_delete(f"filing = {sql_literal(filing)}")
-                .execute(rows)
-            )
+            merge = table.merge_insert("vector_id").when_matched_update_all().when_not_matched_insert_all()
+            merge.when_not_matched_by_source_delete(f"filing = {sql_literal(filing)}").execute(rows)
         self._table = None
         return rows.num_rows
 
@@ -204,7 +178,7 @@ class VectorIndex:
         """Remove filings."""
         if filings and self.exists():
             with _one_writer(self._uri):
-                self._open().delete(VectorFilter(tuple(filings)).sql())
+                self._open().delete(_among("filing", tuple(filings)))
 
     def search(self, vector: np.ndarray, units: int, where: VectorFilter) -> list[dict[str, Any]]:
         """The best ``units`` units, each by its best vector (max over its windows).
@@ -252,14 +226,10 @@ class VectorIndex:
             table = self._open()
             table.optimize(cleanup_older_than=timedelta(days=1))
             indexed = {column for index in table.list_indices() for column in index.columns}
+            configs = {"filing": Bitmap(), "page": BTree(), "vector": IvfPq(distance_type="dot")}
             if table.count_rows() >= self.exact_below:
-                for column, config in (
-                    ("filing", Bitmap()),
-                    ("page", BTree()),
-                    ("vector", IvfPq(distance_type="dot")),
-                ):
-                    if column not in indexed:
-                        table.create_index(column, config=config)
+                for column in [name for name in configs if name not in indexed]:
+                    table.create_index(column, config=configs[column])
 
 
 @contextmanager

@@ -15,13 +15,12 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from finrag_pipeline.errors import LakeError
-from finrag_pipeline.schemas import LEDGER, TABLES, column_docs
+from finrag_pipeline.schemas import TABLES, column_docs
 from finrag_pipeline.schemas.catalogue import FOLDERS
 from finrag_pipeline.storage.lake import Lake
 
@@ -33,15 +32,8 @@ DECLARED = "_declared.parquet"
 """A file without rows beside the parts of a table, which gives its view columns before there is any part."""
 
 
-def build_warehouse(lake: Lake, path: Path | None = None) -> dict[str, int]:
-    """Build the warehouse over the lake and publish it.
-
-    Args:
-        lake: where the tables are.
-        path: file to publish; ``warehouse.duckdb`` in the lake when None.
-
-    Returns:
-        Rows of each table.
+def build_warehouse(lake: Lake) -> dict[str, int]:
+    """Build the warehouse over the lake and publish it; rows of each table.
 
     Raises:
         LakeError: a part of the lake is damaged, or the file cannot be written. The published warehouse
@@ -49,7 +41,7 @@ def build_warehouse(lake: Lake, path: Path | None = None) -> dict[str, int]:
     """
     import duckdb
 
-    target = path or lake.local_path(FILE)
+    target = lake.local_path(FILE)
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f"{target.name}.{uuid.uuid4().hex}.tmp")
     try:
@@ -58,9 +50,9 @@ def build_warehouse(lake: Lake, path: Path | None = None) -> dict[str, int]:
             lake.write_json(_place(lake), {"root": lake.root})
             for name in _NAMES:
                 if name in FOLDERS:
-                    lake.declare(name, _schema(name), DECLARED)
+                    lake.declare(name, TABLES[name], DECLARED)
                 _make_view(connection, lake, name)
-                for column, doc in column_docs(_schema(name)).items():
+                for column, doc in column_docs(TABLES[name]).items():
                     connection.execute(f'COMMENT ON COLUMN "{name}"."{column}" IS {_literal(doc)}')
             counts = (f"(SELECT count(*) FROM {name})" for name in _NAMES)  # noqa: S608 - our own names
             (found,) = connection.execute(f"SELECT {', '.join(counts)}").fetchall()
@@ -82,14 +74,10 @@ def build_warehouse(lake: Lake, path: Path | None = None) -> dict[str, int]:
 _NAMES = (*FOLDERS, "ledger")
 
 
-def _schema(name: str) -> pa.Schema:
-    return LEDGER if name == "ledger" else TABLES[name]
-
-
 def view_schema(name: str) -> pa.Schema:
     """Columns of the view of a table: its own, and ``fold`` where parts are trained fold by fold."""
     of_fold = name in FOLDERS and FOLDERS[name].by == "model"
-    return _schema(name).append(pa.field("fold", pa.string())) if of_fold else _schema(name)
+    return TABLES[name].append(pa.field("fold", pa.string())) if of_fold else TABLES[name]
 
 
 def _make_view(connection: Any, lake: Lake, name: str) -> None:
@@ -99,7 +87,7 @@ def _make_view(connection: Any, lake: Lake, name: str) -> None:
         return
     # What is trained fold by fold has the fold in its path alone.
     of_fold = FOLDERS[name].by == "model"
-    columns = [f'"{column}"' for column in _schema(name).names]
+    columns = [f'"{column}"' for column in TABLES[name].names]
     columns += ["regexp_extract(filename, 'fold=([^/]*)', 1) AS fold"] if of_fold else []
     options = f"hive_partitioning=false, filename={of_fold}"
     files = _files(lake, "parquet", name, "**", "*.parquet")
@@ -119,7 +107,7 @@ def _make_empty(connection: Any, name: str) -> None:
 def _ledger(lake: Lake) -> str:
     """Of the files of the ledger those that can be read; other notes may lie beside them."""
     kinds = {"int64": "BIGINT", "double": "DOUBLE", "timestamp[us, tz=UTC]": "TIMESTAMPTZ"}
-    columns = ", ".join(f'"{one.name}": "{kinds.get(str(one.type), "VARCHAR")}"' for one in LEDGER)
+    columns = ", ".join(f'"{one.name}": "{kinds.get(str(one.type), "VARCHAR")}"' for one in TABLES["ledger"])
     return (
         "SELECT unnest(entry) FROM (SELECT "  # noqa: S608
         f"CASE WHEN json_valid(content) THEN from_json(content, '{{{columns}}}') END AS entry "
@@ -145,11 +133,8 @@ def _place(lake: Lake) -> str:
 def publish_table(lake: Lake, name: str) -> None:
     """Build the warehouse of a local lake where it has no view of a table in the columns that it has now.
 
-    A damaged part, which keeps it from being built, is told by the asset of the warehouse.
-
-    Args:
-        lake: where the table is.
-        name: its folder; empty for what is no table.
+    A damaged part, which keeps it from being built, is told by the asset of the warehouse. The name is empty
+    for what is no table.
     """
     if not lake.is_local:
         return
@@ -158,7 +143,7 @@ def publish_table(lake: Lake, name: str) -> None:
         # Views of a lake that was copied or moved read it where it was.
         stale = not file.exists() or lake.read_json(_place(lake)) != {"root": lake.root}
         if name and not stale:
-            lake.declare(name, _schema(name), DECLARED)
+            lake.declare(name, TABLES[name], DECLARED)
             declared = lake.local_path("parquet", name, DECLARED)
             stale = file.stat().st_mtime_ns < declared.stat().st_mtime_ns
         if stale:

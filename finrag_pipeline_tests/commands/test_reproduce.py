@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -50,11 +50,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
     for name, one in CORPORA.items():
         beir = write_beir(folder / f"beir {name}", DOCUMENTS, QUERIES, GAINS)
-        for path, source in (
-            (one.documents, "corpus.jsonl"),
-            (one.queries, "queries.jsonl"),
-            (one.qrels, "qrels/test.tsv"),
-        ):
+        for path, source in zip(one, ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv"), strict=True):
             (folder / path).parent.mkdir(exist_ok=True)
             raw = (beir / source).read_bytes()
             (folder / path).write_bytes(gzip.compress(raw) if path.endswith(".gz") else raw)
@@ -67,21 +63,15 @@ def cells(table: Printed, column: str, key: str = "row") -> dict[str, Any]:
 
 class TestRegistry:
     def test_every_row_names_a_system(self) -> None:
-        steps = (*experiments.PROGRESSION, *experiments.SCALE, *experiments.REASONING)
-        named = [
-            *(row.system for row in experiments.FINANCERAG),
-            *(step.retrieval for step in steps),
-            *experiments.FILTERS.values(),
-            *experiments.STATEMENTS.values(),
-            *experiments.CHUNKINGS.values(),
-            *experiments.TABLE_9,
-        ]
-        assert set(named) <= set(ALL_SYSTEMS)
+        named = {row.system for row in experiments.FINANCERAG} | set(experiments.TABLE_9)
+        for rows in experiments.GUIDE.values():
+            named |= set(rows.values() if isinstance(rows, dict) else (step.retrieval for step in rows))
+        assert named <= set(ALL_SYSTEMS)
         assert len({row.name for row in experiments.FINANCERAG}) == len(experiments.FINANCERAG)
 
     def test_the_guide_has_a_line_for_each_table(self) -> None:
         guide = (REPOSITORY / "docs" / "reproduce.md").read_text(encoding="utf-8")
-        assert {one.paper for one in experiments.PAPER_TABLES} == set(experiments.TITLES)
+        assert {one.paper for one in experiments.PAPER_TABLES} == set(get_args(experiments.Paper))
         for one in experiments.PAPER_TABLES:
             assert f"| {one.table} |" in guide, one.table
             assert one.command in guide, one.command
@@ -158,6 +148,13 @@ class TestFinanceRag:
         assert cells(table, "not run") == {"dense": None, "tuned": None}
         assert seen["kind"] == "PageScorerRecipe" and seen["train"] is True
         assert len(seen["withheld"]) == len(DOCUMENTS), "every document that answers a query"
+
+    def test_where_no_row_runs_each_says_why(
+        self, lake: Settings, data: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(experiments, "FINANCERAG", (DocumentRow("expanded", "dense_llm_expansion"),))
+        (table,) = reproduce("financerag", Options(lake, data))
+        assert "language model" in cells(table, "not run")["expanded"]
 
     def test_a_folder_without_the_sets(self, lake: Settings, tmp_path: Path) -> None:
         for folder in (None, tmp_path):

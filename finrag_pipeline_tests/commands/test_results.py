@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from finrag_pipeline.errors import LakeError, UsageError
+from finrag_pipeline.evaluation.summary import metrics_records
 from finrag_pipeline.filings.describe import describe_filing
 from finrag_pipeline.filings.intake import accept
 from finrag_pipeline.filings.originals import original_path
@@ -15,7 +16,7 @@ from finrag_pipeline.retrieval.system import run_system
 from finrag_pipeline.retrieval.systems import get_system
 from finrag_pipeline.schemas import SYSTEM_METRICS
 from finrag_pipeline.services.filings import list_filings
-from finrag_pipeline.services.results import metrics_json, metrics_table, write_trec
+from finrag_pipeline.services.results import metrics_table, write_trec
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.warehouse import build_warehouse
 from finrag_pipeline_tests import small_filings
@@ -43,7 +44,7 @@ class TestMetrics:
         return lake
 
     def test_the_contract(self, measured: Lake) -> None:
-        rows = metrics_json(measured, None)
+        rows = metrics_records(metrics_table(measured, None))
         keys = ["system", "space", "slice", "slice_value", "metric", "k", "mean", "low", "high", "n"]
         assert [list(row) for row in rows] == [keys] * 3
         assert {row["slice"] for row in rows} == {"all", "doc_type", "company"}
@@ -51,8 +52,8 @@ class TestMetrics:
         assert (alone["slice_value"], alone["low"], alone["high"]) == ("O'Brien & Söhne", None, None)
 
     def test_one_slice_and_all(self, measured: Lake) -> None:
-        assert {row["slice"] for row in metrics_json(measured, "doc_type")} == {"all", "doc_type"}
-        assert {row["slice"] for row in metrics_json(measured, "all")} == {"all"}
+        assert set(metrics_table(measured, "doc_type")["slice"].to_pylist()) == {"all", "doc_type"}
+        assert set(metrics_table(measured, "all")["slice"].to_pylist()) == {"all"}
         assert metrics_table(measured, "company").num_rows == 2
 
     @pytest.mark.parametrize("by", ["colour", "", "company'; DROP TABLE system_metrics; --"])
@@ -70,7 +71,7 @@ class TestMetrics:
     def test_after_a_run_without_questions(self, lake: Lake) -> None:
         build_warehouse(lake)
         with pytest.raises(LakeError, match="Nothing was measured yet"):
-            metrics_json(lake, "company")
+            metrics_table(lake, "company")
 
 
 @pytest.fixture(scope="module")

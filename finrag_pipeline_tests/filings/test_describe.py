@@ -8,7 +8,7 @@ from typing import Any
 import pymupdf
 import pytest
 
-from finrag_pipeline.engine import LocalEngine, WorkerCrashError, WorkerTimeoutError
+from finrag_pipeline.engine import Engine, WorkerCrashError, WorkerTimeoutError
 from finrag_pipeline.filings import TEXT_ONLY
 from finrag_pipeline.filings.describe import describe_filing, describe_in_worker
 from finrag_pipeline.filings.intake import accept
@@ -103,7 +103,7 @@ def test_declared_values_of_an_unknown_kind_do_no_harm(lake: Lake, tmp_path: Pat
 
 class TestInWorker:
     def test_the_same_row(self, lake: Lake, tmp_path: Path) -> None:
-        engine = LocalEngine(workers=1, timeout=60.0)
+        engine = Engine(workers=1, timeout=60.0)
         try:
             for path in (
                 small_filings.annual_report(tmp_path / "ALDER_2021_10K.pdf", "Alder Corp", 2021),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from finrag_pipeline.engine import Engine, LocalEngine
+from finrag_pipeline.engine import Engine
 from finrag_pipeline.errors import FilingError, LakeError
 from finrag_pipeline.filings.intake import (
     SETTLED_SECONDS,
@@ -52,7 +52,7 @@ def _file(path: Path, contents: bytes = b"%PDF-1.7 one", age: float = 60.0) -> P
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Engine]:
     """One process that reads new versions; the default starts one for each."""
-    made = LocalEngine(1, timeout=60)
+    made = Engine(1, timeout=60)
     yield made
     made.close()
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finrag_pipeline.engine import LocalEngine, WorkerCrashError, WorkerTimeoutError
+from finrag_pipeline.engine import Engine, WorkerCrashError, WorkerTimeoutError
 from finrag_pipeline.errors import FilingError
 from finrag_pipeline.filings.pages import (
     MOST_PAGES,
@@ -25,8 +25,8 @@ from finrag_pipeline_tests.filings import raw_pdf
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[LocalEngine]:
-    engine = LocalEngine(workers=2, timeout=120.0)
+def engine() -> Iterator[Engine]:
+    engine = Engine(workers=2, timeout=120.0)
     yield engine
     engine.close()
 
@@ -45,7 +45,7 @@ def _many_pages(path: Path, count: int) -> Path:
 class TestPdf:
     @pytest.mark.parametrize("count", [1, 2 * MOST_PAGES_PER_TASK + 7])
     def test_one_page_and_more_than_the_workers_read_at_a_time(
-        self, tmp_path: Path, engine: LocalEngine, count: int
+        self, tmp_path: Path, engine: Engine, count: int
     ) -> None:
         table = extract_pages(_many_pages(tmp_path / "long.pdf", count), "LONG", "pdf", engine)
         assert table.schema.equals(FILING_PAGES)
@@ -53,13 +53,13 @@ class TestPdf:
         assert table["text"].to_pylist() == [f"This is page {n}\n" for n in range(count)]
 
     @pytest.mark.parametrize("pages", [1, 3])
-    def test_a_scan_is_refused(self, tmp_path: Path, engine: LocalEngine, pages: int) -> None:
+    def test_a_scan_is_refused(self, tmp_path: Path, engine: Engine, pages: int) -> None:
         path = small_filings.scanned(tmp_path / "scan.pdf", pages)
         with pytest.raises(FilingError, match=rf"scan\.pdf has no text layer: all {pages} pages") as caught:
             extract_pages(path, "f", "pdf", engine)
         assert "ocrmypdf" in caught.value.remedy
 
-    def test_some_pages_without_text_are_kept_and_marked(self, tmp_path: Path, engine: LocalEngine) -> None:
+    def test_some_pages_without_text_are_kept_and_marked(self, tmp_path: Path, engine: Engine) -> None:
         import pymupdf
 
         path = small_filings.annual_report(tmp_path / "mixed.pdf", "Alder Corp", 2021, pages=2)
@@ -74,9 +74,7 @@ class TestPdf:
         assert table["needs_ocr"].to_pylist() == [False, False, True, False]
         assert [n > 0 for n in table["word_count"].to_pylist()] == [True, True, False, False]
 
-    def test_a_page_that_breaks_in_the_worker_keeps_its_message(
-        self, tmp_path: Path, engine: LocalEngine
-    ) -> None:
+    def test_a_page_that_breaks_in_the_worker_keeps_its_message(self, tmp_path: Path, engine: Engine) -> None:
         tree = raw_pdf.page_tree(1, first=2)
         path = raw_pdf.raw_pdf(tmp_path / "loop.pdf", raw_pdf.CATALOG, tree)
         with pytest.raises(FilingError, match=r"loop\.pdf: page 1 cannot be read") as caught:
@@ -220,14 +218,14 @@ class TestPageText:
 
     @pytest.mark.parametrize("text", ["", " \n ", "(cid:12)(cid:44)(cid:7)" * 10])
     def test_no_usable_text_is_refused_without_talk_of_scans(
-        self, tmp_path: Path, engine: LocalEngine, text: str
+        self, tmp_path: Path, engine: Engine, text: str
     ) -> None:
         path = _lines(tmp_path / "a.jsonl", _row(0, text), _row(1, text))
         with pytest.raises(FilingError, match=r"a\.jsonl holds no usable text: all 2 pages") as caught:
             extract_pages(path, "a", "page_text", engine)
         assert "ocrmypdf" not in caught.value.remedy
 
-    def test_garbled_pages_are_marked(self, tmp_path: Path, engine: LocalEngine) -> None:
+    def test_garbled_pages_are_marked(self, tmp_path: Path, engine: Engine) -> None:
         path = _lines(tmp_path / "a.jsonl", _row(0, "Net sales rose."), _row(1, "\ufffd" * 60))
         assert extract_pages(path, "a", "page_text", engine)["needs_ocr"].to_pylist() == [False, True]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from dagster._core.execution.stats import StepEventStatus
 
 from finrag_pipeline import tables
 from finrag_pipeline.filings.originals import get_source
@@ -95,7 +96,7 @@ class Died:
         return self.instance.get_run_record_by_id(run_id)
 
     def get_run_step_stats(self, run_id: str) -> list[Any]:
-        return [SimpleNamespace(step_key=self.step, status=SimpleNamespace(name="IN_PROGRESS"))]
+        return [SimpleNamespace(step_key=self.step, status=StepEventStatus.IN_PROGRESS)]
 
 
 @pytest.mark.parametrize("by", RANGES)

@@ -37,8 +37,8 @@ def any_lake(request: pytest.FixtureRequest, tmp_path: Path) -> Lake:
 class TestParts:
     def test_round_trip(self, any_lake: Lake) -> None:
         partition = {"system": "bm25", "fold": "0"}
-        written = any_lake.write("folds", _folds("q1", "q2"), "f1", partition, seconds=1.5)
-        assert written == PartInfo("f1", 2, 1.5)
+        written = any_lake.write("folds", _folds("q1", "q2"), "f1", partition)
+        assert written == PartInfo("f1", 2)
         assert any_lake.info("folds", partition) == written
         assert any_lake.read("folds", partition).to_pylist() == _folds("q1", "q2").to_pylist()
         assert any_lake.read("folds", partition, ["fold"]).column_names == ["fold"]
@@ -47,7 +47,7 @@ class TestParts:
     def test_a_part_replaces_the_earlier_one(self, any_lake: Lake) -> None:
         any_lake.write("folds", _folds("q1", "q2"), "f1")
         any_lake.write("folds", _folds("q3"), "f2")
-        assert any_lake.info("folds") == PartInfo("f2", 1, 0.0)
+        assert any_lake.info("folds") == PartInfo("f2", 1)
         assert any_lake.read("folds")["question_id"].to_pylist() == ["q3"]
 
     @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ class TestParts:
         lake.write("folds", _folds("q1"), "f1")
         with pytest.raises(LakeError, match="does not fit its schema"):
             lake.write("folds", pa.table({"question_id": ["q2"]}), "f2")
-        assert lake.info("folds") == PartInfo("f1", 1, 0.0)
+        assert lake.info("folds") == PartInfo("f1", 1)
         assert _files(lake) == ["parquet/folds/data.parquet"]
 
     def test_a_table_may_have_the_columns_of_another(self, lake: Lake) -> None:
@@ -191,7 +191,7 @@ class TestCrashes:
         def crash(*_: object, **__: object) -> None:
             (new,) = Path(lake.root).rglob("*.tmp")
             assert pq.read_table(new).num_rows == 2, "the new part is written in full before it is renamed"
-            assert lake.info("folds") == PartInfo("f1", 1, 0.0)
+            assert lake.info("folds") == PartInfo("f1", 1)
             raise KeyboardInterrupt
 
         monkeypatch.setattr(lake.fs, "mv", crash)

@@ -172,13 +172,6 @@ def test_an_interrupted_build_leaves_no_files(lake: Lake, monkeypatch: pytest.Mo
     assert _leftovers(lake) == [] and not lake.local_path(FILE).exists()
 
 
-def test_another_place(lake: Lake, tmp_path: Path) -> None:
-    lake.write("folds", _folds("q1"), "f1")
-    build_warehouse(lake, tmp_path / "elsewhere" / "w.duckdb")
-    with duckdb.connect(str(tmp_path / "elsewhere" / "w.duckdb"), read_only=True) as connection:
-        assert connection.execute("SELECT count(*) FROM folds").fetchone() == (1,)
-
-
 class TestLakeViews:
     def test_parameters_are_values_not_sql(self, lake: Lake) -> None:
         nasty = "x'; DROP TABLE folds; --"

@@ -1,6 +1,7 @@
 """The benchmark: questions with their gold pages, folds, and rankings and scores of every system by fold."""
 
-from pathlib import Path
+from collections import Counter
+from contextlib import ExitStack
 
 import dagster as dg
 import pyarrow as pa
@@ -31,20 +32,17 @@ def benchmark_questions(part: Part) -> Step:
     """Questions of the active benchmark, each with gold filing, pages, evidence and answer."""
     store = part.store
     benchmark = get_benchmark(store)
-    counts = {}
-    for filing in benchmark.filings:
-        info = store.info("filing_pages", {"filing": filing})
-        if info is not None:
-            counts[filing] = info.rows
+    infos = {filing: store.info("filing_pages", {"filing": filing}) for filing in benchmark.filings}
+    counts = {filing: info.rows for filing, info in infos.items() if info is not None}
     problems: list[str] = []
 
     def make() -> pa.Table:
-        with store.local_copy(benchmark.questions) as questions:
-            if benchmark.documents is None:
-                loaded = load_questions(questions, None, counts, benchmark.filings)
-            else:
-                with store.local_copy(benchmark.documents) as documents:
-                    loaded = load_questions(questions, Path(documents), counts, benchmark.filings)
+        with ExitStack() as stack:
+            questions = stack.enter_context(store.local_copy(benchmark.questions))
+            documents = (
+                stack.enter_context(store.local_copy(benchmark.documents)) if benchmark.documents else None
+            )
+            loaded = load_questions(questions, documents, counts, benchmark.filings)
         problems.extend(loaded.problems)
         store.write_json(store.path("benchmarks", benchmark.name, "problems.json"), loaded.problems)
         return loaded.table
@@ -57,35 +55,28 @@ def benchmark_questions(part: Part) -> Step:
         problems = store.read_json(store.path("benchmarks", benchmark.name, "problems.json")) or []
     table = part.read()
     status = table["status"].to_pylist()
-    page_faults = [p for p in table["problem"].to_pylist() if p and "page" in p.lower()]
+    measured = status.count("measured")
+    causes = problems[:3] or ["Its file of questions is empty."]
+    nothing = " ".join([f"Benchmark '{benchmark.name}' has no question that can be measured.", *causes])
+    faults = [p for p in table["problem"].to_pylist() if p and "page" in p.lower()]
+    told = "\n".join(problems[:10]) or None
     step.checks = [
         check(
             "questions_to_measure",
-            "measured" in status,
-            description=None if "measured" in status else _nothing_to_measure(benchmark.name, problems),
-            measured=status.count("measured"),
+            measured > 0,
+            description=None if measured else nothing,
+            measured=measured,
         ),
-        check("gold_pages_exist", not page_faults, description="\n".join(page_faults[:10]) or None),
-        check(
-            "well_formed",
-            not problems,
-            warn=True,
-            description="\n".join(problems[:10]) or None,
-            count=len(problems),
-        ),
+        check("gold_pages_exist", not faults, description="\n".join(faults[:10]) or None),
+        check("well_formed", not problems, warn=True, description=told, count=len(problems)),
     ]
     step.metadata = {
         "benchmark": benchmark.name,
-        "measured": status.count("measured"),
+        "measured": measured,
         "excluded": status.count("excluded"),
         "problems": dg.MetadataValue.md("\n".join(f"- {p}" for p in problems[:50]) or "none"),
     }
     return step
-
-
-def _nothing_to_measure(name: str, problems: list[str]) -> str:
-    causes = problems[:3] or ["Its file of questions is empty."]
-    return " ".join([f"Benchmark '{name}' has no question that can be measured.", *causes])
 
 
 @table_asset(blocking_checks={"no_leak": "No document is in two folds."})
@@ -97,10 +88,8 @@ def folds(part: Part) -> Step:
 
     step = part.made(make, FOLD_COUNT)
     table = part.read()
-    of_filing: dict[str, set[int]] = {}
-    for filing, fold in zip(table["filing"].to_pylist(), table["fold"].to_pylist(), strict=True):
-        of_filing.setdefault(filing, set()).add(fold)
-    leaks = sorted(filing for filing, found in of_filing.items() if len(found) > 1)
+    pairs = set(zip(table["filing"].to_pylist(), table["fold"].to_pylist(), strict=True))
+    leaks = sorted(filing for filing, n in Counter(filing for filing, _ in pairs).items() if n > 1)
     step.checks = [check("no_leak", not leaks, description=", ".join(leaks) or None)]
     step.metadata = {f"questions_fold_{n}": table["fold"].to_pylist().count(n) for n in range(FOLD_COUNT)}
     return step
@@ -160,13 +149,7 @@ def retrieval_scores(part: Part) -> Step:
     scores = part.read()
     outside = sum(not 0.0 <= value <= 1.0 + 1e-9 for value in scores["value"].to_pylist())
     step.checks = [check("values_in_range", not outside, outside=outside)]
-    step.metadata = _means(scores)
-    return step
-
-
-def _means(scores: pa.Table) -> dict[str, float]:
-    kept = scores.filter(
-        pc.and_(pc.equal(scores["k"], 5), pc.is_in(scores["metric"], pa.array(["doc_rec", "page_rec"])))
-    )
+    kept = scores.filter((pc.field("k") == 5) & pc.field("metric").isin(["doc_rec", "page_rec"]))
     means = kept.group_by(["metric", "space"]).aggregate([("value", "mean")]).to_pylist()
-    return {f"{row['metric']}_at_5_{row['space']}": round(row["value_mean"], 4) for row in means}
+    step.metadata = {f"{row['metric']}_at_5_{row['space']}": round(row["value_mean"], 4) for row in means}
+    return step

@@ -203,7 +203,7 @@ def _checks(facts: pa.Table, filing: Mapping[str, Any]) -> tuple[list[dg.AssetCh
     description = f"not found: {', '.join(missing)}" if missing and due else None
     checks = [
         check("primary_statements_found", not (missing and due), warn=True, description=description),
-        _add_up("balance_sheet_balances", [one for one in outcomes if one.name == BALANCE]),
+        _add_up("balance_sheet_balances", [one for one in outcomes if one.name == "balance"]),
         _add_up("identities_hold", outcomes),
         _add_up("subtotals_add_up", [one for one in check_subtotals(facts) if one.passed is not None]),
     ]
@@ -216,21 +216,17 @@ def _checks(facts: pa.Table, filing: Mapping[str, Any]) -> tuple[list[dg.AssetCh
     }
 
 
-BALANCE = "balance"
-
-
 def _add_up(name: str, outcomes: "list[IdentityResult]") -> dg.AssetCheckResult:
     wrong = [one for one in outcomes if not one.passed]
-    description = "; ".join(_describe(one) for one in wrong[:10]) or None
+    lines = [
+        # Some identities name several values, and then the note says which.
+        f"{one.name} ({one.period}): {one.note}"
+        if one.left is None or one.right is None
+        else f"{one.name} ({one.period}): {one.left:,.2f} is not {one.right:,.2f}"
+        for one in wrong[:10]
+    ]
     figures = {"pass_rate": _rate(outcomes), "checked": len(outcomes)}
-    return check(name, not wrong, warn=True, description=description, **figures)
-
-
-def _describe(outcome: "IdentityResult") -> str:
-    """What is wrong, in a line; some identities name several values, and then the note says which."""
-    if outcome.left is None or outcome.right is None:
-        return f"{outcome.name} ({outcome.period}): {outcome.note}"
-    return f"{outcome.name} ({outcome.period}): {outcome.left:,.2f} is not {outcome.right:,.2f}"
+    return check(name, not wrong, warn=True, description="; ".join(lines) or None, **figures)
 
 
 def _rate(outcomes: "list[IdentityResult]") -> float:

@@ -9,11 +9,11 @@ from pathlib import Path
 import dagster as dg
 import pyarrow as pa
 
-from finrag_pipeline.evaluation.benchmark import get_benchmark
+from finrag_pipeline.evaluation.benchmark import benchmark_filings, get_benchmark
 from finrag_pipeline.evaluation.summary import summarise
 from finrag_pipeline.orchestration.lineage import versions
 from finrag_pipeline.orchestration.steps import Part, Step, picture, table_asset
-from finrag_pipeline.orchestration.sweeps import benchmark_filings, others, sliced_by, stale_results
+from finrag_pipeline.orchestration.sweeps import others, sliced_by, stale_results
 from finrag_pipeline.reporting.plots import gap_plot, recall_curve
 from finrag_pipeline.reporting.tables import metrics_markdown, statistics_markdown
 from finrag_pipeline.sample import SAMPLE_NAME
@@ -156,27 +156,15 @@ def report(part: Part) -> Step:
     return step
 
 
+_LIBRARIES = (
+    "finrag_pipeline", "dagster", "duckdb", "jinja2", "lancedb", "lightgbm", "matplotlib", "numpy", "pyarrow",
+    "pymupdf", "rouge-score", "sacrebleu", "scikit-learn", "sentence-transformers", "torch", "transformers",
+)  # fmt: skip
+
+
 def _versions() -> dict[str, str]:
-    names = (
-        "finrag_pipeline",
-        "dagster",
-        "duckdb",
-        "jinja2",
-        "lancedb",
-        "lightgbm",
-        "matplotlib",
-        "numpy",
-        "pyarrow",
-        "pymupdf",
-        "rouge-score",
-        "sacrebleu",
-        "scikit-learn",
-        "sentence-transformers",
-        "torch",
-        "transformers",
-    )
     found = {"python": sys.version.split()[0]}
-    for name in names:
+    for name in _LIBRARIES:
         with suppress(PackageNotFoundError):
             found[name] = version(name)
     return found

@@ -3,11 +3,12 @@
 import dagster as dg
 import pyarrow as pa
 
+from finrag_pipeline.evaluation.benchmark import benchmark_filings
 from finrag_pipeline.evaluation.retrieval_gap import answer_outcomes, read_texts
 from finrag_pipeline.evaluation.retrieval_gap import gap_counts as count_gap
 from finrag_pipeline.evaluation.retrieval_gap import retrieval_gap as measure_gap
 from finrag_pipeline.orchestration.steps import Part, Step, picture, table_asset
-from finrag_pipeline.orchestration.sweeps import benchmark_filings, measured_systems
+from finrag_pipeline.orchestration.sweeps import measured_systems
 from finrag_pipeline.reporting.plots import gap_levels_plot
 from finrag_pipeline.reporting.tables import gap_markdown
 

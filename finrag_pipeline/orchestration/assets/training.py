@@ -7,12 +7,12 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finrag_pipeline.evaluation.benchmark import assign_folds
+from finrag_pipeline.evaluation.benchmark import assign_folds, benchmark_filings
 from finrag_pipeline.orchestration.lineage import versions
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT, PRODUCTION, fold_number
 from finrag_pipeline.orchestration.resources import Corpora, get_encoder
 from finrag_pipeline.orchestration.steps import Part, Step, check, picture, table_asset
-from finrag_pipeline.orchestration.sweeps import asked, benchmark_filings
+from finrag_pipeline.orchestration.sweeps import asked
 from finrag_pipeline.reporting.plots import alpha_plot, training_plot
 from finrag_pipeline.retrieval.alpha import GRID, alpha_means, alpha_sweep
 from finrag_pipeline.retrieval.component import Inputs
@@ -102,31 +102,30 @@ def _trained(
     make_recipe: "Callable[[_Questions, _Questions, Policy], Recipe]",
     policies: "Sequence[Policy]",
 ) -> Step:
-    """Train the models of one kind for a fold.
+    """Train the models of one kind for a fold, one by each policy of folds.
 
-    Args:
-        part: the fold.
-        kind: of model; its name is that of the asset.
-        make_recipe: of the questions to learn from, those that are tested, and a policy.
-        policies: of folds; a model is trained by each.
+    A recipe is made of the questions to learn from, those that are tested, and a policy.
     """
     store, key, name = part.store, part.key, kind.kind.replace("_", " ")
     questions = _measured_questions(store)
     rows = questions.to_pylist()
     left_out = None if key == PRODUCTION else fold_number(key)
     recipes: dict[str, Recipe] = {}
-    tested: dict[str, int] = {}
     unseen: dict[str, _Questions] = {}
     for policy in policies:
-        fold = _folds(store, part.values, questions, policy)
+        table = (
+            store.read("folds")
+            if policy == "document"
+            else assign_folds(questions, FOLD_COUNT, part.values.seed, by="company")
+        )
+        fold = dict(zip(table["question_id"].to_pylist(), table["fold"].to_pylist(), strict=True))
         learned = [row for row in rows if fold[row["question_id"]] != left_out]
         others = [row for row in rows if fold[row["question_id"]] == left_out]
         if not learned:
             store.remove(kind.kind, part.partition)  # what is there was learned from other folds
             return part.skipped("There is no question outside the fold to learn from.")
         what = f"The {name} of {key} by {policy}"
-        recipes[what], tested[policy] = make_recipe(learned, others, policy), len(others)
-        unseen[what] = others
+        recipes[what], unseen[what] = make_recipe(learned, others, policy), others
     wanted = kind.part_fingerprint(list(recipes.values()))
     known = store.info(kind.kind, part.partition)
     if known and known.fingerprint == wanted and not all(recipe.kept() for recipe in recipes.values()):
@@ -135,7 +134,7 @@ def _trained(
     def make() -> pa.Table:
         found = []
         for what, recipe in recipes.items():
-            found += recipe.rows(recipe.trained(what, _Log(part.context, what)))
+            found += recipe.rows(recipe.trained(what, _log(part.context, what)))
         return pa.Table.from_pylist(found, TABLES[kind.kind])
 
     step = part.made(make, wanted=wanted)
@@ -147,7 +146,9 @@ def _trained(
         if {row["question_id"] for row in unseen[what]} & set(card["question_ids"])
         or {row["filing"] for row in unseen[what]} & set(card["filings"])
     ]
-    counts = ", ".join(f"{count} by {policy}" for policy, count in tested.items())
+    counts = ", ".join(
+        f"{len(unseen[what])} by {policy}" for what, policy in zip(unseen, policies, strict=True)
+    )
     step.checks = [check("no_leak", not leaks, description=", ".join(leaks) or None, tested=counts)]
     step.metadata = {"questions": max(len(card["question_ids"]) for card in cards.values())}
     if any("curve" in card for card in cards.values()):
@@ -155,30 +156,20 @@ def _trained(
     return step
 
 
-class _Log:
+def _log(context: dg.AssetExecutionContext, what: str) -> Callable[[int, int], None]:
     """Tells the run how far a training is, at every tenth of it."""
+    tenths: set[int] = set()
 
-    def __init__(self, context: dg.AssetExecutionContext, what: str) -> None:
-        self._context, self._what, self._logged = context, what, -1
+    def told(done: int, total: int) -> None:
+        if (tenth := 10 * done // total) not in tenths:
+            tenths.add(tenth)
+            context.log.info(f"{what}: step {done} of {total}")
 
-    def __call__(self, done: int, total: int) -> None:
-        if (tenth := 10 * done // total) > self._logged:
-            self._logged = tenth
-            self._context.log.info(f"{self._what}: step {done} of {total}")
+    return told
 
 
 def _measured_questions(store: Lake) -> pa.Table:
-    questions = store.read("benchmark_questions")
-    return questions.filter(pc.equal(questions["status"], "measured"))
-
-
-def _folds(store: Lake, values: Settings, questions: pa.Table, policy: "Policy") -> dict[str, int]:
-    table = (
-        store.read("folds")
-        if policy == "document"
-        else assign_folds(questions, FOLD_COUNT, values.seed, by="company")
-    )
-    return dict(zip(table["question_id"].to_pylist(), table["fold"].to_pylist(), strict=True))
+    return store.read("benchmark_questions").filter(pc.field("status") == "measured")
 
 
 def _figures(rows: list[dict[str, Any]], key: str) -> dict[str, Any]:
@@ -188,9 +179,8 @@ def _figures(rows: list[dict[str, Any]], key: str) -> dict[str, Any]:
     for policy in dict.fromkeys(row["policy"] for row in rows):
         curve = [row for row in rows if row["policy"] == policy]
         (chosen,) = (row for row in curve if row["chosen"])
-        for name, column in shown.items():
-            if chosen[column] is not None:
-                figures[f"{name}_{policy}"] = chosen[column]
+        values = {f"{name}_{policy}": chosen[column] for name, column in shown.items()}
+        figures |= {name: value for name, value in values.items() if value is not None}
         figures[f"curves_{policy}"] = picture(
             training_plot({f"{key} by {policy}": curve}, fmt="png"),
             f"Loss and page recall, {key} by {policy}",
@@ -211,8 +201,7 @@ def hybrid_alpha_sweep(part: Part) -> Step:
     inputs = Inputs(part.run.corpora.corpus(part.values, store, benchmark_filings(store), system))
     if problem := system.not_made(inputs):
         return part.skipped(problem)
-    questions = part.read("benchmark_questions")
-    questions = questions.filter(pc.equal(questions["status"], "measured"))
+    questions = _measured_questions(store)
     code = versions("hybrid_alpha_sweep")
     wanted = fingerprint("hybrid_alpha_sweep", code, GRID, system.fingerprint(inputs), asked(questions))
     step = part.made(lambda: alpha_sweep(system, inputs, questions.to_pylist()), wanted=wanted)
