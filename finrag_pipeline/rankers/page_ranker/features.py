@@ -9,8 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from finrag_pipeline.rankers.page_ranker.labels import PageLabels, label_scores, read_labels
-from finrag_pipeline.rankers.page_ranker.lexical import PageTerms, lexical_scores, page_terms, pair_coverage
+from finrag_pipeline.rankers.page_ranker.lexical import (
+    PageLabels,
+    PageTerms,
+    label_scores,
+    lexical_scores,
+    page_terms,
+    pair_coverage,
+    read_labels,
+)
 from finrag_pipeline.rankers.page_ranker.needs import INTENTS, QuestionNeeds
 from finrag_pipeline.rankers.page_ranker.outline import SECTIONS
 from finrag_pipeline.rankers.page_ranker.terms import terms

@@ -1,7 +1,13 @@
-"""Lexical evidence in a filing, page by page: BM25, coverage of the question, its passages and word pairs."""
+"""Lexical evidence in a filing, page by page: BM25, coverage of the question, its passages and word pairs.
+
+And labels of its tables: is one row, column or table of a page called what the question asks for? All labels
+of a page in one bag tell pages of many small words from others; a single label that says just what is asked,
+"Finished goods", tells where the number stands.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,6 +17,14 @@ import numpy as np
 K1, B = 1.2, 0.75
 PASSAGE_TERMS = 48
 """Length of a passage in terms; passages begin every half of it, and none spans two pages."""
+
+
+def idf(pages: int, df: int) -> float:
+    """Weight of a term that ``df`` of the pages of a filing hold: ln(1 + (N − df + 0.5) / (df + 0.5)).
+
+    It is never negative (Robertson & Zaragoza 2009, with Lucene's idf).
+    """
+    return float(np.log1p((pages - df + 0.5) / (df + 0.5)))
 
 
 @dataclass(frozen=True)
@@ -80,9 +94,8 @@ class LexicalScores:
 def lexical_scores(pages: PageTerms, query: Sequence[str]) -> LexicalScores:
     """Score every page of a filing for a query.
 
-    Okapi BM25 with idf over the pages of the filing: ln(1 + (N − df + 0.5) / (df + 0.5)), so never negative
-    (Robertson & Zaragoza 2009, with Lucene's idf). Terms that the filing lacks count in the coverage like its
-    rarest ones.
+    Okapi BM25 with `idf` over the pages of the filing. Terms that the filing lacks count in the coverage like
+    its rarest ones.
     """
     count = len(pages.lengths)
     bm25, held = np.zeros(count), np.zeros(count)
@@ -96,22 +109,21 @@ def lexical_scores(pages: PageTerms, query: Sequence[str]) -> LexicalScores:
             continue
         frequency = np.bincount(pages.pages[found], minlength=count)
         present = frequency > 0
-        df = int(present.sum())
-        idf = float(np.log1p((count - df + 0.5) / (df + 0.5)))
-        total += idf
-        rarest = max(rarest, idf)
-        bm25 += idf * frequency * (K1 + 1) / (frequency + norm)
-        held += idf * present
+        weight = idf(count, int(present.sum()))
+        total += weight
+        rarest = max(rarest, weight)
+        bm25 += weight * frequency * (K1 + 1) / (frequency + norm)
+        held += weight * present
         # Passage h is the half passages h − 1 and h.
         inside = np.unique(pages.halves[found])
-        passages[np.unique(np.concatenate([inside, inside + 1]))] += idf
-    weight = total + missing * rarest
-    if weight <= 0:
+        passages[np.unique(np.concatenate([inside, inside + 1]))] += weight
+    total += missing * rarest
+    if total <= 0:
         zero = np.zeros(count, np.float32)
         return LexicalScores(zero, zero, zero)
     best = np.maximum.reduceat(passages, pages.first_halves[:-1])
     return LexicalScores(
-        bm25.astype(np.float32), (held / weight).astype(np.float32), (best / weight).astype(np.float32)
+        bm25.astype(np.float32), (held / total).astype(np.float32), (best / total).astype(np.float32)
     )
 
 
@@ -128,8 +140,115 @@ def pair_coverage(pages: PageTerms, query: Sequence[str]) -> np.ndarray:
         found = found[found + 1 < len(pages.tokens)]
         found = found[(pages.tokens[found + 1] == number) & (pages.pages[found + 1] == pages.pages[found])]
         present = np.bincount(pages.pages[found], minlength=count) > 0
-        df = int(present.sum())
-        idf = float(np.log1p((count - df + 0.5) / (df + 0.5)))
-        total += idf
-        held += idf * present
+        weight = idf(count, int(present.sum()))
+        total += weight
+        held += weight * present
     return (held / total if total else held).astype(np.float32)
+
+
+LONGEST_LABEL = 160
+"""Characters of a label that are read: longer ones are prose in a table."""
+
+
+@dataclass(frozen=True)
+class PageLabels:
+    """Labels of the pages of a filing.
+
+    Attributes:
+        pages: page of each label; shape (labels,).
+        weights: idf of all terms of each label together; shape (labels,).
+        several: whether a label has more than one term; shape (labels,).
+        labels: labels that hold each term, ascending.
+        count: number of pages.
+    """
+
+    pages: np.ndarray
+    weights: np.ndarray
+    several: np.ndarray
+    idf: dict[str, float]
+    labels: dict[str, np.ndarray]
+    texts: tuple[str, ...]
+    count: int
+
+
+@dataclass(frozen=True)
+class LabelScores:
+    """How well the best label of each page agrees with a query, arrays of shape (pages,), in [0, 1].
+
+    Attributes:
+        similarity: cosine of the two sets of terms, weighed by the root of their idf.
+        coverage: share of the query's idf that one label holds.
+        contained: share of the idf of a label of several terms that the query holds.
+    """
+
+    similarity: np.ndarray
+    coverage: np.ndarray
+    contained: np.ndarray
+
+
+def read_labels(texts: Sequence[Sequence[str]], stemmed: Sequence[Sequence[Sequence[str]]]) -> PageLabels:
+    """Labels of each page of a filing, printed and as terms; a page has one of those with the same terms."""
+    found: dict[tuple[int, tuple[str, ...]], str] = {}
+    for page, (printed, words) in enumerate(zip(texts, stemmed, strict=True)):
+        for text, of_label in zip(printed, words, strict=True):
+            found.setdefault((page, tuple(dict.fromkeys(of_label))), text)
+    labels = [(page, words) for page, words in found if words]
+    holders: dict[str, list[int]] = defaultdict(list)
+    on_pages: dict[str, set[int]] = defaultdict(set)
+    for number, (page, of_one) in enumerate(labels):
+        for word in of_one:
+            holders[word].append(number)
+            on_pages[word].add(page)
+    count = len(texts)
+    weights = {word: idf(count, len(pages)) for word, pages in on_pages.items()}
+    return PageLabels(
+        np.array([page for page, _ in labels], np.int64),
+        np.array([sum(weights[word] for word in words) for _, words in labels], np.float64),
+        np.array([len(words) > 1 for _, words in labels], bool),
+        weights,
+        {word: np.array(numbers, np.int64) for word, numbers in holders.items()},
+        tuple(found[label] for label in labels),
+        count,
+    )
+
+
+def label_scores(labels: PageLabels, query: Sequence[str]) -> LabelScores:
+    """Score the labels of every page for a query.
+
+    The idf of a term is over the pages whose labels hold it, as in `lexical_scores`; a term that no label
+    holds counts like the rarest one.
+    """
+    similarity, coverage, contained = np.zeros((3, labels.count))
+    shared, total = _shared_idf(labels, query)
+    if total > 0:
+        hit = np.flatnonzero(shared)
+        pages, shared, weights = labels.pages[hit], shared[hit], labels.weights[hit]
+        np.maximum.at(similarity, pages, shared / np.sqrt(total * weights))
+        np.maximum.at(coverage, pages, shared / total)
+        np.maximum.at(contained, pages, np.where(labels.several[hit], shared / weights, 0.0))
+    return LabelScores(*(scores.astype(np.float32) for scores in (similarity, coverage, contained)))
+
+
+def closest_label(labels: PageLabels, query: Sequence[str], page: int, least: float) -> str | None:
+    """The label of a zero-based page that agrees best with a query, as printed.
+
+    None where none has at least the similarity ``least`` (see `LabelScores`).
+    """
+    shared, total = _shared_idf(labels, query)
+    own = np.flatnonzero((labels.pages == page) & (shared > 0))
+    if not len(own):
+        return None
+    similarity = shared[own] / np.sqrt(total * labels.weights[own])
+    best = int(np.argmax(similarity))
+    return labels.texts[own[best]] if similarity[best] >= least else None
+
+
+def _shared_idf(labels: PageLabels, query: Sequence[str]) -> tuple[np.ndarray, float]:
+    """The idf of the terms that each label shares with a query, shape (labels,), and that of the query."""
+    wanted = dict.fromkeys(query)
+    rarest = max(labels.idf.values(), default=0.0)
+    shared = np.zeros(len(labels.pages))
+    for word in wanted:
+        if word in labels.idf:
+            shared[labels.labels[word]] += labels.idf[word]
+    return shared, sum(labels.idf.get(word, rarest) for word in wanted)

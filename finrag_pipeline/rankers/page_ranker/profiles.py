@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from finrag_pipeline.rankers.page_ranker.labels import LONGEST_LABEL
+from finrag_pipeline.rankers.page_ranker.lexical import LONGEST_LABEL
 from finrag_pipeline.rankers.page_ranker.outline import outline
 from finrag_pipeline.rankers.page_ranker.printed_rows import printed_rows, printed_statements
 from finrag_pipeline.rankers.page_ranker.terms import terms

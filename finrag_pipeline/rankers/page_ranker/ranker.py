@@ -8,7 +8,7 @@ import numpy as np
 
 from finrag_pipeline.rankers.page_ranker.candidates import read_candidates
 from finrag_pipeline.rankers.page_ranker.features import FilingPages
-from finrag_pipeline.rankers.page_ranker.labels import closest_label
+from finrag_pipeline.rankers.page_ranker.lexical import closest_label
 from finrag_pipeline.rankers.page_ranker.library import PageLibrary
 from finrag_pipeline.rankers.page_ranker.model import RankingModel, general_model
 from finrag_pipeline.rankers.page_ranker.needs import QuestionNeeds

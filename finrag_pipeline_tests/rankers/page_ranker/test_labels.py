@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finrag_pipeline.rankers.page_ranker.labels import (
+from finrag_pipeline.rankers.page_ranker.lexical import (
     PageLabels,
     closest_label,
     label_scores,

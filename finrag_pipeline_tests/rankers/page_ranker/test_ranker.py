@@ -10,7 +10,7 @@ import pytest
 
 from finrag_pipeline.errors import BenchmarkError, LakeError, ModelError
 from finrag_pipeline.rankers.card import kept_folder
-from finrag_pipeline.rankers.page_ranker.labels import read_labels
+from finrag_pipeline.rankers.page_ranker.lexical import read_labels
 from finrag_pipeline.rankers.page_ranker.library import PageLibrary
 from finrag_pipeline.rankers.page_ranker.model import general_model
 from finrag_pipeline.rankers.page_ranker.needs import read_needs
