@@ -91,11 +91,7 @@ def loss_of(
 
 
 def compare_payload(question: ExplorerQuestion, anchors: Mapping[Place, str]) -> dict[str, Any]:
-    """All rankings of a question, with texts and places by number.
-
-    Args:
-        question: the question.
-        anchors: identifier on the page of each place that is shown as it looks.
+    """All rankings of a question, with texts and places by number; ``anchors`` are those of pages shown.
 
     Returns:
         ``places``: ``[filing, page, gold, kind, anchor, why]``, why being that of `EXPLAINED`; ``snippets``;
@@ -158,15 +154,8 @@ def write_explorer(
 ) -> int:
     """Write ``questions.html``, a page per question below ``questions/``, and pictures below ``pages/``.
 
-    Args:
-        data: what to show; may hold no question at all.
-        target: folder of the report.
-        images: makes pictures of pages; pages are shown as text without.
-        filing_links: path of the page of a filing from the folder of the report; filings without one are not
-            linked.
-
-    Returns:
-        How many questions there are.
+    Without ``images`` pages are shown as text; filings are linked as far as they have a link, which is a path
+    from the folder of the report. Returns how many questions there are.
 
     Raises:
         LakeError: a picture cannot be kept in the lake.

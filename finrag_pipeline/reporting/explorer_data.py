@@ -377,28 +377,19 @@ def number_text(value: Any) -> str:
 class ExplorerQuestion:
     """A question with everything that is known of it.
 
-    Attributes:
-        row: as in ``benchmark_questions``.
-        source: pdf or page_text; None where the gold filing is not in the lake.
-        rankings: by search space and system.
-        snippets: by chunk, of those that the metrics look at.
-        kinds: what each ranked page is.
-        reasons: what the page ranker says for the pages of `EXPLAINED`.
-        answers: of this pipeline first.
-        losses: rows of ``retrieval_gap``.
-        shown: pages with a picture or their text: ``place``; ``roles``, why it is shown; ``evidence``: boxes
-            around the words of the gold passages; ``spans``: the same in the page's text, as start and end;
-            ``used``: boxes of the cells that a calculation read.
+    ``shown`` are pages with a picture or their text: ``place``; ``roles``, why it is shown; ``evidence``:
+    boxes around the words of the gold passages; ``spans``: the same in the page's text, as start and end;
+    ``used``: boxes of the cells that a calculation read.
     """
 
-    row: Mapping[str, Any]
-    source: str | None = None
-    rankings: Mapping[tuple[str, str], Ranking] = field(default_factory=dict)
-    snippets: Mapping[str, str] = field(default_factory=dict)
-    kinds: Mapping[Place, str] = field(default_factory=dict)
-    reasons: Mapping[Place, str] = field(default_factory=dict)
+    row: Mapping[str, Any]  # of ``benchmark_questions``
+    source: str | None = None  # pdf or page_text; None where the gold filing is not in the lake
+    rankings: Mapping[tuple[str, str], Ranking] = field(default_factory=dict)  # by search space and system
+    snippets: Mapping[str, str] = field(default_factory=dict)  # by chunk, of those that the metrics look at
+    kinds: Mapping[Place, str] = field(default_factory=dict)  # what each ranked page is
+    reasons: Mapping[Place, str] = field(default_factory=dict)  # for the pages of `EXPLAINED`
     answers: Sequence[ExplorerAnswer] = ()
-    losses: Sequence[Mapping[str, Any]] = ()
+    losses: Sequence[Mapping[str, Any]] = ()  # rows of ``retrieval_gap``
     shown: Sequence[Mapping[str, Any]] = ()
 
     @property

@@ -72,12 +72,7 @@ def marked_words(words: Sequence[str], lines: Sequence[Hashable], passages: Sequ
 
 
 def marked_boxes(words: Sequence[Mapping[str, Any]], passages: Sequence[str]) -> list[Box]:
-    """Boxes around the words of a page that repeat the passages, one for each run on a line.
-
-    Args:
-        words: as in ``filing_pages``, with edges in points, ``text``, ``block`` and ``line``.
-        passages: gold passages of this page.
-    """
+    """Boxes around words of ``filing_pages`` that repeat passages of their page: one per run on a line."""
     lines = [(word["block"], word["line"]) for word in words]
     marks = marked_words([word["text"] for word in words], lines, passages)
     runs = groupby(zip(words, lines, marks, strict=True), key=lambda item: item[1:])
@@ -146,17 +141,12 @@ _ROOM = {"tables": 3.0, "headers": 0.0, "numbers": 0.0, "unreadable": 0.0, "evid
 def read_pages(
     lake: Lake, places: Iterable[Place], sources: Mapping[str, str]
 ) -> dict[Place, dict[str, Any]]:
-    """What is known of pages, filing by filing; boxes are in points from the upper left corner.
-
-    Args:
-        lake: holds ``filing_pages``, and perhaps ``page_tables`` and ``statement_facts``.
-        places: which pages.
-        sources: pdf or page_text by filing.
+    """What the lake holds of pages; ``sources`` says pdf or page_text by filing.
 
     Returns:
         For each place ``source`` and ``problem``, why nothing else is known. Without a problem as well
         ``width``, ``height``, ``text`` and ``words`` as in ``filing_pages``; ``layers``: boxes by name; and
-        ``facts``: box, name and print of each.
+        ``facts``: box, name and print of each. Boxes are in points from the upper left corner.
     """
     by_filing: dict[str, set[int]] = defaultdict(set)
     for filing, page in places:

@@ -61,11 +61,7 @@ None in headings; ``facts``: how many.
 
 
 def statement_tables(facts: Iterable[Mapping[str, Any]]) -> list[StatementTable]:
-    """The tables that facts were printed in: primary statements first, each in the order of the filing.
-
-    Args:
-        facts: rows of ``statement_facts`` of one filing.
-    """
+    """The tables that facts of a filing were printed in: primary ones first, each in the filing's order."""
     printed: dict[tuple[str, str, int, int], list[Mapping[str, Any]]] = defaultdict(list)
     for fact in facts:
         printed[fact["scope"], fact["statement"], fact["page"], fact["table"]].append(fact)
@@ -220,13 +216,7 @@ def filing_links(data: ReportData) -> dict[str, str]:
 
 
 def filing_site(data: ReportData, question_links: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Path and HTML of the page of each filing and of ``filings.html``.
-
-    Args:
-        data: what to show.
-        question_links: path of the page of a question from the folder of the report, by identifier; questions
-            without one are not linked.
-    """
+    """Path and HTML of the page of each filing and of ``filings.html``; other questions are not linked."""
     rows = []
     for view in filing_views(data):
         context = filing_context(view)
@@ -432,11 +422,7 @@ def filing_counts(filings: pa.Table) -> dict[str, int]:
 
 
 def excluded_grid(questions: pa.Table) -> Grid:
-    """Questions that enter no metric, and why.
-
-    Args:
-        questions: table as ``schemas.BENCHMARK_QUESTIONS``.
-    """
+    """Questions that enter no metric, and why, from ``schemas.BENCHMARK_QUESTIONS``."""
     rows = [
         (one["question_id"], one["filing"], one["question"], one["problem"] or "No reason was given.")
         for one in questions.to_pylist()

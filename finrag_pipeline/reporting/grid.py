@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -40,21 +41,13 @@ HEADLINE = tuple(
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean with what is known of its uncertainty.
+    """A mean with what is known of its uncertainty."""
 
-    Attributes:
-        mean: mean over the questions, in [0, 1].
-        low: lower end of its interval; None with fewer than two gold filings.
-        high: upper end, likewise.
-        n: questions.
-        documents: distinct gold filings.
-    """
-
-    mean: float
-    low: float | None
-    high: float | None
-    n: int
-    documents: int
+    mean: float  # over the questions, in [0, 1]
+    low: float | None  # lower end of its interval; None with fewer than two gold filings
+    high: float | None  # upper end, likewise
+    n: int  # questions
+    documents: int  # distinct gold filings
 
     @property
     def interval(self) -> str:
@@ -70,14 +63,7 @@ class Estimate:
 
 
 class MetricIndex:
-    """The rows of ``schemas.SYSTEM_METRICS`` by their key.
-
-    Args:
-        metrics: table as ``schemas.SYSTEM_METRICS``; may be empty.
-
-    Raises:
-        LakeError: the table does not fit its schema.
-    """
+    """The rows of ``schemas.SYSTEM_METRICS`` by their key; a table that does not fit it raises LakeError."""
 
     def __init__(self, metrics: pa.Table) -> None:
         self._estimates: dict[tuple[str, str, str, str, str, int], Estimate] = {}
@@ -169,13 +155,7 @@ _MARKDOWN_SPECIAL = re.compile(r"[\\`*_\[\]<>|~$]|&(?=#?\w+;)")
 
 @dataclass(frozen=True)
 class Note:
-    """A remark in a cell.
-
-    Attributes:
-        kind: failure, conflict or warning.
-        text: the remark.
-        remedy: what to do about it.
-    """
+    """A remark in a cell."""
 
     kind: Literal["failure", "conflict", "warning"]
     text: str
@@ -184,25 +164,15 @@ class Note:
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell.
-
-    Attributes:
-        text: what stands in it.
-        small: what stands muted beneath it, such as an interval.
-        markdown: Markdown to show instead of both, with its special characters escaped.
-        sort: key for sorting in a browser; the text when None.
-        estimate: draws the interval as a bar.
-        notes: remarks, one line each.
-        link: path that the text leads to, from the page the grid stands on.
-    """
+    """One cell."""
 
     text: str = ""
-    small: str = ""
-    markdown: str | None = None
-    sort: float | str | None = None
-    estimate: Estimate | None = None
-    notes: tuple[Note, ...] = ()
-    link: str = ""
+    small: str = ""  # what stands muted beneath it, such as an interval
+    markdown: str | None = None  # Markdown to show instead of both, with its special characters escaped
+    sort: float | str | None = None  # key for sorting in a browser; the text when None
+    estimate: Estimate | None = None  # draws the interval as a bar
+    notes: tuple[Note, ...] = ()  # remarks, one line each
+    link: str = ""  # path that the text leads to, from the page the grid stands on
 
 
 Of = str | Callable[[Mapping[str, Any]], Any]
@@ -211,79 +181,44 @@ Of = str | Callable[[Mapping[str, Any]], Any]
 
 @dataclass(frozen=True)
 class Column:
-    """Head of a column.
-
-    Attributes:
-        label: its name.
-        kind: text wraps where it must, tag is short and does not, number aligns right, prose wants room.
-        small: what stands muted beneath the label.
-        of: what a record shows in it: the value of that name, or what a function makes of the record.
-    """
+    """Head of a column, with what stands muted beneath it and what a record shows in it."""
 
     label: str
-    kind: Literal["text", "tag", "number", "prose"] = "text"
     small: str = ""
     of: Of | None = None
+    kind: Literal["text", "tag", "number", "prose"] = "text"
+
+
+# Text wraps where it must, a tag is short and does not, numbers align right, and prose wants room.
+text = partial(Column, kind="text")
+tag = partial(Column, kind="tag")
+number = partial(Column, kind="number")
+prose = partial(Column, kind="prose")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row.
+    """One row."""
 
-    Attributes:
-        cells: as many as there are columns; the first names the row.
-        group: rows of another group than the one above are set off by a line.
-        system: system that the row is about, for filtering in a browser.
-        data: further names and values to filter by.
-    """
-
-    cells: tuple[Cell, ...]
-    group: str = ""
-    system: str = ""
-    data: tuple[tuple[str, str], ...] = ()
+    cells: tuple[Cell, ...]  # as many as there are columns; the first names the row
+    group: str = ""  # rows of another group than the one above are set off by a line
+    system: str = ""  # system that the row is about, for filtering in a browser
+    data: tuple[tuple[str, str], ...] = ()  # further names and values to filter by
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A table.
+    """A table."""
 
-    Attributes:
-        name: identifier, unique in a report.
-        caption: what the table shows.
-        columns: heads.
-        rows: rows; may be empty.
-        empty: sentence to show instead of an empty table.
-    """
-
-    name: str
+    name: str  # identifier, unique in a report
     caption: str
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...] = field(default=())
-    empty: str = "Nothing to show."
+    rows: tuple[Row, ...] = ()
+    empty: str = "Nothing to show."  # instead of a table without rows
 
 
 Value = Cell | Estimate | str | int | float | None
 """What `make_row` makes a cell of."""
-
-
-def text(label: str, small: str = "", of: Of | None = None) -> Column:
-    """Head of a column of words."""
-    return Column(label, "text", small, of)
-
-
-def number(label: str, small: str = "", of: Of | None = None) -> Column:
-    """Head of a column of numbers."""
-    return Column(label, "number", small, of)
-
-
-def tag(label: str, of: Of | None = None) -> Column:
-    """Head of a column of short words."""
-    return Column(label, "tag", of=of)
-
-
-def prose(label: str, small: str = "", of: Of | None = None) -> Column:
-    """Head of a column of sentences."""
-    return Column(label, "prose", small, of)
 
 
 def make_row(
@@ -306,15 +241,7 @@ def make_grid(
 ) -> Grid:
     """A table of rows, of their values (`make_row`), or of records, of which each column says what it shows.
 
-    Args:
-        name: identifier, unique in a report.
-        caption: what the table shows.
-        columns: heads; with ``of`` for records.
-        records: one per row.
-        empty: sentence to show instead of an empty table.
-        group: records of another group than the one above are set off by a line.
-        system: system that a record is about.
-        data: further names and values to filter by.
+    ``group``, ``system`` and ``data`` say what a record has as those of its `Row`.
     """
     heads = tuple(columns)
 

@@ -187,11 +187,7 @@ def _digest(value: object) -> str:
 
 
 def folds_grid(folds: pa.Table) -> Grid:
-    """Questions and filings of each fold.
-
-    Args:
-        folds: as ``schemas.FOLDS``.
-    """
+    """Questions and filings of each fold, from ``schemas.FOLDS``."""
     sql = """
         SELECT fold, count(DISTINCT question_id) AS questions, count(DISTINCT filing) AS filings
         FROM folds GROUP BY fold ORDER BY fold
@@ -219,11 +215,7 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
 
 
 def ledger_grid(ledger: pa.Table) -> Grid:
-    """Latest outcomes, rows and seconds per asset.
-
-    Args:
-        ledger: table as ``schemas.LEDGER``.
-    """
+    """Latest outcomes, rows and seconds per asset, from ``schemas.LEDGER``."""
     sql = """
         SELECT asset, count(*) AS n, histogram(outcome) AS outcomes, coalesce(sum(rows), 0)::BIGINT AS rows,
             coalesce(sum(seconds), 0) AS seconds
@@ -248,11 +240,7 @@ def ledger_grid(ledger: pa.Table) -> Grid:
 
 
 def failures_grid(ledger: pa.Table) -> Grid:
-    """Steps whose latest outcome is a failure, with reason and remedy.
-
-    Args:
-        ledger: table as ``schemas.LEDGER``.
-    """
+    """Steps whose latest outcome is a failure, with reason and remedy, from ``schemas.LEDGER``."""
     columns = (text("Asset"), text("Partition"), text("When (UTC)"), prose("What went wrong"))
     rows = [
         (

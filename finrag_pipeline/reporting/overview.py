@@ -130,12 +130,7 @@ SECTIONS = {
 
 
 def overview_context(data: ReportData, question_links: Mapping[str, str]) -> dict[str, Any]:
-    """What ``report.html.jinja`` shows.
-
-    Args:
-        data: what to show.
-        question_links: path of the page of a question, by identifier.
-    """
+    """What ``report.html.jinja`` shows; links are paths of the pages of questions, by identifier."""
     index, answers = MetricIndex(data.metrics), MetricIndex(data.table("answer_metrics"))
     closed_book = frozenset(data.table("closed_book")["system"].to_pylist())
     compared, gap_counts = data.table("system_comparisons"), data.table("gap_counts")
@@ -228,11 +223,7 @@ def _chosen_alphas(sweep: pa.Table, folds: pa.Table) -> dict[str, list[float]]:
 
 
 def detector_grid(counts: pa.Table) -> Grid:
-    """What each table detector found on the filings that it read.
-
-    Args:
-        counts: as `report_data.TABLE_COUNTS`.
-    """
+    """What each table detector found on the filings that it read, from `report_data.TABLE_COUNTS`."""
     columns = {"pages": "Pages with a table", "tables": "Tables", "numbers": "Numbers read"}
     sums = ", ".join(f"sum({name})::BIGINT AS {name}" for name in (*columns, "unread"))
     sql = f"""

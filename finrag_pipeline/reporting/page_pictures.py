@@ -84,10 +84,8 @@ def encode_picture(pixels: np.ndarray) -> bytes:
     """WebP of a page without loss, in few colours: 8 greys, or 48 colours where the page is coloured.
 
     Text in a palette is smaller than with lossy compression, and its edges stay sharp; a page of photographs,
-    which does not fit a palette, is compressed with loss where that is smaller.
-
-    Args:
-        pixels: RGB, shape (height, width, 3), uint8.
+    which does not fit a palette, is compressed with loss where that is smaller. ``pixels`` are RGB of shape
+    (height, width, 3), uint8.
     """
     from PIL import Image
 
@@ -141,11 +139,7 @@ def draw_page(
 ) -> bytes:
     """PNG of the page with boxes: tables blue, headers violet, numbers grey, unreadable red, facts green.
 
-    Args:
-        png: picture of the page.
-        dpi: its resolution.
-        cells: rows of ``page_tables`` on this page; those without boxes are left out.
-        facts: rows of ``statement_facts`` on this page; the concept stands beside the box.
+    Cells of ``page_tables`` without a box are left out; beside that of a fact stands its concept.
     """
     from PIL import Image, ImageDraw, ImageFont
 

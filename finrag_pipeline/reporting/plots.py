@@ -37,25 +37,15 @@ _QUARTERS = (0, 0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of a plot.
+    """Colours of a plot."""
 
-    Attributes:
-        surface: background.
-        ink: text.
-        muted: axes and secondary text.
-        grid: grid lines.
-        spaces: colour of each search space, from the widest to the narrowest.
-        systems: colours of systems, in turn.
-        levels: colour of each level lost, from the widest to what is kept, in a neutral tone.
-    """
-
-    surface: str
-    ink: str
-    muted: str
-    grid: str
-    spaces: tuple[str, ...]
-    systems: tuple[str, ...]
-    levels: tuple[str, ...]
+    surface: str  # background
+    ink: str  # text
+    muted: str  # axes and secondary text
+    grid: str  # grid lines
+    spaces: tuple[str, ...]  # colour of each search space, from the widest to the narrowest
+    systems: tuple[str, ...]  # colours of systems, in turn
+    levels: tuple[str, ...]  # colour of each level lost, from the widest to what is kept, in a neutral tone
 
     def style(self) -> dict[str, Any]:
         """Parameters of matplotlib: quiet axes without a frame but the lower one, and legends without."""
@@ -220,9 +210,7 @@ def gap_plot(theme: Theme, metrics: pa.Table) -> Figure | None:
     The shaded areas are what is lost: to other filings (between the whole corpus and the oracle filing) and
     to other pages of the right filing (between the oracle filing and the oracle pages).
 
-    Args:
-        theme: its colours.
-        metrics: table as ``schemas.SYSTEM_METRICS``; may be empty.
+    It is drawn from ``schemas.SYSTEM_METRICS``.
     """
     index = MetricIndex(metrics)
     found = {system: _gap_estimates(index, system) for system in index.systems}
@@ -333,9 +321,7 @@ def _gap_panel(axes: Axes, theme: Theme, system: str, spaces: Mapping[str, Mappi
 def recall_curve(theme: Theme, metrics: pa.Table) -> Figure | None:
     """PageRec@k over k for every system in the whole corpus, with its interval as a band.
 
-    Args:
-        theme: its colours.
-        metrics: table as ``schemas.SYSTEM_METRICS``; may be empty.
+    It is drawn from ``schemas.SYSTEM_METRICS``.
     """
     index = MetricIndex(metrics)
     cutoffs = index.cutoffs("page_rec")
@@ -379,9 +365,7 @@ _LEAST_LABELLED = 0.045
 def gap_levels_plot(theme: Theme, counts: pa.Table) -> Figure | None:
     """One bar per system: the shares of the questions over the whole corpus lost first at each level.
 
-    Args:
-        theme: its colours.
-        counts: table as ``schemas.GAP_COUNTS``; may be empty.
+    It is drawn from ``schemas.GAP_COUNTS``.
     """
     shares = gap_shares(counts)
     if not shares:
@@ -423,10 +407,7 @@ def alpha_plot(
 ) -> Figure | None:
     """PageRec@5 over the weight of the dense score, with the weights that the folds chose.
 
-    Args:
-        theme: its colours.
-        means: mean PageRec@5 by space and weight.
-        chosen: weights that were chosen by space, one per fold.
+    Both are by search space; the weights chosen are one per fold.
     """
     if not any(means.values()):
         return None
@@ -496,9 +477,7 @@ INTERVALS = {
 def sensitivity_plot(theme: Theme, rows: Sequence[Mapping[str, Any]]) -> Figure | None:
     """Half width of the PPI++ interval over the agreement of people and judge (Martinon et al., 10.5).
 
-    Args:
-        theme: its colours.
-        rows: as ``schemas.JUDGE_SENSITIVITY``.
+    It is drawn from ``schemas.JUDGE_SENSITIVITY``.
     """
     if not rows:
         return None
@@ -520,9 +499,7 @@ def sensitivity_plot(theme: Theme, rows: Sequence[Mapping[str, Any]]) -> Figure 
 def reliability_plot(theme: Theme, metrics: pa.Table) -> Figure | None:
     """Share of right answers over the confidence they state, beside a line where both are the same.
 
-    Args:
-        theme: its colours.
-        metrics: table as ``schemas.SYSTEM_METRICS``, of answers; those of the whole corpus are drawn.
+    It is drawn from the metrics of answers over the whole corpus, ``schemas.SYSTEM_METRICS``.
     """
     index = MetricIndex(metrics)
     curves = {
@@ -564,10 +541,7 @@ def reliability_plot(theme: Theme, metrics: pa.Table) -> Figure | None:
 def coverage_plot(theme: Theme, rows: Sequence[Mapping[str, Any]], confidence: float = 0.95) -> Figure | None:
     """Coverage of every interval in every simulated study, beside the coverage aimed at.
 
-    Args:
-        theme: its colours.
-        rows: as ``schemas.INTERVAL_COVERAGE``.
-        confidence: coverage aimed at.
+    It is drawn from ``schemas.INTERVAL_COVERAGE``.
     """
     if not rows:
         return None

@@ -57,42 +57,24 @@ CLOSED_BOOK = """
 
 @dataclass(frozen=True)
 class ReportData:
-    """Everything a report shows; ``metrics`` to ``ledger`` are tables as ``schemas`` has them.
-
-    Attributes:
-        benchmark: name of the benchmark.
-        metrics: means of all systems; may be empty.
-        statistics: of the corpus.
-        filings: of the benchmark's corpus.
-        questions: of the benchmark.
-        ledger: latest outcomes of all steps.
-        settings: settings of the run, nested by group.
-        versions: version by component.
-        command: command that makes the run again.
-        made: when; now by default.
-        tables: what else the lake holds, by name (`lake_tables`); one that is absent or empty
-            leaves its section with a sentence on how to make it.
-        models: role, name and fingerprint of the models that had a part in the results.
-        hardware: the machine, by component.
-        explorer: questions with what was found for them; None leaves the explorer empty.
-        images: pictures of pages for the explorer; pages are shown as text without.
-    """
+    """Everything a report shows; ``metrics`` to ``ledger`` are tables as ``schemas`` has them."""
 
     benchmark: str
-    metrics: pa.Table
+    metrics: pa.Table  # ``system_metrics``; may be empty
     statistics: pa.Table
-    filings: pa.Table
+    filings: pa.Table  # of the benchmark's corpus
     questions: pa.Table
     ledger: pa.Table
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any]  # nested by group
     versions: Mapping[str, str]
-    command: str
+    command: str  # makes the run again
     made: datetime = field(default_factory=lambda: datetime.now(UTC))
+    # What else the lake holds (`lake_tables`); without one its section is a sentence on how to make it.
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
-    models: Sequence[tuple[str, str, str]] = ()
+    models: Sequence[tuple[str, str, str]] = ()  # role, name and fingerprint
     hardware: Mapping[str, str] = field(default_factory=dict)
     explorer: ExplorerData | None = None
-    images: PageImages | None = None
+    images: PageImages | None = None  # pages of the explorer are shown as text without
 
     def table(self, name: str) -> pa.Table:
         """The optional table ``name``; without rows where it is absent."""
@@ -114,11 +96,7 @@ class ReportData:
 
 
 def lake_tables(query: Query, filings: Collection[str]) -> dict[str, pa.Table]:
-    """Every optional table of a report that the lake holds.
-
-    Args:
-        query: over the lake.
-        filings: filings of the benchmark's corpus; others are left out.
+    """Every optional table of a report that the lake holds, without filings outside the benchmark's corpus.
 
     Returns:
         Table by name: those of `WHOLE`, ``statement_facts`` and ``page_profiles`` in the columns shown,

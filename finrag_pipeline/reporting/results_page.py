@@ -48,10 +48,6 @@ def results_markdown(lake: Lake, settings: Settings) -> str:
 
     The same lake gives the same text: nothing in it is the time of writing or the machine.
 
-    Args:
-        lake: holds the means of a benchmark.
-        settings: those that the benchmark was run with.
-
     Raises:
         BenchmarkError: the lake holds no benchmark.
         LakeError: nothing was measured, or a part is damaged.
@@ -110,12 +106,7 @@ _STRATA = """
 
 
 def strata_grid(query: Query, filings: Sequence[str]) -> Grid:
-    """Filings, pages, chunks and measured questions: all of them, those with a PDF, those with text only.
-
-    Args:
-        query: over the lake (`storage.warehouse.lake_views`).
-        filings: the corpus of the benchmark.
-    """
+    """Filings, pages, chunks and measured questions: all of them, those with a PDF, those with text only."""
     found = query(_STRATA, {"filings": list(filings)}).to_pylist()
     rows = [
         ("All" if source is None else slice_value_label("source", source), *map(int, counts))

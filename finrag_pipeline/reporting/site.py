@@ -34,12 +34,7 @@ def page_names(identifiers: Iterable[str]) -> dict[str, str]:
 
     An identifier of such characters is its own name. Others are cut to what is safe, with a hash behind, and
     so are those that differ in case only, which some file systems take for one.
-
-    Args:
-        identifiers: of unknown origin, such as identifiers of filings or questions.
-
-    Returns:
-        Name by identifier, in the given order; the same identifiers give the same names.
+    The same identifiers give the same names.
     """
     known = list(dict.fromkeys(identifiers))
     alike = Counter(name.casefold() for name in known)
@@ -66,14 +61,8 @@ def replace_folder(folder: Path, write: Callable[[Path], None]) -> Path:
     """Write a folder under a temporary name beside ``folder``, then put it in its place.
 
     Where the system can (Linux), the two folders are exchanged in one step; elsewhere two renames leave a
-    moment without the folder. What killed runs left behind is removed once it is an hour old.
-
-    Args:
-        folder: folder to make or replace, with its parents.
-        write: fills an empty folder.
-
-    Returns:
-        ``folder``, with links resolved.
+    moment without the folder. What killed runs left behind is removed once it is an hour old. Returns the
+    folder with links resolved.
 
     Raises:
         UsageError: ``folder`` is a file, or holds something that was not written by this function.
@@ -169,11 +158,8 @@ PAGES = {
 def render_page(template: str, here: str, root: str = "", **context: Any) -> str:
     """One page as HTML; every text in it is escaped.
 
-    Args:
-        template: file in `TEMPLATES`; extends ``base.html.jinja``.
-        here: its name in the menu, or that of the page it belongs to.
-        root: the way up to ``index.html``: empty, or ``../`` for pages in a folder.
-        context: what the template shows.
+    ``here`` is its name in the menu, or that of the page it belongs to; ``root`` is the way up to
+    ``index.html``: empty, or ``../`` for pages in a folder.
     """
     pages = list(PAGES.items())
     return _environment().get_template(template).render(here=here, root=root, pages=pages, **context)

@@ -72,11 +72,7 @@ _DOC_REC = metric_label("doc_rec", CUTOFF)
 
 
 def metrics_markdown(metrics: pa.Table) -> str:
-    """Systems × spaces with their intervals, as a Markdown table.
-
-    Args:
-        metrics: table as ``schemas.SYSTEM_METRICS``.
-    """
+    """Systems × spaces with their intervals, as a Markdown table, from ``schemas.SYSTEM_METRICS``."""
     return grid_markdown(headline_grid(MetricIndex(metrics)))
 
 
@@ -88,11 +84,7 @@ def published_markdown(metrics: pa.Table) -> str:
 
 
 def statistics_markdown(statistics: pa.Table) -> str:
-    """Table 3 of the paper for this corpus, per form and as a whole, as a Markdown table.
-
-    Args:
-        statistics: table as ``schemas.CORPUS_STATISTICS``.
-    """
+    """Table 3 of the paper for this corpus (``schemas.CORPUS_STATISTICS``), per form and as a whole."""
     return grid_markdown(statistics_grid(statistics))
 
 
@@ -339,11 +331,7 @@ def pages_grid(index: MetricIndex) -> Grid:
 
 
 def training_curves(table: pa.Table) -> dict[str, dict[str, list[Mapping[str, Any]]]]:
-    """Epochs by policy of folds and training, for `plots.training_plot`.
-
-    Args:
-        table: ``page_scorer`` with a column ``fold``.
-    """
+    """Epochs of ``page_scorer`` by policy of folds and training, for `plots.training_plot`."""
     curves: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
     for row in sorted(table.to_pylist(), key=lambda row: (row["policy"], row["fold"], row["epoch"])):
         curves.setdefault(row["policy"], {}).setdefault(row["fold"], []).append(row)
@@ -351,12 +339,7 @@ def training_curves(table: pa.Table) -> dict[str, dict[str, list[Mapping[str, An
 
 
 def training_grid(table: pa.Table, folds: pa.Table) -> Grid:
-    """The chosen epoch of each training with its recall on validation and tested questions.
-
-    Args:
-        table: ``page_scorer`` with a column ``fold``.
-        folds: as ``schemas.FOLDS``, for the number of questions in a fold.
-    """
+    """The chosen epoch of each training of ``page_scorer``: recall on validation and tested questions."""
     # The table of folds is that of the policy by document.
     sql = """
         SELECT *, max(epoch) OVER (PARTITION BY policy, fold) AS last,
@@ -385,11 +368,7 @@ def training_grid(table: pa.Table, folds: pa.Table) -> Grid:
 
 
 def features_grid(table: pa.Table) -> Grid:
-    """Features of the page ranker by their share of the gain, mean and range over the trainings.
-
-    Args:
-        table: ``page_ranker`` with a column ``fold``.
-    """
+    """Features of ``page_ranker`` by their share of the gain, mean and range over the trainings."""
     # A feature that a training did not use has no share there.
     sql = """
         WITH found AS (
@@ -422,10 +401,7 @@ _NO_ANSWERS = "No answers were scored; 'finrag answers' answers and scores every
 def answers_grid(index: MetricIndex, closed_book: Collection[str] = (), slice: str = "all") -> Grid:
     """Answering system × what it was given: metrics with intervals; this pipeline first, best first.
 
-    Args:
-        index: means as ``answer_metrics`` has them.
-        closed_book: recorded systems that were given nothing.
-        slice: one of ``SLICES``; others than all, such as ``kind``, add a column of its values.
+    Recorded systems in ``closed_book`` were given nothing. A slice other than all adds a column of values.
     """
     sliced, metrics = slice != "all", SHOWN if slice == "all" else SHOWN[:5]
     rows = []
@@ -456,12 +432,7 @@ def answers_grid(index: MetricIndex, closed_book: Collection[str] = (), slice: s
 
 
 def false_answers_grid(table: pa.Table, confidence: float = 0.95) -> Grid:
-    """Share of answers to questions without one, by kind, with an example of each.
-
-    Args:
-        table: as ``schemas.FALSE_ANSWERS``.
-        confidence: coverage of the intervals.
-    """
+    """Share of answers to questions without one, by kind, each with an example."""
     rows = []
     for kind, found in false_answers(table, confidence).items():
         own = [row for row in table.to_pylist() if kind in ("all", row["kind"])]
@@ -529,13 +500,10 @@ Pair = tuple[str, str | None]
 
 
 def gap_shares(counts: pa.Table) -> dict[Pair, dict[str, dict[str, Any]]]:
-    """Rows over the whole corpus by system and level or label; no ablations.
+    """Rows over the whole corpus by system and level or label; no ablations, from ``schemas.GAP_COUNTS``.
 
     Retrievals, then what answers over them, each kind in the order of the share of questions of which nothing
     is lost, the greatest first.
-
-    Args:
-        counts: table as ``schemas.GAP_COUNTS``; may be empty.
     """
     found: dict[Pair, dict[str, dict[str, Any]]] = defaultdict(dict)
     for row in counts.to_pylist():
@@ -587,12 +555,9 @@ def _shares_grid(name: str, caption: str, counts: pa.Table, names: Mapping[str, 
 
 
 def examples_grid(gap: pa.Table, questions: pa.Table, question_links: Mapping[str, str]) -> Grid:
-    """A few questions for every failure mode, of different systems where there are some.
+    """A few questions of ``schemas.RETRIEVAL_GAP`` for every failure mode, of different systems if possible.
 
-    Args:
-        gap: as ``schemas.RETRIEVAL_GAP``.
-        questions: as ``schemas.BENCHMARK_QUESTIONS``.
-        question_links: path of the page of a question, by identifier; others are named without a link.
+    Those without a link are named without one.
     """
     texts = dict(zip(questions["question_id"].to_pylist(), questions["question"].to_pylist(), strict=True))
     by_label: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -631,11 +596,7 @@ _METHODS = {
 
 
 def rates_grid(table: pa.Table) -> Grid:
-    """Systems × automatic metrics, over all questions.
-
-    Args:
-        table: as ``schemas.ANSWER_RATES``.
-    """
+    """Systems × automatic metrics, over all questions, from ``schemas.ANSWER_RATES``."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for one in table.to_pylist():
         if one["theme"] == one["difficulty"] == "all":
@@ -650,11 +611,7 @@ def rates_grid(table: pa.Table) -> Grid:
 
 
 def calibration_grid(table: pa.Table) -> Grid:
-    """Agreement of judges with people on all labelled answers.
-
-    Args:
-        table: as ``schemas.JUDGE_CALIBRATION``.
-    """
+    """Agreement of judges with people on all labelled answers, from ``schemas.JUDGE_CALIBRATION``."""
     columns = (
         text("Judge", of="judge"),
         tag("Criterion", of="criterion"),
@@ -671,11 +628,7 @@ def calibration_grid(table: pa.Table) -> Grid:
 
 
 def estimates_grid(table: pa.Table) -> Grid:
-    """Shares of good answers by people, judges and both, over all types of question.
-
-    Args:
-        table: as ``schemas.JUDGED_ESTIMATES``.
-    """
+    """Shares of good answers by people, judges and both, from ``schemas.JUDGED_ESTIMATES``."""
     columns = (
         text("System", of="system"),
         tag("Space", of=lambda one: space_label(one["space"])),
@@ -698,11 +651,7 @@ def estimates_grid(table: pa.Table) -> Grid:
 
 
 def comparison_grid(table: pa.Table) -> Grid:
-    """System beside baseline: difference with interval, corrected p-value, detectable difference, questions.
-
-    Args:
-        table: as ``schemas.SYSTEM_COMPARISONS``.
-    """
+    """System beside baseline, from ``schemas.SYSTEM_COMPARISONS``, with interval and corrected p-value."""
 
     def difference(one: Mapping[str, Any]) -> Cell:
         ends = "" if one["low"] is None else f"[{signed(one['low'])}, {signed(one['high'])}]"

@@ -59,12 +59,7 @@ def _errors(*codes: int) -> dict[int | str, dict[str, Any]]:
 
 
 def create_app(service: SearchService, hosts: Collection[str] | None = None) -> FastAPI:
-    """The application over a service, which it starts and stops.
-
-    Args:
-        service: answers.
-        hosts: names in the Host header that are answered to; any when None.
-    """
+    """The application over a service, which it starts and stops; it answers to ``hosts``, or to any host."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

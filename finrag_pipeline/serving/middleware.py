@@ -18,14 +18,7 @@ from finrag_pipeline.serving.problems import problem
 
 
 class RequestLimits:
-    """ASGI middleware; see the module.
-
-    Args:
-        app: what comes next.
-        body_bytes: longest body.
-        body_seconds: longest time in which a body must arrive.
-        hosts: names in the Host header that are answered to; any when None.
-    """
+    """ASGI middleware; see the module. ``hosts`` are the names that are answered to; any when None."""
 
     def __init__(
         self, app: ASGIApp, body_bytes: int, body_seconds: float, hosts: Collection[str] | None

@@ -22,11 +22,7 @@ from finrag_pipeline.storage.lake import Lake
 
 
 def docs_page(openapi: Mapping[str, Any]) -> str:
-    """The page, as HTML.
-
-    Args:
-        openapi: an OpenAPI 3.1 document with its schemas under ``components``.
-    """
+    """The page of an OpenAPI 3.1 document, as HTML."""
     templates = Environment(
         loader=PackageLoader("finrag_pipeline.serving"), autoescape=True, undefined=StrictUndefined
     )
@@ -100,10 +96,8 @@ class ReportFiles(StaticFiles):
     """Files of a folder that may appear, be replaced as a whole, or be gone, at any time.
 
     Links and paths that lead out of the folder are not followed. Browsers keep files but ask each time
-    whether they are still the newest: a new report has the same names.
-
-    Args:
-        folder: of the report; None where there can be none.
+    whether they are still the newest: a new report has the same names. There can be no report without a
+    folder.
     """
 
     def __init__(self, folder: Path | None) -> None:

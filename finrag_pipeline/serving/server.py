@@ -22,13 +22,9 @@ _GRACE_SECONDS = 5
 
 
 def serve(settings: Settings, host: str, port: int, tell: Callable[[str], object]) -> None:
-    """Answer requests until the process is stopped.
+    """Answer requests until the process is stopped, at any free port when ``port`` is 0.
 
-    Args:
-        settings: settings of the lake.
-        host: address or name to listen on.
-        port: port; any free one when 0.
-        tell: called with the address once requests are answered, then when the lake is loaded or renewed.
+    ``tell`` is called with the address once requests are answered, then when the lake is loaded or renewed.
 
     Raises:
         UsageError: the address is not of this machine, or the port is taken.

@@ -99,11 +99,7 @@ class Loaded:
 class SearchService:
     """Answers requests; `start` and `stop` frame its life.
 
-    Args:
-        settings: settings of the lake.
-        limits: how much it takes on.
-        load: makes a searcher.
-        tell: called with a sentence when it becomes ready, was renewed, or cannot be.
+    ``tell`` is called with a sentence when it becomes ready, was renewed, or cannot be.
     """
 
     def __init__(
