@@ -34,7 +34,7 @@ from finrag_pipeline.reporting.explorer_data import (
 from finrag_pipeline.reporting.explorer_pages import sheet_view
 from finrag_pipeline.reporting.grid import SOURCE_NAMES, space_label, system_title
 from finrag_pipeline.reporting.page_pictures import PageImages
-from finrag_pipeline.reporting.site import copy_assets, page_names, render_page
+from finrag_pipeline.reporting.site import copy_assets, page_names, render_page, write_page
 from finrag_pipeline.reporting.tables import LABEL_NAMES, LEVEL_NAMES
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.systems import ABLATIONS
@@ -174,7 +174,7 @@ def write_explorer(
     html = render_page(
         "questions.html.jinja", "Questions", **shared, **_list_context(data, links, pair, space)
     )
-    _write(target / LIST, html)
+    write_page(target / LIST, html)
     copy_assets(target, "explorer.css", "explorer.js")
     shared |= {
         "depth": DEPTH,
@@ -197,13 +197,8 @@ def write_explorer(
         context = _question_context(data, question, pair, space, pictures)
         turn = {"number": number, "total": len(turns), "previous": before, "next": after}
         html = render_page("question.html.jinja", "Questions", "../", **shared, **turn, **context)
-        _write(target / links[question.question_id], html)
+        write_page(target / links[question.question_id], html)
     return len(data.questions)
-
-
-def _write(path: Path, html: str) -> None:
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(html.encode("utf-8", "replace"))
 
 
 def _write_pictures(data: ExplorerData, target: Path, images: PageImages) -> dict[Place, str]:

@@ -222,21 +222,16 @@ def ledger_grid(ledger: pa.Table) -> Grid:
         FROM (SELECT *, row_number() OVER () AS row FROM ledger) GROUP BY asset ORDER BY min(row)
     """
     found = query_tables(sql, ledger=ledger).to_pylist()
-    kinds = dict.fromkeys([*OUTCOMES, *sorted(set(ledger["outcome"].to_pylist()))])
+    kinds = dict.fromkeys([*OUTCOMES, *sorted(set(ledger["outcome"].to_pylist()))], 0)
+    rows = [kinds | dict(one["outcomes"]) | one for one in found]
     columns = (
         text("Asset", of="asset"),
         number("Partitions", of="n"),
-        *(
-            number(
-                kind.capitalize().replace("_", " "),
-                of=lambda one, kind=kind: dict(one["outcomes"]).get(kind, 0),
-            )
-            for kind in kinds
-        ),
+        *(number(kind.capitalize().replace("_", " "), of=kind) for kind in kinds),
         number("Rows", of="rows"),
         number("Seconds", of=lambda one: Cell(f"{one['seconds']:,.1f}", sort=one["seconds"])),
     )
-    return make_grid("ledger", "Latest outcome of every step", columns, found, "The ledger is empty.")
+    return make_grid("ledger", "Latest outcome of every step", columns, rows, "The ledger is empty.")
 
 
 def failures_grid(ledger: pa.Table) -> Grid:

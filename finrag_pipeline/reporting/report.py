@@ -7,7 +7,6 @@ refer to nothing outside their folder. The folder is replaced as a whole.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from finrag_pipeline.evaluation.summary import metrics_records
@@ -17,21 +16,15 @@ from finrag_pipeline.reporting.filing_pages import filing_links, filing_site
 from finrag_pipeline.reporting.method_page import method_context
 from finrag_pipeline.reporting.overview import overview_context, overview_plots
 from finrag_pipeline.reporting.report_data import ReportData
-from finrag_pipeline.reporting.site import copy_assets, render_page, replace_folder
+from finrag_pipeline.reporting.site import copy_assets, render_page, replace_folder, write_page
 from finrag_pipeline.schemas import conform
 
 
 def write_report(data: ReportData, folder: Path) -> Path:
     """Write the report and put it in the place of the one before it, in one step.
 
-    Args:
-        data: what to show.
-        folder: folder of the report. Below it: ``index.html`` and the other pages, ``assets/``, and
-            ``metrics.json``, the means of all slices, spaces and cut-offs in the form of ``finrag metrics
-            --json``.
-
-    Returns:
-        Path of ``index.html``.
+    Below the folder stand ``index.html``, whose path it gives, and the other pages, ``assets/``, and
+    ``metrics.json``, the means of all slices, spaces and cut-offs in the form of ``finrag metrics --json``.
 
     Raises:
         LakeError: a table does not fit its schema, or the folder cannot be written.
@@ -53,18 +46,10 @@ def write_report(data: ReportData, folder: Path) -> Path:
                 (target / f"assets/{name}-{theme}.svg").write_bytes(plot(dark=dark))
         (target / "metrics.json").write_text(f"[\n{records}\n]\n", encoding="utf-8")
         write_explorer(explorer, target, data.images, filing_links(data))
-        for path, html in _pages(data, links):
-            page = target / path
-            page.parent.mkdir(exist_ok=True)
-            # Paths in settings may hold bytes that are no text.
-            page.write_bytes(html.encode("utf-8", "replace"))
+        overview = render_page("report.html.jinja", "Overview", **overview_context(data, links))
+        write_page(target / "index.html", overview)
+        write_page(target / "method.html", render_page("method.html.jinja", "Method", **method_context(data)))
+        for path, html in filing_site(data, links):
+            write_page(target / path, html)
 
     return replace_folder(folder, write) / "index.html"
-
-
-def _pages(data: ReportData, links: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Path below the folder and HTML of the overview, the filings and the method."""
-    overview = overview_context(data, links)
-    yield "index.html", render_page("report.html.jinja", "Overview", **overview)
-    yield from filing_site(data, links)
-    yield "method.html", render_page("method.html.jinja", "Method", **method_context(data))

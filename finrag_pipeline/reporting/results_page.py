@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.errors import LakeError
@@ -60,6 +59,9 @@ def results_markdown(lake: Lake, settings: Settings) -> str:
     with lake_views(lake) as query:
         strata = strata_grid(query, benchmark.filings)
         without_passages = frozenset(query(CLOSED_BOOK)["system"].to_pylist())
+    # Over the whole corpus, of systems that are no variants of another.
+    of_page_recall = (pc.field("metric") == "page_rec") & (pc.field("k") == CUTOFF)
+    of_page_recall &= (pc.field("space") == Space.CORPUS.value) & pc.field("system").isin(index.systems)
     best = headline(index)
     source = "" if benchmark.name == SAMPLE_NAME else f" --source …/{benchmark.name}"
     parts = [
@@ -78,7 +80,7 @@ def results_markdown(lake: Lake, settings: Settings) -> str:
             for text in (f"## By {SLICE_NAMES[name].lower()}", grid_markdown(slice_grid(index, name)))
         ),
         "## Which differences hold",
-        grid_markdown(comparison_grid(_page_recall(lake.read_all("system_comparisons"), index))),
+        grid_markdown(comparison_grid(lake.read_all("system_comparisons").filter(of_page_recall))),
         "## Answers",
         grid_markdown(answers_grid(answers, without_passages)),
         *(grid_markdown(answers_grid(answers, without_passages, name)) for name in SLICES[:2]),
@@ -134,12 +136,3 @@ def _facts(lake: Lake, settings: Settings, name: str, index: MetricIndex) -> lis
         f"{settings.evaluation.folds} folds.",
         "- Users search the whole corpus; oracle filing and oracle pages are what the gold labels allow.",
     ]
-
-
-def _page_recall(comparisons: pa.Table, index: MetricIndex) -> pa.Table:
-    """The tests of page recall over the whole corpus, of systems that are no variants of another."""
-    wanted = pc.and_(
-        pc.and_(pc.equal(comparisons["metric"], "page_rec"), pc.equal(comparisons["k"], CUTOFF)),
-        pc.equal(comparisons["space"], Space.CORPUS.value),
-    )
-    return comparisons.filter(pc.and_(wanted, pc.is_in(comparisons["system"], pa.array(index.systems))))

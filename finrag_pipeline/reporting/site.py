@@ -155,6 +155,12 @@ PAGES = {
 """Name and file of every page in the menu, in its order."""
 
 
+def write_page(path: Path, html: str) -> None:
+    """Write a page, in a folder that is made for it; what is no text, as in paths, is replaced."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(html.encode("utf-8", "replace"))
+
+
 def render_page(template: str, here: str, root: str = "", **context: Any) -> str:
     """One page as HTML; every text in it is escaped.
 

@@ -602,12 +602,11 @@ def rates_grid(table: pa.Table) -> Grid:
         if one["theme"] == one["difficulty"] == "all":
             rates = found.setdefault((one["system"], one["space"]), dict(one))
             rates[one["metric"]] = _estimate(one, "rate", one["questions"])
-    metrics = [
-        number(metric.term, of=lambda one, name=metric.name: one.get(name)) for metric in AUTOMATIC_METRICS
-    ]
-    columns = (text("System", of="system"), tag("Space", of="space"), *metrics)
+    metrics = {metric.name: number(metric.term, of=metric.name) for metric in AUTOMATIC_METRICS}
+    columns = (text("System", of="system"), tag("Space", of="space"), *metrics.values())
+    rows = [dict.fromkeys(metrics) | rates for rates in found.values()]
     caption = "Automatic metrics, intervals over questions"
-    return make_grid("answer-rates", caption, columns, found.values(), "No answers yet.")
+    return make_grid("answer-rates", caption, columns, rows, "No answers yet.")
 
 
 def calibration_grid(table: pa.Table) -> Grid:

@@ -33,7 +33,7 @@ _EXAMPLE_ANSWER: dict[str, Any] = {
     "seconds": 0.21,
     "warnings": [],
 }
-_EXAMPLE_PROBLEM = {
+_EXAMPLE_PROBLEM: dict[str, Any] = {
     "error": "The lake holds no filing 'ACME_2031_10K'.",
     "remedy": "List filings with: finrag filings.",
 }
