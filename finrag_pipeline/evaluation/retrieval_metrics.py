@@ -56,9 +56,9 @@ class GoldStandard:
     pages: frozenset[int]
     chunks: frozenset[str]
 
-    def holds(self, chunk: RankedChunk) -> bool:
-        """Whether a chunk stands on a gold page."""
-        return chunk.filing == self.filing and chunk.page in self.pages
+
+def _on_gold_page(chunk: RankedChunk, gold: GoldStandard) -> bool:
+    return chunk.filing == gold.filing and chunk.page in gold.pages
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Ranked:
     @cached_property
     def relevant(self) -> list[bool]:
         """Whether each chunk stands on a gold page."""
-        return [self.gold.holds(chunk) for chunk in self.ranking]
+        return [_on_gold_page(chunk, self.gold) for chunk in self.ranking]
 
     def page_recall(self, k: int) -> float:
         """Share of the gold pages that the first k chunks stand on."""
@@ -367,7 +367,7 @@ def _check(ranking: list[RankedChunk], gold: GoldStandard, where: str) -> None:
     if len(set(identifiers)) != len(identifiers):
         raise LakeError(f"The run {where} holds a chunk twice.", "Materialise retrieval_runs again.")
     for chunk in ranking:
-        if gold.holds(chunk) != (chunk.chunk_id in gold.chunks):
+        if _on_gold_page(chunk, gold) != (chunk.chunk_id in gold.chunks):
             raise LakeError(
                 f"The run {where} and the chunks disagree on the page of chunk '{chunk.chunk_id}'.",
                 "They come from different chunkings: materialise filing_chunks and retrieval_runs again.",

@@ -163,8 +163,8 @@ RECALL = "len({chunk.page for chunk, hit in hits if hit}) / len(self.gold.pages)
         (RECALL, "float(any(hit for _, hit in hits))"),  # hit instead of recall
         (RECALL, "len({chunk.page for chunk, hit in hits if hit}) / k"),
         ("float(any(one.relevant[:k]))", "one.page_recall(k)"),  # recall instead of hit
-        ("chunk.page in self.pages", "chunk.page + 1 in self.pages"),  # pages from one
-        ("chunk.filing == self.filing and chunk.page in", "chunk.page in"),  # the page of any filing
+        ("chunk.page in gold.pages", "chunk.page + 1 in gold.pages"),  # pages from one
+        ("chunk.filing == gold.filing and chunk.page in", "chunk.page in"),  # the page of any filing
         ("zip(self.ranking[:k], self", "zip(self.ranking[:k - 1], self"),
         ("any(one.inside[:k])", "any(one.inside[:1])"),
         ("any(one.inside[:k])", "all(one.inside[:k])"),
