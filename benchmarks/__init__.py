@@ -3,3 +3,14 @@
 Every comparison runs both sides in turn in one process or one command, so that a machine whose speed
 drifts changes both. Run one: ``python -m benchmarks.bm25 --help``; all: ``make bench``.
 """
+
+from __future__ import annotations
+
+import argparse
+
+
+def arguments(description: str | None) -> argparse.ArgumentParser:
+    """A parser of arguments whose help is a module's own text, as it is laid out there."""
+    return argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )

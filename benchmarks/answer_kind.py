@@ -11,8 +11,6 @@ Every sixth filing is left out.
 
 from __future__ import annotations
 
-import argparse
-import hashlib
 import random
 import re
 from collections import defaultdict
@@ -23,10 +21,10 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 from safetensors.numpy import save_file
-from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
-from benchmarks import finqa
+from benchmarks import arguments, finqa
+from benchmarks.operation_model import as_matrix
 from benchmarks.row_cross_encoder import ASKED, FILLERS, FRAMES, random_text
 from benchmarks.row_questions import tatqa_training
 from finrag_pipeline.questions.answer_kind import BUCKETS, MODEL_FILE, buckets
@@ -68,18 +66,8 @@ def in_more_words(asked: Sequence[Asked], rng: random.Random) -> Iterator[Asked]
             yield rng.choice(FRAMES).format(question.rstrip("?")), group, numbers
 
 
-def as_matrix(questions: Sequence[str]) -> csr_matrix:
-    """Buckets of questions, of unit length, shape (questions, buckets)."""
-    own = [buckets(question) for question in questions]
-    ends = np.cumsum([0, *map(len, own)])
-    data = np.concatenate([np.full(len(one), len(one) ** -0.5) for one in own])
-    return csr_matrix((data, np.concatenate(own), ends), (len(own), BUCKETS))
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments(__doc__)
     parser.add_argument("tatqa", type=Path)
     parser.add_argument("finqa", type=Path)
     parser.add_argument("--write", action="store_true", help="replace the shipped model")
@@ -88,8 +76,9 @@ def main() -> None:
     others = [q for split in ("train", "dev") for q in finqa.read_questions(options.finqa, split)]
     from_finqa = [(one["question"], one["ticker"], True) for one in others]
     asked = list(in_more_words([*of_tatqa(options.tatqa), *from_finqa, *dict.fromkeys(of_lexicon(rng))], rng))
-    left_out = np.array([int(hashlib.sha256(g.encode()).hexdigest(), 16) % 6 == 0 for _, g, _ in asked])
-    matrix, right = as_matrix([question for question, _, _ in asked]), np.array([n for _, _, n in asked])
+    left_out = np.array([finqa.left_out(group) for _, group, _ in asked])
+    matrix = as_matrix([buckets(question) for question, _, _ in asked], BUCKETS)
+    right = np.array([numbers for _, _, numbers in asked])
     model = LogisticRegression(C=4.0, max_iter=1000).fit(matrix[~left_out], right[~left_out])
     chances = model.predict_proba(matrix[left_out])[:, 1]
     by_kind: dict[bool, list[float]] = defaultdict(list)

@@ -9,7 +9,6 @@ by a browser. ``benchmarks/questions`` says where questions and answers come fro
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from typing import Any, Literal
 
 from rich.progress import track
 
+from benchmarks import arguments
 from finrag_pipeline.answering.answer import Answer
 from finrag_pipeline.services.ask import Asker
 from finrag_pipeline.settings import get_settings
@@ -84,9 +84,7 @@ def read_questions(paths: Sequence[Path]) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments(__doc__)
     parser.add_argument("--questions", nargs="+", type=Path, default=[FOLDER / name for name in BUILD])
     parser.add_argument("--show", action="store_true", help="print each question that is answered wrongly")
     options = parser.parse_args()

@@ -13,7 +13,6 @@ Concepts of one family are counted apart, as 'other name': which of them a filer
 
 from __future__ import annotations
 
-import argparse
 import datetime as dt
 import json
 import re
@@ -32,6 +31,7 @@ from rapidfuzz import fuzz
 from rich.progress import track
 from safetensors.numpy import save_file
 
+from benchmarks import arguments
 from benchmarks.trees import tree_arrays
 from finrag_pipeline.settings import get_settings
 from finrag_pipeline.statements.assign import lexicon_matches, read_balance_totals
@@ -372,9 +372,7 @@ def show(counts: Mapping[str, Counter[str]]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments(__doc__)
     parser.add_argument("filings", type=Path)
     parser.add_argument("gaap", type=Path)
     parser.add_argument("--least", type=float, nargs="*", default=[], help="other least probabilities")

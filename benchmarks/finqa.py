@@ -13,7 +13,6 @@ divided out where the answer is an amount.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import hashlib
 import json
@@ -26,6 +25,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import track
 
+from benchmarks import arguments
 from benchmarks.tatqa import answer, read_table, text_grid
 from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.inputs import FilingInfo
@@ -159,9 +159,7 @@ def left_out(group: str) -> bool:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments(__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--split", default="test", choices=("train", "dev", "test"))
     parser.add_argument("--show", action="store_true", help="print each question that is not right")

@@ -13,7 +13,6 @@ Every sixth filing or company is left out.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import itertools
 import json
@@ -33,7 +32,7 @@ from safetensors.numpy import save_file
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
-from benchmarks import finqa, tatqa
+from benchmarks import arguments, finqa, tatqa
 from benchmarks.row_cross_encoder import FILLERS, FRAMES, random_text
 from benchmarks.row_questions import number, tatqa_training
 from finrag_pipeline.answering.row_book import in_series
@@ -418,9 +417,7 @@ def train_partings(examples: Sequence[Example]) -> np.ndarray:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments(__doc__)
     parser.add_argument("--tatqa", type=Path, required=True)
     parser.add_argument("--finqa", type=Path, required=True)
     parser.add_argument("--write", action="store_true", help="replace the shipped model")

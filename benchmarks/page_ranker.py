@@ -15,7 +15,6 @@ general model on all of these and writes the file that the package carries.
 
 from __future__ import annotations
 
-import argparse
 import datetime as dt
 import json
 import lzma
@@ -29,6 +28,7 @@ from typing import Any
 import numpy as np
 from rich.progress import track
 
+from benchmarks import arguments
 from benchmarks.answers import read_questions
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.evaluation.intervals import cluster_bootstrap
@@ -170,9 +170,7 @@ def own_examples(lake: Lake, encoder: Encoder) -> tuple[list[Example], set[str]]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments(__doc__)
     parser.add_argument("learned", type=Path, help="lake with FinanceBench")
     parser.add_argument("--asked", nargs=2, action="append", required=True, metavar=("LAKE", "QUESTIONS"))
     parser.add_argument("--ship", action="store_true", help="write the general model into the package")

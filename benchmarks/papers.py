@@ -15,7 +15,6 @@ nothing.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -27,6 +26,7 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from benchmarks import arguments
 from benchmarks.published_models import (
     DETECTED,
     TABLE_CLASSES,
@@ -130,9 +130,7 @@ def finrag(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments(__doc__)
     parser.add_argument("--source", type=Path, help="folder of a benchmark; the sample by default")
     parser.add_argument("--rehearse", type=Path, metavar="FOLDER", help="write models of random weights here")
     options = parser.parse_args()
@@ -140,9 +138,9 @@ def main() -> None:
     if options.rehearse:
         environment |= rehearsed(options.rehearse.absolute())
     failed = []
-    for name, arguments, own in steps(options.source, get_settings().lake):
+    for name, given, own in steps(options.source, get_settings().lake):
         start = time.monotonic()
-        code = finrag(arguments, environment | own).returncode
+        code = finrag(given, environment | own).returncode
         print(f"{name}: exit {code}, {time.monotonic() - start:.0f} s", flush=True)
         if code:
             failed.append(name)

@@ -14,7 +14,6 @@ Trained are adapters of rank 16 on the upper four layers of the default encoder 
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import math
 import random
@@ -35,6 +34,7 @@ from tokenizers import Tokenizer
 from torch import nn
 from transformers import AutoModel
 
+from benchmarks import arguments
 from benchmarks.row_matcher import FOREIGN, ask, read_filing, read_labels
 from benchmarks.row_questions import Labelled, finqa, tatqa
 from finrag_pipeline.answering.row_cross_encoder import (
@@ -325,9 +325,7 @@ def first_right(model: Reader, examples: Sequence[Example], tokens: RowReaderTok
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments(__doc__)
     parser.add_argument("tags", type=Path)
     parser.add_argument("--tatqa", type=Path, required=True)
     parser.add_argument("--finqa", type=Path, required=True)

@@ -12,7 +12,6 @@ dozen others.
 
 from __future__ import annotations
 
-import argparse
 import datetime as dt
 import json
 import random
@@ -30,6 +29,7 @@ from rich.console import Console
 from rich.progress import track
 from safetensors.numpy import save_file
 
+from benchmarks import arguments
 from benchmarks.tatqa import read_contexts, read_questions
 from benchmarks.trees import tree_arrays
 from finrag_pipeline.answering.row_book import in_series
@@ -348,9 +348,7 @@ def recall(matcher: RowMatcher, questions: Sequence[Question]) -> tuple[float, f
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments(__doc__)
     parser.add_argument("tags", type=Path)
     parser.add_argument("--tatqa", type=Path)
     parser.add_argument(

@@ -10,7 +10,6 @@ FINRAG_TABLES__…. Intervals are 95 %, bootstrapped over filings.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import shutil
@@ -25,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import arguments
 from benchmarks.table_metrics import (
     Detections,
     Rates,
@@ -301,9 +301,7 @@ def show(name: str, measured: Sequence[Scores], icdar: Icdar | None) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments(__doc__)
     parser.add_argument("--labels", type=Path, help="file of labelled pages, one JSON object per line")
     parser.add_argument("--pdfs", type=Path, help="folder of their PDFs, FILING.pdf")
     parser.add_argument("--detector", default="words,pymupdf", help="names, separated by commas")

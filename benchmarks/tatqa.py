@@ -14,7 +14,6 @@ must equal the gold text but for case, articles and punctuation.
 
 from __future__ import annotations
 
-import argparse
 import datetime as dt
 import gzip
 import json
@@ -29,6 +28,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table as Grid
 
+from benchmarks import arguments
 from finrag_pipeline.answering import open_answer
 from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.inputs import FilingInfo
@@ -179,9 +179,7 @@ def outcomes(folder: Path) -> Iterator[tuple[dict[str, Any], Derivation | None, 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments(__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--least-confidence", type=float, help="answer from less likely rows too")
     parser.add_argument("--show", action="store_true", help="print each question that is not right")
