@@ -38,9 +38,10 @@ from finrag_pipeline.evaluation.intervals import cluster_bootstrap
 from finrag_pipeline.filings.identity import read_identity
 from finrag_pipeline.filings.pdf import inspect_pdf, read_pages
 from finrag_pipeline.settings import get_settings
+from finrag_pipeline.tables.context import filing_context
 from finrag_pipeline.tables.extract import get_detector
 from finrag_pipeline.tables.model import Box, Cell, FilingWords, Table, TableDetector
-from finrag_pipeline.tables.normalise import filing_context, normalise_tables
+from finrag_pipeline.tables.normalise import normalise_tables
 from finrag_pipeline.tables.words_of_pages import filing_words
 
 THRESHOLDS = (0.5, 0.75)

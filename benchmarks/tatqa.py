@@ -39,8 +39,9 @@ from finrag_pipeline.questions.abstention import Abstention
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
 from finrag_pipeline.statements.filing_rows import FilingRow, filing_rows
+from finrag_pipeline.tables.context import filing_context
 from finrag_pipeline.tables.model import Box, Cell, Table
-from finrag_pipeline.tables.normalise import filing_context, normalise_tables
+from finrag_pipeline.tables.normalise import normalise_tables
 
 SCALES = {"": 1.0, "thousand": 1e3, "million": 1e6, "billion": 1e9, "percent": 0.01}
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")

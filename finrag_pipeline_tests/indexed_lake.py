@@ -19,8 +19,9 @@ from finrag_pipeline.rankers.page_ranker.page_sentences import page_sentences
 from finrag_pipeline.retrieval.chunk_index import index_chunks, open_chunk_index, to_index
 from finrag_pipeline.settings import ChunkSettings, Settings
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.tables.context import filing_context
 from finrag_pipeline.tables.model import Box, Cell, Table
-from finrag_pipeline.tables.normalise import filing_context, normalise_tables
+from finrag_pipeline.tables.normalise import normalise_tables
 from finrag_pipeline_tests.small_filings import write_lines
 
 FILINGS = ("ALDER_2021_10K", "O'Birch & Söhne 2022", "CEDAR_2023_10K", "株式会社_2020")

@@ -12,33 +12,20 @@ import pyarrow as pa
 from finrag_pipeline.errors import Problem, UsageError
 from finrag_pipeline.schemas import PAGE_TABLES
 from finrag_pipeline.settings import TableSettings
+from finrag_pipeline.storage.model_folders import model_here, model_problem
+from finrag_pipeline.storage.torch_models import read_config
+from finrag_pipeline.tables.context import filing_context
 from finrag_pipeline.tables.model import TableDetector
-from finrag_pipeline.tables.normalise import filing_context, normalise_tables
+from finrag_pipeline.tables.normalise import normalise_tables
+from finrag_pipeline.tables.ruled import RuledDetector
+from finrag_pipeline.tables.tatr.detector import TatrDetector
+from finrag_pipeline.tables.words.detector import WordsDetector
 from finrag_pipeline.tables.words_of_pages import filing_words
 
-
-def _words(settings: TableSettings) -> TableDetector:
-    from finrag_pipeline.tables.words.detector import WordsDetector
-
-    return WordsDetector()
-
-
-def _pymupdf(settings: TableSettings) -> TableDetector:
-    from finrag_pipeline.tables.ruled import RuledDetector
-
-    return RuledDetector()
-
-
-def _tatr(settings: TableSettings) -> TableDetector:
-    from finrag_pipeline.tables.tatr.detector import TatrDetector
-
-    return TatrDetector(settings)
-
-
 DETECTORS: dict[str, Callable[[TableSettings], TableDetector]] = {
-    "words": _words,
-    "pymupdf": _pymupdf,
-    "tatr": _tatr,
+    "words": lambda _: WordsDetector(),
+    "pymupdf": lambda _: RuledDetector(),
+    "tatr": TatrDetector,
 }
 """How each detector is made."""
 
@@ -59,9 +46,6 @@ def detector_problem(name: str, settings: TableSettings) -> Problem | None:
     """Why a detector cannot run here; None when it can. Loads and fetches nothing."""
     if name != "tatr":
         return None
-    from finrag_pipeline.storage.model_folders import model_here, model_problem
-    from finrag_pipeline.storage.torch_models import read_config
-
     for stage in ("detection", "structure"):
         model, revision = getattr(settings, f"{stage}_model"), getattr(settings, f"{stage}_revision")
         variable = f"FINRAG_TABLES__{stage.upper()}_MODEL"
@@ -80,11 +64,7 @@ def extract_tables(
 ) -> pa.Table:
     """Cells of all tables of a filing, with their values; none of a filing that came as text only.
 
-    Args:
-        filing: its row of ``filings``.
-        pages: its rows of ``filing_pages``.
-        settings: which detector.
-        path: the PDF, for detectors that look at pictures; None for a filing that came as text only.
+    Made from its rows of ``filings`` and ``filing_pages``; ``path`` is the PDF, for detectors that want it.
 
     Returns:
         Rows of ``page_tables``.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -34,7 +34,6 @@ class PageWords:
     Attributes:
         page: zero-based index.
         width, height: in points, as shown; 0 where the page came as text only.
-        text: the page's text.
         boxes: shape (words, 4), float32: x0, y0, x1, y1 in points; empty for text only.
         words: texts of the words, in the file's order.
         blocks, lines: the extractor's block of each word, and its line within the block; shape (words,).
@@ -58,10 +57,7 @@ class PageWords:
 class FilingWords:
     """The pages of a filing, and its original for detectors that look at pictures.
 
-    Attributes:
-        filing: identifier.
-        pages: by zero-based index, in order.
-        path: the PDF, or None where the filing came as text only.
+    ``pages`` are in order, by zero-based index; ``path`` is the PDF, None where the filing came as text only.
     """
 
     filing: str
@@ -114,9 +110,7 @@ class Table:
 
     Attributes:
         page: zero-based.
-        detector: name of the detector.
         box: around all its cells, without caption.
-        rows, columns: size of the grid.
         cells: non-empty cells, row by row.
         header_rows: so many first rows are column headers; 0 where there are none (a continuation).
         levels: indentation of each row from 0, shape (rows,): rows under a heading are one deeper.
@@ -125,6 +119,7 @@ class Table:
         below: lines right below it, such as footnotes; a few.
         continues: whether it goes on from the last table of the page before.
         score: the detector's confidence in [0, 1].
+        problems: what could not be read, and why.
     """
 
     page: int
@@ -140,8 +135,7 @@ class Table:
     below: tuple[str, ...] = ()
     continues: bool = False
     score: float = 1.0
-    problems: tuple[str, ...] = field(default=())
-    """What could not be read, and why."""
+    problems: tuple[str, ...] = ()
 
     def grid(self) -> list[list[str]]:
         """Texts, shape (rows, columns); a spanning cell stands at its top left, empty cells are ''."""
@@ -149,6 +143,16 @@ class Table:
         for cell in self.cells:
             texts[cell.row][cell.column] = cell.text
         return texts
+
+
+def column_extents(table: Table) -> tuple[tuple[float, float], ...]:
+    """Left and right edge of each column in points, from cells that span no other; (0, 0) without any."""
+    extents = [(0.0, 0.0)] * table.columns
+    for cell in table.cells:
+        if cell.column_span == 1:
+            left, right = extents[cell.column]
+            extents[cell.column] = (min(left or cell.box.x0, cell.box.x0), max(right, cell.box.x1))
+    return tuple(extents)
 
 
 class TableDetector(Protocol):

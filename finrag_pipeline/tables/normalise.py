@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from finrag_pipeline.schemas import PAGE_TABLES
-from finrag_pipeline.tables.context import TableContext, filing_context
+from finrag_pipeline.tables.context import TableContext
 from finrag_pipeline.tables.model import Table
 from finrag_pipeline.tables.table_reader import NO_FINDING, PreviousTable, TableReader
-
-__all__ = ["TableContext", "filing_context", "normalise_tables"]
 
 
 def normalise_tables(filing: str, tables: Sequence[Table], context: TableContext) -> pa.Table:
     """The cells of a filing's tables, one row each, in the order of the tables.
 
-    Scale and headers of a table that goes on from the page before are those of its beginning.
-
-    Args:
-        filing: identifier of the filing.
-        tables: all its tables by one detector, by page and from top to bottom.
-        context: what holds for the whole filing.
+    ``tables`` are all those of one detector, by page and from top to bottom: scale and headers of one that
+    goes on from the page before are those of its beginning.
 
     Returns:
         Table with the schema ``PAGE_TABLES``. A dash in a column of numbers has the value 0, kind
         ``missing`` and the reason; what cannot be read has neither ``printed`` nor ``value``.
     """
-    columns: dict[str, list[Any]] = {name: [] for name in PAGE_TABLES.names}
+    rows: list[dict[str, Any]] = []
     before: PreviousTable | None = None
     page, ordinal = -1, 0
     for table in tables:
@@ -37,57 +31,40 @@ def normalise_tables(filing: str, tables: Sequence[Table], context: TableContext
         page = table.page
         reader = TableReader(table, context, before)
         before = reader.as_previous()
-        _append(columns, filing, ordinal, table, reader)
-    return pa.table(
-        {field.name: pa.array(columns[field.name], field.type) for field in PAGE_TABLES}, schema=PAGE_TABLES
-    )
+        place = {"filing": filing, "page": page, "table": ordinal, "detector": table.detector}
+        rows += ({**place, **row} for row in _rows(table, reader))
+    return pa.Table.from_pylist(rows, schema=PAGE_TABLES)
 
 
-def _append(
-    columns: dict[str, list[Any]], filing: str, ordinal: int, table: Table, reader: TableReader
-) -> None:
-    paths = reader.paths
+def _rows(table: Table, reader: TableReader) -> Iterator[dict[str, Any]]:
     levels = [*table.levels, *[0] * (table.rows - len(table.levels))]
     boxed = table.box.x1 > table.box.x0
-    count = len(table.cells)
-    constant = {
-        "filing": filing,
-        "page": table.page,
-        "table": ordinal,
-        "detector": table.detector,
-        "caption": table.caption,
-        "continues": table.continues,
-    }
-    for name, value in constant.items():
-        columns[name] += [value] * count
-    by_row = paths.column_paths()
+    column_paths = reader.paths.column_paths()
     for cell in table.cells:
-        row, column = cell.row, cell.column
-        finding = reader.finding(cell)
-        data = finding is not NO_FINDING and finding.kind not in ("header", "label")
-        columns["row"].append(row)
-        columns["column"].append(column)
-        columns["row_span"].append(cell.row_span)
-        columns["column_span"].append(cell.column_span)
-        for place, edge in enumerate(("x0", "y0", "x1", "y1")):
-            columns[edge].append(cell.box[place] if boxed else None)
-        columns["text"].append(cell.text)
-        columns["header"].append(finding.kind == "header")
-        columns["level"].append(levels[row])
-        columns["row_label"].append(paths.labels[row])
-        columns["row_path"].append(paths.rows[row])
-        columns["column_path"].append(by_row[row][column] if data else ())
-        columns["kind"].append(finding.kind)
-        columns["printed"].append(finding.printed)
-        columns["value"].append(finding.value)
-        columns["scale"].append(finding.scale)
-        columns["scale_source"].append(finding.scale_source)
-        columns["unit"].append(finding.unit)
-        columns["currency"].append(finding.currency)
-        period = finding.period
-        columns["period_start"].append(period.start if period else None)
-        columns["period_end"].append(period.end if period else None)
-        columns["period_kind"].append(period.kind if period else None)
-        columns["fiscal_year"].append(period.fiscal_year if period else None)
-        columns["fiscal_quarter"].append(period.fiscal_quarter if period else None)
-        columns["reason"].append(finding.reason)
+        row, finding = cell.row, reader.finding(cell)
+        data = finding is not NO_FINDING and finding.kind != "header"
+        known = {name: getattr(finding, name) for name in finding.__slots__ if name != "period"}
+        if period := finding.period:
+            known |= {
+                "period_start": period.start,
+                "period_end": period.end,
+                "period_kind": period.kind,
+                "fiscal_year": period.fiscal_year,
+                "fiscal_quarter": period.fiscal_quarter,
+            }
+        yield {
+            **known,
+            **(cell.box._asdict() if boxed else {}),
+            "caption": table.caption,
+            "continues": table.continues,
+            "row": row,
+            "column": cell.column,
+            "row_span": cell.row_span,
+            "column_span": cell.column_span,
+            "text": cell.text,
+            "header": finding.kind == "header",
+            "level": levels[row],
+            "row_label": reader.paths.labels[row],
+            "row_path": reader.paths.rows[row],
+            "column_path": column_paths[row][cell.column] if data else (),
+        }

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from finrag_pipeline.tables.model import Cell, Table
+from finrag_pipeline.tables.model import Cell, Table, column_extents
 from finrag_pipeline.tables.scale import find_scale, only_scale
 from finrag_pipeline.tables.values import parse_value
 
@@ -240,16 +240,6 @@ def _adopted(
                 paths[beside], paths[column] = paths[column], ()
                 break
     return Headers(tuple(paths), headers.extents, headers.stub)
-
-
-def column_extents(table: Table) -> tuple[tuple[float, float], ...]:
-    """Left and right edge of each column in points, from cells that span no other; (0, 0) without any."""
-    extents = [(0.0, 0.0)] * table.columns
-    for cell in table.cells:
-        if cell.column_span == 1:
-            left, right = extents[cell.column]
-            extents[cell.column] = (min(left or cell.box.x0, cell.box.x0), max(right, cell.box.x1))
-    return tuple(extents)
 
 
 def _inherited(table: Table, own: Headers, before: Headers, labelled: bool) -> Headers:

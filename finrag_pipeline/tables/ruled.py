@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from finrag_pipeline.filings.pdf import Edges, RuledTable, find_ruled_tables
-from finrag_pipeline.tables.boxed import Slot, table_of_slots
-from finrag_pipeline.tables.model import Box, FilingWords, Table, around
+from finrag_pipeline.tables.boxed import table_of_slots
+from finrag_pipeline.tables.model import Box, Cell, FilingWords, Table, around
 
 
 class RuledDetector:
     """Tables drawn with lines or filled rectangles; statements without rules are not found."""
 
     name = "pymupdf"
-    version = "1"
+    version = "2"
 
     def detect(self, filing: FilingWords, pages: Sequence[int] | None = None) -> Iterator[list[Table]]:
         """Tables of each page from top to bottom; one list per page.
@@ -30,22 +30,15 @@ class RuledDetector:
         wanted = filing.numbers(pages)
         for number, found in zip(wanted, find_ruled_tables(path, wanted), strict=True):
             tables = []
-            if number in words:
-                for ruled in found:
-                    slots, header_rows = slots_of(ruled)
-                    table = table_of_slots(
-                        slots,
-                        words[number],
-                        self.name,
-                        around([ruled.box, *(slot.box for slot in slots)]),
-                        header_rows,
-                    )
-                    if table is not None:
-                        tables.append(table)
-            yield sorted(tables, key=lambda table: (table.box.y0, table.box.x0))
+            for ruled in found if number in words else ():
+                slots, header_rows = slots_of(ruled)
+                box = around([ruled.box, *(slot.box for slot in slots)])
+                tables.append(table_of_slots(slots, words[number], self.name, box, header_rows))
+            known = [table for table in tables if table is not None]
+            yield sorted(known, key=lambda table: (table.box.y0, table.box.x0))
 
 
-def slots_of(ruled: RuledTable) -> tuple[list[Slot], int]:
+def slots_of(ruled: RuledTable) -> tuple[list[Cell], int]:
     """The grid of a table, and how many of its first rows are headers (PyMuPDF knows of one)."""
     rows = [ruled.header, *ruled.rows] if ruled.header else list(ruled.rows)
     columns = max((len(row) for row in rows), default=0)
@@ -59,11 +52,8 @@ def slots_of(ruled: RuledTable) -> tuple[list[Slot], int]:
             # A cell spans the columns (rows) that begin before its right (lower) edge.
             column_span = sum(box[0] <= left < box[2] - 1 for left in lefts[column:] if left is not None)
             row_span = sum(box[1] <= top < box[3] - 1 for top in tops[number:] if top is not None)
-            slots.append(
-                Slot(
-                    number, column, Box(*box), max(1, row_span), max(1, column_span), header=number < headers
-                )
-            )
+            spans = max(1, row_span), max(1, column_span)
+            slots.append(Cell(number, column, Box(*box), "", *spans, header=number < headers))
     return slots, headers
 
 

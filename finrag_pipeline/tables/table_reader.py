@@ -12,8 +12,8 @@ from typing import Literal
 from finrag_pipeline.tables.applied_scale import WIDE, Source, applied_scale, exempts
 from finrag_pipeline.tables.column_facts import column_facts
 from finrag_pipeline.tables.context import TableContext
-from finrag_pipeline.tables.model import Cell, Table
-from finrag_pipeline.tables.paths import Headers, column_extents, header_block, read_paths
+from finrag_pipeline.tables.model import Cell, Table, column_extents
+from finrag_pipeline.tables.paths import Headers, header_block, read_paths
 from finrag_pipeline.tables.periods import Period, parse_periods
 from finrag_pipeline.tables.row_periods import only_period, row_periods, shifted, stated_above
 from finrag_pipeline.tables.scale import (

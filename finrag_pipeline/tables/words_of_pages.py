@@ -16,45 +16,20 @@ COLUMNS = ["page", "text", "rotation", "width", "height", "needs_ocr", "words"]
 
 
 def filing_words(filing: str, pages: pa.Table, path: Path | None = None) -> FilingWords:
-    """The words of each page as arrays.
-
-    Args:
-        filing: identifier.
-        pages: rows of ``filing_pages`` with at least `COLUMNS`.
-        path: the PDF, for detectors that look at pictures.
-    """
+    """The words of each page as arrays, from rows of ``filing_pages`` with at least `COLUMNS`."""
     pages = pages.select(COLUMNS).sort_by("page").combine_chunks()
-    texts, rotations = pages["text"].to_pylist(), pages["rotation"].to_pylist()
-    widths, heights = pages["width"].to_pylist(), pages["height"].to_pylist()
-    needs_ocr, numbers = pages["needs_ocr"].to_pylist(), pages["page"].to_pylist()
-    words = pages["words"]
     found = []
-    for place, number in enumerate(numbers):
-        scalar = words[place]
-        if scalar.is_valid and len(scalar):
-            fields = scalar.values
-            boxes = np.stack(
-                [fields.field(edge).to_numpy() for edge in ("x0", "y0", "x1", "y1")], axis=1
-            ).astype(np.float32)
+    for row, words in zip(pages.drop_columns("words").to_pylist(), pages["words"], strict=True):
+        boxes, tokens = np.zeros((0, 4), np.float32), ()
+        blocks = lines = np.zeros(0, np.int32)
+        if words.is_valid and len(words):
+            fields = words.values
+            edges = [fields.field(edge).to_numpy() for edge in ("x0", "y0", "x1", "y1")]
+            boxes = np.stack(edges, axis=1).astype(np.float32)
             tokens = tuple(fields.field("text").to_pylist())
             blocks, lines = fields.field("block").to_numpy(), fields.field("line").to_numpy()
-        else:
-            boxes, tokens = np.zeros((0, 4), np.float32), ()
-            blocks = lines = np.zeros(0, np.int32)
-        found.append(
-            PageWords(
-                page=number,
-                width=widths[place] or 0.0,
-                height=heights[place] or 0.0,
-                text=texts[place],
-                boxes=boxes,
-                words=tokens,
-                blocks=blocks,
-                lines=lines,
-                rotation=rotations[place] or 0,
-                needs_ocr=needs_ocr[place],
-            )
-        )
+        sizes = {name: row[name] or 0 for name in ("width", "height", "rotation")}
+        found.append(PageWords(**{**row, **sizes}, boxes=boxes, words=tokens, blocks=blocks, lines=lines))
     return FilingWords(filing, tuple(found), path)
 
 

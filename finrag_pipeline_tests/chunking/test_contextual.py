@@ -12,8 +12,9 @@ from finrag_pipeline.embedding.tokens import TokenCounter, token_counter
 from finrag_pipeline.errors import UsageError
 from finrag_pipeline.schemas import FILING_PAGES, PAGE_TABLES, conform
 from finrag_pipeline.settings import ContextualChunkSettings, EncoderSettings
+from finrag_pipeline.tables.context import filing_context
 from finrag_pipeline.tables.model import Box, Cell, Table
-from finrag_pipeline.tables.normalise import filing_context, normalise_tables
+from finrag_pipeline.tables.normalise import normalise_tables
 
 ROW = {
     "filing": "ACME_2022_10K",

@@ -11,9 +11,9 @@ from finrag_pipeline.filings import pdf
 from finrag_pipeline.filings.pages import read_page_text
 from finrag_pipeline.schemas import PAGE_TABLES
 from finrag_pipeline.settings import TableSettings
-from finrag_pipeline.tables.boxed import Slot, is_caption, table_of_slots
+from finrag_pipeline.tables.boxed import table_of_slots
 from finrag_pipeline.tables.extract import DETECTORS, extract_tables, get_detector
-from finrag_pipeline.tables.model import Box, FilingWords, PageWords
+from finrag_pipeline.tables.model import Box, Cell, FilingWords, PageWords
 from finrag_pipeline.tables.ruled import RuledDetector, slots_of
 from finrag_pipeline.tables.words_of_pages import words_by_ocr
 from finrag_pipeline_tests.small_filings import write_lines
@@ -104,7 +104,7 @@ def _page(words: list[tuple[float, float, float, float, str]]) -> PageWords:
 def test_signs_in_columns_of_their_own_join_their_numbers() -> None:
     texts = ["Sales", "$", "1,577", ")", "%"]
     page = _page([(10 * n, 0, 10 * n + 8, 8, text) for n, text in enumerate(texts)])
-    slots = [Slot(0, n, Box(10 * n, 0, 10 * n + 10, 10)) for n in range(len(texts))]
+    slots = [Cell(0, n, Box(10 * n, 0, 10 * n + 10, 10), "") for n in range(len(texts))]
     table = table_of_slots(slots, page, "test", Box(0, 0, 50, 10), 0)
     assert table is not None
     assert table.grid() == [["Sales", "$ 1,577)%"]]
@@ -113,7 +113,7 @@ def test_signs_in_columns_of_their_own_join_their_numbers() -> None:
 
 def test_a_sign_without_a_number_stays() -> None:
     page = _page([(0, 0, 8, 8, "$"), (10, 0, 18, 8, "Sales"), (20, 0, 28, 8, "$")])
-    slots = [Slot(0, n, Box(10 * n, 0, 10 * n + 10, 10)) for n in range(3)]
+    slots = [Cell(0, n, Box(10 * n, 0, 10 * n + 10, 10), "") for n in range(3)]
     table = table_of_slots(slots, page, "test", Box(0, 0, 30, 10), 0)
     assert table is not None
     assert table.grid() == [["$", "Sales", "$"]]
@@ -122,9 +122,9 @@ def test_a_sign_without_a_number_stays() -> None:
 def test_empty_rows_and_columns_are_dropped_and_spans_shrink() -> None:
     page = _page([(0, 0, 28, 8, "Year"), (0, 20, 8, 28, "a"), (20, 20, 28, 28, "b")])
     slots = [
-        Slot(0, 0, Box(0, 0, 30, 10), 1, 3, header=True),
-        *(Slot(1, n, Box(10 * n, 10, 10 * n + 10, 20)) for n in range(3)),
-        *(Slot(2, n, Box(10 * n, 20, 10 * n + 10, 30)) for n in range(3)),
+        Cell(0, 0, Box(0, 0, 30, 10), "", 1, 3, header=True),
+        *(Cell(1, n, Box(10 * n, 10, 10 * n + 10, 20), "") for n in range(3)),
+        *(Cell(2, n, Box(10 * n, 20, 10 * n + 10, 30), "") for n in range(3)),
     ]
     table = table_of_slots(slots, page, "test", Box(0, 0, 30, 30), 1)
     assert table is not None
@@ -134,23 +134,9 @@ def test_empty_rows_and_columns_are_dropped_and_spans_shrink() -> None:
 
 def test_words_of_a_cell_are_in_reading_order() -> None:
     page = _page([(40, 1, 60, 9, "share"), (0, 0, 30, 8, "Earnings per"), (0, 12, 20, 20, "diluted")])
-    table = table_of_slots([Slot(0, 0, Box(0, 0, 100, 30))], page, "test", Box(0, 0, 100, 30), 0)
+    table = table_of_slots([Cell(0, 0, Box(0, 0, 100, 30), "")], page, "test", Box(0, 0, 100, 30), 0)
     assert table is not None
     assert table.cells[0].text == "Earnings per share diluted"
-
-
-@pytest.mark.parametrize(
-    ("text", "is_one"),
-    [
-        ("Consolidated Statements of Income", True),
-        ("(in millions, except per share data)", False),
-        ("Year ended December 31,", False),
-        ("The following table shows sales.", False),
-        ("2022 2021", False),
-    ],
-)
-def test_captions_are_told_from_units_periods_and_sentences(text: str, is_one: bool) -> None:
-    assert is_caption(text) is is_one
 
 
 def test_the_registry_names_its_detectors() -> None:

@@ -13,7 +13,7 @@ from finrag_pipeline.filings.pdf import page_pictures
 from finrag_pipeline.settings import TableSettings
 from finrag_pipeline.storage.model_folders import model_folder
 from finrag_pipeline.tables.boxed import table_of_slots
-from finrag_pipeline.tables.model import Box, FilingWords, PageWords, Table
+from finrag_pipeline.tables.model import Box, FilingWords, PageWords, Table, around
 from finrag_pipeline.tables.tatr.network import Network
 from finrag_pipeline.tables.tatr.structure import CLASSES, best_boxes, grid_of
 from finrag_pipeline.tables.words_of_pages import words_by_ocr
@@ -48,7 +48,7 @@ class TatrDetector:
     """
 
     name = "tatr"
-    version = "1"
+    version = "2"
 
     def __init__(self, settings: TableSettings) -> None:
         self._settings = settings
@@ -89,15 +89,17 @@ class TatrDetector:
         tables: list[list[Table]] = [[] for _ in batch]
         for crop, seen in zip(crops, self._parts.see([crop.picture for crop in crops]), strict=True):
             page = words.get(batch[crop.place][0])
-            grid = grid_of(seen)
-            if page is None or grid is None:
+            grid, header_rows = grid_of(seen)
+            if page is None or not grid:
                 continue
             page, problem = _readable(filing, page)
-            slots = [replace(slot, box=self._on_page(slot.box, crop)) for slot in grid.slots]
-            box = _around([slot.box for slot in slots])
-            table = table_of_slots(slots, page, self.name, box, grid.header_rows, round(crop.score, 4))
+            slots = [replace(slot, box=self._on_page(slot.box, crop)) for slot in grid]
+            box = around([slot.box for slot in slots])
+            table = table_of_slots(slots, page, self.name, box, header_rows, round(crop.score, 4))
             if table is None and problem:
-                table = Table(page.page, self.name, box, grid.rows, grid.columns, (), problems=(problem,))
+                rows = max(slot.row + slot.row_span for slot in slots)
+                columns = max(slot.column + slot.column_span for slot in slots)
+                table = Table(page.page, self.name, box, rows, columns, (), problems=(problem,))
             if table is not None:
                 tables[crop.place].append(table)
         for found_tables in tables:
@@ -137,12 +139,3 @@ def _readable(filing: FilingWords, page: PageWords) -> tuple[PageWords, str | No
         return words_by_ocr(filing.path, page), None
     except FilingError as error:
         return replace(page, words=(), boxes=np.zeros((0, 4), np.float32)), str(error)
-
-
-def _around(boxes: Sequence[Box]) -> Box:
-    return Box(
-        min(box.x0 for box in boxes),
-        min(box.y0 for box in boxes),
-        max(box.x1 for box in boxes),
-        max(box.y1 for box in boxes),
-    )

@@ -6,12 +6,9 @@ grid without gaps or overlaps, better scores first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from finrag_pipeline.tables.boxed import Slot
-from finrag_pipeline.tables.model import Box
+from finrag_pipeline.tables.model import Box, Cell
 from finrag_pipeline.tables.tatr.network import Seen
 
 ROW, COLUMN, HEADER = "table row", "table column", "table column header"
@@ -21,28 +18,12 @@ _OVERLAP = 0.5
 """Share of the smaller of two things from which they count as one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """Structure of a table.
-
-    Attributes:
-        slots: its cells, spanning ones among them, with boxes in pixels.
-        rows, columns: size.
-        header_rows: so many first rows are column headers.
-    """
-
-    slots: tuple[Slot, ...]
-    rows: int
-    columns: int
-    header_rows: int
-
-
-def grid_of(seen: Seen) -> Grid | None:
-    """The grid of the objects seen; None without a row and a column."""
+def grid_of(seen: Seen) -> tuple[list[Cell], int]:
+    """Cells without text, boxes in pixels, and how many first rows are headers; no cells without rows."""
     rows = kept_apart(seen.boxes[seen.of(ROW)], axis=1)
     columns = kept_apart(seen.boxes[seen.of(COLUMN)], axis=0)
     if not len(rows) or not len(columns):
-        return None
+        return [], 0
     ys, xs = edges_between(rows[:, [1, 3]]), edges_between(columns[:, [0, 2]])
     headers = _header_rows(ys, seen.boxes[seen.of(HEADER)])
     owner = np.full((len(ys) - 1, len(xs) - 1), -1)
@@ -68,16 +49,14 @@ def grid_of(seen: Seen) -> Grid | None:
                 if (row, column) != (top, left):
                     continue
             box = Box(float(xs[left]), float(ys[top]), float(xs[right]), float(ys[bottom]))
-            slots.append(Slot(row, column, box, bottom - top, right - left, row < headers))
-    return Grid(tuple(slots), len(ys) - 1, len(xs) - 1, headers)
+            slots.append(Cell(row, column, box, "", bottom - top, right - left, row < headers))
+    return slots, headers
 
 
 def kept_apart(boxes: np.ndarray, axis: int) -> np.ndarray:
-    """Boxes without those that cover half of a better one along an axis, in order of place.
+    """Boxes (best first, shape (n, 4)) without those that cover half of a better one along an axis, in order.
 
-    Args:
-        boxes: best first; shape (n, 4).
-        axis: 0 for columns (left to right), 1 for rows (top to bottom).
+    Axis 0 is for columns (left to right), 1 for rows (top to bottom).
     """
     kept: list[np.ndarray] = []
     for box in boxes:

@@ -36,6 +36,11 @@ class Row:
         """Text of the first column."""
         return " ".join(segment.text for segment in self.cells.get(0, ()))
 
+    @property
+    def left(self) -> float | None:
+        """Left edge of its label."""
+        return self.cells[0][0].x0 if 0 in self.cells else None
+
     def only_label(self) -> bool:
         """Whether it holds nothing but a label."""
         return set(self.cells) == {0}
@@ -133,19 +138,18 @@ def _broken(one: Segment, two: Segment, widest: float) -> bool:
     return one.x1 + word > widest - 0.5 * (one.y1 - one.y0)
 
 
-def levels(rows: Sequence[Row], header_rows: int, labelled: bool) -> tuple[int, ...]:
-    """Level of each row: the rank of the left edge of its label among those of the table.
+def levels(lefts: Sequence[float | None]) -> tuple[int, ...]:
+    """Level of each row: the rank of the left edge of its label, in points, among those of the table.
 
-    Headers are 0; a row without a label is as deep as the row above it.
+    A row without a label (None) is as deep as the row above it, 0 at the top.
     """
-    found = [0] * header_rows
     steps: list[float] = []
-    for edge in sorted(row.cells[0][0].x0 for row in rows if labelled and 0 in row.cells):
+    for edge in sorted(left for left in lefts if left is not None):
         if not steps or edge > steps[-1] + _INDENT:
             steps.append(edge)
+    found = []
     last = 0
-    for row in rows:
-        if steps and 0 in row.cells:
-            last = bisect_right(steps, row.cells[0][0].x0) - 1
+    for left in lefts:
+        last = last if left is None else bisect_right(steps, left) - 1
         found.append(last)
     return tuple(found)

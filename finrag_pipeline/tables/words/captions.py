@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from finrag_pipeline.tables.words.lexicon import is_units
 from finrag_pipeline.tables.words.rows import Line
@@ -24,28 +25,20 @@ def is_furniture(line: Line, height: float) -> bool:
 def texts_above(lines: Sequence[Line], start: int, floor: int, height: float) -> tuple[str, ...]:
     """Up to six lines right above line ``start``, none before ``floor``, top first."""
     taken: list[str] = []
-    below = lines[start]
-    for index in range(start - 1, floor - 1, -1):
-        line = lines[index]
-        if is_furniture(line, height) or below.y0 - line.y1 > 6 * line.height:
+    for line, below in zip(reversed(lines[floor:start]), reversed(lines[floor : start + 1]), strict=False):
+        if is_furniture(line, height) or below.y0 - line.y1 > 6 * line.height or len(taken) == ABOVE:
             break
-        taken.insert(0, line.text)
-        below = line
-        if len(taken) == ABOVE:
-            break
-    return tuple(taken)
+        taken.append(line.text)
+    return tuple(reversed(taken))
 
 
 def texts_below(lines: Sequence[Line], stop: int, ceiling: int, height: float) -> tuple[str, ...]:
     """A few lines right below the table whose last line is ``stop - 1``, none from ``ceiling`` on."""
     taken: list[str] = []
-    above = lines[stop - 1]
-    for index in range(stop, ceiling):
-        line = lines[index]
+    for above, line in pairwise(lines[stop - 1 : ceiling]):
         if is_furniture(line, height) or line.y0 - above.y1 > 3 * line.height or len(taken) == BELOW:
             break
         taken.append(line.text)
-        above = line
     return tuple(taken)
 
 
@@ -56,9 +49,7 @@ def caption_of(lines: Sequence[Line], start: int, floor: int, height: float) -> 
     for index in range(start - 1, max(floor, start - 1 - ABOVE) - 1, -1):
         line = lines[index]
         text = line.text.strip()
-        if is_furniture(line, height):
-            break
-        if below.y0 - line.y1 > 5 * line.height:
+        if is_furniture(line, height) or below.y0 - line.y1 > 5 * line.height:
             break
         if is_units(text) and not sentence:
             below = line

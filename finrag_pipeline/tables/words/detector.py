@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
 from finrag_pipeline.tables.model import Box, Cell, FilingWords, PageWords, Table, around
-from finrag_pipeline.tables.words.body import Row, body_rows, levels
+from finrag_pipeline.tables.words.body import body_rows, levels
 from finrag_pipeline.tables.words.captions import caption_of, texts_above, texts_below
 from finrag_pipeline.tables.words.columns import find_columns
 from finrag_pipeline.tables.words.continuation import mark_continuation
-from finrag_pipeline.tables.words.headers import Header, find_headers
+from finrag_pipeline.tables.words.headers import find_headers
 from finrag_pipeline.tables.words.lexicon import calls_for_number
 from finrag_pipeline.tables.words.regions import Region, figure_regions
-from finrag_pipeline.tables.words.rows import Line, Segment, segment_lines
+from finrag_pipeline.tables.words.rows import Line, Segment, segment_lines, usable_words
 from finrag_pipeline.tables.words.text_regions import text_regions
 from finrag_pipeline.tables.words.tokens import DASH, NUMBER, TEXT
 from finrag_pipeline.tables.words.zones import zones
@@ -43,14 +44,14 @@ class WordsDetector:
         The last table of the page before is looked at even where that page is not asked for, so that
         ``continues`` does not depend on how a filing is divided among workers.
         """
-        wanted = range(len(filing.pages)) if pages is None else pages
-        last: tuple[int, list[Table]] | None = None
-        for index in wanted:
+        last: tuple[int, list[Table]] = (-1, [])
+        for index in filing.numbers(pages):
             page = filing.pages[index]
             tables = detect_page(page)
             if tables and index:
-                previous = last[1] if last and last[0] == index - 1 else detect_page(filing.pages[index - 1])
-                tables = mark_continuation(previous, tables, filing.pages[index - 1], page)
+                before = filing.pages[index - 1]
+                previous = last[1] if last[0] == index - 1 else detect_page(before)
+                tables = mark_continuation(previous, tables, before, page)
             last = (index, tables)
             yield tables
 
@@ -60,7 +61,7 @@ def detect_page(page: PageWords) -> list[Table]:
 
     A page whose text is unreadable (``needs_ocr``) has none: its cells would be invented.
     """
-    members = _usable(page)
+    members = usable_words(page)
     if page.needs_ocr or not len(members):
         return []
     tables = [table for zone in zones(page, members) for table in _zone_tables(page, zone)]
@@ -74,14 +75,10 @@ def _zone_tables(page: PageWords, members: np.ndarray) -> list[Table]:
     regions, contents = figure_regions(lines)
     taken = [*contents, *((region.start, region.stop) for region in regions)]
     regions = _with_texts(lines, regions, text_regions(lines, taken))
-    tables = []
-    for place, region in enumerate(regions):
-        floor = regions[place - 1].stop if place else 0
-        ceiling = regions[place + 1].start if place + 1 < len(regions) else len(lines)
-        table = _table(page, lines, region, floor, ceiling)
-        if table is not None:
-            tables.append(table)
-    return tables
+    floors = [0, *(region.stop for region in regions)]
+    ceilings = [*(region.start for region in regions[1:]), len(lines)]
+    tables = map(partial(_table, page, lines), regions, floors, ceilings)
+    return [table for table in tables if table is not None]
 
 
 def _settle_wrapped_numbers(lines: Sequence[Line]) -> None:
@@ -149,21 +146,6 @@ def _goes_on(lines: Sequence[Line], last: Region, region: Region) -> bool:
     return all(any(abs(s.x0 - x0) < 3 or abs(s.x1 - x1) < 3 for x0, x1 in known) for s in texts)
 
 
-def _usable(page: PageWords) -> np.ndarray:
-    """Indices of the words with an extent, without type that runs up or down the margin."""
-    boxes = page.boxes
-    if not len(boxes):
-        return np.zeros(0, np.int64)
-    widths, heights = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
-    sound = np.isfinite(boxes).all(axis=1) & (widths > 0) & (heights > 0)
-    if not sound.any():
-        return np.zeros(0, np.int64)
-    usual = np.median(heights[sound])
-    upright = (heights < 4 * usual) | (widths > heights)
-    filled = np.fromiter((bool(word.strip()) for word in page.words), bool, len(page.words))
-    return np.flatnonzero(sound & upright & filled)
-
-
 def _table(page: PageWords, lines: Sequence[Line], region: Region, floor: int, ceiling: int) -> Table | None:
     body = lines[region.body : region.stop]
     columns = find_columns(body)
@@ -174,9 +156,27 @@ def _table(page: PageWords, lines: Sequence[Line], region: Region, floor: int, c
     rows = body_rows(body, columns)
     if header_rows + len(rows) < 2:
         return None
-    if not columns.labelled and len(rows) < 2 and not _all_headed(headers, count):
-        return None
-    cells = _header_cells(headers) + _body_cells(rows, header_rows)
+    if not columns.labelled and len(rows) < 2:
+        # A single row without a label is a table if every column has a header of its own.
+        headed = {header.first for header in headers if header.first == header.last}
+        if not headed >= set(range(count)):
+            return None
+    cells = [
+        Cell(
+            header.row,
+            header.first,
+            _around(header.parts),
+            header.text,
+            header.row_span,
+            header.last - header.first + 1,
+            header=True,
+        )
+        for header in sorted(headers, key=lambda header: (header.row, header.first))
+    ]
+    for number, row in enumerate(rows, header_rows):
+        for column, segments in sorted(row.cells.items()):
+            text = " ".join(segment.text for segment in segments)
+            cells.append(Cell(number, column, _around(segments), text, 1, row.spans.get(column, 1)))
     return Table(
         page=page.page,
         detector=NAME,
@@ -185,47 +185,11 @@ def _table(page: PageWords, lines: Sequence[Line], region: Region, floor: int, c
         columns=count,
         cells=tuple(cells),
         header_rows=header_rows,
-        levels=levels(rows, header_rows, columns.labelled),
+        levels=levels([*[None] * header_rows, *(row.left if columns.labelled else None for row in rows)]),
         caption=caption_of(lines, region.start, floor, page.height),
         above=texts_above(lines, region.start, floor, page.height),
         below=texts_below(lines, region.stop, ceiling, page.height),
     )
-
-
-def _all_headed(headers: Sequence[Header], columns: int) -> bool:
-    """Whether every column has a header of its own: then even a single row without a label is a table."""
-    headed = {header.first for header in headers if header.first == header.last}
-    return headed >= set(range(columns))
-
-
-def _header_cells(headers: Sequence[Header]) -> list[Cell]:
-    ordered = sorted(headers, key=lambda header: (header.row, header.first))
-    return [
-        Cell(
-            row=header.row,
-            column=header.first,
-            box=_around(header.parts),
-            text=header.text,
-            row_span=header.row_span,
-            column_span=header.last - header.first + 1,
-            header=True,
-        )
-        for header in ordered
-    ]
-
-
-def _body_cells(rows: Sequence[Row], header_rows: int) -> list[Cell]:
-    return [
-        Cell(
-            row=header_rows + number,
-            column=column,
-            box=_around(row.cells[column]),
-            text=" ".join(segment.text for segment in row.cells[column]),
-            column_span=row.spans.get(column, 1),
-        )
-        for number, row in enumerate(rows)
-        for column in sorted(row.cells)
-    ]
 
 
 def _around(segments: Sequence[Segment]) -> Box:

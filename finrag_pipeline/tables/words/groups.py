@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -23,29 +22,6 @@ _AGE = re.compile(
     re.I,
 )
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)?|first|second|third|fourth", re.I)
-
-
-class Intervals:
-    """Disjoint intervals in order; what overlaps is merged as it is added."""
-
-    def __init__(self) -> None:
-        self.lows: list[float] = []
-        self.highs: list[float] = []
-
-    def __len__(self) -> int:
-        return len(self.lows)
-
-    def add(self, low: float, high: float) -> None:
-        """Add an interval, in logarithmic time where it falls within a known one."""
-        first, stop = bisect_right(self.highs, low), bisect_left(self.lows, high)
-        if first < stop:
-            low, high = min(low, self.lows[first]), max(high, self.highs[stop - 1])
-        self.lows[first:stop] = [low]
-        self.highs[first:stop] = [high]
-
-    def overlaps(self, low: float, high: float) -> bool:
-        """Whether the interval overlaps one of these."""
-        return bisect_right(self.highs, low) < bisect_left(self.lows, high)
 
 
 def is_data(line: Line) -> bool:
@@ -93,7 +69,7 @@ class Group:
     def __init__(self, index: int, line: Line) -> None:
         self.first = self.last = index
         self.rows = 0
-        self.columns = Intervals()
+        self.columns: list[tuple[float, float]] = []
         self.left, self.right, self.edge = line.x0, line.x1, float("inf")
         self._labels = float("inf")
         self._lines: list[Line] = []
@@ -109,14 +85,20 @@ class Group:
             known, self._labels = self._labels, line.x0
             if known == float("inf") or known > line.x0 + line.height:
                 # Numbers taken for values so far may turn out to be labels.
-                self.columns, self.edge = Intervals(), float("inf")
+                self.columns, self.edge = [], float("inf")
                 for other in self._lines[:-1]:
                     self._take(other)
         self._take(line)
 
     def _take(self, line: Line) -> None:
         for segment in self.values(line):
-            self.columns.add(segment.core, segment.x1)
+            joined = [(low, high) for low, high in self.columns if low < segment.x1 and segment.core < high]
+            low, high = (
+                min([segment.core, *(c[0] for c in joined)]),
+                max([segment.x1, *(c[1] for c in joined)]),
+            )
+            if joined != [(low, high)]:
+                self.columns = [*(column for column in self.columns if column not in joined), (low, high)]
             self.edge = min(self.edge, segment.x0)
 
     @property
@@ -144,7 +126,7 @@ class Group:
 
     def under(self, segment: Segment) -> bool:
         """Whether the segment stands under figures of the group."""
-        return self.columns.overlaps(segment.core, segment.x1)
+        return any(low < segment.x1 and segment.core < high for low, high in self.columns)
 
 
 def hangs(line: Line, row: Line) -> bool:

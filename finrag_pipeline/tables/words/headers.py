@@ -42,6 +42,7 @@ def _spans(
     # A line is a leaf while the columns have no headers yet.
     leaf = all(header is None for header in below)
     count = len(columns)
+    centres = [(segment.x0 + segment.x1) / 2 for segment in segments]
     bases: list[tuple[int, int]] = []
     for segment in segments:
         inside = [i for i, c in enumerate(columns) if segment.x0 - 1 <= c.centre <= segment.x1 + 1]
@@ -65,9 +66,8 @@ def _spans(
                 bases[place - 1] = (before[0], own[0] - 1)
             elif before[1] + 1 < count and place == len(bases) - 1:
                 nxt = before[1] + 1
-                if abs(columns[nxt].centre - _centre(segments[place])) < 2 * abs(
-                    columns[own[0]].centre - _centre(segments[place])
-                ):
+                off = abs(columns[own[0]].centre - centres[place])
+                if abs(columns[nxt].centre - centres[place]) < 2 * off:
                     bases[place] = (nxt, nxt)
     if leaf:
         return bases

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from finrag_pipeline.tables.model import PageWords
+from finrag_pipeline.tables.model import PageWords, around
 from finrag_pipeline.tables.words.tokens import (
     DASH,
     LEADER,
@@ -60,7 +60,7 @@ class Line:
     """A line of type from left to right.
 
     Attributes:
-        segments: from left to right, without leaders.
+        segments: without leaders.
         x0, y0, x1, y1: of all its words.
         height: of its type, in points.
         words: how many.
@@ -120,6 +120,21 @@ _BULLET = re.compile(
 )
 
 
+def usable_words(page: PageWords) -> np.ndarray:
+    """Indices of the words with an extent, without type that runs up or down the margin."""
+    boxes = page.boxes
+    if not len(boxes):
+        return np.zeros(0, np.int64)
+    widths, heights = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
+    sound = np.isfinite(boxes).all(axis=1) & (widths > 0) & (heights > 0)
+    if not sound.any():
+        return np.zeros(0, np.int64)
+    usual = np.median(heights[sound])
+    upright = (heights < 4 * usual) | (widths > heights)
+    filled = np.fromiter((bool(word.strip()) for word in page.words), bool, len(page.words))
+    return np.flatnonzero(sound & upright & filled)
+
+
 def group_lines(boxes: np.ndarray) -> list[list[int]]:
     """Indices of the words of each line, lines from top to bottom; within a line by left edge.
 
@@ -169,7 +184,7 @@ def _segment_kind(kinds: Sequence[int], texts: Sequence[str]) -> int:
                 return TEXT
             seen = seen if seen in (NUMBER, YEAR) else kind
         elif kind == TEXT:
-            if not (seen and place == len(kinds) - 1 and texts[place].lower() in UNITS):
+            if not (seen and place == len(kinds) - 1 and UNITS.fullmatch(texts[place])):
                 return TEXT
         elif kind == LEADER:
             return LEADER
@@ -180,7 +195,7 @@ def _without_hedge(kinds: Sequence[int], texts: Sequence[str]) -> tuple[Sequence
     """The last number of 'approximately 24.6%' or of '$10.95 billion to $11.05 billion', with its unit."""
     if texts[0].lower() in _HEDGES and len(texts) > 1:
         kinds, texts = kinds[1:], texts[1:]
-    spelt = len(texts) > 3 and kinds[0] == NUMBER and texts[1].lower() in UNITS
+    spelt = len(texts) > 3 and kinds[0] == NUMBER and UNITS.fullmatch(texts[1])
     if spelt and texts[2].lower() in ("to", "-", "–"):
         kinds, texts = kinds[3:], texts[3:]
     return kinds, texts
@@ -206,70 +221,40 @@ def segment_lines(page: PageWords, members: np.ndarray) -> list[Line]:
             kinds[word] = MARK
     gaps = boxes[1:, 0] - boxes[:-1, 2]
     limits = _LIMITS[kinds[:-1], kinds[1:]] * np.maximum(heights[1:], heights[:-1])
-    _widen_for_justified(limits, gaps, heights, kinds, starts, sizes)
+    # In lines of text whose words are set wide apart throughout, wider gaps part them.
+    textual = np.add.reduceat(kinds == TEXT, starts)
+    for number in np.flatnonzero((sizes >= 8) & (textual >= 0.6 * sizes)).tolist():
+        start = int(starts[number])
+        within = slice(start, start + int(sizes[number]) - 1)
+        usual = float(np.sort(gaps[within])[(int(sizes[number]) - 1) // 2])
+        if usual <= 0.8 * heights[start]:  # else columns, not words, are apart
+            inner_limits = limits[within]
+            np.maximum(inner_limits, 1.5 * usual, out=inner_limits, where=inner_limits > 0)
     joined = gaps <= limits
     joined[starts[1:] - 1] = False
     cuts = np.concatenate(([0], np.flatnonzero(~joined) + 1))
     ends = np.concatenate((cuts[1:], [len(texts)])).tolist()
-    low = np.minimum.reduceat(boxes, cuts).tolist()
-    high = np.maximum.reduceat(boxes, cuts).tolist()
-    line_starts = set(starts.tolist())
-    x0s, kind_list = boxes[:, 0].tolist(), kinds.tolist()
-    tall = np.maximum.reduceat(heights, starts).tolist()
+    low, high = np.minimum.reduceat(boxes, cuts).tolist(), np.maximum.reduceat(boxes, cuts).tolist()
+    heights_of_lines = dict(zip(starts.tolist(), np.maximum.reduceat(heights, starts).tolist(), strict=True))
+    kind_list = kinds.tolist()
     lines: list[Line] = []
-    for cut, end, lower, upper in zip(cuts.tolist(), ends, low, high, strict=True):
-        if cut in line_starts:
-            lines.append(Line([], lower[0], lower[1], upper[2], upper[3], tall[len(lines)], 0))
+    for cut, end, (x0, y0, *_), (*_, x1, y1) in zip(cuts.tolist(), ends, low, high, strict=True):
+        if cut in heights_of_lines:
+            lines.append(Line([], x0, y0, x1, y1, heights_of_lines[cut], 0))
         line = lines[-1]
-        line.x1, line.y0, line.y1 = (
-            max(line.x1, upper[2]),
-            min(line.y0, lower[1]),
-            max(line.y1, upper[3]),
-        )
+        line.x1, line.y0, line.y1 = max(line.x1, x1), min(line.y0, y0), max(line.y1, y1)
         inner = kind_list[cut:end]
         kind = _segment_kind(inner, texts[cut:end])
         if kind == LEADER:
             continue
-        core = lower[0]
-        if kind != TEXT:
-            first = next((i for i, k in enumerate(inner) if k != PREFIX), 0)
-            core = x0s[cut + first]
+        first = next((i for i, k in enumerate(inner) if k != PREFIX), 0) if kind != TEXT else 0
         line.words += end - cut
-        line.segments.append(
-            Segment(
-                lower[0],
-                lower[1],
-                upper[2],
-                upper[3],
-                core,
-                kind,
-                end - cut,
-                " ".join(texts[cut:end]),
-            )
-        )
+        core = float(boxes[cut + first, 0]) if first else x0
+        line.segments.append(Segment(x0, y0, x1, y1, core, kind, end - cut, " ".join(texts[cut:end])))
     lines = [line for line in lines if line.segments]
     for line in lines:
         _finish(line)
     return lines
-
-
-def _widen_for_justified(
-    limits: np.ndarray,
-    gaps: np.ndarray,
-    heights: np.ndarray,
-    kinds: np.ndarray,
-    starts: np.ndarray,
-    sizes: np.ndarray,
-) -> None:
-    """Raise the limits in lines of text whose words are set wide apart throughout, in place."""
-    textual = np.add.reduceat(kinds == TEXT, starts)
-    for line in np.flatnonzero((sizes >= 8) & (textual >= 0.6 * sizes)).tolist():
-        start, stop = int(starts[line]), int(starts[line] + sizes[line] - 1)
-        usual = sorted(gaps[start:stop].tolist())[(stop - start) // 2]
-        if usual > 0.8 * heights[start]:
-            continue  # columns, not words, are apart
-        inner = limits[start:stop]
-        np.maximum(inner, 1.5 * usual, out=inner, where=inner > 0)
 
 
 def _finish(line: Line) -> None:
@@ -298,10 +283,7 @@ def _finish(line: Line) -> None:
     if line.words >= 7:
         filled = sum(segment.x1 - segment.x0 for segment in segments)
         textual = sum(segment.words for segment in segments if segment.kind == TEXT)
-        widest = max(
-            (b.x0 - a.x1 for a, b in pairwise(segments)),
-            default=0.0,
-        )
+        widest = max((b.x0 - a.x1 for a, b in pairwise(segments)), default=0.0)
         line.prose = (
             filled > 0.9 * (line.x1 - line.x0)
             and textual > 0.6 * line.words
@@ -312,20 +294,12 @@ def _finish(line: Line) -> None:
 
 def _ends_in_columns(line: Line) -> bool:
     """Whether a long label fills the space up to figures that stand in columns, wide apart."""
-    *_, one, two = line.segments if len(line.segments) > 2 else (None, None)
-    if one is None or two is None:
+    if len(line.segments) < 3:
         return False
-    return one.kind in (NUMBER, DASH) and two.kind in (NUMBER, DASH) and two.core - one.x1 > line.height
+    one, two = line.segments[-2:]
+    return {one.kind, two.kind} <= {NUMBER, DASH} and two.core - one.x1 > line.height
 
 
 def _join(a: Segment, b: Segment) -> Segment:
-    return Segment(
-        min(a.x0, b.x0),
-        min(a.y0, b.y0),
-        max(a.x1, b.x1),
-        max(a.y1, b.y1),
-        a.core,
-        TEXT,
-        a.words + b.words,
-        f"{a.text} {b.text}",
-    )
+    box = around([a[:4], b[:4]])
+    return Segment(*box, a.core, TEXT, a.words + b.words, f"{a.text} {b.text}")

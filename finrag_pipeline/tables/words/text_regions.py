@@ -83,7 +83,6 @@ def _run(lines: Sequence[Line], free: Sequence[bool], start: int) -> int:
     anchors = [segment.x0 for segment in lines[start].segments[1:]]
     left = lines[start].x0
     stop = start + 1
-    last = stop
     while stop < len(lines) and free[stop]:
         line, above = lines[stop], lines[stop - 1]
         if line.y0 - above.y1 > 2.2 * line.height:
@@ -98,8 +97,7 @@ def _run(lines: Sequence[Line], free: Sequence[bool], start: int) -> int:
                 break
         left = min(left, line.x0)
         stop += 1
-        last = stop
-    return last
+    return stop
 
 
 def _fits(segment: Segment, anchors: Sequence[float], left: float, height: float) -> bool:

@@ -33,52 +33,28 @@ _MARK = re.compile(r"(?:\((?:[a-zA-Z]|\d{1,2}|[ivx]{1,4})\)[,;]?)+|[¹²³⁴-�
 _THOUSANDS = re.compile(rf"[(\[]?(?:{_CURRENCY})?['’‘]?000(?:,000)?[)\]]?:?", re.I)
 _LEADER = re.compile(r"(?:[.…·‧_]\s?){2,}|[.…·_]")
 
-UNITS = frozenset(
-    [
-        "years",
-        "year",
-        "months",
-        "month",
-        "days",
-        "weeks",
-        "million",
-        "billion",
-        "thousand",
-        "shares",
-        "bps",
-        "points",
-        "pts",
-        "x",
-        "times",
-        "basis",
-        "yrs",
-        "mos",
-    ]
+UNITS = re.compile(
+    r"years?|yrs|months?|mos|days|weeks|thousand|million|billion|shares|bps|basis|points|pts|x|times", re.I
 )
 """Words that may follow a number within its cell."""
+_KINDS = (
+    (_YEAR, YEAR),
+    (_DASH, DASH),
+    (_THOUSANDS, TEXT),
+    (_NUMBER, NUMBER),
+    (_PREFIX, PREFIX),
+    (_SUFFIX, SUFFIX),
+    (_MARK, MARK),
+    (_LEADER, LEADER),
+)
 
 
 @lru_cache(maxsize=1 << 17)
 def kind_of(word: str) -> int:
     """Kind of a word by itself."""
-    first = word[0]
-    if first.isalpha() and first not in "nNQFCEUGJHARfyuqpb":
+    if word[0].isalpha() and word[0] not in "nNQFCEUGJHARfyuqpb":
         return TEXT
-    if _YEAR.fullmatch(word):
-        return YEAR
-    if _DASH.fullmatch(word):
-        return DASH
-    if _NUMBER.fullmatch(word):
-        return TEXT if _THOUSANDS.fullmatch(word) else NUMBER
-    if _PREFIX.fullmatch(word):
-        return PREFIX
-    if _SUFFIX.fullmatch(word):
-        return SUFFIX
-    if _MARK.fullmatch(word):
-        return MARK
-    if _LEADER.fullmatch(word):
-        return LEADER
-    return TEXT
+    return next((kind for pattern, kind in _KINDS if pattern.fullmatch(word)), TEXT)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from finrag_pipeline.tables.model import Table
-from finrag_pipeline.tables.words import WordsDetector, detect_page, inherited_header
+from finrag_pipeline.tables.words.detector import WordsDetector, detect_page
 from finrag_pipeline_tests.tables.words.sheet import LEFT, PROSE, Sheet
 
 TWO = (430.0, 530.0)
@@ -166,18 +166,8 @@ def test_continuation_over_a_page_break(tmp_path: Path) -> None:
     (first,), (second, third) = WordsDetector().detect(filing)
     assert (first.continues, second.continues, third.continues) == (False, True, False)
     assert second.header_rows == 0
-    assert inherited_header(first, second) == [0, 1, 2]
     # The answer for a page does not depend on which pages are asked for.
     assert list(WordsDetector().detect(filing, [1])) == [[second, third]]
-
-
-def test_header_of_a_continuation_is_found_by_place(tmp_path: Path) -> None:
-    sheet = Sheet()
-    sheet.heads(("2031", "2030"), TWO, "(Millions)")
-    sheet.row("Inflow", ("1", "2"), TWO).row("Outflow", ("3", "4"), TWO).page()
-    sheet.row("Paid", ("5",), TWO[1:]).row("Due", ("6",), TWO[1:])
-    first, second = (detect_page(page)[0] for page in sheet.words(tmp_path).pages)
-    assert inherited_header(first, second) == [0, 2]
 
 
 def test_what_is_no_table(tmp_path: Path) -> None:

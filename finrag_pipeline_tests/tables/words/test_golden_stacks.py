@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from finrag_pipeline.tables.model import Table
-from finrag_pipeline.tables.words import detect_page
+from finrag_pipeline.tables.words.detector import detect_page
 from finrag_pipeline_tests.tables.words.sheet import LEFT, Sheet
 
 ONE, TWO, THREE, FOUR = (530.0,), (430.0, 530.0), (340.0, 430.0, 530.0), (280.0, 360.0, 440.0, 530.0)

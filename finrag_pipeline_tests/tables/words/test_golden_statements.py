@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from finrag_pipeline.tables.model import Table
-from finrag_pipeline.tables.words import detect_page
+from finrag_pipeline.tables.words.detector import detect_page
 from finrag_pipeline_tests.tables.words.sheet import LEFT, Sheet
 
 TWO, THREE = (430.0, 530.0), (370.0, 450.0, 530.0)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from finrag_pipeline.tables.model import FilingWords, PageWords, Table
-from finrag_pipeline.tables.words import WordsDetector, detect_page
+from finrag_pipeline.tables.words.detector import WordsDetector, detect_page
 from finrag_pipeline_tests.tables.words.sheet import Sheet
 
 _NUMBERS = [f"{place:,}" for place in range(1000, 9000, 7)]
