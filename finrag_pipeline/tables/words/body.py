@@ -25,11 +25,9 @@ _INDENT = 2.5  # points between the left edges of two levels
 
 @dataclass(slots=True)
 class Row:
-    """A row: its lines, and the segments of each cell by first column; ``spans`` says how many columns."""
+    """A row: the segments of each cell by column."""
 
-    lines: list[Line]
     cells: dict[int, list[Segment]] = field(default_factory=dict)
-    spans: dict[int, int] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
@@ -45,35 +43,21 @@ class Row:
         """Whether it holds nothing but a label."""
         return set(self.cells) == {0}
 
-    def take(self, other: Row, before: bool) -> None:
-        """Add the cells of a neighbouring row."""
+    def take(self, other: Row) -> None:
+        """Add the cells of the row below."""
         for column, segments in other.cells.items():
-            own = self.cells.get(column, [])
-            first, second = (segments, own) if before else (own, segments)
             # A footnote mark set on the line before its number still follows it.
-            self.cells[column] = sorted([*first, *second], key=lambda s: s.kind == MARK)
-        self.spans.update({c: max(s, self.spans.get(c, 1)) for c, s in other.spans.items()})
-        self.lines = [*other.lines, *self.lines] if before else [*self.lines, *other.lines]
+            both = [*self.cells.get(column, []), *segments]
+            self.cells[column] = sorted(both, key=lambda segment: segment.kind == MARK)
 
 
 def _row(line: Line, columns: Columns) -> Row:
-    row = Row([line])
+    row = Row()
     edge = columns.columns[1].core if columns.labelled and len(columns.columns) > 1 else float("inf")
     for place, segment in enumerate(line.segments):
-        if (
-            columns.labelled
-            and place == 0
-            and (not segment.is_value or segment.x0 < columns.columns[0].x1)
-            and segment.x0 < edge
-        ):
-            first = last = 0
-        else:
-            first, last = columns.of(segment)
-            if columns.labelled and first == 0 and place and 0 in row.cells and segment.x0 > edge:
-                first = last = 1
-        row.cells.setdefault(first, []).append(segment)
-        if last > first:
-            row.spans[first] = last - first + 1
+        inside = not segment.is_value or segment.x0 < columns.columns[0].x1
+        label = columns.labelled and place == 0 and inside and segment.x0 < edge
+        row.cells.setdefault(0 if label else columns.of(segment), []).append(segment)
     return row
 
 
@@ -93,7 +77,7 @@ def body_rows(lines: Sequence[Line], columns: Columns) -> list[Row]:
         above = merged[-1]
         tight = line.y0 - above_line.y1 < 0.3 * height and step < 1.05 * pitch
         if tight and _goes_on(above, row, step / pitch, widest if columns.labelled else None):
-            above.take(row, before=False)
+            above.take(row)
         else:
             merged.append(row)
     return merged

@@ -36,15 +36,11 @@ class Columns:
     columns: list[Column]
     labelled: bool
 
-    def of(self, segment: Segment) -> tuple[int, int]:
-        """First and last column that a segment of the body stands in: one, but for a text over several."""
+    def of(self, segment: Segment) -> int:
+        """The column that a segment of the body stands in."""
         lows, highs = np.array([(column.core, column.x1) for column in self.columns]).T
         shared = np.minimum(segment.x1, highs) - np.maximum(segment.core, lows)
-        wide = np.flatnonzero(shared > 0.5 * (highs - lows))
-        if len(wide) > 1 and not segment.is_value:
-            return int(wide[0]), int(wide[-1])
-        best = int(shared.argmax())
-        return best, best
+        return int(np.flatnonzero(shared == shared.max())[-1])
 
 
 class _Interval:

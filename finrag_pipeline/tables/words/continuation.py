@@ -26,15 +26,15 @@ def mark_continuation(
 
 
 def _goes_on(last: Table, first: Table, before: PageWords, page: PageWords) -> bool:
-    if not before.height or not page.height or _text_follows(last):
+    if _text_follows(last):
         return False
     near = [text for text in first.above[-3:] if not _PAGE_HEADING.search(text)]
     if last.columns == first.columns and any(_CONTINUED.search(text) for text in near):
         return True
     if first.header_rows:
         # Headers are printed again, and nothing stands above them.
-        return not near and bool(_headers(first)) and _headers(first) == _headers(last)
-    if len(near) > 1 or any(_is_sentence(text) for text in near):
+        return not near and _headers(first) == _headers(last)
+    if any(_is_sentence(text) for text in near):
         return False
     if first.box.y0 > 0.3 * page.height or last.box.y1 < 0.6 * before.height:
         return False
@@ -43,7 +43,7 @@ def _goes_on(last: Table, first: Table, before: PageWords, page: PageWords) -> b
     matched = sum(
         any(left < high and low < right for low, high in known) for left, right in column_extents(first)
     )
-    return matched >= max(2, first.columns - 1, last.columns - 1) or matched == first.columns == last.columns
+    return matched >= max(2, first.columns - 1, last.columns - 1)
 
 
 def _text_follows(table: Table) -> bool:

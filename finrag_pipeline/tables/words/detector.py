@@ -19,13 +19,11 @@ from finrag_pipeline.tables.words.lexicon import calls_for_number
 from finrag_pipeline.tables.words.regions import Region, figure_regions
 from finrag_pipeline.tables.words.rows import Line, Segment, segment_lines, usable_words
 from finrag_pipeline.tables.words.text_regions import text_regions
-from finrag_pipeline.tables.words.tokens import DASH, NUMBER, TEXT
+from finrag_pipeline.tables.words.tokens import NUMBER, TEXT
 from finrag_pipeline.tables.words.zones import zones
 
 NAME = "words"
 _SMALL = re.compile(r"\d{1,2},?")
-_CHOICE = re.compile(r"(?:every )?(one|two|three|four|five|[1-5]) years?", re.I)
-_COUNTED = ("one", "two", "three", "four", "five")
 
 
 class WordsDetector:
@@ -36,7 +34,7 @@ class WordsDetector:
     """
 
     name = NAME
-    version = "4"
+    version = "5"
 
     def detect(self, filing: FilingWords, pages: Sequence[int] | None = None) -> Iterator[list[Table]]:
         """Tables of each of ``pages`` (all by default), one list per page, in order.
@@ -71,10 +69,9 @@ def detect_page(page: PageWords) -> list[Table]:
 def _zone_tables(page: PageWords, members: np.ndarray) -> list[Table]:
     lines = segment_lines(page, members)
     _settle_wrapped_numbers(lines)
-    _settle_choices(lines)
     regions, contents = figure_regions(lines)
     taken = [*contents, *((region.start, region.stop) for region in regions)]
-    regions = _with_texts(lines, regions, text_regions(lines, taken))
+    regions = sorted(regions + text_regions(lines, taken), key=lambda region: region.start)
     floors = [0, *(region.stop for region in regions)]
     ceilings = [*(region.start for region in regions[1:]), len(lines)]
     tables = map(partial(_table, page, lines), regions, floors, ceilings)
@@ -85,26 +82,9 @@ def _settle_wrapped_numbers(lines: Sequence[Line]) -> None:
     """Mark as text, in place, each small number that completes the text above it."""
     for above, line in pairwise(lines):
         for place, segment in enumerate(line.segments):
-            small = segment.kind == NUMBER and segment.words == 1 and _SMALL.fullmatch(segment.text)
+            small = segment.kind == NUMBER and _SMALL.fullmatch(segment.text)
             if small and line.y0 - above.y1 < 0.8 * line.height and _completes(segment, above):
                 line.segments[place] = segment._replace(kind=TEXT)
-
-
-def _settle_choices(lines: Sequence[Line]) -> None:
-    """Mark as text, in place, spans of time that head columns: '1 Year', '2 Years', '3 Years', 'Abstain'.
-
-    No figure stands beside them, and each is one year longer than the one before.
-    """
-    for line in lines:
-        found = [_CHOICE.fullmatch(segment.text) for segment in line.segments]
-        years = [match[1].lower() for match in found if match]
-        if len(years) < 2:
-            continue
-        counts = [int(year) if year.isdigit() else _COUNTED.index(year) + 1 for year in years]
-        rising = all(b == a + 1 for a, b in pairwise(counts))
-        others = [s for s, match in zip(line.segments, found, strict=True) if not match]
-        if rising and not any(s.kind in (NUMBER, DASH) for s in others):
-            line.segments = [s._replace(kind=TEXT) if s.is_value else s for s in line.segments]
 
 
 def _completes(segment: Segment, above: Line) -> bool:
@@ -112,38 +92,6 @@ def _completes(segment: Segment, above: Line) -> bool:
         s.kind == TEXT and s.x0 < segment.x1 and segment.x0 < s.x1 and calls_for_number(s.text)
         for s in above.segments
     )
-
-
-def _with_texts(lines: Sequence[Line], regions: list[Region], texts: list[Region]) -> list[Region]:
-    """All regions in order; texts right above figures without headers are their headers."""
-    merged: list[Region] = []
-    for region in sorted(regions + texts, key=lambda region: region.start):
-        last = merged[-1] if merged else None
-        if last is not None and last.textual and region.textual and _goes_on(lines, last, region):
-            merged[-1] = Region(last.start, last.body, region.stop, textual=True)
-            continue
-        if last is not None and last.textual and not region.textual and last.stop == region.start:
-            gap = lines[region.start].y0 - lines[last.stop - 1].y1
-            if (
-                region.start == region.body
-                and gap < lines[region.start].height
-                and last.stop - last.start < 8
-            ):
-                merged[-1] = Region(last.start, region.body, region.stop)
-                continue
-        merged.append(region)
-    return merged
-
-
-def _goes_on(lines: Sequence[Line], last: Region, region: Region) -> bool:
-    """Whether a table of texts right below another one, without headers, keeps to the columns of that one."""
-    if last.stop != region.start or region.start != region.body:
-        return False
-    if lines[region.start].y0 - lines[last.stop - 1].y1 > 0.6 * lines[region.start].height:
-        return False
-    known = [(s.x0, s.x1) for line in lines[last.body : last.stop] for s in line.segments]
-    texts = [s for line in lines[region.start : region.stop] for s in line.segments]
-    return all(any(abs(s.x0 - x0) < 3 or abs(s.x1 - x1) < 3 for x0, x1 in known) for s in texts)
 
 
 def _table(page: PageWords, lines: Sequence[Line], region: Region, floor: int, ceiling: int) -> Table | None:
@@ -176,7 +124,7 @@ def _table(page: PageWords, lines: Sequence[Line], region: Region, floor: int, c
     for number, row in enumerate(rows, header_rows):
         for column, segments in sorted(row.cells.items()):
             text = " ".join(segment.text for segment in segments)
-            cells.append(Cell(number, column, _around(segments), text, 1, row.spans.get(column, 1)))
+            cells.append(Cell(number, column, _around(segments), text))
     return Table(
         page=page.page,
         detector=NAME,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from finrag_pipeline.tables.words.lexicon import introduces, is_period, is_title, is_units
+from finrag_pipeline.tables.words.lexicon import is_period, is_title, is_units
 from finrag_pipeline.tables.words.rows import Line, Segment
 from finrag_pipeline.tables.words.tokens import DASH, NUMBER, TEXT, YEAR
 
@@ -14,7 +14,6 @@ _SENTENCE_END = re.compile(r"[.:;]$")
 _MOST_BETWEEN = 12
 _MOST_HEADING_WORDS = 9
 _MOST_FOOT_WORDS = 20
-_MOST_SPACE = 2.5  # heights of type above or below a heading within a table
 _MOST_HEADERS = 8
 _AGE = re.compile(
     r"(?:less|more|greater|fewer|over|under|within|after|before|up to|beyond)\b.{0,12}"
@@ -33,7 +32,7 @@ def is_data(line: Line) -> bool:
     if not numbers or _is_ages(line):
         return False
     if segments[0].kind in (NUMBER, DASH):
-        return line.values >= 2 or (len(segments) > 1 and numbers >= 2)
+        return line.values >= 2
     return True
 
 
@@ -178,13 +177,9 @@ def bridges(lines: Sequence[Line], group: Group, nxt: int) -> bool:
     fits = aligned == 1 and len(group.values(line)) > 1 and len(between) < 3 and not headed
     if any(_interrupts(place, between, gaps, group, edge, fits) for place in range(len(between))):
         return False
-    if len(group.columns) == 1 and _is_introduced(lines, group, nxt):
-        return False
     if _new_headers(between, gaps, group.left, edge, height) or _repeats_headers(lines, group, nxt, edge):
         return False
-    if aligned < 0.5:
-        return widest < 0.9 * height and len(between) <= 2 and not headed
-    return True
+    return aligned >= 0.5 or (widest < 0.9 * height and not headed)
 
 
 def _interrupts(
@@ -208,7 +203,7 @@ def _interrupts(
     label = is_label(line, edge)
     if len(line.segments) == 1 and is_units(line.text):
         # 'Percent of net sales:' and '(in billions)' may head a part of the table.
-        return not (label and fits and max(above, below) < _MOST_SPACE * height)
+        return not (label and fits)
     if label:
         return False
     if len(line.segments) > 1:
@@ -216,28 +211,17 @@ def _interrupts(
     if line.segments[0].is_value:
         return False
     tight = above < 0.6 * height and below < 0.6 * height
-    if (
-        tight
-        and line.x0 < group.left + 4 * height
-        and line.x1 < group.edge + 0.6 * (group.right - group.edge)
-    ):
+    left = line.x0 < group.left + 4 * height
+    if tight and left and line.x1 < group.edge + 0.6 * (group.right - group.edge):
         # A heading or a long label that reaches over the columns.
         return line.text.endswith(".")
-    heads = fits and max(above, below) < _MOST_SPACE * height and line.x0 < group.left + 4 * height
-    if heads and line.words <= _MOST_FOOT_WORDS and not line.text.endswith(".") and not introduces(line.text):
+    short = line.words <= _MOST_FOOT_WORDS and not line.text.endswith(".")
+    if fits and short and left:
         # The foot of a statement, under the headers of the whole.
         return False
     if line.words > _MOST_HEADING_WORDS or _SENTENCE_END.search(line.text):
         return True
     return is_title(line.text) and above > 1.2 * height
-
-
-def _is_introduced(lines: Sequence[Line], group: Group, nxt: int) -> bool:
-    """Whether a sentence leads to row ``nxt`` as to a list of its own, below a list without headers."""
-    first, between = group.first, lines[group.last + 1 : nxt]
-    headed = any(is_heading(line) and line.x1 > group.edge for line in lines[max(0, first - 3) : first])
-    left = group.left + between[0].height
-    return not headed and any(line.x0 < left and introduces(line.text) for line in between)
 
 
 def _repeats_headers(lines: Sequence[Line], group: Group, nxt: int, edge: float) -> bool:
@@ -247,36 +231,17 @@ def _repeats_headers(lines: Sequence[Line], group: Group, nxt: int, edge: float)
     known = {_headings(line, edge) for line in above} - {()}
     if any(_headings(line, edge) in known for line in below):
         return True
-    if any(_is_again(line, other, len(group.columns)) for line in below for other in above):
-        return True
-    alone = [(line, line.segments[-1]) for line in below if _lone_date(line, edge)]
-    if len(group.columns) == 1:
-        last = {_numberless(line.segments[-1]) for line in above if _lone_date(line, edge)}
-        return any(_numberless(segment) in last for _, segment in alone)
-    # The last column goes on in a table that has no other.
-    ends = [line.segments[-1] for line in above]
-    return any(
-        segment.text == other.text and abs(segment.x0 - other.x0) < line.height
-        for line, segment in alone
-        for other in ends
-    )
-
-
-def _is_again(line: Line, other: Line, columns: int) -> bool:
-    """Whether a line sets again, at the same places, a header for the labels and one for each column."""
-    return len(line.segments) == len(other.segments) == columns + 1 and all(
-        one.text == two.text and abs(one.x0 - two.x0) < line.height
-        for one, two in zip(line.segments, other.segments, strict=True)
-    )
+    if len(group.columns) > 1:
+        return False
+    dates = {_numberless(line.segments[-1]) for line in above if _lone_date(line, edge)}
+    return any(_lone_date(line, edge) and _numberless(line.segments[-1]) in dates for line in below)
 
 
 def _lone_date(line: Line, edge: float) -> bool:
     """Whether one date or period heads a column, at most beside a text over the labels."""
     last = line.segments[-1]
     right = [s for s in line.segments if s.x1 > edge - 0.5 * line.height]
-    return (
-        right == [last] and last.x0 > edge - 6 * line.height and (last.kind == YEAR or is_period(last.text))
-    )
+    return right == [last] and (last.kind == YEAR or is_period(last.text))
 
 
 def _numberless(segment: Segment) -> str:
@@ -328,7 +293,7 @@ def _new_headers(
         return (
             gaps[first] > 1.2 * height
             or any(gaps[i] > 1.0 * height for i in alone if i < first)
-            or any(gaps[i] > 0.7 * height or is_title(between[i].text) for i in captions if i < first)
+            or any(gaps[i] > 0.7 * height for i in captions if i < first)
         )
     return any(gaps[i] > 1.2 * height for i in captions if i < heads[0])
 
@@ -336,9 +301,5 @@ def _new_headers(
 def _is_year_label(line: Line, left: float, edge: float) -> bool:
     """Whether the line is a year in the place of a label: a heading among rows, not above columns."""
     first = line.segments[0]
-    return (
-        len(line.segments) == 1
-        and first.kind == YEAR
-        and first.x0 < left + 2 * line.height
-        and first.x1 < edge - 4 * line.height
-    )
+    inside = first.x0 < left + 2 * line.height and first.x1 < edge - 4 * line.height
+    return len(line.segments) == 1 and first.kind == YEAR and inside

@@ -28,11 +28,6 @@ _PERIOD = re.compile(
     rf"|(?:[a-z]+\s+){{0,3}}through\s+(?:{_MONTHS}\s+\d{{1,2}},?\s+(?:19|20)\d\d|\d{{1,2}}/\d{{1,2}}/(?:\d{{4}}|\d\d))",
     re.I,
 )
-_INTRODUCTION = re.compile(
-    r".*\b(?:as follows|follow(?:s|ing)|below|is|are|was|were|has|have|had|consist(?:s|ed)?|compris(?:es|ed)"
-    r"|includ(?:es|ed)|shows?|presents?|summari[sz](?:es|ed)|sets? forth|reflects?)\b.*:",
-    re.I,
-)
 _TITLE = re.compile(
     r"\b(?:consolidated|condensed|statements?|balance sheets?|inc\.|corporation|company|subsidiaries"
     r"|notes? to|schedule|unaudited|continued|note \d+|item \d+|table of contents|reconciliation"
@@ -54,11 +49,6 @@ def is_units(text: str) -> bool:
 def is_period(text: str) -> bool:
     """Whether a text is a date or a period that heads a column, such as 'Year ended December 31,'."""
     return len(text) < 90 and bool(_PERIOD.fullmatch(text))
-
-
-def introduces(text: str) -> bool:
-    """Whether a text is a sentence that leads to a table: 'The liabilities assumed were as follows:'."""
-    return len(text.split()) > 3 and bool(_INTRODUCTION.fullmatch(text))
 
 
 def is_title(text: str) -> bool:

@@ -21,14 +21,6 @@ from finrag_pipeline.tables.words.rows import Line, Segment
 from finrag_pipeline.tables.words.tokens import DASH, NUMBER, TEXT, YEAR
 
 _MOST_HEADER_LINES = 14
-_FAR = 4.5
-_UNITS_IN_TITLE = re.compile(r"\S.*\([^()]*\bin (?:thousands|millions|billions)\b", re.I)
-_CHANGE = re.compile(
-    r"(?:[$%]|percent(?:age)?)? ?(?:change|increase|decrease|variance|inc\.?|\(?dec(?:rease|\.)?\)?)"
-    r"(?: ?[/(%].*)?"
-    r"|%|percent(?:age)?(?: (?:of|to) .*)?|total",
-    re.I,
-)
 _PAGE_HEAD = re.compile(r"pages?(?:\s+(?:no\.?|numbers?))?", re.I)
 _REGISTRANT = re.compile(
     r"\(?(?:state or other jurisdiction|state of incorporation|i\.?r\.?s\.? employer|commission file"
@@ -44,7 +36,6 @@ class Region:
     start: int
     body: int
     stop: int
-    textual: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +60,7 @@ def head_of(lines: Sequence[Line], first_row: int, extent: Extent, floor: int) -
     while top > floor:
         line, below = lines[top - 1], lines[top]
         height, gap = max(line.height, body.height), below.y0 - line.y1
-        if gap > _FAR * height or line.listed or first_row - top >= _MOST_HEADER_LINES:
-            break
-        if gap > 3.0 * height and not _heads_from_afar(line, extent, height):
+        if gap > 3.0 * height or line.listed or first_row - top >= _MOST_HEADER_LINES:
             break
         segments = line.segments
         first, alone = segments[0], len(segments) == 1
@@ -80,14 +69,11 @@ def head_of(lines: Sequence[Line], first_row: int, extent: Extent, floor: int) -
             end = top if end is None else end
             top -= 1
             continue
-        numbers = sum(s.kind in (NUMBER, DASH) for s in segments)
-        if not alone and numbers * 2 > len(segments):
-            break
         over = any(
             s.x1 > min(edge, reach) - 0.5 * height and (place or (s.x0 + s.x1) / 2 > edge - 2.5 * height)
             for place, s in enumerate(segments)
         )
-        if alone and (first.kind == TEXT or not over) and _is_body_label(line, extent, over, gap, height):
+        if alone and _is_body_label(line, extent, over, gap, height):
             if first_row - top >= 6:
                 break
             top -= 1
@@ -96,7 +82,7 @@ def head_of(lines: Sequence[Line], first_row: int, extent: Extent, floor: int) -
             top -= 1
             continue
         crossing = line.prose and line.x0 < edge - 3 * height and line.x1 > edge
-        if not over or crossing or (gap > 2.0 * height and not _heads_from_afar(line, extent, height)):
+        if not over or crossing or gap > 2.0 * height:
             break
         if alone and not _heads_columns(first, extent, height):
             break
@@ -114,15 +100,6 @@ def head_of(lines: Sequence[Line], first_row: int, extent: Extent, floor: int) -
     return _with_stub(lines, start, extent, floor), end
 
 
-def _heads_from_afar(line: Line, extent: Extent, height: float) -> bool:
-    """Whether a line with space below it heads a column: 'Change' above the lines of the other headers."""
-    return (
-        line.x0 > extent.edge - height
-        and line.x1 < extent.right + 3 * height
-        and all(_CHANGE.fullmatch(s.text) for s in line.segments)
-    )
-
-
 def _lone_header(lines: Sequence[Line], first_row: int, extent: Extent, floor: int) -> int:
     """First line of the only header above rows: a period above the labels, units above the figures."""
     start = first_row
@@ -131,8 +108,7 @@ def _lone_header(lines: Sequence[Line], first_row: int, extent: Extent, floor: i
         if len(line.segments) > 1 or below.y0 - line.y1 > 0.8 * line.height:
             break
         units = is_units(line.text) and extent.edge - 4 * line.height < line.x0
-        units = units and line.x1 < extent.right + 2 * line.height and start == first_row
-        if not units and (not _is_stub(line, extent) or line.text.endswith(":")):
+        if not units and not _is_stub(line, extent):
             break
         start -= 1
     return start
@@ -185,15 +161,11 @@ def _heads_columns(segment: Segment, extent: Extent, height: float) -> bool:
         return False
     centre = (segment.x0 + segment.x1) / 2
     off = abs(centre - (left + right) / 2)
-    if segment.x0 < edge - height and off < 3 * height and _UNITS_IN_TITLE.search(segment.text):
-        return False
     centred_on_table = off < 0.6 * height
     centred_on_columns = abs(centre - (edge + right) / 2) < 1.2 * height
     if is_title(segment.text) and not centred_on_columns:
         return False
-    if centred_on_table and not centred_on_columns and extent.columns > 1:
-        return False
-    return segment.words <= 14
+    return segment.words <= 14 and not (centred_on_table and extent.columns > 1)
 
 
 def figure_regions(lines: Sequence[Line]) -> tuple[list[Region], list[tuple[int, int]]]:
@@ -223,15 +195,14 @@ def figure_regions(lines: Sequence[Line]) -> tuple[list[Region], list[tuple[int,
         headed = any(_PAGE_HEAD.fullmatch(s.text) for line in lines[start:body] for s in line.segments)
         if _is_contents(lines[group.first : stop], group, headed) or _is_cover(lines[start : stop + 1]):
             contents.append((start, stop))
-        elif group.columns and (group.rows > 1 or (start < body and _is_row(lines[group.first]))):
+        elif group.rows > 1 or (start < body and _is_row(lines[group.first])):
             regions.append(Region(start, body, stop))
     return regions, contents
 
 
 def _is_row(line: Line) -> bool:
     """Whether a line can be the only row of a table, rather than text that ends in a number."""
-    first = line.segments[0]
-    return line.values > 1 or first.kind != TEXT or first.words < 8
+    return line.values > 1 or line.segments[0].words < 8
 
 
 def _first_label(lines: Sequence[Line], group: Group, floor: int) -> int:
@@ -241,12 +212,7 @@ def _first_label(lines: Sequence[Line], group: Group, floor: int) -> int:
         line, below = lines[first - 1], lines[first]
         if below.y0 - line.y1 > 0.35 * line.height or line.listed or not is_label(line, group.edge):
             break
-        goes_on = below.text[:1].islower() or below.x0 > line.x0 + 2
-        if (
-            not (goes_on or line.text.endswith(":"))
-            or line.x0 < group.left - 3 * line.height
-            or is_title(line.text)
-        ):
+        if not (below.x0 > line.x0 + 2 or line.text.endswith(":")) or is_title(line.text):
             break
         first -= 1
     return first
@@ -273,17 +239,12 @@ def _tail_of(lines: Sequence[Line], group: Group, ceiling: int) -> int:
         elif others:
             fits = first.kind == TEXT and line.x0 < group.left + 2 * line.height and first.x1 < group.edge
             fits = fits and all(map(group.under, others))
-            heads = any(other.values > 1 and is_heading(other) for other in lines[stop + 1 : ceiling][:3])
             # Not the headers of the next table.
-            fits = fits and not (heads or is_period(first.text) or is_units(first.text))
-            fits = fits and not all(is_period(s.text) for s in others)
+            heads = any(other.values > 1 and is_heading(other) for other in lines[stop + 1 : ceiling][:3])
+            fits = fits and not (heads or is_period(first.text))
         else:
-            fits = (
-                first.kind == TEXT
-                and line.x1 < group.edge
-                and (first.text[:1].islower() or (first.text[:1] in "(&" and line.x0 > above.x0))
-                and gap < 0.35 * line.height
-            )
+            fits = first.kind == TEXT and line.x1 < group.edge and first.text[:1].islower()
+            fits = fits and gap < 0.35 * line.height
         if not fits:
             break
         stop += 1
@@ -292,7 +253,7 @@ def _tail_of(lines: Sequence[Line], group: Group, ceiling: int) -> int:
 
 def _is_cover(lines: Sequence[Line]) -> bool:
     """Whether it is the block of a cover that names the registrant's state, number and address."""
-    return len(lines) < 8 and any(_REGISTRANT.match(s.text) for line in lines for s in line.segments)
+    return any(_REGISTRANT.match(s.text) for line in lines for s in line.segments)
 
 
 def _is_contents(lines: Sequence[Line], group: Group, headed: bool) -> bool:
@@ -309,13 +270,9 @@ def _is_contents(lines: Sequence[Line], group: Group, headed: bool) -> bool:
         if len(group.values(line)) > 1:
             continue
         last = line.segments[-1]
-        if last.kind == NUMBER and last.text.isdigit() and len(last.text) < 4:
+        if last.text.isdigit() and len(last.text) < 4:
             pages.append(int(last.text))
     if rows < (2 if headed else 3) or len(pages) < 0.7 * rows:
         return False
     rising = sum(b >= a for a, b in pairwise(pages))
-    return (
-        rising >= 0.9 * (len(pages) - 1)
-        and pages[-1] > pages[0] + (0 if headed else 1)
-        and len(group.columns) <= 3
-    )
+    return rising >= 0.9 * (len(pages) - 1) and pages[-1] > pages[0] + (0 if headed else 1)

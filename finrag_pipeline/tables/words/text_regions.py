@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from finrag_pipeline.tables.words.regions import Extent, Region, head_of
 from finrag_pipeline.tables.words.rows import Line, Segment
-from finrag_pipeline.tables.words.tokens import TEXT
 
 _TOLERANCE = 3.0  # points between left edges of one column
 _SIGNED = re.compile(r"/s/|^by:?$|^by: |^\(?signatures?\)?:?$|_{5,}|[☐☒☑þ¨]", re.I)
@@ -50,8 +49,6 @@ def text_regions(lines: Sequence[Line], taken: Sequence[tuple[int, int]]) -> lis
 def _with_head(lines: Sequence[Line], free: Sequence[bool], region: Region, floor: int) -> Region:
     """The region with the lines above it that head its columns."""
     rows = [line for line in lines[region.body : region.stop] if len(line.segments) > 1]
-    if not rows:
-        return region
     others = [s for line in rows for s in line.segments[1:]]
     extent = Extent(
         min(line.x0 for line in rows),
@@ -67,7 +64,7 @@ def _with_head(lines: Sequence[Line], free: Sequence[bool], region: Region, floo
     known = region.start < region.body
     gap = lines[region.start].y0 - lines[region.start - 1].y1 if start < body else 0.0
     if start < body and gap < (0.35 if known else 1.0) * lines[region.start].height:
-        return Region(start, region.body if known else body, region.stop, textual=True)
+        return Region(start, region.body if known else body, region.stop)
     return region
 
 
@@ -129,9 +126,6 @@ def _qualified(lines: Sequence[Line], start: int, stop: int) -> Region | None:
     around = [s for line in lines[start : stop + 1] for s in line.segments]
     if any(_COVER.match(s.text) for s in around):
         return None
-    texts = [s for line in rows for s in line.segments]
-    if sum(s.kind == TEXT for s in texts) < 0.3 * len(texts):
-        return None
     first = [line.segments[0] for line in rows]
     if sum(bool(_PAGE.fullmatch(line.segments[-1].text)) for line in rows) > 0.6 * len(rows):
         return None  # a table of contents
@@ -147,15 +141,13 @@ def _qualified(lines: Sequence[Line], start: int, stop: int) -> Region | None:
         common = max(sum(abs(a - b) < _TOLERANCE for b in edges) for a in edges)
         if common < 0.6 * len(edges):
             return None
-    head = rows[0] is run[0] and all(s.words < 9 and _HEADS.search(s.text) for s in run[0].segments)
+    head = all(s.words < 9 and _HEADS.search(s.text) for s in run[0].segments)
     body = start
     if head:
         body = start + 1
-        while body < start + 4 and body < start + len(run) - 1:
+        while body < start + len(run) - 1:
             line = lines[body]
-            if not all(_HEADS.search(s.text) and s.words < 6 for s in line.segments) or (
-                line.y0 - lines[body - 1].y1 > 0.5 * line.height
-            ):
+            if not all(_HEADS.search(s.text) for s in line.segments):
                 break
             body += 1
-    return Region(start, body, start + len(run), textual=True)
+    return Region(start, body, start + len(run))

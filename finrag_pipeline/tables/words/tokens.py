@@ -29,8 +29,6 @@ _YEAR = re.compile(
     r"|Q[1-4](?:['’]?\d\d)?|\d{1,2}/\d{1,2}/(?:\d\d|\d{4})|(?:19|20)\d\d[-–](?:(?:19|20)\d\d|\d\d))"
 )
 _MARK = re.compile(r"(?:\((?:[a-zA-Z]|\d{1,2}|[ivx]{1,4})\)[,;]?)+|[¹²³⁴-⁹]+|[*†‡§]{1,3}|\[\d{1,2}\]")
-# '(000)' and '$000' say that figures are in thousands.
-_THOUSANDS = re.compile(rf"[(\[]?(?:{_CURRENCY})?['’‘]?000(?:,000)?[)\]]?:?", re.I)
 _LEADER = re.compile(r"(?:[.…·‧_]\s?){2,}|[.…·_]")
 
 UNITS = re.compile(
@@ -40,7 +38,6 @@ UNITS = re.compile(
 _KINDS = (
     (_YEAR, YEAR),
     (_DASH, DASH),
-    (_THOUSANDS, TEXT),
     (_NUMBER, NUMBER),
     (_PREFIX, PREFIX),
     (_SUFFIX, SUFFIX),

@@ -44,7 +44,8 @@ def zones(page: PageWords, members: np.ndarray) -> list[np.ndarray]:
     on_left = inner & (boxes[:, 2] <= x)
     return [
         *zones(page, members[~inner & (centres <= top)]),
-        *(part for part in (members[on_left], members[inner & ~on_left]) if len(part)),
+        members[on_left],
+        members[inner & ~on_left],
         *zones(page, members[~inner & (centres > top)]),
     ]
 
@@ -68,7 +69,7 @@ def _gutter(page: PageWords, members: np.ndarray, boxes: np.ndarray) -> tuple[fl
     ordered = sorted(stretches.values(), key=lambda stretch: stretch[1] - stretch[2])
     for x, upper_end, lower_end in ordered[:_MOST_STRETCHES]:
         found = _columns_beside(page, members, boxes, x, upper_end, lower_end)
-        if found is not None and found[1] - found[0] > least:
+        if found is not None:
             return x, found[0], found[1]
     return None
 

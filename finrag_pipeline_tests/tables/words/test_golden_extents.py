@@ -121,14 +121,6 @@ def test_units_beside_years_begin_a_table(tmp_path: Path) -> None:
     assert "Corporate" in two.grid()[0][1]
 
 
-def test_texts_at_the_right_margin_are_one_table(tmp_path: Path) -> None:
-    sheet = Sheet().left(LEFT, "Name of subsidiary").right(530, "Jurisdiction").down()
-    for place in ("Delaware",) * 4 + ("Netherlands",) * 4:
-        sheet.left(LEFT, "Harrow Vale Holdings, Limited").right(530, place).down(11)
-    (table,) = _tables(sheet, tmp_path)
-    assert (table.rows, table.columns) == (9, 2)
-
-
 def test_wrapped_header_over_texts_is_kept(tmp_path: Path) -> None:
     sheet = Sheet().centre(480, "Name of each exchange on").down(10)
     sheet.left(LEFT, "Title of each class").centre(330, "Trading symbol").centre(

@@ -20,12 +20,6 @@ def _headers(table: Table) -> set[tuple[int, int, str]]:
     return {(cell.column, cell.column_span, cell.text) for cell in table.cells if cell.header}
 
 
-def test_change_far_above_its_column_heads_it(tmp_path: Path) -> None:
-    sheet = Sheet().centre(512, "% Change").down(38).heads(("2031", "2030", ""), THREE, "(in millions)")
-    sheet.row("Europe", ("145", "130", "12"), THREE).row("Asia", ("45", "30", "50"), THREE)
-    assert _table(sheet, tmp_path).grid()[0] == ["(in millions)", "2031", "2030", "% Change"]
-
-
 def test_a_title_with_units_heads_no_columns(tmp_path: Path) -> None:
     edges = (380.0, 530.0)
     sheet = Sheet().centre(
@@ -36,24 +30,6 @@ def test_a_title_with_units_heads_no_columns(tmp_path: Path) -> None:
     table = _table(sheet, tmp_path)
     assert table.grid()[0] == ["", "2031", "2030"]
     assert table.caption is not None and "dollars in millions" in table.caption
-
-
-def test_thousands_in_brackets_are_units_and_no_figures(tmp_path: Path) -> None:
-    sheet = Sheet().heads(("2031", "2030"), TWO).heads(("(000)", "($000)"), TWO)
-    sheet.row("Europe", ("145", "130"), TWO).row("Asia", ("45", "30"), TWO)
-    assert _table(sheet, tmp_path).grid()[0] == ["", "2031 (000)", "2030 ($000)"]
-
-
-def test_choices_of_a_vote_head_columns(tmp_path: Path) -> None:
-    sheet = (
-        Sheet()
-        .heads(("Votes For",) * 3 + ("Abstain",), FOUR)
-        .heads(("1 Year", "2 Years", "3 Years", ""), FOUR)
-    )
-    sheet.row("Frequency", ("145,000", "130,121", "45,111", "44,111"), FOUR)
-    grid = _table(sheet, tmp_path).grid()
-    assert grid[0] == ["", "Votes For 1 Year", "Votes For 2 Years", "Votes For 3 Years", "Abstain"]
-    assert grid[1:] == [["Frequency", "145,000", "130,121", "45,111", "44,111"]]
 
 
 def test_spans_of_time_beside_figures_are_no_choices(tmp_path: Path) -> None:

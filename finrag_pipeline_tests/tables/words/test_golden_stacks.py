@@ -21,15 +21,6 @@ def _labels(table: Table) -> list[str]:
     return [row[0] for row in table.grid()[table.header_rows :]]
 
 
-def test_a_sentence_leads_to_a_list_of_its_own(tmp_path: Path) -> None:
-    sheet = Sheet().left(LEFT, "The assets acquired consisted of the following:").down(18)
-    sheet.row("Cash", ("$ 123",), ONE).row("Goodwill", ("72",), ONE)
-    sheet.down(8).left(LEFT, "The liabilities assumed were:").down(18)
-    sheet.row("Payables", ("$ 45",), ONE).row("Leases", ("12",), ONE)
-    one, two = _tables(sheet, tmp_path)
-    assert (_labels(one), _labels(two)) == (["Cash", "Goodwill"], ["Payables", "Leases"])
-
-
 def test_a_heading_with_a_verb_stays_within_columns_of_one_table(tmp_path: Path) -> None:
     sheet = Sheet().heads(("2031", "2030"), TWO, "(in millions)")
     sheet.row("Benefit obligation", ("845", "812"), TWO).row("Funded status", ("(45)", "(12)"), TWO)
@@ -37,18 +28,6 @@ def test_a_heading_with_a_verb_stays_within_columns_of_one_table(tmp_path: Path)
     sheet.row("Other assets", ("8", "9"), TWO).row("Other liabilities", ("(53)", "(21)"), TWO)
     (table,) = _tables(sheet, tmp_path)
     assert "Amounts recognized consist of:" in _labels(table)
-
-
-def test_headers_over_labels_and_figures_set_again_begin_a_table(tmp_path: Path) -> None:
-    sheet = Sheet()
-    for kind, amounts in (("operating", ("98", "45", "71")), ("finance", ("23", "11", "17"))):
-        sheet.left(LEFT, f"Payments under {kind} leases are as follows:").down(16)
-        sheet.heads(("Amount",), ONE, "Fiscal year")
-        for year, amount in zip(("2032", "2033", "2034"), amounts, strict=True):
-            sheet.row(year, (amount,), ONE)
-        sheet.down(4)
-    one, two = _tables(sheet, tmp_path)
-    assert one.grid()[0] == two.grid()[0] == ["Fiscal year", "Amount"]
 
 
 @pytest.mark.parametrize("title", ["Reconciliation of Organic Growth", ""])
@@ -65,17 +44,6 @@ def test_each_quarter_heads_a_table(tmp_path: Path, title: str) -> None:
     assert [table.grid()[0] for table in tables] == [
         ["", f"{quarter} Quarter"] for quarter in ("First", "Second", "Third")
     ]
-
-
-@pytest.mark.parametrize("label", ["", "Backlog"])
-def test_the_last_header_set_again_alone_begins_a_table(tmp_path: Path, label: str) -> None:
-    sheet = Sheet().centre(412, "6/30/2031").centre(512, "through 12/31/2031").down()
-    sheet.row("Severance", ("145", "533"), TWO).row("Leases", ("45", "91"), TWO)
-    sheet.down(4).left(LEFT, label).centre(512, "through 12/31/2031").down()
-    sheet.row("Europe", ("", "433"), TWO).row("Asia", ("", "191"), TWO)
-    one, two = _tables(sheet, tmp_path)
-    assert _labels(one) == ["Severance", "Leases"]
-    assert two.grid() == [[label, "through 12/31/2031"], ["Europe", "433"], ["Asia", "191"]]
 
 
 def test_the_foot_of_a_statement_belongs_to_it(tmp_path: Path) -> None:
