@@ -37,7 +37,6 @@ def applied_scale(
     near: Sequence[Source],
     far: Sequence[Source],
     money: bool = True,
-    label: str = "",
 ) -> tuple[float, str]:
     """Full units per printed unit of a cell, and the words that set it.
 
@@ -52,7 +51,6 @@ def applied_scale(
         near: scales of the row's label, the headings above it and the column's headers, nearest first.
         far: scales of the table and beyond, nearest first.
         money: the table is about money, so that a number without a unit is an amount.
-        label: of the row.
     """
     if value.factor is not None:
         return value.factor, f"cell: {value.word}"
@@ -77,27 +75,12 @@ def applied_scale(
         if found and abs(value.number or 0) * found[0] > _MOST_SHARES:
             return 1.0, f"too many shares for {found[1]}"
         return found or (1.0, NONE_STATED)
-    for source in (*near, *far):
-        for rule in source.rules:
-            if exempts(rule, label):
-                return 1.0, f"{source.place}: {rule.words}"
     if unit is None and not money:
         far = [source for source in far if source.place not in WIDE]
     found = _first([*near, *far], ("currency", "all"))
     if found and abs(value.number or 0) * found[0] > _MOST_MONEY:
         return 1.0, f"too large for {found[1]}"
     return found or (1.0, NONE_STATED)
-
-
-def exempts(rule: ScaleRule, label: str) -> bool:
-    """Whether a row's label bears an abbreviation or begins with a phrase that a scale takes out."""
-    words = label.replace(",", " ").split()
-    lower = [word.casefold() for word in words]
-    for name in rule.named:
-        parts = name.split()
-        if parts[0] in words if len(parts) == 1 else lower[: len(parts)] == parts:
-            return True
-    return False
 
 
 def _first(sources: Iterable[Source], applies: tuple[str, ...]) -> tuple[float, str] | None:

@@ -17,7 +17,6 @@ class ColumnFacts:
         whole, two, other: how many have no decimals, two, or another number of them, per cent and years
             aside.
         percent_first: the first bears a per cent sign, and no later one is money or has groups of digits.
-        plain_thousands: some from 1,000 on are printed without a mark between thousands, years aside.
         money: some bear a sign of currency.
         grouped: so many have groups of three digits.
         largest: the greatest size of one.
@@ -29,7 +28,6 @@ class ColumnFacts:
     two: int = 0
     other: int = 0
     percent_first: bool = False
-    plain_thousands: bool = False
     money: bool = False
     grouped: int = 0
     largest: float = 0.0
@@ -71,5 +69,4 @@ def column_facts(parsed: Mapping[tuple[int, int], ParsedValue]) -> dict[int, Col
         elif column in percent:
             found.below_percent.add(row)
         found.numbers += 1
-        found.plain_thousands |= abs(value.number) >= 1000 and not value.grouped and not value.looks_like_year
     return facts

@@ -168,7 +168,7 @@ def _heads_page(rule: ScaleRule) -> bool:
 
 
 def _whole(rule: ScaleRule, sentence: str) -> ScaleRule:
-    return ScaleRule(rule.scale, sentence.strip(), rule.applies, rule.exempt, rule.named)
+    return ScaleRule(rule.scale, sentence.strip(), rule.applies, rule.exempt)
 
 
 def _with_year_ends(calendar: FiscalCalendar, pages: Sequence[str]) -> FiscalCalendar:

@@ -10,7 +10,6 @@ from finrag_pipeline.tables.model import Cell, Table, column_extents
 from finrag_pipeline.tables.scale import find_scale, only_scale
 from finrag_pipeline.tables.values import parse_value
 
-_LONGEST_HEADING = 120
 _PERIOD_CELL = re.compile(
     r"(?:(?:fiscal(?: year)?|fy|as of|at|year ended|q[1-4])?\s*(?:(?:19|20)\d\d"
     r"|[a-z]{3,9}\.?\s+\d{1,2},?(?:\s+(?:19|20)\d\d)?)"
@@ -23,7 +22,6 @@ _CHANGE = re.compile(r"%|\b(?:percent(?:age)?|change|increase|variance)\b", re.I
 _YEAR_CELL = re.compile(r"(?:19|20)\d\d|ended", re.IGNORECASE)
 _MOST_HEADER_ROWS = 5
 _NEAR_POINTS = 20.0
-_PLAIN_YEAR = re.compile(r"(?:19|20)\d\d")
 _TOTAL = re.compile(r"^(?:sub)?total\b|^net cash\b", re.IGNORECASE)
 _UNFINISHED = re.compile(
     r"(?:[,(&]|\b(?:and|or|of|to|in|for|the|from|on|by|with|per|net|at))$", re.IGNORECASE
@@ -93,12 +91,9 @@ def read_paths(table: Table, before: Headers | None = None) -> TablePaths:
     first = min(table.header_rows, table.rows)
     labelled = _labelled(by_row[first:])
     first = _header_end(by_row, first, labelled)
-    headers = _adopted(table, _headers(table, by_row[:first], labelled), by_row, first, labelled)
-    if not any(headers.paths):
-        if before is not None:
-            headers = _inherited(table, headers, before, labelled)
-        elif years := _years_above(table, labelled):
-            headers = Headers(years, headers.extents, headers.stub)
+    headers = _headers(table, by_row[:first], labelled)
+    if before is not None and not any(headers.paths):
+        headers = _inherited(table, headers, before, labelled)
     paths = TablePaths(
         labelled, [None] * table.rows, [()] * table.rows, headers, header_rows=set(range(first))
     )
@@ -143,16 +138,6 @@ def _header_end(by_row: Sequence[Sequence[Cell]], first: int, labelled: bool) ->
 def _holds_number(text: str) -> bool:
     value = parse_value(text)
     return value.kind == "missing" or (value.kind == "number" and not value.looks_like_year)
-
-
-def _years_above(table: Table, labelled: bool) -> tuple[tuple[str, ...], ...] | None:
-    """Column paths from a line of years right above a table without headers: '2020 2019 2018'."""
-    width = table.columns - labelled
-    for line in table.above[-3:]:
-        years = line.split()
-        if len(years) == width and all(_PLAIN_YEAR.fullmatch(year) for year in years):
-            return (*[()] * int(labelled), *((year,) for year in years))
-    return None
 
 
 def _headers(table: Table, rows: Sequence[Sequence[Cell]], labelled: bool) -> Headers:
@@ -208,38 +193,12 @@ def _halves(inner: Sequence[Cell], below: Sequence[Cell], labelled: bool) -> lis
     if count < 2 or width < 2 or len(lower) != count * width:
         return None
     texts = [cell.text.casefold() for cell in lower]
-    if texts != texts[:width] * count or len(set(texts[:width])) != width:
-        return None
     dated = all(_PERIOD_CELL.fullmatch(cell.text) and _YEAR_CELL.search(cell.text) for cell in inner)
-    if not dated or any(cell.column_span != 1 for cell in lower):
+    if not dated or texts != texts[:width] * count or any(cell.column_span != 1 for cell in lower):
         return None
     return [
         tuple(cell.column for cell in lower[place * width : (place + 1) * width]) for place in range(count)
     ]
-
-
-def _adopted(
-    table: Table, headers: Headers, by_row: Sequence[Sequence[Cell]], first: int, labelled: bool
-) -> Headers:
-    """Headers that stand over an empty column beside the numbers they belong to, moved over them.
-
-    A sign of currency set apart from its number splits a column so.
-    """
-    filled = {cell.column for cells in by_row[first:] for cell in cells}
-    last = (
-        {cell.column + off for cell in by_row[first - 1] for off in range(cell.column_span)}
-        if first
-        else set()
-    )
-    paths = list(headers.paths)
-    for column in range(int(labelled), table.columns):
-        if column in filled or column not in last:
-            continue
-        for beside in (column + 1, column - 1):
-            if beside in filled and beside not in last and beside >= int(labelled):
-                paths[beside], paths[column] = paths[column], ()
-                break
-    return Headers(tuple(paths), headers.extents, headers.stub)
 
 
 def _inherited(table: Table, own: Headers, before: Headers, labelled: bool) -> Headers:
@@ -339,8 +298,7 @@ def _body(table: Table, by_row: Sequence[Sequence[Cell]], first: int, paths: Tab
             if not values:
                 paths.headings.add(row)
                 pending = None if label.endswith(":") or level < 0 else label
-            if len(label) <= _LONGEST_HEADING:
-                stack.append(_Heading(level, label))
+            stack.append(_Heading(level, label))
         elif stack and stack[-1].level == level and _TOTAL.match(label):
             stack.pop()
 

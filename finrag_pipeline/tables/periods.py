@@ -44,12 +44,10 @@ _YEAR = r"(?<![\d,.$])(?P<year>(?:19|20)\d\d)(?![\d%])(?!,\d{3}|\.\d)"
 _SHORT_YEAR = r"['’]?(?P<short>\d\d)(?!\d)"
 _MONTH_DAY_YEAR = re.compile(rf"\b{_MONTH}\s*(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s*,?\s*{_YEAR}")
 _DAY_MONTH_YEAR = re.compile(rf"(?<!\d)(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+{_MONTH},?\s*{_YEAR}")
-_ISO = re.compile(r"(?<!\d)(?P<year>(?:19|20)\d\d)-(?P<number>\d\d)-(?P<day>\d\d)(?!\d)")
 _SLASHED = re.compile(
     r"(?<!\d)(?P<number>\d{1,2})/(?P<day>\d{1,2})/(?:(?P<year>(?:19|20)\d\d)|(?P<short>\d\d))(?!\d)"
 )
 _MONTH_DAY = re.compile(rf"\b{_MONTH}\s*(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)")
-_DAY_MONTH = re.compile(rf"(?<!\d)(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+{_MONTH}")
 _MONTH_YEAR = re.compile(rf"\b{_MONTH}\s*[-,]?\s*(?:{_YEAR}|['’-](?P<short>\d\d)(?!\d))")
 _YEARS = re.compile(_YEAR)
 _FISCAL = re.compile(rf"\b(?:fiscal(?:\s+years?)?|fy)\s*(?:{_YEAR}|{_SHORT_YEAR})")
@@ -87,7 +85,6 @@ _TWO_LENGTHS = re.compile(
     rf"(?:{'|'.join(_COUNTS)}|\d{{1,2}})[\s-]*(?:months?|weeks?)"
 )
 _TO_DATE = re.compile(r"\byear[\s-]to[\s-]date\b|\bytd\b")
-_HALF = re.compile(r"\b(?:first half|h1|1h|half[\s-]year)\b")
 _ENDED = re.compile(r"\bend(?:ed|ing)\b|\bthrough\b")
 _AT = re.compile(r"\bas (?:of|at)\b|\bbalances? (?:at|as|,)|^at\b|\bat\s+(?=[a-z]{3,9}\.?\s*\d)")
 _POSITION = re.compile(
@@ -205,7 +202,7 @@ def _read(pieces: list[str]) -> _Words | None:
 
 def _days(piece: str) -> list[dt.date]:
     found = []
-    for pattern in (_MONTH_DAY_YEAR, _DAY_MONTH_YEAR, _ISO, _SLASHED):
+    for pattern in (_MONTH_DAY_YEAR, _DAY_MONTH_YEAR, _SLASHED):
         for match in pattern.finditer(piece):
             groups = match.groupdict()
             year = int(groups["year"]) if groups.get("year") else 2000 + int(groups["short"])
@@ -220,12 +217,10 @@ def _days(piece: str) -> list[dt.date]:
 
 
 def _month_day(piece: str, words: _Words) -> None:
-    if match := _MONTH_DAY.search(piece) or _DAY_MONTH.search(piece):
+    if match := _MONTH_DAY.search(piece):
         words.month_day = (_MONTHS.index(match["month"][:3]) + 1, int(match["day"]))
     elif match := _MONTH_YEAR.search(piece):
         words.month = _MONTHS.index(match["month"][:3]) + 1
-        if match["short"] and words.year is None:
-            words.year = 2000 + int(match["short"])
 
 
 def _lengths(piece: str, words: _Words) -> None:
@@ -244,8 +239,6 @@ def _lengths(piece: str, words: _Words) -> None:
         words.months = 3
     elif _TO_DATE.search(piece):
         words.to_date = True
-    elif _HALF.search(piece):
-        words.months = 6
     elif _YEAR_LONG.search(piece):
         words.months = 12
 
@@ -324,8 +317,6 @@ def _resolve(words: _Words, hinted: PeriodKind | None, context: FiscalCalendar) 
         end = context.quarter_end(year, quarter)
         if end is None:
             return Period("duration", None, None, year, quarter)
-        if hinted == "instant" and not length:
-            return Period("instant", None, end, year)
         words.months = words.months or 3
         return Period("duration", start_of(end, words.months, None, context.weekly), end, year, quarter)
     if words.to_date or (words.months in (6, 9)):

@@ -23,15 +23,12 @@ class ScaleRule:
         words: the phrase that sets it, as printed.
         applies: to all quantities, or to those the phrase names: amounts of money, shares, or counts.
         exempt: quantities that the phrase takes out.
-        named: rows that it takes out: abbreviations, such as the ARPU of 'in millions, except ARPU', and
-            phrases, such as 'average revenue per account'.
     """
 
     scale: float
     words: str
     applies: Quantity = "all"
     exempt: frozenset[Exempt] = frozenset()
-    named: frozenset[str] = frozenset()
 
 
 _LONGEST_PHRASE = 160
@@ -86,10 +83,6 @@ _QUICK = re.compile(
 )
 _UNAUDITED = re.compile(r"\(?unaudited\)?", re.IGNORECASE)
 _EXCEPT = re.compile(r"\b(?:except(?:ing)?(?:\s+for)?|other than|excluding)\b(?P<what>[^);]*)", re.IGNORECASE)
-_ABBREVIATION = re.compile(r"\b(?!EPS|GAAP)[A-Z]{3,6}\b")
-_NAMED_BREAK = re.compile(r",|\band\b|\bor\b")
-_NAMED_END = re.compile(r"\s+(?:data|amounts?|information|figures)$")
-_NOT_NAMED = re.compile(r"\b(?:where|when|as|otherwise|noted|indicated|stated|unless|for|in)\b")
 # '... of awards, with shares in' over 'thousands:'.
 _IN_LAST = re.compile(r"(?:\bin|\bof|\$)$", re.IGNORECASE)
 _SIZE_NEXT = re.compile(r"(?:thousand|million|billion)s\b", re.IGNORECASE)
@@ -210,7 +203,7 @@ def _of_line(line: str) -> tuple[ScaleRule, ...]:
     for scale, applies, words, _ in found:
         if any(rule.applies == applies for rule in rules):
             continue
-        rules.append(ScaleRule(scale, words, applies, shared, _named(line)))
+        rules.append(ScaleRule(scale, words, applies, shared))
     return tuple(rules)
 
 
@@ -270,19 +263,6 @@ def _phrase(line: str, match: re.Match[str]) -> tuple[int, int]:
     end = stop.start() if stop else len(line)
     start = max(start, match.start() - 60) if match.start() - start > 60 else start
     return start, min(end, match.end() + _LONGEST_PHRASE)
-
-
-def _named(line: str) -> frozenset[str]:
-    match = _EXCEPT.search(line)
-    if match is None or line.isupper():
-        return frozenset()
-    names = set(_ABBREVIATION.findall(match["what"]))
-    for name in _NAMED_BREAK.split(match["what"].lower()):
-        name = _NAMED_END.sub("", " ".join(name.split()))
-        kinds = (_PER_SHARE, _SHARE_WORD, _PERCENT_WORD, _RATIO_WORD, _NOT_NAMED)
-        if len(name.split()) > 1 and not any(kind.search(name) for kind in kinds):
-            names.add(name)
-    return frozenset(names)
 
 
 def _exempt(behind: str) -> frozenset[Exempt]:

@@ -6,10 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Literal
 
-from finrag_pipeline.tables.applied_scale import WIDE, Source, applied_scale, exempts
+from finrag_pipeline.tables.applied_scale import WIDE, Source, applied_scale
 from finrag_pipeline.tables.column_facts import column_facts
 from finrag_pipeline.tables.context import TableContext
 from finrag_pipeline.tables.model import Cell, Table, column_extents
@@ -28,8 +27,6 @@ from finrag_pipeline.tables.units import (
     Unit,
     counts_awards,
     find_unit,
-    is_ballot,
-    is_choice,
     is_per_unit,
     is_rate,
     is_rate_like,
@@ -60,7 +57,6 @@ _YEAR_HEADING = re.compile(r"(?:fiscal(?: year)? |fy ?)?(?:19|20)\d\d", re.IGNOR
 _QUARTER_HEADER = re.compile(
     r"quarter|\bq[1-4]\b|[1-4]q\b|[a-z]{3,9}\.? \d{1,2}|^(?:first|second|third|fourth)$", re.IGNORECASE
 )
-_YEAR_LABEL = re.compile(r"\byear|expir|matur|\bdue\b|through", re.IGNORECASE)
 _CONTINUED = re.compile(r"\W*\(?\bcont(?:inued|’d|'d|\.)?\)?\W*", re.IGNORECASE)
 
 
@@ -95,7 +91,6 @@ class PreviousTable:
     headers: Headers
     sources: tuple[Source, ...]
     hints: tuple[str, ...]
-    currency: str | None
 
 
 class TableReader:
@@ -113,7 +108,7 @@ class TableReader:
         }
         self._sources = self._find_sources(follows)
         self._hints = self._find_hints(goes_on)
-        self._currency = self._find_currency(follows)
+        self._currency = self._find_currency()
         self._columns = column_facts(self._parsed)
         rules = [rule for source in self._sources for rule in source.rules]
         self._share_table = any(rule.applies == "shares" or "shares" in rule.exempt for rule in rules)
@@ -123,10 +118,6 @@ class TableReader:
             if source.place not in WIDE
             for rule in source.rules
         )
-        headers = [path for path in self.paths.headers.paths if path]
-        levels = takewhile(lambda level: len(set(level)) == 1, zip(*headers, strict=False))
-        self._shared = sum(1 for _ in levels) if len(headers) > 1 else 0
-        self._ballots = any(is_ballot(path[-1]) for path in headers)
         self._awards = counts_awards(self.paths.labels, self._hints)
         self._exempts_per_share = any("per share" in rule.exempt for rule in rules)
         self._names_per_share = any(
@@ -139,7 +130,6 @@ class TableReader:
         ]
         self._stated = stated_above(self._hints, context.calendar)
         self._noted = noted_scales(table.below)
-        self._near_cache: dict[tuple[int, int], tuple[Source, ...]] = {}
         self._sections = self._find_sections()
 
     def as_previous(self) -> PreviousTable:
@@ -155,13 +145,12 @@ class TableReader:
             headers,
             stated,
             self._hints,
-            self._currency,
         )
 
     def finding(self, cell: Cell) -> Finding:
         """What is known of a cell of the table."""
         row, column = cell.row, cell.column
-        if cell.header or row in self.paths.header_rows:
+        if row in self.paths.header_rows:
             return _HEADER
         value = self._parsed.get((row, column))
         if value is None:
@@ -175,13 +164,13 @@ class TableReader:
         if path and _PAGE_COLUMN.fullmatch(path[-1]):
             return Finding("text", reason=f"a reference: column {path[-1]}")
         label = self.paths.labels[row]
-        if value.looks_like_year and self._is_year(column, path, label):
+        if value.looks_like_year:
             return Finding("text", reason="a year")
         unit, told_by = self._unit(value, row, column, path)
         near = self._near(row, column)
-        if unit is None and (counted := self._counted(value, near, label or "")):
+        if unit is None and (counted := self._counted(value, near)):
             unit, told_by = "count", counted
-        scale, source = applied_scale(value, unit, told_by, near, self._sources, self._money, label or "")
+        scale, source = applied_scale(value, unit, told_by, near, self._sources, self._money)
         if scale > 1 and unit != "shares" and self._counts_shares(value, scale, row, path):
             unit, scale, source = "shares", 1.0, f"too large for {source}"
         if unit is None and self._money and not value.percent:
@@ -200,9 +189,7 @@ class TableReader:
         )
 
     def _is_data(self, cell: Cell) -> bool:
-        if cell.header or cell.row in self.paths.header_rows:
-            return False
-        return cell.column > 0 or not self.paths.labelled
+        return cell.row not in self.paths.header_rows and (cell.column > 0 or not self.paths.labelled)
 
     def _find_sources(self, before: PreviousTable | None) -> tuple[Source, ...]:
         table, found = self.table, []
@@ -237,11 +224,11 @@ class TableReader:
         own = (*self.paths.headers.stub, *caption, *reversed(above))
         return (*own, *(before.hints if before else ()))
 
-    def _find_currency(self, before: PreviousTable | None) -> str | None:
+    def _find_currency(self) -> str | None:
         signs = Counter(value.currency for value in self._parsed.values() if value.currency)
         if signs:
             return signs.most_common(1)[0][0]
-        return (before.currency if before else None) or self.context.currency
+        return self.context.currency
 
     def _find_sections(self) -> dict[int, Source]:
         """Scale set by a row of the body that holds nothing else, for each row below it."""
@@ -254,32 +241,25 @@ class TableReader:
                 found[row] = current
         return found
 
-    def _near(self, row: int, column: int) -> tuple[Source, ...]:
+    def _near(self, row: int, column: int) -> list[Source]:
         """Scales of the row, its headings and its column."""
-        key = (row, column)
-        if key not in self._near_cache:
-            sources = []
-            for place, label in enumerate(reversed(self.paths.rows[row])):
-                if rules := scales_in(label):
-                    sources.append(Source("heading" if place else "row label", rules))
-            for header in reversed(self._column_paths[row][column]):
-                if rules := scales_in(header):
-                    sources.append(Source("column header", rules))
-            marked = [*self.paths.rows[row][-1:], *self._column_paths[row][column]] if self._noted else []
-            for mark in (mark for text in reversed(marked) for mark in marks_of(text)):
-                if rules := self._noted.get(mark, ()):
-                    sources.append(Source("footnote", rules))
-            if row in self._sections:
-                sources.append(self._sections[row])
-            self._near_cache[key] = tuple(sources)
-        return self._near_cache[key]
+        sources = []
+        for place, label in enumerate(reversed(self.paths.rows[row])):
+            sources.append(Source("heading" if place else "row label", scales_in(label)))
+        for header in reversed(self._column_paths[row][column]):
+            sources.append(Source("column header", scales_in(header)))
+        marked = [*self.paths.rows[row][-1:], *self._column_paths[row][column]] if self._noted else []
+        for mark in (mark for text in reversed(marked) for mark in marks_of(text)):
+            sources.append(Source("footnote", self._noted.get(mark, ())))
+        sources.append(self._sections.get(row, Source("row above", ())))
+        return [source for source in sources if source.rules]
 
     def _unit(
         self, value: ParsedValue, row: int, column: int, path: tuple[str, ...]
     ) -> tuple[Unit | None, str]:
         rows = self.paths.rows[row]
         facts = self._columns[column]
-        unit, told_by = find_unit(value, rows, path, self._share_table, facts.amounts, self._shared)
+        unit, told_by = find_unit(value, rows, path, self._share_table, facts.amounts)
         label = rows[-1] if rows else ""
         if unit in (None, "currency") and is_per_unit(label, value):
             return "currency/share", label
@@ -298,8 +278,6 @@ class TableReader:
             return "shares", "shares only"
         if unit is None and self._awards and not (facts.money or any(map(names_money, (label, *path)))):
             return "shares", "share awards"
-        if unit is None and self._ballots and path and is_choice(path[-1]):
-            return "count", path[-1]
         small = value.decimals > 0 or (facts.largest <= 100 and not names_money(label))
         if unit is None and facts.percent_first and not value.grouped and small:
             return "percent", "signs in the column"
@@ -313,11 +291,11 @@ class TableReader:
                     return "ratio", label
         return unit, told_by
 
-    def _counted(self, value: ParsedValue, near: Sequence[Source], label: str) -> str | None:
+    def _counted(self, value: ParsedValue, near: Sequence[Source]) -> str | None:
         """The words that say that things are counted: 'Connections (000)' in a table of dollars."""
         rule = next((rule for source in near for rule in source.rules), None)
         wide = [rule for source in self._sources for rule in source.rules]
-        if rule is None or value.currency or any(exempts(other, label) for other in wide):
+        if rule is None or value.currency:
             return None
         dollars = any(other.applies == "currency" for other in wide)
         thousands = rule.applies == "all" and "000" in rule.words and dollars
@@ -328,10 +306,6 @@ class TableReader:
         if value.currency or abs(value.number or 0) * scale < _MOST_EQUITY:
             return False
         return bool(_STOCK_WORDS.search(" ".join((*self.paths.rows[row], *path))))
-
-    def _is_year(self, column: int, path: tuple[str, ...], label: str | None) -> bool:
-        words = " ".join((*path, label or ""))
-        return bool(_YEAR_LABEL.search(words)) or not self._columns[column].plain_thousands
 
     def _period(self, row: int, path: tuple[str, ...], label: str | None) -> Period | None:
         calendar = self.context.calendar

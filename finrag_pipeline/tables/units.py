@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
-from finrag_pipeline.tables.scale import scales_in, without_scale
+from finrag_pipeline.tables.scale import without_scale
 from finrag_pipeline.tables.values import INVISIBLE, ParsedValue
 
 Unit = Literal["currency", "currency/share", "shares", "percent", "ratio", "count"]
@@ -113,8 +113,6 @@ _PERCENT_HEAD = re.compile(
     r"|\b(?:percent(?:age)?|%) (?:change|growth|of (?:total |net |operating )*(?:sales|revenues?))\W*$",
     re.IGNORECASE,
 )
-_CAPITAL = re.compile(r"\b(?:capital|equity|debt|liabilities|inventory|receivables?)\b", re.IGNORECASE)
-_CHOICE = re.compile(r"(?:every )?(?:one|two|three|[1-3]) years?", re.IGNORECASE)
 _AWARDS_LEFT_OUT = re.compile(
     r"\banti-?dilutive\b|\bexcluded from\b.*\b(?:dilut\w+|per share)\b", re.IGNORECASE
 )
@@ -125,15 +123,11 @@ _AWARD_CHANGES = re.compile(
 )
 # Columns of a table of votes.
 _BALLOT = re.compile(r"(?:for|against|abstain(?:ed)?|abstentions?|withh(?:eld|old))", re.IGNORECASE)
-# 'Amount' below 'Percent of sales' is no part of it: a spanning header reached too far.
-_AMOUNT_ALONE = re.compile(r"(?:dollar )?amounts?|[$€£]|dollars?|[$€£] change", re.IGNORECASE)
 _EXCEPTION = re.compile(r"[\s,(]*\bexcept(?:ing|\s+for)?\b.*", re.IGNORECASE | re.DOTALL)
-_EXCEPT_LAST = re.compile(r"\bexcept(?:\s+for)?$", re.IGNORECASE)
 _PER_SHARE_HEAD = re.compile(rf"^{_PER}|\b{_PER}(?: (?:data|amounts?|information))?\s*:?$", re.IGNORECASE)
 _SHARE_PRICE = re.compile(r"\b(?:book value|dividends?|high|low|closing|prices?)\b", re.IGNORECASE)
 _SPAN = re.compile(r"\((?:in )?(?:years|months|days|weeks)\)", re.IGNORECASE)
 _MATURITIES = re.compile(r"\bmaturities\b", re.IGNORECASE)
-_LONGEST_SPAN = 400
 _COUNTS = re.compile(r"\b(?:store|unit|club|restaurant|room|branch) counts?\b", re.IGNORECASE)
 _MONEY = re.compile(
     r"\bamounts?\b|\b(?:intrinsic|carrying|fair|market|dollar|notional|aggregate|book|contract) values?\b"
@@ -146,9 +140,6 @@ _MONEY_OF = re.compile(
 )
 # 'Dividends declared ($0.48 per share)' is the sum paid.
 _QUOTED = re.compile(r"\(?[$€£¢]\s?[\d.,]+\s*(?:cents )?(?:per|a)\b[^)]*\)?", re.IGNORECASE)
-_PAR = re.compile(r"\bpar value\b(?!.*\d,\d)", re.IGNORECASE)
-_EXCESS = re.compile(r"\bexcess\b|\bcapital\b", re.IGNORECASE)
-_PRICE = re.compile(r"\bprices?\b|\bfair value\b", re.IGNORECASE)
 _EPS = re.compile(r"\beps\b", re.IGNORECASE)
 _UNFINISHED = re.compile(r"\b(?:of|per|average|for|exercise|grant|date|as)$|-$", re.IGNORECASE)
 _RATE_LIKE = re.compile(
@@ -158,7 +149,6 @@ _RATE_LIKE = re.compile(
 )
 _PER_UNIT = re.compile(r"\bper (?!cent)[a-z]", re.IGNORECASE)
 _LARGEST_RATIO = 1000
-_MOST_PER_SHARE = 10
 _SPLIT = re.compile(
     r"^(?:basic|diluted|assuming dilution|basic and diluted|(?:continuing|discontinued) operations)\b",
     re.IGNORECASE,
@@ -179,10 +169,6 @@ def unit_of_words(words: str) -> Unit | None:
     if _STOCK_VALUE.search(words):
         return "currency"
     shares = _SHARES.search(words)
-    if shares and _DIVISOR.fullmatch(shares[0]) and not _DIVISOR_SHARES.search(words):
-        # 'Denominator (average invested capital)'
-        bare = words[: shares.start()] + words[shares.end() :]
-        shares = None if _MONEY.search(bare) or _CAPITAL.search(bare) else shares
     if per := _PER_SHARE.search(words):
         money = shares is None or _MONEY_PER_SHARE.search(words[: max(shares.start(), per.start())])
         # 'Weighted average exercise price of outstanding options'
@@ -217,17 +203,6 @@ def column_unit(words: str) -> Unit | None:
     return "currency" if unit is None and _MONEY.search(words) else unit
 
 
-def is_ballot(header: str) -> bool:
-    """Whether a column counts votes of one kind: 'For', 'Against', 'Abstain'."""
-    named = unit_of_words(header) == "count" and "vote" in header.lower()
-    return named or bool(_BALLOT.fullmatch(header.strip()))
-
-
-def is_choice(header: str) -> bool:
-    """Whether a column stands for one answer of a vote on frequency: '1 Year'."""
-    return bool(_CHOICE.fullmatch(header.strip()))
-
-
 def counts_awards(labels: Sequence[str | None], lines: Sequence[str]) -> bool:
     """Whether a table counts share awards: rows of their changes, or a line that calls them anti-dilutive.
 
@@ -242,8 +217,7 @@ def counts_awards(labels: Sequence[str | None], lines: Sequence[str]) -> bool:
 
 def is_unit_value(header: str, value: ParsedValue) -> bool:
     """Whether a column of a table of awards shows the value of one: 'Fair value' above '13.20'."""
-    one = value.decimals == 2 and not value.grouped and bool(_UNIT_VALUE.search(header))
-    return one and not re.search(r"\b(?:aggregate|total|intrinsic)\b", header, re.IGNORECASE)
+    return value.decimals == 2 and not value.grouped and bool(_UNIT_VALUE.search(header))
 
 
 def names_money(words: str) -> bool:
@@ -282,7 +256,6 @@ def find_unit(
     column_path: Sequence[str],
     share_table: bool = False,
     amounts: bool = False,
-    shared: int = 0,
 ) -> tuple[Unit | None, str]:
     """Unit of a number, and the words that told.
 
@@ -295,8 +268,6 @@ def find_unit(
         column_path: column headers, outermost first.
         share_table: the table tells shares apart, so that a row labelled 'Shares' counts them.
         amounts: the column holds amounts of money or numbers in thousands, so it is not one of per cent.
-        shared: so many of the first column headers stand over all columns; a title among them, or a unit that
-            holds for few rows of a table, comes after the labels of the rows.
 
     Returns:
         None with '' where nothing names a unit: money, if the table is one of money.
@@ -310,26 +281,14 @@ def find_unit(
     if value.word and value.factor is None:
         return "count", value.word
     weak: tuple[Unit, str] | None = None
-    last: tuple[Unit, str] | None = None
     for place in range(len(column_path) - 1, -1, -1):
         header = column_path[place]
-        if place and _EXCEPT_LAST.search(column_path[place - 1]):
-            # '(in millions, except' over 'per share data)'.
-            continue
         unit = column_unit(header)
         if unit in (None, "currency") and place and _UNFINISHED.search(column_path[place - 1]):
             # 'Total number of' over 'shares purchased' is one header on two lines.
             header = f"{column_path[place - 1]} {header}"
             unit = column_unit(header)
         if unit is None or not _fits(unit, value, header) or (unit == "percent" and amounts):
-            continue
-        if unit == "percent" and any(_AMOUNT_ALONE.fullmatch(inner) for inner in column_path[place + 1 :]):
-            continue
-        if unit == "currency/share" and value.grouped and not (value.decimals or _PRICE.search(header)):
-            # A header that leaked from the column beside it.
-            continue
-        if unit != "currency" and place < shared and (unit != "percent" or scales_in(header)):
-            last = last or (unit, header)
             continue
         if unit != "currency":
             return unit, header
@@ -338,19 +297,12 @@ def find_unit(
         unit = unit_of_words(label)
         if unit is None and share_table and place == 0 and _SHARES_ALONE.match(label):
             unit = "shares"
-        if unit is None and value.decimals >= 2 and _PAR.search(label) and not _EXCESS.search(label):
-            unit = "currency/share"
         if unit is None or not _fits(unit, value, label):
             continue
-        if unit == "shares" and value.decimals == 2 and abs(value.number or 0) < _MOST_PER_SHARE:
-            # What shares add to earnings per share, under a heading that says so.
-            above = next((text for text in row_path[:-1] if unit_of_words(text) == "currency/share"), None)
-            if above:
-                return "currency/share", above
         if place == 0 or _heading_counts(unit, value, row_path[-1], label):
             return unit, label
-    if found := last or weak:
-        return found
+    if weak:
+        return weak
     return ("currency", "") if value.currency else (None, "")
 
 
@@ -361,7 +313,7 @@ def _fits(unit: Unit, value: ParsedValue, words: str) -> bool:
     if unit == "count" and _SPAN.search(words):
         return not (value.grouped or _MATURITIES.search(words))
     if unit == "ratio":
-        return not value.grouped and abs(value.number or 0) < _LARGEST_RATIO
+        return not value.grouped
     if unit == "currency/share" and value.grouped and not value.decimals:
         # 'EBITDA, net income and EPS' heads amounts as well.
         return not _EPS.search(words)
@@ -377,11 +329,11 @@ def _heading_counts(unit: Unit, value: ParsedValue, label: str, heading: str) ->
         if value.number == 0 or (value.decimals >= 2 and not value.grouped):
             return True
         # 'Per share data:' speaks of nothing else; 'EPS' may head net income as well.
-        about = _PER_SHARE_HEAD.search(heading) and abs(value.number or 0) < _LARGEST_RATIO
-        return bool(about and ((value.decimals == 1 and is_split(label)) or _SHARE_PRICE.search(label)))
+        small = abs(value.number or 0) < _LARGEST_RATIO
+        return small and bool(_PER_SHARE_HEAD.search(heading) and _SHARE_PRICE.search(label))
     if unit == "count":
         # 'Weighted-average remaining lease term (years)' above 'Operating leases 9'.
-        span = _SPAN.search(heading) and not value.grouped and abs(value.number or 0) < _LONGEST_SPAN
+        span = _SPAN.search(heading) and not value.grouped
         counted = _COUNTS.search(heading) and not (value.decimals or value.currency)
         return bool((span or counted) and unit_of_words(label) is None)
     if unit == "percent":

@@ -110,14 +110,10 @@ _FOOTNOTE_END = re.compile(
 _MARKED = re.compile(rf"\d[.,]\d|[)%x]|{CURRENCY_PATTERN}")
 _FOOTNOTE_START = re.compile(r"^(?:\((?P<round>[a-z])\)|(?P<mark>[*†‡§]+))\s+(?=[\d$(.-])", re.IGNORECASE)
 
-_VULGAR = "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
-_FRACTION = r"\d{1,2}/(?:2|3|4|5|8|10|16|32|64)(?!\d)"
 _AMERICAN = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+"
-_EUROPEAN = r"\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?|\d{1,3}(?:\.\d{3})+,\d{1,2}"
 _NUMBER = re.compile(
     rf"(?P<before>(?:[-+(]|{CURRENCY_PATTERN}|\s)*)"
-    rf"(?:(?P<mixed>\d{{1,3}})?\s?(?P<vulgar>[{_VULGAR}])|(?P<whole>\d{{1,3}})[\s-](?P<fraction>{_FRACTION})"
-    rf"|(?P<european>{_EUROPEAN})(?![\d.,])|(?P<plain>{_AMERICAN})(?![\d.,]\d))"
+    rf"(?P<plain>{_AMERICAN})(?![\d.,]\d)"
     r"(?P<after>.*)"
 )
 _AFTER = re.compile(
@@ -144,11 +140,7 @@ def parse_value(text: str) -> ParsedValue:
     """Read a printed cell.
 
     A parenthesis before or behind a number makes it negative, also when its partner was lost. A comma is
-    the mark of thousands and a point that of decimals, unless the number can be read only the other way
-    round ('1.234.567' or '1.234,56'). Nothing is guessed: what fits no known form is text.
-
-    Args:
-        text: the cell as printed, currency and per cent signs included.
+    the mark of thousands and a point that of decimals. Nothing is guessed: what fits no known form is text.
     """
     if _ODD.search(text):
         return ParsedValue("text", reason=BROKEN)
@@ -219,16 +211,7 @@ def _sound(before: str) -> bool:
 
 def _number(match: re.Match[str], after: re.Match[str], footnotes: tuple[str, ...]) -> ParsedValue:
     digits = match["plain"]
-    if match["vulgar"]:
-        size = float(match["mixed"] or 0) + unicodedata.numeric(match["vulgar"])
-    elif match["fraction"]:
-        over, under = match["fraction"].split("/")
-        size = float(match["whole"]) + int(over) / int(under)
-    elif match["european"]:
-        digits = match["european"].replace(".", "").replace(",", ".")
-        size = float(digits)
-    else:
-        size = float(digits.replace(",", ""))
+    size = float(digits.replace(",", ""))
     before = match["before"]
     closed = bool(after["close"] or after["last"])
     negative = "(" in before or "-" in before or closed
@@ -241,7 +224,7 @@ def _number(match: re.Match[str], after: re.Match[str], footnotes: tuple[str, ..
     if word in _BASIS_POINTS:
         percent, factor = True, 1e-4
     elif percent:
-        factor, word = 0.01, word if word != "%" else "%"
+        factor = 0.01
     elif scale:
         # A lone letter is a scale only beside a currency: '5 m' may be metres.
         if len(scale) == 1 and not currency:
@@ -258,8 +241,8 @@ def _number(match: re.Match[str], after: re.Match[str], footnotes: tuple[str, ..
         footnotes=footnotes,
         factor=factor,
         word=word or None,
-        decimals=len(digits.partition(".")[2]) if digits else 0,
-        grouped=bool(match["european"]) or (digits is not None and "," in digits),
+        decimals=len(digits.partition(".")[2]),
+        grouped="," in digits,
     )
 
 

@@ -116,13 +116,6 @@ def test_a_row_of_years_heads_the_rows_below_it() -> None:
     assert 2 in paths.header_rows
 
 
-def test_years_above_a_table_without_headers() -> None:
-    paths = read_paths(
-        make_table([["Revenue", "$ 1", "2"]], header_rows=0, above=["(in millions)", "2020 2019"])
-    )
-    assert paths.headers.paths == ((), ("2020",), ("2019",))
-
-
 def test_headers_of_the_page_before_by_number_and_by_position() -> None:
     before = read_paths(make_table([["", "2018", "2017"], ["Revenue", "1", "2"]])).headers
     same = read_paths(make_table([["Taxes", "3", "4"]], header_rows=0, continues=True), before)
@@ -130,13 +123,6 @@ def test_headers_of_the_page_before_by_number_and_by_position() -> None:
     # A column less: the remaining one stands below 2018.
     fewer = read_paths(make_table([["Taxes", "3"]], header_rows=0, continues=True), before)
     assert fewer.headers.paths == ((), ("2018",))
-
-
-def test_a_header_beside_its_numbers_moves_over_them() -> None:
-    paths = read_paths(
-        make_table([["", "2019", "", "2018"], ["Cash", "", "$ 5", "$ 4"], ["Debt", "", "6", "7"]])
-    )
-    assert paths.headers.paths == ((), (), ("2019",), ("2018",))
 
 
 def test_a_header_alone_below_others_keeps_to_its_column() -> None:

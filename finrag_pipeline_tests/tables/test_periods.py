@@ -152,7 +152,7 @@ def test_one_period_stated_above() -> None:
 dates = st.dates(dt.date(1995, 1, 1), dt.date(2060, 12, 31))
 
 
-@given(dates, st.sampled_from(["%B %d, %Y", "%b. %d, %Y", "%Y-%m-%d", "%m/%d/%Y", "%d %B %Y"]))
+@given(dates, st.sampled_from(["%B %d, %Y", "%b. %d, %Y", "%m/%d/%Y", "%d %B %Y"]))
 def test_every_printed_day_is_read_back(date: dt.date, form: str) -> None:
     assert parse_periods([date.strftime(form)], UNKNOWN).end == date
 

@@ -37,7 +37,6 @@ def test_headers_of_per_cent(header: str, unit: str | None) -> None:
 @pytest.mark.parametrize(
     ("label", "unit"),
     [
-        ("Denominator (average invested capital)", None),
         ("Denominator for diluted earnings per share", "shares"),
         ("Dilutive effect of stock-based awards", "shares"),
         ("Weighted average exercise price of outstanding options, warrants and rights", "currency/share"),
@@ -60,32 +59,6 @@ def test_a_denominator_counts_shares_only_beside_words_of_shares() -> None:
     rows = [["", "2018"], ["Denominator:", ""], ["Dilution from award plans", "14.5"], ["Basic", "602.1"]]
     shares = make_table(rows, levels=[0, 0, 1, 1], above=["(Amounts in millions)"])
     assert _column(shares, 1, "unit") == ["shares", "shares"]
-
-
-def test_a_title_over_all_columns_comes_after_the_labels() -> None:
-    table = make_table(
-        [
-            ["", "Number of Shares and Prices", ""],
-            ["", "2018", "2017"],
-            ["Average price paid per share", "12.50", "9.75"],
-        ],
-        header_rows=2,
-        spans={(0, 1): 2},
-    )
-    assert _column(table, 1, "unit") == ["currency/share"]
-
-
-def test_a_line_of_units_ends_no_heading() -> None:
-    rows = [
-        ["", "2018"],
-        ["Stores", "12"],
-        ["Net sales", ""],
-        ["('000):", ""],
-        ["Europe", "145"],
-        ["Asia", "33"],
-    ]
-    found = cells(make_table(rows, levels=[0, 0, 0, 0, 1, 1]))[0, 4, 1]
-    assert (found["row_path"], found["value"]) == (["Net sales", "Europe"], 145_000.0)
 
 
 def test_a_year_at_the_right_end_heads_its_own_columns() -> None:
@@ -156,18 +129,6 @@ def test_expense_of_share_awards_stays_money() -> None:
     assert _column(make_table(rows, above=["(in thousands)"]), 1, "unit") == ["currency"] * 2
 
 
-@pytest.mark.parametrize("columns", [True, False])
-def test_choices_of_a_vote_are_counted(columns: bool) -> None:
-    choices, votes = ["1 Year", "2 Years", "3 Years", "Abstain"], ["145,000", "12,500", "99,120", "45"]
-    if columns:
-        table = make_table([["", *choices], ["Frequency", *votes]])
-        assert [cells(table)[0, 1, column]["unit"] for column in range(1, 5)] == ["count"] * 4
-    else:
-        table = make_table([["", "Votes For"], *map(list, zip(choices, votes, strict=True))])
-        assert _column(table, 1, "unit") == ["count"] * 4
-        assert _column(table, 0, "unit") == []
-
-
 def test_a_footnote_sets_the_scale_of_the_header_it_marks() -> None:
     table = make_table(
         [
@@ -220,3 +181,16 @@ def test_maturities_in_years_are_amounts() -> None:
     )
     assert _column(table, 1, "unit") == ["currency"] * 2
     assert _column(table, 2, "value") == [120e6, 33e6]
+
+
+def test_a_line_of_units_ends_no_heading() -> None:
+    rows = [
+        ["", "2018"],
+        ["Stores", "12"],
+        ["Net sales", ""],
+        ["('000):", ""],
+        ["Europe", "145"],
+        ["Asia", "33"],
+    ]
+    found = cells(make_table(rows, levels=[0, 0, 0, 0, 1, 1]))[0, 4, 1]
+    assert (found["row_path"], found["value"]) == (["Net sales", "Europe"], 145_000.0)

@@ -74,8 +74,7 @@ def test_headings_above_a_row_count_only_where_the_number_fits() -> None:
     assert unit("7,925", ["Weighted average shares outstanding:", "Basic"]) == "shares"
 
 
-def test_par_value_is_per_share_and_capital_beyond_it_is_not() -> None:
-    assert unit("$ 0.01", ["Common stock, par value"]) == "currency/share"
+def test_capital_beyond_par_value_is_not_per_share() -> None:
     assert unit("(1,282,922)", ["Repurchases"], ["Capital in Excess of Par Value"]) is None
     assert (
         unit("(71.3)", ["Stock awards"], ["$.10 Par Value Common Stock", "Additional paid-in capital"])
@@ -110,9 +109,3 @@ def test_invisible_characters_do_not_hide_words() -> None:
 def test_two_whole_headers_are_not_joined() -> None:
     headers = ["Total Number of Shares Purchased as Part of", "Average Price Paid Per Share"]
     assert unit("173.26", ["October"], headers) == "currency/share"
-
-
-def test_what_shares_add_to_earnings_per_share() -> None:
-    heading = "Increase in earnings per share - diluted, due to:"
-    assert unit("0.08", [heading, "Shares of common stock outstanding"]) == "currency/share"
-    assert unit("592.5", [heading, "Shares of common stock outstanding"]) == "shares"

@@ -43,7 +43,7 @@ def _goes_on(last: Table, first: Table, before: PageWords, page: PageWords) -> b
     matched = sum(
         any(left < high and low < right for low, high in known) for left, right in column_extents(first)
     )
-    return matched >= max(2, first.columns - 1, last.columns - 1)
+    return matched >= max(2, first.columns - 1, last.columns - 1) or matched == first.columns == last.columns
 
 
 def _text_follows(table: Table) -> bool:

@@ -71,7 +71,7 @@ def _zone_tables(page: PageWords, members: np.ndarray) -> list[Table]:
     _settle_wrapped_numbers(lines)
     regions, contents = figure_regions(lines)
     taken = [*contents, *((region.start, region.stop) for region in regions)]
-    regions = sorted(regions + text_regions(lines, taken), key=lambda region: region.start)
+    regions = _with_texts(lines, regions, text_regions(lines, taken))
     floors = [0, *(region.stop for region in regions)]
     ceilings = [*(region.start for region in regions[1:]), len(lines)]
     tables = map(partial(_table, page, lines), regions, floors, ceilings)
@@ -92,6 +92,25 @@ def _completes(segment: Segment, above: Line) -> bool:
         s.kind == TEXT and s.x0 < segment.x1 and segment.x0 < s.x1 and calls_for_number(s.text)
         for s in above.segments
     )
+
+
+def _with_texts(lines: Sequence[Line], regions: list[Region], texts: list[Region]) -> list[Region]:
+    """All regions in order; texts right above figures without headers are their headers."""
+    merged: list[Region] = []
+    for region in sorted(regions + texts, key=lambda region: region.start):
+        last = merged[-1] if merged else None
+        if (
+            last is not None
+            and last in texts
+            and region not in texts
+            and last.stop == region.start == region.body
+        ):
+            gap = lines[region.start].y0 - lines[last.stop - 1].y1
+            if gap < lines[region.start].height and last.stop - last.start < 8:
+                merged[-1] = Region(last.start, region.body, region.stop)
+                continue
+        merged.append(region)
+    return merged
 
 
 def _table(page: PageWords, lines: Sequence[Line], region: Region, floor: int, ceiling: int) -> Table | None:

@@ -212,7 +212,8 @@ def _first_label(lines: Sequence[Line], group: Group, floor: int) -> int:
         line, below = lines[first - 1], lines[first]
         if below.y0 - line.y1 > 0.35 * line.height or line.listed or not is_label(line, group.edge):
             break
-        if not (below.x0 > line.x0 + 2 or line.text.endswith(":")) or is_title(line.text):
+        goes_on = below.text[:1].islower() or below.x0 > line.x0 + 2 or line.text.endswith(":")
+        if not goes_on or is_title(line.text):
             break
         first -= 1
     return first
