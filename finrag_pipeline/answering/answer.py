@@ -51,25 +51,23 @@ class Answer:
     passages: tuple[Passage, ...]
 
     @property
+    def _said(self) -> Generated | ExtractiveAnswer | Derivation:
+        return self.generated or self.text or self.derivation
+
+    @property
     def answer(self) -> str:
         """The answer for people."""
-        if self.generated is not None:
-            return self.generated.answer or (self.generated.error or "")
-        return self.text.answer if self.text is not None else self.derivation.answer
+        return self._said.answer or (self.generated and self.generated.error) or ""
 
     @property
     def abstained(self) -> bool:
         """Whether the answer is that it cannot be determined."""
-        if self.generated is not None:
-            return self.generated.abstained
-        return self.text.abstained if self.text is not None else self.derivation.abstained
+        return self._said.abstained
 
     @property
     def why(self) -> str | None:
         """Why it abstains; None where it does not."""
-        if self.generated is not None:
-            return self.generated.why
-        return self.text.why if self.text is not None else self.derivation.why
+        return self._said.why
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -83,16 +81,15 @@ class Answer:
     def citations(self) -> list[dict[str, Any]]:
         """Cells and pages cited, once each: ``{filing, page, page_label}``, and ``fact_id`` of a cell."""
         cells = self.derivation.citations() if self.generated is None or self.mode == "grounded" else []
+        pages = {
+            (one.filing, one.page): {
+                "filing": one.filing, "page": one.page, "page_label": str(one.page + 1)
+            }
+            for one in self.passages
+            if one.source in self.sources
+        }  # fmt: skip
         seen = {(cell["filing"], cell["page"]) for cell in cells}
-        pages = []
-        for passage in self.passages:
-            place = (passage.filing, passage.page)
-            if passage.source in self.sources and place not in seen:
-                seen.add(place)
-                pages.append(
-                    {"filing": passage.filing, "page": passage.page, "page_label": str(passage.page + 1)}
-                )
-        return [*cells, *pages]
+        return [*cells, *(page for place, page in pages.items() if place not in seen)]
 
     def as_json(self) -> dict[str, Any]:
         """The derivation's fields with what this answer says in their place, ``mode`` and ``quotes``."""
@@ -140,13 +137,7 @@ def answer_question(
 ) -> Answer:
     """Answer without a language model: compute; quote where the question asks for text or for a verdict.
 
-    Args:
-        question: the question.
-        calculator: of the filings.
-        passages: what retrieval found, best first.
-        embed: vectors of the encoder for the choice of sentences; words alone decide when None.
-        filings: the only filings to use; those that the question names when None.
-        only_pages: use facts of the pages of ``passages`` alone.
+    Of the parameters `Calculator.answer` and `explain` speak.
 
     Raises:
         UsageError: the question is empty, no text or too long.
@@ -169,9 +160,8 @@ def explain(derivation: Derivation, passages: Sequence[Passage] = (), embed: Emb
     """
     question = derivation.question
     text: ExtractiveAnswer | None = None
-    if (
-        not derivation.abstained and not derivation.from_rows
-    ):  # an answer from rows judges what it must itself
+    # An answer from rows judges what it must itself.
+    if not derivation.abstained and not derivation.from_rows:
         yes_no = kind_of(question) == "yes_no"
         if yes_no or asks_for_verdict(question):
             found = answer_from_text(question, (), None, derivation)
@@ -190,21 +180,7 @@ def answer_with_model(
     settings: AnswerSettings,
     tools: Callable[[int], FinancialTools] | None = None,
 ) -> Answer:
-    """The same question answered by a language model, ``grounded`` in the calculator's derivation.
-
-    Args:
-        model: is asked.
-        mode: which prompt.
-        derivation: the calculator's, of the question.
-        passages: what retrieval found, best first.
-        settings: budgets and temperature.
-        tools: makes the functions that ``grounded`` offers.
-
-    Raises:
-        ModelError: no answer is to be had; `grounded` falls back on the calculator instead.
-    """
-    shown = tuple(passages)
-    asked = Asked(derivation.question, shown, derivation if mode == "grounded" else None, tools)
-    one = settings.model_copy(update={"repeats": 1})
-    (generated,) = generate(model, mode, [asked], one)
-    return Answer(mode, derivation, None, generated, shown)
+    """The same question answered by a language model, ``grounded`` in the calculator's derivation."""
+    asked = Asked(derivation.question, tuple(passages), derivation if mode == "grounded" else None, tools)
+    (generated,) = generate(model, mode, [asked], settings.model_copy(update={"repeats": 1}))
+    return Answer(mode, derivation, None, generated, asked.passages)

@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal, DecimalException, localcontext
+from functools import reduce
 from typing import Any
 
 from finrag_pipeline.answering.derivation import Input
 from finrag_pipeline.answering.inputs import Fact, FactBook, FoundFact
-from finrag_pipeline.answering.wording import plain_number, short_money
+from finrag_pipeline.answering.wording import (
+    MONEY,
+    NONE,
+    PER_SHARE,
+    SHARES,
+    Unit,
+    plain_number,
+    short_money,
+)
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
 from finrag_pipeline.questions.expression import (
     At,
@@ -36,16 +45,7 @@ NOT_SHOWN = (AbstentionKind.NOT_REPORTED, AbstentionKind.UNKNOWN_PERIOD, Abstent
 """What a filing does not show, where another may."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """Unit of a quantity as powers: money is (1, 0), a share count (0, 1), money per share (1, -1)."""
-
-    money: int = 0
-    shares: int = 0
-
-
-NONE = Unit()
-_UNITS = {"currency": Unit(1, 0), "currency/share": Unit(1, -1), "shares": Unit(0, 1)}
+_UNITS = {"currency": MONEY, "currency/share": PER_SHARE, "shares": SHARES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +59,24 @@ class Quantity:
     @property
     def inner(self) -> str:
         """The arithmetic in brackets, where it is more than one number."""
-        return (
-            f"({self.text})"
-            if " " in self.text.replace(" million", "").replace(" billion", "")
-            else self.text
-        )
+        several = " " in self.text.replace(" million", "").replace(" billion", "")
+        return f"({self.text})" if several else self.text
 
 
 @dataclass
-class _Trace:
+class Trace:
+    """Steps, inputs and contradictions of a calculation, in order."""
+
     steps: list[str] = field(default_factory=list)
     inputs: list[Input] = field(default_factory=list)
     alternatives: list[dict[str, Any]] = field(default_factory=list)
 
     def mark(self) -> tuple[int, int, int]:
+        """Where it is now."""
         return len(self.steps), len(self.inputs), len(self.alternatives)
 
     def back(self, mark: tuple[int, int, int]) -> None:
+        """Forget what came after a mark."""
         del self.steps[mark[0] :], self.inputs[mark[1] :], self.alternatives[mark[2] :]
 
 
@@ -90,7 +91,6 @@ class Calculation:
         discrete: a quarter is never answered by the year to date.
 
     Attributes:
-        trace: steps, inputs and contradictions, in order.
         looked_for: every line that was looked for and not found.
     """
 
@@ -110,7 +110,7 @@ class Calculation:
         self._shift = shift
         self._known: dict[tuple[str, FiscalPeriod], Quantity] = {}
         self._open: list[str] = []
-        self.trace = _Trace()
+        self.trace = Trace()
         self.currency: str | None = None
         self.looked_for: list[str] = []
 
@@ -144,38 +144,16 @@ class Calculation:
             case Binary("/", At(of, FiscalPeriod() as now), At(before, FiscalPeriod() as then)) if (
                 of == before and not (now.end or then.end) and now.length != then.length
             ):
-                return self._growth_of_balance(expression, of, now, then)
+                # A balance over one of another day; an amount of a quarter and of a year cannot be compared.
+                one, other = self._value(of, now), self._value(of, then)
+                if any(taken.fact.period_kind == "duration" for taken in self.trace.inputs):
+                    why = f"{then.label} and {now.label} are not of one length"
+                    raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
+                return _binary("/", one, other, expression)
             case Binary(operator, left, right):
-                return self._binary(operator, self._value(left, period), self._value(right, period), right)
+                return _binary(operator, self._value(left, period), self._value(right, period), right)
             case Call(function, arguments):
                 return self._call(function, arguments, period)
-
-    def _binary(self, operator: str, left: Quantity, right: Quantity, denominator: Expression) -> Quantity:
-        text = f"{left.inner if operator in '*/' else left.text} {operator} {right.inner}"
-        if operator in "+-":
-            if left.unit != right.unit:
-                why = f"'{text}' adds or subtracts quantities of different units"
-                raise Abstention(AbstentionKind.UNITS_DISAGREE, why)
-            value = left.value + right.value if operator == "+" else left.value - right.value
-            return Quantity(value, left.unit, text)
-        if operator == "*":
-            unit = Unit(left.unit.money + right.unit.money, left.unit.shares + right.unit.shares)
-            return Quantity(left.value * right.value, unit, text)
-        if right.value == 0:
-            why = f"the denominator {print_expression(denominator)} is zero"
-            raise Abstention(AbstentionKind.DIVISION_BY_ZERO, why)
-        unit = Unit(left.unit.money - right.unit.money, left.unit.shares - right.unit.shares)
-        return Quantity(left.value / right.value, unit, text)
-
-    def _growth_of_balance(
-        self, quotient: Expression, of: Expression, now: FiscalPeriod, then: FiscalPeriod
-    ) -> Quantity:
-        """A balance over one of another day; an amount of a quarter and of a year cannot be compared."""
-        after, before = self._value(of, now), self._value(of, then)
-        if any(one.fact.period_kind == "duration" for one in self.trace.inputs):
-            why = f"{then.label} and {now.label} are not of one length"
-            raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
-        return self._binary("/", after, before, quotient)
 
     def _call(self, function: str, arguments: tuple[Expression, ...], period: FiscalPeriod) -> Quantity:
         first = arguments[0]
@@ -186,18 +164,26 @@ class Calculation:
         if function in ("change", "growth"):
             before, after = self._value(first, period.shift(-1)), self._value(first, period)
             if function == "change":
-                return self._binary("-", after, before, first)
-            quotient = self._binary("/", after, before, first)
+                return _binary("-", after, before)
+            quotient = _binary("/", after, before, first)
             return Quantity(quotient.value - 1, quotient.unit, f"{quotient.text} - 1")
         if function == "optional":
-            return self._optional(first, period)
+            found = self._tried(first, period)
+            zero = Quantity(Decimal(0), NONE if isinstance(first, Number) else MONEY, "0")
+            return zero if isinstance(found, Abstention) else found
         if function == "first":
-            return self._first(arguments, period)
+            missing: list[Abstention] = []
+            for choice in arguments:
+                found = self._tried(choice, period)
+                if not isinstance(found, Abstention):
+                    return found
+                missing.append(found)
+            raise missing[0]
         values = [self._value(argument, period) for argument in arguments]
         if function == "abs":
-            return Quantity(abs(values[0].value), values[0].unit, values[0].text)
+            return replace(values[0], value=abs(values[0].value))
         if function == "power":
-            return self._power(values[0], values[1])
+            return _power(*values)
         if len({value.unit for value in values}) > 1:
             why = f"{function} of quantities of different units"
             raise Abstention(AbstentionKind.UNITS_DISAGREE, why)
@@ -208,70 +194,47 @@ class Calculation:
         if function == "mean":
             return Quantity(total / len(values), values[0].unit, f"({joined}) / {len(values)}")
         chosen = (max if function == "max" else min)(values, key=lambda value: value.value)
-        return Quantity(chosen.value, chosen.unit, f"{function}({', '.join(v.text for v in values)})")
-
-    def _power(self, base: Quantity, exponent: Quantity) -> Quantity:
-        if base.value < 0 or (base.value == 0 and exponent.value < 0):
-            why = "a growth rate is not defined between amounts of opposite signs"
-            raise Abstention(AbstentionKind.UNREADABLE, why)
-        return Quantity(base.value**exponent.value, base.unit, f"{base.inner} ^ {exponent.inner}")
+        return replace(chosen, text=f"{function}({', '.join(v.text for v in values)})")
 
     def _average(self, of: Expression, period: FiscalPeriod) -> Quantity:
         after = self._value(of, period)
-        mark = self._mark()
-        try:
-            before = self._value(of, period.shift(-1))
-        except Abstention as missing:
-            if missing.kind not in (AbstentionKind.NOT_REPORTED, AbstentionKind.UNKNOWN_PERIOD):
-                raise
-            self._back(mark)
+        before = self._tried(
+            of, period.shift(-1), (AbstentionKind.NOT_REPORTED, AbstentionKind.UNKNOWN_PERIOD)
+        )
+        if isinstance(before, Abstention):
             self.trace.steps.append(
-                f"average {print_expression(of)}: {self._label(period.shift(-1))} is not in the "
-                f"filings, so that of"
-                f" {self._label(period)} alone"
+                f"average {print_expression(of)}: {period.shift(-1).label} is not in the filings, so that of"
+                f" {period.label} alone"
             )
             return after
         total = before.value + after.value
         return Quantity(total / 2, after.unit, f"({before.inner} + {after.inner}) / 2")
 
-    def _optional(self, of: Expression, period: FiscalPeriod) -> Quantity:
+    def _tried(
+        self,
+        of: Expression,
+        period: FiscalPeriod,
+        unless: Sequence[AbstentionKind] = (AbstentionKind.NOT_REPORTED,),
+    ) -> Quantity | Abstention:
+        """The value of an expression; an abstention of these kinds leaves nothing of the try."""
         mark = self._mark()
         try:
             return self._value(of, period)
         except Abstention as missing:
-            if missing.kind != AbstentionKind.NOT_REPORTED:
+            if missing.kind not in unless:
                 raise
             self._back(mark)
-            unit = NONE if isinstance(of, Number) else Unit(1, 0)
-            return Quantity(Decimal(0), unit, "0")
+            return missing
 
-    def _first(self, choices: tuple[Expression, ...], period: FiscalPeriod) -> Quantity:
-        last: Abstention | None = None
-        for choice in choices:
-            mark = self._mark()
-            try:
-                return self._value(choice, period)
-            except Abstention as missing:
-                if missing.kind != AbstentionKind.NOT_REPORTED:
-                    raise
-                self._back(mark)
-                last = last or missing
-        assert last is not None
-        raise last
+    def _mark(self) -> tuple[tuple[int, int, int], dict[tuple[str, FiscalPeriod], Quantity]]:
+        return self.trace.mark(), dict(self._known)
 
-    def _mark(self) -> tuple[Any, frozenset[tuple[str, FiscalPeriod]]]:
-        return self.trace.mark(), frozenset(self._known)
-
-    def _back(self, mark: tuple[Any, frozenset[tuple[str, FiscalPeriod]]]) -> None:
+    def _back(self, mark: tuple[tuple[int, int, int], dict[tuple[str, FiscalPeriod], Quantity]]) -> None:
         """Forget a try: its steps and inputs, and the values found, or their next use would show no input."""
         self.trace.back(mark[0])
-        self._known = {key: value for key, value in self._known.items() if key in mark[1]}
+        self._known = mark[1]
 
     # ------------------------------------------------------------------ names
-
-    def _label(self, period: FiscalPeriod) -> str:
-        """A period as the question calls it."""
-        return period.label
 
     def _name(self, name: str, period: FiscalPeriod) -> Quantity:
         if name == PERIOD_DAYS:
@@ -281,9 +244,8 @@ class Calculation:
         key = (name, period)
         if key in self._known:
             return self._known[key]
-        entry = self._definitions.get(name)
-        if entry is not None and name in self._open:
-            entry = None  # within its own definition a name is the printed line
+        # Within its own definition a name is the printed line.
+        entry = None if name in self._open else self._definitions.get(name)
         found = entry or self._lexicon.entries.get(name)
         if isinstance(found, Formula):
             quantity = self._formula(found, period)
@@ -302,20 +264,14 @@ class Calculation:
             inner = self._value(formula.expression, period)
         finally:
             self._open.pop()
-        text = self._told(inner, formula.unit)
+        text = _told(inner, formula.unit)
         if inner.text and inner.text != text:
-            self.trace.steps.append(f"{formula.label} {self._label(period)} = {inner.text} = {text}")
-        return Quantity(inner.value, inner.unit, text)
-
-    def _told(self, quantity: Quantity, unit: str | None = None) -> str:
-        if quantity.unit.money == 1 and not quantity.unit.shares:
-            return short_money(quantity.value)
-        if unit == "percent":
-            return f"{plain_number(quantity.value * 100, 2)}%"
-        return plain_number(quantity.value, 4)
+            self.trace.steps.append(f"{formula.label} {period.label} = {inner.text} = {text}")
+        return replace(inner, text=text)
 
     def _line(self, line: Line, period: FiscalPeriod) -> Quantity:
-        found = self._book.find_line(line, period.shift(self._shift), by_label=line.components is None)
+        shown = period.shift(self._shift)
+        found = self._book.find_line(line, shown, by_label=line.components is None)
         if _summed(period) or (found and found.note and self._discrete):
             found = None
         if found is None or found.note:
@@ -323,24 +279,35 @@ class Calculation:
             if apart is not None:
                 return apart
         if found is None:
-            parts = self._book.find_components(line, period.shift(self._shift))
+            parts = self._book.find_components(line, shown)
             if not parts:
                 raise self._missing(line.label, period)
-            return self._sum_of(parts, line, period)
+            # A line that no row shows as a total, from the rows that make it up.
+            taken = [self.take(part, part.fact.label, period, line.magnitude) for part in parts]
+            return self._added(line.label, period, taken)
         quantity = self.take(found, line.label, period, line.magnitude)
-        if line.between and self._printed_as_deduction(line.between, found.fact, period):
-            quantity = self._turned(quantity, line.label, period)
+        if line.between and self._printed_as_deduction(line.between, found.fact, shown):
+            value = -quantity.value
+            quantity = Quantity(value, quantity.unit, short_money(value))
+            self.trace.inputs[-1] = replace(self.trace.inputs[-1], value=float(value))
+            self.trace.steps.append(
+                f"{line.label} {period.label}: printed as a deduction, taken as {quantity.text}"
+            )
         if line.complete and line.complete[0] not in found.fact.label.lower():
             added = self._lexicon.entries[line.complete[1]]
             assert isinstance(added, Line)
-            more = self._book.find_line(added, period.shift(self._shift))
+            more = self._book.find_line(added, shown)
             if more and more.fact.statement == found.fact.statement and more.fact.filing == found.fact.filing:
                 second = self.take(more, added.label, period, added.magnitude)
-                total = self._binary("+", quantity, second, Name(added.name))
-                text = self._told(total)
-                self.trace.steps.append(f"{line.label} {self._label(period)} = {total.text} = {text}")
-                return Quantity(total.value, total.unit, text)
+                return self._added(line.label, period, [quantity, second])
         return quantity
+
+    def _added(self, label: str, period: FiscalPeriod, parts: Sequence[Quantity]) -> Quantity:
+        total = reduce(lambda one, other: _binary("+", one, other), parts)
+        text = _told(total)
+        if len(parts) > 1:
+            self.trace.steps.append(f"{label} {period.label} = {total.text} = {text}")
+        return replace(total, text=text)
 
     def _apart(
         self, label: str, period: FiscalPeriod, read: Callable[[FiscalPeriod], Quantity]
@@ -369,28 +336,23 @@ class Calculation:
                 for one in self.trace.inputs[inputs:]
             )
             restated = any("filing" in other for other in self.trace.alternatives[others:])
-            if (
-                not parts
-                or not flows
-                or restated
-                or len(self.trace.steps) > steps
-                or mixes_scales(part for _, _, part in parts)
-            ):
+            plain = flows and not restated and len(self.trace.steps) == steps
+            if not parts or not plain or mixes_scales(part for _, _, part in parts):
                 self._back(mark)
                 continue
             value = sum((sign * part.value for sign, _, part in parts), Decimal(0))
             text = "".join(f" {'+' if sign > 0 else '-'} {part.text}" for sign, _, part in parts)[3:]
             told = _told_way(period, [(sign, span) for sign, span, _ in parts])
             self.trace.steps.append(f"{label} {period.label} = {text} = {short_money(value)}: {told}")
-            return Quantity(value, Unit(1, 0), short_money(value))
+            return Quantity(value, MONEY, short_money(value))
         return None
 
-    def _printed_as_deduction(self, between: tuple[str, str], fact: Fact, period: FiscalPeriod) -> bool:
+    def _printed_as_deduction(self, between: tuple[str, str], fact: Fact, shown: FiscalPeriod) -> bool:
         """Whether a fact is what lies between two lines only with the other sign than printed."""
         ends = []
         for name in between:
             line = self._lexicon.entries[name]
-            found = self._book.find_line(line, period.shift(self._shift)) if isinstance(line, Line) else None
+            found = self._book.find_line(line, shown) if isinstance(line, Line) else None
             if found is None or (found.fact.filing, found.fact.page) != (fact.filing, fact.page):
                 return False
             ends.append(found.fact.value)
@@ -398,45 +360,25 @@ class Calculation:
         as_printed, turned = (abs(ends[0] - sign * fact.value - ends[1]) for sign in (1, -1))
         return turned < tolerance < as_printed or (turned < as_printed and turned < 1e-6 * tolerance)
 
-    def _turned(self, quantity: Quantity, label: str, period: FiscalPeriod) -> Quantity:
-        """A quantity with the other sign than printed, and its input too."""
-        value = -quantity.value
-        self.trace.inputs[-1] = replace(self.trace.inputs[-1], value=float(value))
-        self.trace.steps.append(
-            f"{label} {self._label(period)}: printed as a deduction, taken as {short_money(value)}"
-        )
-        return Quantity(value, quantity.unit, short_money(value))
-
-    def _sum_of(self, parts: list[FoundFact], line: Line, period: FiscalPeriod) -> Quantity:
-        """A line that no row shows as a total, from the rows that make it up."""
-        taken = [self.take(part, part.fact.label, period, line.magnitude) for part in parts]
-        total = taken[0]
-        for other in taken[1:]:
-            total = self._binary("+", total, other, Name(line.name))
-        text = self._told(total)
-        if len(taken) > 1:
-            self.trace.steps.append(f"{line.label} {self._label(period)} = {total.text} = {text}")
-        return Quantity(total.value, total.unit, text)
-
     def _printed(self, name: str, period: FiscalPeriod) -> Quantity:
         found = None if _summed(period) else self._book.find_label(name, period.shift(self._shift))
         if found is None and (apart := self._apart(name, period, lambda span: self._printed(name, span))):
             return apart
         if found is None:
-            self.looked_for.append(f"'{name}' as a printed line, {self._label(period)}")
+            self.looked_for.append(f"'{name}' as a printed line, {period.label}")
             why = f"'{name}' is neither defined in the question, nor a known quantity, nor a printed line"
             kind = AbstentionKind.UNDEFINED_NAME if self._definitions else AbstentionKind.NO_LINE
             raise Abstention(kind, why, tuple(self.looked_for))
         return self.take(found, found.fact.label, period, False)
 
     def _missing(self, label: str, period: FiscalPeriod) -> Abstention:
-        looked = f"{label}, {self._label(period)}"
+        looked = f"{label}, {period.label}"
         if looked not in self.looked_for:
             self.looked_for.append(looked)
         if not self._book.shows(period.shift(self._shift)):
-            why = f"no filing of the company in the index shows {self._label(period)}"
+            why = f"no filing of the company in the index shows {period.label}"
             return Abstention(AbstentionKind.UNKNOWN_PERIOD, why, tuple(self.looked_for))
-        why = f"the statements do not report {label} for {self._label(period)}"
+        why = f"the statements do not report {label} for {period.label}"
         return Abstention(AbstentionKind.NOT_REPORTED, why, tuple(self.looked_for))
 
     def take(self, found: FoundFact, label: str, period: FiscalPeriod, magnitude: bool) -> Quantity:
@@ -445,14 +387,58 @@ class Calculation:
         value = Decimal(repr(fact.value))
         value = abs(value) if magnitude else value
         self.currency = self.currency or fact.currency
-        self.trace.inputs.append(Input(label, self._label(period), fact, float(value)))
+        self.trace.inputs.append(Input(label, period.label, fact, float(value)))
         if found.note:
             self.trace.steps.append(f"{label}: {found.note}")
         for other in found.others:
-            self.trace.alternatives.append(_contradiction(label, self._label(period), fact, other))
+            restated = other.filing != fact.filing
+            told = {
+                "what": f"{label}, {period.label}",
+                "answer": other.printed.strip(),
+                "value": other.value,
+                "why": f"{other.filing} shows another figure"
+                if restated
+                else f"another row, '{other.label}'",
+            }
+            box = list(other.box) if other.box else None
+            self.trace.alternatives.append({**told, **other.cited(), "box": box})
         unit = _UNITS.get(fact.unit, NONE)
-        text = short_money(value) if unit == Unit(1, 0) else plain_number(value)
-        return Quantity(value, unit, text)
+        return Quantity(value, unit, short_money(value) if unit == MONEY else plain_number(value))
+
+
+def _binary(
+    operator: str, left: Quantity, right: Quantity, denominator: Expression | None = None
+) -> Quantity:
+    text = f"{left.inner if operator in '*/' else left.text} {operator} {right.inner}"
+    if operator in "+-":
+        if left.unit != right.unit:
+            why = f"'{text}' adds or subtracts quantities of different units"
+            raise Abstention(AbstentionKind.UNITS_DISAGREE, why)
+        value = left.value + right.value if operator == "+" else left.value - right.value
+        return Quantity(value, left.unit, text)
+    if operator == "*":
+        unit = Unit(left.unit.money + right.unit.money, left.unit.shares + right.unit.shares)
+        return Quantity(left.value * right.value, unit, text)
+    if right.value == 0:
+        named = print_expression(denominator) if denominator is not None else right.text
+        raise Abstention(AbstentionKind.DIVISION_BY_ZERO, f"the denominator {named} is zero")
+    unit = Unit(left.unit.money - right.unit.money, left.unit.shares - right.unit.shares)
+    return Quantity(left.value / right.value, unit, text)
+
+
+def _power(base: Quantity, exponent: Quantity) -> Quantity:
+    if base.value < 0 or (base.value == 0 and exponent.value < 0):
+        why = "a growth rate is not defined between amounts of opposite signs"
+        raise Abstention(AbstentionKind.UNREADABLE, why)
+    return Quantity(base.value**exponent.value, base.unit, f"{base.inner} ^ {exponent.inner}")
+
+
+def _told(quantity: Quantity, unit: str | None = None) -> str:
+    if quantity.unit == MONEY:
+        return short_money(quantity.value)
+    if unit == "percent":
+        return f"{plain_number(quantity.value * 100, 2)}%"
+    return plain_number(quantity.value, 4)
 
 
 def mixes_scales(values: Iterable[Quantity]) -> bool:
@@ -494,18 +480,3 @@ def _told_way(period: FiscalPeriod, way: Sequence[tuple[int, FiscalPeriod]]) -> 
         return "the year less its first nine months"
     more, less = ([span.label for sign, span in way if sign == wanted] for wanted in (1, -1))
     return f"{' plus '.join(more)} less {' and '.join(less)}"
-
-
-def _contradiction(label: str, period: str, fact: Fact, other: Fact) -> dict[str, Any]:
-    restated = other.filing != fact.filing
-    return {
-        "what": f"{label}, {period}",
-        "answer": other.printed.strip(),
-        "value": other.value,
-        "why": f"{other.filing} shows another figure" if restated else f"another row, '{other.label}'",
-        "filing": other.filing,
-        "page": other.page,
-        "page_label": str(other.page + 1),
-        "fact_id": other.fact_id,
-        "box": list(other.box) if other.box else None,
-    }

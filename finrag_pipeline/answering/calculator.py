@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from finrag_pipeline.answering.calculate import Calculation, Quantity, Unit
-from finrag_pipeline.answering.derivation import Derivation, Input, SeriesValue
-from finrag_pipeline.answering.inputs import FACT_COLUMNS, Fact, FactBook, FilingInfo, read_facts, read_info
-from finrag_pipeline.answering.wording import (
-    Worded,
-    word_money,
-    word_per_share,
-    word_ratio,
-    word_shares,
-)
+from finrag_pipeline.answering.calculate import Calculation, Quantity
+from finrag_pipeline.answering.derivation import Derivation, SeriesValue, listing
+from finrag_pipeline.answering.inputs import FACT_COLUMNS, FactBook, FilingInfo, read_facts, read_info
+from finrag_pipeline.answering.wording import MONEY, PER_SHARE, SHARES, Worded, word_value
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.filings import TEXT_ONLY
-from finrag_pipeline.questions.abstention import CANNOT_BE_DETERMINED, Abstention, AbstentionKind
+from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
 from finrag_pipeline.questions.directives import Directives
 from finrag_pipeline.questions.expression import (
     At,
@@ -71,64 +66,49 @@ _NAMED_TOO = "the question names this too"
 
 
 class Calculator:
-    """Computes answers from the facts of a lake; facts of a filing are read when first needed, and kept.
+    """Computes answers from facts; those of a filing are read when first needed, and kept.
 
     Args:
-        lake: holds ``filings`` and ``statement_facts``.
+        filings: rows of ``filings``.
+        known: filings with facts that may be used.
+        load: rows of ``statement_facts`` of a filing.
         resolver: reads company and periods out of a question.
-        filings: filings that may be used; all of the lake when None.
-        lexicon: lines and formulas; those of ``formulas.toml`` when None.
-        rows: all rows of ``filings``, where they were read already.
+        rows: reads the printed rows of a filing; without it only facts answer.
     """
 
     def __init__(
         self,
-        lake: Lake,
-        resolver: Resolver,
-        filings: Iterable[str] | None = None,
-        lexicon: Lexicon | None = None,
-        rows: Iterable[Mapping[str, Any]] | None = None,
-    ) -> None:
-        rows = list(lake.read_all("filings").to_pylist() if rows is None else rows)
-        known = {keys["filing"] for keys in lake.partitions("statement_facts")}
-        if filings is not None:
-            known &= set(filings)
-
-        def load(filing: str) -> pa.Table:
-            return lake.read("statement_facts", {"filing": filing}, FACT_COLUMNS)
-
-        self._set_up(rows, known, load, resolver, lexicon, FilingRows(lake))
-
-    @classmethod
-    def of_tables(
-        cls,
         filings: Iterable[Mapping[str, Any]],
-        facts: Mapping[str, pa.Table],
-        resolver: Resolver,
-        lexicon: Lexicon | None = None,
-    ) -> Calculator:
-        """A calculator over rows of ``filings`` and tables of ``statement_facts`` by filing."""
-        made = cls.__new__(cls)
-        made._set_up(list(filings), set(facts), facts.__getitem__, resolver, lexicon)
-        return made
-
-    def _set_up(
-        self,
-        rows: Iterable[Mapping[str, Any]],
-        known: set[str],
+        known: Collection[str],
         load: Callable[[str], pa.Table],
         resolver: Resolver,
-        lexicon: Lexicon | None,
-        printed: FilingRows | None = None,
+        rows: FilingRows | None = None,
     ) -> None:
-        self._infos = {str(row["filing"]): read_info(row) for row in rows if str(row["filing"]) in known}
-        self._declared = {str(row["filing"]): row.get("declared_year") for row in rows}
-        self._load = load
-        self.rows = printed
+        by_name = {str(row["filing"]): row for row in filings}
+        self._infos = {name: read_info(row) for name, row in by_name.items() if name in known}
+        self._declared = {name: row.get("declared_year") for name, row in by_name.items()}
+        self._facts = cache(lambda filing: read_facts(load(filing)))
+        self.rows = rows
         self.resolver = resolver
-        self._lexicon = lexicon or formula_lexicon()
-        self._facts: dict[str, list[Fact]] = {}
-        self._open: OpenCalculator | None = None
+        self._lexicon = formula_lexicon()
+
+    @classmethod
+    def of_lake(
+        cls,
+        lake: Lake,
+        resolver: Resolver,
+        only: Iterable[str] | None = None,
+        filings: Iterable[Mapping[str, Any]] | None = None,
+    ) -> Calculator:
+        """A calculator over a lake, or ``only`` some filings of it; ``filings`` are rows read already."""
+        known = {keys["filing"] for keys in lake.partitions("statement_facts")}
+        return cls(
+            lake.read_all("filings").to_pylist() if filings is None else filings,
+            known if only is None else known & set(only),
+            lambda filing: lake.read("statement_facts", {"filing": filing}, FACT_COLUMNS),
+            resolver,
+            FilingRows(lake),
+        )
 
     def answer(
         self,
@@ -154,19 +134,13 @@ class Calculator:
         names = self._company_words(question, resolution)
         asked = None if only_pages else read_series(question)
         try:
-            found = self._series(question, resolution, filings, asked) or self._answer(
-                question, resolution, names, tuple(pages or ()), filings, only_pages
-            )
+            found = self._series(question, resolution, filings, asked) if asked is not None else None
+            if found is None:
+                parsed = parse_question(question, names, self._lexicon)
+                found = self._calculated(question, parsed, resolution, pages or (), filings, only_pages)
         except Abstention as abstention:
             rows = self._from_rows(question, resolution, filings, abstention) if asked is None else None
-            found = rows or Derivation(
-                question,
-                abstention.sentence(),
-                abstained=True,
-                kind=str(abstention.kind),
-                why=abstention.why,
-                looked_for=abstention.looked_for,
-            )
+            found = rows or _abstained(question, abstention)
         meant = tuple(filings) if filings is not None else self._meant(resolution)
         seconds = round(time.perf_counter() - start, 4)
         return replace(found, filings=meant, names=names, seconds=seconds)
@@ -178,45 +152,37 @@ class Calculator:
         if self.rows is None or abstention.kind not in _ROWS_MAY_ANSWER:
             return None
         try:
-            return self._opened().answer(question, resolution, filings)
+            return self._opened.answer(question, resolution, filings)
         except (Abstention, LakeError):  # a damaged table leaves the abstention as it is
             return None
 
     def _series(
-        self,
-        question: str,
-        resolution: Resolution,
-        filings: Sequence[str] | None,
-        asked: SeriesAsked | None,
+        self, question: str, resolution: Resolution, filings: Sequence[str] | None, asked: SeriesAsked
     ) -> Derivation | None:
         """The values over time that are asked for; None where formulas and plans may tell them too.
 
         Raises:
             Abstention: the quarters asked for cannot be told; no other period stands for them.
         """
-        if asked is None:
-            return None
         try:
-            return self._opened().answer(question, resolution, filings, asked)
+            return self._opened.answer(question, resolution, filings, asked)
         except (Abstention, LakeError) as missing:
             if asked.each != "year" and isinstance(missing, Abstention):
                 raise
             return None
 
+    @cached_property
     def _opened(self) -> OpenCalculator:
-        if self._open is None:
-            # Imported here: most questions are answered without.
-            from finrag_pipeline.answering.open_calculator import OpenCalculator
-            from finrag_pipeline.answering.row_matcher import row_matcher
+        # Imported here: most questions are answered without.
+        from finrag_pipeline.answering.open_calculator import OpenCalculator
+        from finrag_pipeline.answering.row_matcher import row_matcher
 
-            printed = self.rows
-            infos = self._infos
-            if printed is not None:
-                infos = {filing: info for filing, info in infos.items() if filing in printed.filings}
-            rows = printed.of if printed is not None else lambda filing: ()
-            match = row_matcher().probabilities
-            self._open = OpenCalculator(infos, self._facts_of, rows, self.resolver, self._lexicon, match)
-        return self._open
+        printed, infos = self.rows, self._infos
+        if printed is not None:
+            infos = {filing: info for filing, info in infos.items() if filing in printed.filings}
+        rows = printed.of if printed is not None else lambda filing: ()
+        match = row_matcher().probabilities
+        return OpenCalculator(infos, self._facts, rows, self.resolver, self._lexicon, match)
 
     def _company_words(self, question: str, resolution: Resolution) -> frozenset[str]:
         """Words of the question that name companies; 'Works' in 'Acme Works' is none where it means Acme."""
@@ -233,18 +199,6 @@ class Calculator:
             return tuple(ranked)
         only = self.resolver.filings_of(ranked[0]) if ranked and resolution.unknown_company is None else ()
         return tuple(ranked) if only and set(self._infos) <= set(only) else None
-
-    def _answer(
-        self,
-        question: str,
-        resolution: Resolution,
-        names: frozenset[str],
-        pages: PageHits,
-        filings: Sequence[str] | None,
-        only_pages: bool,
-    ) -> Derivation:
-        parsed = parse_question(question, names, self._lexicon)
-        return self._calculated(question, parsed, resolution, pages, filings, only_pages)
 
     def evaluate(
         self, formula: str, company: str, period: str, filings: Sequence[str] | None = None
@@ -266,17 +220,12 @@ class Calculator:
             expression = parse_expression(formula)
             expression = At(expression, periods[0]) if periods else expression
             asked = ParsedQuestion(question, expression, formula, None, {}, periods, Directives())
-            found = self._calculated(question, asked, resolution, (), filings, False)
-        except (Abstention, ExpressionError) as error:
-            missing = (
-                error
-                if isinstance(error, Abstention)
-                else Abstention(AbstentionKind.UNREADABLE, f"the formula cannot be read: {error}")
-            )
-            return Derivation(
-                question, missing.sentence(), abstained=True, kind=str(missing.kind), why=missing.why
-            )
-        return found
+            return self._calculated(question, asked, resolution, (), filings, False)
+        except Abstention as missing:
+            return _abstained(question, missing)
+        except ExpressionError as error:
+            why = f"the formula cannot be read: {error}"
+            return _abstained(question, Abstention(AbstentionKind.UNREADABLE, why))
 
     def _calculated(
         self,
@@ -287,29 +236,22 @@ class Calculator:
         filings: Sequence[str] | None,
         only_pages: bool,
     ) -> Derivation:
-        places = self.resolver.named_at(question)
-        if filings is None and len(places) > 1:
+        if filings is None and len(self.resolver.named_at(question)) > 1:
             named = " and ".join(f"'{company}'" for company in resolution.companies[:3])
             why = f"the question names several companies, {named}; ask about one at a time"
             raise Abstention(AbstentionKind.SEVERAL_COMPANIES, why)
         chosen = self._filings(resolution, filings)
         infos = [self._infos[filing] for filing in chosen]
         period, shift = self._period(parsed, infos)
-        book = FactBook(
-            [(info, self._facts_of(info.filing)) for info in infos],
-            self._lexicon,
-            parsed.directives.statements,
-            pages,
-            only_pages,
-        )
+        facts = [(info, self._facts(info.filing)) for info in infos]
+        book = FactBook(facts, self._lexicon, parsed.directives.statements, pages, only_pages)
         if left := [word for word in parsed.left_over if _may_matter(word, book)]:
             named = ", ".join(f"'{word}'" for word in left)
             why = f"no number is given, as a part of the question is not understood: {named}"
             raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
-        parsed = _over_years(parsed, period)
-        calculation = Calculation(book, self._lexicon, parsed.definitions, shift)
+        case = _Case(_over_years(parsed, period), book, self._lexicon, shift, period)
         try:
-            result = calculation.compute(parsed.expression, period)
+            return case.derivation(question)
         except Abstention as missing:
             if infos[0].source != "pdf":
                 told = f"{missing.why}; {infos[0].filing} is {TEXT_ONLY}"
@@ -319,37 +261,6 @@ class Calculator:
                     question, "0", 0.0, "ratio", "0", (missing.why,), looked_for=missing.looked_for
                 )
             raise
-        _check_unit(result, parsed)
-        worded = word(result, parsed, calculation.currency)
-        steps = list(calculation.trace.steps)
-        if result.inner != result.text:
-            steps.append(f"{parsed.label} = {result.text} = {worded.answer}")
-        inputs = tuple(dict.fromkeys(calculation.trace.inputs))
-        others = self._conventions(parsed, book, shift, period, worded)
-        too = self._named_too(parsed, book, shift, period)
-        others += [told for told, _, _ in too]
-        inputs = tuple(dict.fromkeys([*inputs, *(item for _, used, _ in too for item in used)]))
-        own = parsed.label if parsed.also or not parsed.periods else parsed.periods[-1].label
-        main = SeriesValue(own, worded.answer, float(result.value))
-        also = tuple(one for _, _, one in too)
-        series = () if not also else (main, *also) if parsed.also else (*also, main)
-        return Derivation(
-            question=question,
-            answer=_with_named(worded.answer, parsed, others),
-            value=float(worded.value),
-            unit=worded.unit,
-            formula=self._formula_text(parsed),
-            steps=tuple(dict.fromkeys(steps)),
-            inputs=inputs,
-            alternatives=(*calculation.trace.alternatives, *others),
-            exact=float(result.value),
-            series=series,
-        )
-
-    def _facts_of(self, filing: str) -> list[Fact]:
-        if filing not in self._facts:
-            self._facts[filing] = read_facts(self._load(filing))
-        return self._facts[filing]
 
     def _filings(self, resolution: Resolution, filings: Sequence[str] | None) -> list[str]:
         """Filings of the company asked about with facts, the one most likely meant first."""
@@ -362,21 +273,15 @@ class Calculator:
             )
         if not resolution.companies and not (resolution.filings and resolution.ties == 1):
             name = resolution.unknown_company
-            why = (
-                f"no filing of '{name}' is in the index"
-                if name
-                else "the question names no company of the index"
-            )
+            unknown = f"no filing of '{name}' is in the index"
+            why = unknown if name else "the question names no company of the index"
             raise Abstention(AbstentionKind.UNKNOWN_COMPANY, why)
         ranked = [found.filing for found in resolution.filings]
         same = set(self.resolver.filings_of(ranked[0]))
         chosen = [filing for filing in ranked if filing in same and filing in self._infos]
         if not chosen:
-            raise Abstention(
-                AbstentionKind.NOT_REPORTED,
-                "no filing of the company holds facts of statements",
-                tuple(ranked[:3]),
-            )
+            why = "no filing of the company holds facts of statements"
+            raise Abstention(AbstentionKind.NOT_REPORTED, why, tuple(ranked[:3]))
         return chosen
 
     def _period(self, parsed: ParsedQuestion, infos: Sequence[FilingInfo]) -> tuple[FiscalPeriod, int]:
@@ -387,80 +292,129 @@ class Calculator:
             if best.fiscal_year is None:
                 raise Abstention(AbstentionKind.UNKNOWN_PERIOD, "the question names no period")
             return FiscalPeriod(best.fiscal_year, quarter), 0
-        last = parsed.periods[-1]
+        last, own = parsed.periods[-1], best.fiscal_year
         declared = self._declared.get(best.filing)
-        if (
-            last.year is None
-            or best.fiscal_year is None
-            or declared != last.year
-            or declared == best.fiscal_year
-        ):
+        if last.year is None or own is None or declared != last.year or declared == own:
             return last, 0
         # The filing is named by another year than its cover gives; nothing else reports on the year named.
-        if any(info.fiscal_year == last.year for info in infos):
-            return last, 0
-        return last, best.fiscal_year - last.year
+        others = any(info.fiscal_year == last.year for info in infos)
+        return last, 0 if others else own - last.year
 
-    def _formula_text(self, parsed: ParsedQuestion) -> str:
-        text = print_expression(parsed.expression)
-        inner = parsed.expression.of if isinstance(parsed.expression, At) else parsed.expression
-        if isinstance(inner, Name):
-            entry = parsed.definitions.get(inner.name) or self._lexicon.entries.get(inner.name)
-            if isinstance(entry, Formula):
-                text = f"{text} = {print_expression(entry.expression)}"
-        for name, formula in parsed.definitions.items():
-            if not (isinstance(inner, Name) and inner.name == name):
-                text += f", {name} = {print_expression(formula.expression)}"
-        return text
 
-    def _conventions(
-        self, parsed: ParsedQuestion, book: FactBook, shift: int, period: FiscalPeriod, main: Worded
-    ) -> list[dict[str, Any]]:
-        """Values by other conventions, where the question left its term undefined."""
-        inner, place = parsed.expression, period
-        if isinstance(inner, At):
-            place = inner.period or period.shift(inner.offset)
-            inner = inner.of
-        if not isinstance(inner, Name) or inner.name in parsed.definitions:
-            return []
-        entry = self._lexicon.entries.get(inner.name)
-        found: list[dict[str, Any]] = []
-        for other in entry.others if isinstance(entry, Formula) else ():
-            made = self._try(other, parsed, book, shift, place)
-            if made is not None and made[0].value != main.value:
-                worded = made[0]
-                told = {"what": f"{parsed.label} as {print_expression(other)}", "answer": worded.answer}
-                found.append({**told, "value": float(worded.value), "why": "another convention"})
-        return found
+@dataclass(frozen=True)
+class _Case:
+    """A question over the facts that answer it.
 
-    def _named_too(
-        self, parsed: ParsedQuestion, book: FactBook, shift: int, period: FiscalPeriod
-    ) -> list[tuple[dict[str, Any], tuple[Input, ...], SeriesValue]]:
-        """Values in the other periods, and of the other quantities, that a question names side by side."""
-        found = []
-        wanted: list[tuple[str, Expression, FiscalPeriod]] = []
-        if isinstance(parsed.expression, At) and len(parsed.periods) > 1:
-            wanted += [(other.label, parsed.expression.of, other) for other in parsed.periods[:-1]]
-        place = parsed.periods[-1] if parsed.periods else period
-        wanted += [(self._lexicon.entries[name.name].label, name, place) for name in parsed.also]
-        for label, expression, when in wanted:
-            if (made := self._try(expression, parsed, book, shift, when)) is not None:
-                worded, inputs, exact = made
-                told = {"what": label, "answer": worded.answer, "value": float(worded.value)}
-                value = SeriesValue(label, worded.answer, exact)
-                found.append(({**told, "why": _NAMED_TOO, "named": label}, inputs, value))
-        return found
+    Attributes:
+        shift: from the years of the question to those of the facts.
+        period: what a bare name means.
+    """
 
-    def _try(
-        self, expression: Expression, parsed: ParsedQuestion, book: FactBook, shift: int, period: FiscalPeriod
-    ) -> tuple[Worded, tuple[Input, ...], float] | None:
-        calculation = Calculation(book, self._lexicon, parsed.definitions, shift)
+    parsed: ParsedQuestion
+    book: FactBook
+    lexicon: Lexicon
+    shift: int
+    period: FiscalPeriod
+
+    def derivation(self, question: str) -> Derivation:
+        """The answer.
+
+        Raises:
+            Abstention: there is none.
+        """
+        parsed = self.parsed
+        calculation, result, worded = self._computed(parsed.expression, self.period)
+        _check_unit(result, parsed)
+        steps, inputs = calculation.trace.steps, calculation.trace.inputs
+        if result.inner != result.text:
+            steps.append(f"{parsed.label} = {result.text} = {worded.answer}")
+        others = self._conventions(worded)
+        own = parsed.label if parsed.also or not parsed.periods else parsed.periods[-1].label
+        series = [SeriesValue(own, worded.answer, float(result.value))]
+        for label, expression, period in self._named_too():
+            if (made := self._tried(expression, period)) is not None:
+                further, exact, told = made
+                named = {"what": label, "answer": told.answer, "value": float(told.value)}
+                others.append({**named, "why": _NAMED_TOO, "named": label})
+                value = SeriesValue(label, told.answer, float(exact.value))
+                series.insert(len(series) if parsed.also else -1, value)
+                inputs += further.trace.inputs
+        return Derivation(
+            question=question,
+            answer=listing(series) if len(series) > 1 else worded.answer,
+            value=float(worded.value),
+            unit=worded.unit,
+            formula=self._formula_text(),
+            steps=tuple(dict.fromkeys(steps)),
+            inputs=tuple(dict.fromkeys(inputs)),
+            alternatives=(*calculation.trace.alternatives, *others),
+            exact=float(result.value),
+            series=tuple(series) if len(series) > 1 else (),
+        )
+
+    def _computed(self, expression: Expression, period: FiscalPeriod) -> tuple[Calculation, Quantity, Worded]:
+        calculation = Calculation(self.book, self.lexicon, self.parsed.definitions, self.shift)
+        result = calculation.compute(expression, period)
+        return calculation, result, word(result, self.parsed, calculation.currency)
+
+    def _tried(
+        self, expression: Expression, period: FiscalPeriod
+    ) -> tuple[Calculation, Quantity, Worded] | None:
         try:
-            result = calculation.compute(expression, period)
+            return self._computed(expression, period)
         except Abstention:
             return None
-        worded = word(result, parsed, calculation.currency)
-        return worded, tuple(calculation.trace.inputs), float(result.value)
+
+    def _conventions(self, main: Worded) -> list[dict[str, Any]]:
+        """Values by other conventions, where the question left its term undefined."""
+        inner, place = self.parsed.expression, self.period
+        if isinstance(inner, At):
+            place = inner.period or place.shift(inner.offset)
+            inner = inner.of
+        if not isinstance(inner, Name) or inner.name in self.parsed.definitions:
+            return []
+        entry = self.lexicon.entries.get(inner.name)
+        found: list[dict[str, Any]] = []
+        for other in entry.others if isinstance(entry, Formula) else ():
+            made = self._tried(other, place)
+            if made is not None and made[2].value != main.value:
+                told = {"what": f"{self.parsed.label} as {print_expression(other)}", "answer": made[2].answer}
+                found.append({**told, "value": float(made[2].value), "why": "another convention"})
+        return found
+
+    def _named_too(self) -> Iterator[tuple[str, Expression, FiscalPeriod]]:
+        """The other periods, and the other quantities, that a question names side by side."""
+        parsed = self.parsed
+        if isinstance(parsed.expression, At):
+            yield from ((other.label, parsed.expression.of, other) for other in parsed.periods[:-1])
+        place = parsed.periods[-1] if parsed.periods else self.period
+        yield from ((self.lexicon.entries[name.name].label, name, place) for name in parsed.also)
+
+    def _formula_text(self) -> str:
+        expression, definitions = self.parsed.expression, self.parsed.definitions
+        text = print_expression(expression)
+        inner = expression.of if isinstance(expression, At) else expression
+        name = inner.name if isinstance(inner, Name) else None
+        entry = (definitions.get(name) or self.lexicon.entries.get(name)) if name else None
+        if isinstance(entry, Formula):
+            text = f"{text} = {print_expression(entry.expression)}"
+        others = (
+            f", {other} = {print_expression(formula.expression)}"
+            for other, formula in definitions.items()
+            if other != name
+        )
+        return text + "".join(others)
+
+
+def _abstained(question: str, missing: Abstention) -> Derivation:
+    return Derivation(
+        question,
+        missing.sentence(),
+        abstained=True,
+        kind=str(missing.kind),
+        why=missing.why,
+        looked_for=missing.looked_for,
+    )
 
 
 def _may_matter(word: str, book: FactBook) -> bool:
@@ -487,21 +441,11 @@ def _check_unit(result: Quantity, parsed: ParsedQuestion) -> None:
         Abstention: days, per cent or a ratio are asked for and the result is an amount, or the reverse.
     """
     asked = parsed.directives.unit or (parsed.unit if parsed.unit in _PURE else None)
-    amount = result.unit in (Unit(1, 0), Unit(1, -1), Unit(0, 1))
+    amount = result.unit in (MONEY, PER_SHARE, SHARES)
     if asked is not None and (asked in _PURE if amount else asked == "currency"):
         given = "an amount" if amount else "no amount"
         why = f"the question asks for {asked.replace('_', ' ')}, and what it could be read as is {given}"
         raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
-
-
-def _with_named(answer: str, parsed: ParsedQuestion, others: Sequence[Mapping[str, Any]]) -> str:
-    """The answer with the values of the other periods and quantities that the question names."""
-    named = [f"{other['named']}: {other['answer']}" for other in others if other["why"] == _NAMED_TOO]
-    if not named:
-        return answer
-    own = parsed.label if parsed.also else parsed.periods[-1].label
-    main = f"{own}: {answer}"
-    return "; ".join([main, *named] if parsed.also else [*named, main])
 
 
 def company_words(text: str, places: Iterable[int]) -> set[str]:
@@ -523,17 +467,7 @@ def company_words(text: str, places: Iterable[int]) -> set[str]:
 
 def word(result: Quantity, parsed: ParsedQuestion, currency: str | None) -> Worded:
     """A result in the unit and rounding that the question asks for, else as usual for its formula."""
-    directives = parsed.directives
-    if result.unit == Unit(1, 0):
-        return word_money(result.value, currency, directives)
-    if result.unit == Unit(1, -1):
-        return word_per_share(result.value, currency, directives.decimals)
-    if result.unit == Unit(0, 1):
-        return word_shares(result.value, directives)
-    unit = directives.unit
-    if unit not in ("percent", "points", "basis_points", "days", "ratio"):
-        unit = parsed.unit if parsed.unit in ("percent", "days", "times") else "ratio"
-    return word_ratio(result.value, unit, directives.decimals)
-
-
-__all__ = ["CANNOT_BE_DETERMINED", "Calculator", "PageHits", "word"]
+    plain = parsed.directives.unit
+    if plain not in ("percent", "points", "basis_points", "days", "ratio"):
+        plain = parsed.unit if parsed.unit in ("percent", "days", "times") else "ratio"
+    return word_value(result.value, result.unit, plain, currency, parsed.directives)

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 
 from finrag_pipeline.answering.final_answer import declines
 from finrag_pipeline.answering.quantities import quantities
@@ -68,8 +69,14 @@ def cite(answer: str, sources: Mapping[str, tuple[str, str]], question: str) -> 
         supported = bool(known) and _rests_on(
             text, [sources[m][1] for m in known], question, _LEAST_CITED_OVERLAP
         )
-        if not named:
-            known = _found(text, sources, question)
+        if not named and (terms(text) or quantities(text)):
+            # The first source that holds the sentence by itself.
+            holding = (
+                marker
+                for marker, (_, shown) in sources.items()
+                if _rests_on(text, [shown], question, _LEAST_FOUND_OVERLAP)
+            )
+            known = list(islice(holding, 1))
             supported = bool(known)
         identifiers = tuple(dict.fromkeys(sources[marker][0] for marker in known))
         found.append(CitedSentence(text, identifiers, unknown, supported or declines(text)))
@@ -89,20 +96,6 @@ def as_json(cited: Sequence[CitedSentence]) -> str:
 def all_sources(cited: Sequence[CitedSentence]) -> tuple[str, ...]:
     """Identifiers that are cited anywhere, in their order."""
     return tuple(dict.fromkeys(source for one in cited for source in one.sources))
-
-
-def _found(text: str, sources: Mapping[str, tuple[str, str]], question: str) -> list[str]:
-    """The first source that holds the sentence by itself."""
-    if not terms(text) and not quantities(text):
-        return []
-    return next(
-        (
-            [marker]
-            for marker, (_, shown) in sources.items()
-            if _rests_on(text, [shown], question, _LEAST_FOUND_OVERLAP)
-        ),
-        [],
-    )
 
 
 def _rests_on(text: str, shown: Sequence[str], question: str, least: float) -> bool:

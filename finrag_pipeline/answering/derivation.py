@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from finrag_pipeline.answering.inputs import Fact
@@ -26,7 +26,7 @@ class Input:
     value: float
 
     def as_json(self) -> dict[str, Any]:
-        """The input for programs: ``page`` is zero-based, ``page_label`` counts from one."""
+        """The input for programs; the page as in `Fact.cited`."""
         fact = self.fact
         return {
             "line": self.line,
@@ -127,7 +127,7 @@ class Derivation:
     formula: str | None = None
     steps: tuple[str, ...] = ()
     inputs: tuple[Input, ...] = ()
-    alternatives: tuple[dict[str, Any], ...] = field(default=())
+    alternatives: tuple[dict[str, Any], ...] = ()
     abstained: bool = False
     kind: str | None = None
     why: str | None = None
@@ -142,17 +142,7 @@ class Derivation:
 
     def citations(self) -> list[dict[str, Any]]:
         """Cells cited, once each: ``{filing, page, page_label, fact_id}``."""
-        found: dict[str, dict[str, Any]] = {}
-        for item in self.inputs:
-            fact = item.fact
-            cited = {
-                "filing": fact.filing,
-                "page": fact.page,
-                "page_label": str(fact.page + 1),
-                "fact_id": fact.fact_id,
-            }
-            found.setdefault(fact.fact_id, cited)
-        return list(found.values())
+        return list({item.fact.fact_id: item.fact.cited() for item in self.inputs}.values())
 
     def as_json(self) -> dict[str, Any]:
         """The derivation for programs."""

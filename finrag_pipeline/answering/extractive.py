@@ -122,21 +122,24 @@ class ExtractiveAnswer:
         question: the question.
         kind: what kind of answer it asks for.
         answer: for people: verdict and figures where there are, then the quotes with filing and page.
+        sentences: the answer's sentences with their sources.
         verdict: 'Yes', 'No', or the name of what is largest; None without a comparison.
         quotes: quoted sentences, best first.
-        sentences: the answer's sentences with their sources.
-        abstained: nothing in the passages speaks of what is asked.
-        why: why it abstains, with what was looked for.
+        why: why it abstains, as nothing in the passages speaks of what is asked; None where it does not.
     """
 
     question: str
     kind: Kind
     answer: str
-    verdict: str | None
-    quotes: tuple[Quote, ...]
     sentences: tuple[CitedSentence, ...]
-    abstained: bool
-    why: str | None
+    verdict: str | None = None
+    quotes: tuple[Quote, ...] = ()
+    why: str | None = None
+
+    @property
+    def abstained(self) -> bool:
+        """Whether nothing is answered."""
+        return self.why is not None
 
 
 def kind_of(question: str) -> Kind:
@@ -186,26 +189,24 @@ def answer_from_text(
         unsaid = "no sentence of the pages found names what is asked and answers it"
         why = f"{why}; {unsaid}" if why else unsaid
         looked = ", ".join(dict.fromkeys(passage.place for passage in passages[:3]))
-        text = f"{CANNOT_BE_DETERMINED}: {why}.{f' The closest pages: {looked}.' if looked else ''}"
-        said = CitedSentence(text, (), (), True)
-        return ExtractiveAnswer(question, kind, text, None, (), (said,), True, why)
+        return _abstained(question, kind, why, f".{f' The closest pages: {looked}.' if looked else ''}")
     cited = [CitedSentence(compared.text, compared.sources, (), True)] if compared else []
+    cited += [CitedSentence(quote.text, (quote.source,), (), True) for quote in quotes]
     parts = [compared.text] if compared else []
-    for quote in quotes:
-        parts.append(f"“{quote.text}” ({quote.filing}, page {quote.page + 1})")
-        cited.append(CitedSentence(quote.text, (quote.source,), (), True))
+    parts += [f"“{quote.text}” ({quote.filing}, page {quote.page + 1})" for quote in quotes]
     verdict = compared.verdict if compared else None
-    return ExtractiveAnswer(
-        question, kind, " ".join(parts), verdict, tuple(quotes), tuple(cited), False, None
-    )
+    return ExtractiveAnswer(question, kind, " ".join(parts), tuple(cited), verdict, tuple(quotes))
 
 
 def no_verdict(derivation: Derivation) -> ExtractiveAnswer:
     """The abstention where a yes or a no is asked for and a figure says neither; it names the figure."""
     why = "the figure that the question could be read as gives neither a yes nor a no"
-    text = f"{CANNOT_BE_DETERMINED}: {why}. {derivation.formula}: {derivation.answer}"
-    said = CitedSentence(text, (), (), True)
-    return ExtractiveAnswer(derivation.question, "yes_no", text, None, (), (said,), True, why)
+    return _abstained(derivation.question, "yes_no", why, f". {derivation.formula}: {derivation.answer}")
+
+
+def _abstained(question: str, kind: Kind, why: str, more: str) -> ExtractiveAnswer:
+    text = f"{CANNOT_BE_DETERMINED}: {why}{more}"
+    return ExtractiveAnswer(question, kind, text, (CitedSentence(text, (), (), True),), why=why)
 
 
 def best_sentences(
@@ -218,39 +219,29 @@ def best_sentences(
     """The sentences that answer a question, those that fit it best first; none where none names its subject.
 
     A sentence answers where it holds most of the question's words, by weight, and the kind of thing that is
-    asked for: an amount, a cause, a person, a time.
-
-    Args:
-        question: the question.
-        passages: best first.
-        embed: vectors of the encoder; None for words alone.
-        count: sentences at most; the same sentence counts once.
-        names: words of the names of companies, in lower case.
+    asked for: an amount, a cause, a person, a time. The same sentence counts once, ``count`` at most.
+    ``names`` are words of the names of companies, in lower case, which every sentence is about.
     """
     asked = core_question(question)
     kind, years = kind_of(question), years_in(asked)
-    subject = _item(_CAUSE.sub(" ", asked), {*(passage.filing for passage in passages), *names})
     holds = next((holds for asks, holds in _TYPES if asks.search(asked)), None)
     found = _candidates(passages)
-    if not found:
-        return []
     texts = [text for text, _, _ in found]
-    filings = {passage.filing for _, passage, _ in found}
-    words = _word_scores(_CAUSE.sub(" ", asked), texts, {*filings, *names})
-    meaning = _likeness(asked, texts, words, embed)
-    quotes: list[tuple[float, Quote]] = []
+    subject = _item(_CAUSE.sub(" ", asked), {*(passage.filing for passage in passages), *names})
+    filings = {*(passage.filing for _, passage, _ in found), *names}
     # One word alone, such as 'earn', is no item.
-    item = _item(asked, {*filings, *names}) if asks_for_amount(question) else None
-    if item is not None and len(item) < _FEWEST_WORDS:
+    item = _item(asked, filings) if asks_for_amount(question) else None
+    if not found or (item is not None and len(item) < _FEWEST_WORDS):
         return []
+    words = _word_scores(_item(_CAUSE.sub(" ", asked), filings), texts)
+    meaning = _likeness(asked, texts, words, embed)
+    quotes = []
     for place, (text, passage, rank) in enumerate(found):
-        if item is not None and not _gives_amount(text, item):
-            continue
-        if words[place] < _LEAST_WORDS[kind]:
+        if words[place] < _LEAST_WORDS[kind] or (item is not None and not _gives_amount(text, item)):
             continue
         if holds is not None and not holds.search(text):
             moved = _MOVES.search(text) if holds is _CAUSAL else None
-            if moved is None or place + 1 == len(found) or not subject <= _just_before(text, moved):
+            if moved is None or place + 1 == len(found) or not subject.keys() <= _just_before(text, moved):
                 continue
             # 'Sales rose 5 %. New stores added 3 points of it.': the cause stands behind what moved.
             text = f"{text} {texts[place + 1]}"
@@ -264,20 +255,18 @@ def best_sentences(
             if kind == "fact":
                 continue  # of another year
             score -= _WRONG_YEAR
-        quotes.append((score, Quote(text, passage.source, passage.filing, passage.page, round(score, 6))))
-    quotes.sort(key=lambda pair: -pair[0])
-    return [quote for _, quote in quotes[:count]]
+        quotes.append(Quote(text, passage.source, passage.filing, passage.page, score))
+    return sorted(quotes, key=lambda quote: -quote.score)[:count]
 
 
 def _candidates(passages: Sequence[Passage]) -> list[tuple[str, Passage, int]]:
     """Sentences of prose with their passage and its rank from 0; rows of tables and headings are left out."""
-    found, seen = [], set()
+    found: dict[str, tuple[str, Passage, int]] = {}
     for rank, passage in enumerate(passages):
         for text in sentences(passage.text):
-            if text not in seen and _is_prose(text):
-                seen.add(text)
-                found.append((text, passage, rank))
-    return found
+            if text not in found and _is_prose(text):
+                found[text] = (text, passage, rank)
+    return list(found.values())
 
 
 def asks_for_amount(question: str) -> bool:
@@ -294,13 +283,14 @@ def asks_for_amount(question: str) -> bool:
     )
 
 
-def _item(asked: str, filings: Collection[str]) -> set[str]:
-    """Words that name what is asked for: neither the company nor the period."""
-    names = [filing.lower() for filing in filings]
+def _item(asked: str, names: Collection[str]) -> dict[str, None]:
+    """Words that name what is asked for, in order: neither the company nor the period."""
+    lower = [name.lower() for name in names]
+    no_item = _no_item()
     return {
-        word
+        word: None
         for word in terms(asked)
-        if word.isalpha() and word not in _no_item() and not any(word in name for name in names)
+        if word.isalpha() and word not in no_item and not any(word in name for name in lower)
     }
 
 
@@ -314,9 +304,9 @@ def _just_before(text: str, verb: re.Match[str]) -> set[str]:
     return set(terms(" ".join(text[: verb.start()].split()[-_NEAR_WORDS:])))
 
 
-def _gives_amount(text: str, item: set[str]) -> bool:
+def _gives_amount(text: str, item: dict[str, None]) -> bool:
     """Whether a sentence names the item and a number; of a long description most words will do."""
-    held = item & set(terms(text))
+    held = item.keys() & set(terms(text))
     enough = len(held) == len(item) if len(item) <= _SHORT_ITEM else len(held) >= _LONG_ITEM_SHARE * len(item)
     return enough and any(not one.year for one in quantities(text))
 
@@ -331,19 +321,14 @@ def _is_prose(text: str) -> bool:
     return figures <= _MOST_FIGURES * len(words) and function_words >= _LEAST_FUNCTION_WORDS * len(words)
 
 
-def _word_scores(asked: str, texts: Sequence[str], filings: Collection[str]) -> list[float]:
-    """Weight of the question's words that each sentence holds, of all of them; in [0, 1].
+def _word_scores(item: Collection[str], texts: Sequence[str]) -> list[float]:
+    """Weight of the words asked for that each sentence holds, of all of them; in [0, 1].
 
     A word that stands nowhere weighs most: it is what the pages do not speak of.
     """
     held = [set(terms(text)) for text in texts]
-    names = [filing.lower() for filing in filings]  # every sentence is about the company
     frequency = Counter(word for words in held for word in words)
-    weights = {
-        word: math.log((len(texts) + 1) / (frequency[word] + 0.5))
-        for word in dict.fromkeys(terms(asked))
-        if word.isalpha() and word not in _no_item() and not any(word in name for name in names)
-    }
+    weights = {word: math.log((len(texts) + 1) / (frequency[word] + 0.5)) for word in item}
     total = sum(weights.values())
     if total <= 0:
         return [0.0] * len(texts)

@@ -74,6 +74,9 @@ class FinalAnswer:
     declined: bool
 
 
+NO_ANSWER = FinalAnswer("", "nothing", None, (), False)
+
+
 def final_answer(reply: str) -> FinalAnswer:
     r"""Read the final answer of a reply.
 
@@ -87,7 +90,7 @@ def final_answer(reply: str) -> FinalAnswer:
     """
     reply = _END_MARK.sub("", reply).strip()
     if not reply:
-        return FinalAnswer("", "nothing", None, (), False)
+        return NO_ANSWER
     text, found_by = _carrier(reply)
     candidates = _distinct(_results(text))
     stated = found_by in ("marker", "boxed", "conclusion", "step")

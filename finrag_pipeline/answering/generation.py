@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from finrag_pipeline.answering.citations import (
     CitedSentence,
@@ -12,7 +12,7 @@ from finrag_pipeline.answering.citations import (
     marked,
 )
 from finrag_pipeline.answering.derivation import Derivation
-from finrag_pipeline.answering.final_answer import FinalAnswer, final_answer
+from finrag_pipeline.answering.final_answer import NO_ANSWER, FinalAnswer, final_answer
 from finrag_pipeline.answering.grounding import Facts, facts_of, objections
 from finrag_pipeline.answering.passages import Passage, select_passages
 from finrag_pipeline.answering.prompts import PROMPTS_VERSION, Mode, messages
@@ -54,32 +54,35 @@ class Generated:
         question: the question.
         mode: the prompt.
         repeat: which of several answers to the same request, from 0.
+        retrieved: identifiers of what was shown, in the order shown.
         answer: as shown: sentences without support are marked; the calculator's sentence after a fallback;
             empty when there is none.
-        final: what it comes down to.
         sentences: its sentences with their sources.
-        retrieved: identifiers of what was shown, in the order shown.
-        abstained: it says that the answer cannot be had.
         why: why it abstains; None else.
         fallback: why the model's own words were not let through; None when they were.
         warnings: what is odd, never a reason to reject.
         completion: the model's answer; None when it was not asked or failed.
         error: why there is no answer, with what to do; None when there is one.
+        final: what it comes down to.
     """
 
     question: str
     mode: Mode
     repeat: int
-    answer: str
-    final: FinalAnswer
-    sentences: tuple[CitedSentence, ...]
-    retrieved: tuple[str, ...]
-    abstained: bool
-    why: str | None
-    fallback: str | None
-    warnings: tuple[str, ...]
-    completion: Completion | None
-    error: str | None
+    retrieved: tuple[str, ...] = ()
+    answer: str = ""
+    sentences: tuple[CitedSentence, ...] = ()
+    why: str | None = None
+    fallback: str | None = None
+    warnings: tuple[str, ...] = ()
+    completion: Completion | None = None
+    error: str | None = None
+    final: FinalAnswer = NO_ANSWER
+
+    @property
+    def abstained(self) -> bool:
+        """Whether it says that the answer cannot be had."""
+        return self.final.declined
 
     @property
     def citations(self) -> tuple[str, ...]:
@@ -100,19 +103,13 @@ def generate(
     settings: AnswerSettings,
     workers: int = 1,
 ) -> list[Generated]:
-    """Answers to questions, ``settings.repeats`` of each, question by question.
+    """Answers to questions, ``settings.repeats`` of each, question by question, ``workers`` at a time.
 
     A question for which the model fails has an error in place of an answer; the others go on. Without
     passages and without facts the model is not asked: it would answer from memory.
-
-    Args:
-        model: asked; keeps nothing that is no whole answer.
-        mode: which prompt.
-        asked: questions with what was found for them.
-        settings: budgets, temperature, seeds.
-        workers: requests at a time.
     """
-    prepared = [(one, _shown(one, settings), facts_of(one.derivation)) for one in asked]
+    budget = (settings.passages, settings.context_characters, settings.order)
+    prepared = [(one, select_passages(one.passages, *budget), facts_of(one.derivation)) for one in asked]
     requests: list[Request] = []
     boxes: list[FinancialTools | None] = []
     for one, shown, facts in prepared:
@@ -130,135 +127,64 @@ def generate(
     for one, shown, facts in prepared:
         for repeat in range(settings.repeats):
             if not (shown or facts.sources):
-                found.append(_nothing_found(one, mode, repeat))
+                why = "nothing was retrieved"
+                nothing = _told(Generated(one.question, mode, repeat), f"{CANNOT_BE_DETERMINED}: {why}.")
+                found.append(replace(nothing, why=why))
                 continue
             reply, box = next(replies)
-            facts = box.beside(facts) if box is not None else facts
-            if isinstance(reply, ModelError):
-                found.append(_failed(one, mode, repeat, shown, facts, reply))
-            else:
-                found.append(_read(one, mode, repeat, shown, facts, reply))
+            found.append(_read(one, mode, repeat, shown, box.beside(facts) if box else facts, reply))
     return found
 
 
-def _shown(asked: Asked, settings: AnswerSettings) -> list[Passage]:
-    return select_passages(asked.passages, settings.passages, settings.context_characters, settings.order)
-
-
 def _read(
-    asked: Asked, mode: Mode, repeat: int, shown: list[Passage], facts: Facts, reply: Completion
+    asked: Asked, mode: Mode, repeat: int, shown: list[Passage], facts: Facts, reply: Completion | ModelError
 ) -> Generated:
+    """The answer in a reply; without one the grounded mode still has the calculator's sentence."""
     grounded = mode == "grounded"
     sources = {
         str(number): (passage.source, f"{passage.place} {passage.text}")
         for number, passage in enumerate(shown, start=2 if grounded else 1)
-    }
-    if grounded:
-        sources |= facts.sources
-    cited = cite(reply.text, sources, asked.question)
-    fallback = None
+    } | (facts.sources if grounded else {})
+    retrieved = tuple(dict.fromkeys(source for source, _ in sources.values()))
+    made = Generated(asked.question, mode, repeat, retrieved)
+    if isinstance(reply, ModelError):
+        made = replace(made, error=str(reply))
+        return _fallen_back(made, asked.derivation, str(reply)) if grounded else made
+    cited, final = cite(reply.text, sources, asked.question), final_answer(reply.text)
     text = marked(cited) or reply.text.strip()
-    final = final_answer(reply.text)
-    if grounded:
-        plain = " ".join(one.text for one in cited)
-        if problems := objections(plain, facts, shown, asked.question):
-            fallback = " ".join(problems)
-            text, final, cited = _fallback(asked)
-    warnings = _warnings(asked.question, final, cited, reply)
-    return Generated(
-        question=asked.question,
-        mode=mode,
-        repeat=repeat,
-        answer=text,
-        final=final,
-        sentences=cited,
-        retrieved=_identifiers(shown, facts if grounded else None),
-        abstained=final.declined,
-        why=text if final.declined else None,
-        fallback=fallback,
-        warnings=warnings,
-        completion=reply,
-        error=None,
-    )
+    why = text if final.declined else None
+    made = replace(made, answer=text, sentences=cited, final=final, why=why, completion=reply)
+    plain = " ".join(one.text for one in cited)
+    if grounded and (problems := objections(plain, facts, shown, asked.question)):
+        made = _fallen_back(made, asked.derivation, " ".join(problems))
+    return replace(made, warnings=_warnings(made, reply))
 
 
-def _fallback(asked: Asked) -> tuple[str, FinalAnswer, tuple[CitedSentence, ...]]:
+def _fallen_back(made: Generated, derivation: Derivation | None, reason: str) -> Generated:
     """The calculator's sentence, which cites its inputs; an abstention where it has none."""
-    derivation = asked.derivation
-    if derivation is None or derivation.abstained:
-        why = derivation.why if derivation is not None else None
-        text = f"{CANNOT_BE_DETERMINED}{f': {why}' if why else '.'}"
-        if derivation is not None and derivation.answer.startswith(CANNOT_BE_DETERMINED):
-            text = derivation.answer
-        return text, final_answer(text), (CitedSentence(text, (), (), True),)
-    sources = {source: None for source, _ in facts_of(derivation).sources.values()}
-    cited = (CitedSentence(derivation.answer, tuple(sources), (), True),)
-    return derivation.answer, final_answer(derivation.answer), cited
+    made = replace(made, fallback=reason)
+    if derivation is not None and not derivation.abstained:
+        sources = dict.fromkeys(source for source, _ in facts_of(derivation).sources.values())
+        return _told(made, derivation.answer, tuple(sources))
+    if derivation is not None and derivation.answer.startswith(CANNOT_BE_DETERMINED):
+        return _told(made, derivation.answer)
+    why = derivation.why if derivation is not None else None
+    return _told(made, f"{CANNOT_BE_DETERMINED}{f': {why}' if why else '.'}")
 
 
-def _warnings(
-    question: str, final: FinalAnswer, cited: Sequence[CitedSentence], reply: Completion
-) -> tuple[str, ...]:
+def _told(made: Generated, text: str, sources: tuple[str, ...] = ()) -> Generated:
+    """The answer in words that need no check."""
+    final, cited = final_answer(text), CitedSentence(text, sources, (), True)
+    why = text if final.declined else None
+    return replace(made, answer=text, sentences=(cited,), final=final, why=why)
+
+
+def _warnings(made: Generated, reply: Completion) -> tuple[str, ...]:
     found = []
     if reply.finish_reason == "length":
         found.append("The model's answer was cut at its longest length.")
-    if unknown := [marker for one in cited for marker in one.unknown]:
+    if unknown := [marker for one in made.sentences for marker in one.unknown]:
         found.append(f"It cites what was not retrieved: {', '.join(dict.fromkeys(unknown))}.")
-    if final.quantity is not None:
-        found += sanity_warnings(question, final.quantity.value, final.quantity.unit)
+    if (quantity := made.final.quantity) is not None:
+        found += sanity_warnings(made.question, quantity.value, quantity.unit)
     return tuple(found)
-
-
-def _nothing_found(asked: Asked, mode: Mode, repeat: int) -> Generated:
-    why = "nothing was retrieved"
-    text = f"{CANNOT_BE_DETERMINED}: {why}."
-    cited = (CitedSentence(text, (), (), True),)
-    final = final_answer(text)
-    return Generated(asked.question, mode, repeat, text, final, cited, (), True, why, None, (), None, None)
-
-
-def _failed(
-    asked: Asked, mode: Mode, repeat: int, shown: list[Passage], facts: Facts, error: ModelError
-) -> Generated:
-    """Without a model the grounded mode still has the calculator's sentence; the others have no answer."""
-    said = str(error)
-    if mode == "grounded":
-        text, final, cited = _fallback(asked)
-        retrieved = _identifiers(shown, facts)
-        why = text if final.declined else None
-        return Generated(
-            asked.question,
-            mode,
-            repeat,
-            text,
-            final,
-            cited,
-            retrieved,
-            final.declined,
-            why,
-            said,
-            (),
-            None,
-            said,
-        )
-    nothing = FinalAnswer("", "nothing", None, (), False)
-    return Generated(
-        asked.question,
-        mode,
-        repeat,
-        "",
-        nothing,
-        (),
-        _identifiers(shown, None),
-        False,
-        None,
-        None,
-        (),
-        None,
-        said,
-    )
-
-
-def _identifiers(shown: Sequence[Passage], facts: Facts | None) -> tuple[str, ...]:
-    told = [source for source, _ in facts.sources.values()] if facts else []
-    return tuple(dict.fromkeys([*(passage.source for passage in shown), *told]))

@@ -8,7 +8,7 @@ sentence takes its place.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from finrag_pipeline.answering.derivation import Derivation
@@ -45,12 +45,7 @@ class Facts:
 
 
 def facts_of(derivation: Derivation | None, first: int = 1) -> Facts:
-    """Inputs and result of a derivation as facts F1, F2, …; none for an abstention.
-
-    Args:
-        derivation: the calculator's.
-        first: number of the first fact.
-    """
+    """Inputs and result of a derivation as facts, F1, F2, … from ``first`` on; none for an abstention."""
     if derivation is None or derivation.abstained:
         why = derivation.why if derivation is not None else None
         return Facts(f"No fact was found. {why or ''}".strip(), {}, (), None)
@@ -63,30 +58,28 @@ def facts_of(derivation: Derivation | None, first: int = 1) -> Facts:
         for one in derivation.inputs
     ]
     formula = f"{derivation.formula} = " if derivation.formula else ""
-    lines.append((CALCULATION, f"Result: {formula}{derivation.answer}"))
-    lines += [(CALCULATION, f"Step: {step}") for step in derivation.steps]
-    lines += [
-        (CALCULATION, " ".join(f"{one.of} {one.label}: {one.answer} {one.change}".split()))
-        for one in derivation.series
+    told = [f"Result: {formula}{derivation.answer}", *(f"Step: {step}" for step in derivation.steps)]
+    told += [
+        " ".join(f"{one.of} {one.label}: {one.answer} {one.change}".split()) for one in derivation.series
     ]
-    sources = {f"F{number}": line for number, line in enumerate(lines, start=first)}
-    amounts = [one.value for one in derivation.inputs]
+    lines += [(CALCULATION, line) for line in told]
+    amounts = [one.value for one in derivation.inputs] + [one.value for one in derivation.series]
     amounts += [derivation.exact] if derivation.exact is not None else []
-    amounts += [one.value for one in derivation.series]
     amounts += [one.value for _, line in lines for one in quantities(line)]
+    return facts_from(lines, amounts, first, derivation.exact)
+
+
+def facts_from(
+    lines: Sequence[tuple[str, str]], amounts: Iterable[float], first: int, result: float | None = None
+) -> Facts:
+    """Facts numbered from ``first`` on, of pairs of source and line."""
+    sources = {f"F{number}": line for number, line in enumerate(lines, start=first)}
     text = "\n".join(f"{marker}: {line}" for marker, (_, line) in sources.items())
-    return Facts(text, sources, tuple(amounts), derivation.exact)
+    return Facts(text, sources, tuple(amounts), result)
 
 
 def objections(answer: str, facts: Facts, passages: Sequence[Passage], question: str) -> list[str]:
-    """Why an answer is not let through, one sentence each; none for one that is.
-
-    Args:
-        answer: without its markers.
-        facts: what the model was told.
-        passages: what it was shown.
-        question: what was asked.
-    """
+    """Why an answer, without its markers, is not let through, one sentence each; none for one that is."""
     shown = [f"{passage.place} {passage.text}" for passage in passages]
     told = [line for _, line in facts.sources.values()]
     unsupported = Sources(question, shown, facts.amounts, told).unsupported(answer)

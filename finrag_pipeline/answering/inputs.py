@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -24,12 +26,6 @@ DISAGREE = 0.0005
 """Relative difference from which two facts contradict each other; less is rounding."""
 
 _WEEK = 8
-_COLUMNS = (
-    "fact_id", "filing", "statement", "scope", "concept", "line", "label", "path", "qualifier",
-    "period_start", "period_end", "period_kind", "fiscal_year", "fiscal_quarter", "value", "unit", "currency",
-    "printed", "scale", "page", "row", "column", "x0", "y0", "x1", "y1",
-)  # fmt: skip
-FACT_COLUMNS = list(_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +62,15 @@ class Fact:
         if self.period_start is None or self.period_end is None:
             return None
         return round(((self.period_end - self.period_start).days + 1) / 30.44)
+
+    def cited(self) -> dict[str, Any]:
+        """Where it stands, for programs: ``page`` is zero-based, ``page_label`` counts from one."""
+        place = {"filing": self.filing, "page": self.page, "page_label": str(self.page + 1)}
+        return {**place, "fact_id": self.fact_id}
+
+
+_BOX = ("x0", "y0", "x1", "y1")
+FACT_COLUMNS = [*(one.name for one in fields(Fact) if one.name != "box"), *_BOX]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +120,8 @@ def read_facts(table: pa.Table) -> list[Fact]:
     for row in table.select(FACT_COLUMNS).to_pylist():
         if row["scope"] not in SCOPES or row["period_end"] is None:
             continue
-        edges = tuple(row.pop(edge) for edge in ("x0", "y0", "x1", "y1"))
-        box = None if any(edge is None for edge in edges) else edges
+        edges = tuple(row.pop(edge) for edge in _BOX)
+        box = None if None in edges else edges
         facts.append(Fact(**{**row, "path": tuple(row["path"] or ()), "box": box}))
     return facts
 
@@ -124,11 +129,15 @@ def read_facts(table: pa.Table) -> list[Fact]:
 def read_info(row: Mapping[str, Any]) -> FilingInfo:
     """What matters of a row of ``filings``; what its cover does not say is taken as declared."""
     end = row.get("period_end")
+    year, quarter = (
+        row.get(f"declared_{name}") if row.get(f"fiscal_{name}") is None else row[f"fiscal_{name}"]
+        for name in ("year", "quarter")
+    )
     return FilingInfo(
         str(row["filing"]),
         row.get("form") or row.get("declared_form"),
-        row.get("fiscal_year") if row.get("fiscal_year") is not None else row.get("declared_year"),
-        row.get("fiscal_quarter") if row.get("fiscal_quarter") is not None else row.get("declared_quarter"),
+        year,
+        quarter,
         end.date() if isinstance(end, dt.datetime) else end,
         str(row.get("source") or "pdf"),
     )
@@ -142,29 +151,27 @@ def align_balances(info: FilingInfo, facts: Sequence[Fact]) -> Sequence[Fact]:
     """
     if info.form != "10-K" or info.period_end is None:
         return facts
-    sheet = [
-        fact for fact in facts if fact.statement == "financial_position" and fact.period_kind == "instant"
-    ]
-    latest = max(
-        (fact.period_end for fact in sheet if fact.period_end and fact.scope == "primary"), default=None
-    )
+    sheet = {
+        id(fact) for fact in facts if fact.statement == "financial_position" and fact.period_kind == "instant"
+    }
+    ends = [fact.period_end for fact in facts if id(fact) in sheet and fact.scope == "primary"]
+    latest = max(filter(None, ends), default=None)
     if latest is None or abs((info.period_end - latest).days - 365) > _WEEK:
         return facts
     behind = info.period_end - latest
-    moved = {id(fact) for fact in sheet}
     return [
         replace(fact, period_end=fact.period_end + behind, fiscal_year=fact.fiscal_year + 1)
-        if id(fact) in moved and fact.period_end and fact.fiscal_year is not None
+        if id(fact) in sheet and fact.period_end and fact.fiscal_year is not None
         else fact
         for fact in facts
     ]
 
 
 class FactBook:
-    """Facts of the filings of one company, the filing asked for first.
+    """Facts of the filings of one company, in order of preference.
 
     Args:
-        filings: filings in order of preference with their facts.
+        filings: filings with their facts.
         lexicon: phrases, for rows that are no line.
         statements: kinds of statement that the question names.
         pages: (filing, zero-based page) that retrieval found, best first; they win ties.
@@ -190,11 +197,10 @@ class FactBook:
             for fact in align_balances(info, facts)
             if allowed is None or (fact.filing, fact.page) in allowed
         ]
-        self._by_line: dict[str, list[Fact]] = {}
+        self._by_line: dict[str, list[Fact]] = defaultdict(list)
         for fact in self._facts:
             if fact.line:
-                self._by_line.setdefault(fact.line, []).append(fact)
-        self._words: set[str] | None = None
+                self._by_line[fact.line].append(fact)
         self._lexicon = lexicon
         self._statements = tuple(statements)
         self._newest = newest
@@ -202,25 +208,27 @@ class FactBook:
 
     def names(self, word: str) -> bool:
         """Whether a word stands in any printed label."""
-        if self._words is None:
-            self._words = {part for fact in self._facts for part in normal_label(fact.label).split()}
         return word.lower() in self._words
+
+    @cached_property
+    def _words(self) -> set[str]:
+        return {part for fact in self._facts for part in normal_label(fact.label).split()}
 
     def shows(self, period: FiscalPeriod) -> bool:
         """Whether any fact is of the period."""
-        return any(self._fit(fact, period) is not None for fact in self._facts)
+        return any(fits(fact, self._infos[fact.filing], period) is not None for fact in self._facts)
 
     def find_line(self, line: Line, period: FiscalPeriod, by_label: bool = True) -> FoundFact | None:
         """The fact of a line for a period; by its names, else by the label of a row that is none."""
-        found: list[tuple[tuple[int, int, int], FoundFact]] = []
+        found: list[tuple[int, int, int, FoundFact]] = []
         for place, concept in enumerate(line.concepts):
             facts = [fact for fact in self._by_line.get(concept, ()) if fact.statement in line.statements]
             if best := self._best(facts, period, line.statements):
                 order = self._filing_order(best.fact.filing, period)
-                found.append(((SCOPES.index(best.fact.scope), order, place), best))
+                found.append((SCOPES.index(best.fact.scope), order, place, best))
         if found:
             # A lesser concept of the filing asked for is nearer than a better one of another filing.
-            return min(found, key=lambda item: item[0])[1]
+            return min(found, key=lambda item: item[:3])[3]
         patterns = [phrase.pattern for phrase in self._lexicon.phrases_of(line.name)]
         patterns += [line.labels] if line.labels else []
         if not patterns or not by_label:
@@ -249,40 +257,35 @@ class FactBook:
         first = self._best(named, period, line.statements)
         if first is None:
             return []
-        found: dict[int, FoundFact] = {}
+        place = (first.fact.filing, first.fact.page, first.fact.statement)
+        rows: dict[int, FoundFact | None] = {}
         for fact in named:
-            same = (fact.filing, fact.page, fact.statement) == (
-                first.fact.filing,
-                first.fact.page,
-                first.fact.statement,
-            )
-            if same and fact.row not in found and (best := self._best([fact], period, line.statements)):
-                found[fact.row] = best
-        return [found[row] for row in sorted(found)]
+            if (fact.filing, fact.page, fact.statement) == place and not rows.get(fact.row):
+                rows[fact.row] = self._best([fact], period, line.statements)
+        return [part for _, part in sorted(rows.items()) if part is not None]
 
     def find_label(self, words: str, period: FiscalPeriod) -> FoundFact | None:
         """The fact whose printed label is what the words say; None if no label is near enough."""
         wanted = normal_label(words)
         if len(wanted) < 3:
             return None
-        rated: dict[float, list[Fact]] = {}
+        rated: dict[float, list[Fact]] = defaultdict(list)
         for fact in self._facts:
             label = normal_label(fact.label)
             rating = 100.0 if label == wanted else fuzz.token_sort_ratio(wanted, label)
             if rating >= SAME_LABEL:
-                rated.setdefault(rating, []).append(fact)
-        for rating in sorted(rated, reverse=True):
-            if found := self._best(rated[rating], period, ()):
-                return found
-        return None
+                rated[rating].append(fact)
+        found = (self._best(rated[rating], period, ()) for rating in sorted(rated, reverse=True))
+        return next(filter(None, found), None)
 
     def _best(
         self, facts: Iterable[Fact], period: FiscalPeriod, statements: Sequence[str]
     ) -> FoundFact | None:
-        rated = []
-        for fact in facts:
-            if (fit := self._fit(fact, period)) is not None:
-                rated.append((self._key(fact, fit, period, statements), fit, fact))
+        rated = [
+            (self._key(fact, fit, period, statements), fit, fact)
+            for fact in facts
+            if (fit := fits(fact, self._infos[fact.filing], period)) is not None
+        ]
         if not rated:
             return None
         rated.sort(key=lambda item: item[0])
@@ -329,15 +332,17 @@ class FactBook:
         behind = (info.fiscal_year or 0) - year
         return 1 + (2 * behind if behind >= 0 else 40) + (0 if info.annual else 1)
 
-    def _fit(self, fact: Fact, period: FiscalPeriod) -> int | None:
-        return fits(fact, self._infos[fact.filing], period)
-
 
 def fits(fact: Fact, info: FilingInfo, period: FiscalPeriod) -> int | None:
     """0 where a fact of a filing is of the period, 1 where only of the year to date, else None."""
     assert fact.period_end is not None
     if period.end is not None:
-        return _fit_date(fact, info, period, period.end)
+        if abs((fact.period_end - period.end).days) > _WEEK:
+            return None
+        wanted = fact.months if fact.period_kind == "instant" else period.months or (12 if info.annual else 3)
+        if fact.period_kind == "instant" or fact.months == wanted:
+            return 0
+        return 1 if period.months is None and (fact.months or 0) > (wanted or 0) else None
     if fact.period_kind == "instant":
         return 0 if _instant(fact, info, period) else None
     if fact.fiscal_year != period.year or fact.months is None:
@@ -353,20 +358,6 @@ def fits(fact: Fact, info: FilingInfo, period: FiscalPeriod) -> int | None:
         return None
     ends = _ends_quarter(fact.period_end, info, period)
     return 1 if ends and period.quarter > 1 and fact.months == 3 * period.quarter else None
-
-
-def _fit_date(fact: Fact, info: FilingInfo, period: FiscalPeriod, end: dt.date) -> int | None:
-    assert fact.period_end is not None
-    if abs((fact.period_end - end).days) > _WEEK:
-        return None
-    if fact.period_kind == "instant":
-        return 0
-    if fact.months is None:
-        return None
-    wanted = period.months or (12 if info.annual else 3)
-    if fact.months == wanted:
-        return 0
-    return 1 if period.months is None and fact.months > wanted else None
 
 
 def _instant(fact: Fact, info: FilingInfo, period: FiscalPeriod) -> bool:

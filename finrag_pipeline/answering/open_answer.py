@@ -8,12 +8,12 @@ from dataclasses import replace
 from decimal import Decimal
 from itertools import zip_longest
 
-from finrag_pipeline.answering.calculate import NOT_SHOWN, Calculation, Quantity, Unit, mixes_scales
+from finrag_pipeline.answering.calculate import NOT_SHOWN, Calculation, Quantity, mixes_scales
 from finrag_pipeline.answering.derivation import Derivation, SeriesValue
 from finrag_pipeline.answering.inputs import FoundFact
 from finrag_pipeline.answering.row_book import OpenBook
 from finrag_pipeline.answering.series import OpenAnswer, adds_up, listed, tell_course, tell_parts
-from finrag_pipeline.answering.wording import Worded, word_money, word_per_share, word_ratio, word_shares
+from finrag_pipeline.answering.wording import Unit, Worded, word_value
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
 from finrag_pipeline.questions.directives import Directives
 from finrag_pipeline.questions.expression import (
@@ -450,12 +450,6 @@ def without_averages(expression: Expression) -> Expression:
 def word_quantity(quantity: Quantity, plan: QuestionPlan, currency: str | None, unit: str | None) -> Worded:
     """A value in the unit and rounding asked for."""
     directives: Directives = plan.directives
-    if quantity.unit == Unit(1, 0):
-        return word_money(quantity.value, currency, directives)
-    if quantity.unit == Unit(1, -1):
-        return word_per_share(quantity.value, currency, directives.decimals)
-    if quantity.unit == Unit(0, 1):
-        return word_shares(quantity.value, directives)
     asked = (
         directives.unit if directives.unit in ("percent", "points", "basis_points", "days", "ratio") else None
     )
@@ -464,7 +458,7 @@ def word_quantity(quantity: Quantity, plan: QuestionPlan, currency: str | None, 
     if unit == "currency":  # of numbers whose table does not say that they are money
         unit = None
     usual = "percent" if plan.operation is Operation.RATIO else "ratio"
-    return word_ratio(quantity.value, asked or unit or usual, directives.decimals)
+    return word_value(quantity.value, quantity.unit, asked or unit or usual, currency, directives)
 
 
 def derive(

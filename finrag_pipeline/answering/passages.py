@@ -48,12 +48,7 @@ def read_page_source(source: str) -> tuple[str, int] | None:
 
 
 def passages_of(hits: Sequence[Hit], texts: Mapping[str, str]) -> list[Passage]:
-    """Passages of a ranking, best first; chunks without a text are left out.
-
-    Args:
-        hits: a ranking.
-        texts: text by chunk identifier.
-    """
+    """Passages of a ranking by the texts of its chunks; those without a text are left out."""
     return [
         Passage(hit.chunk_id, hit.filing, hit.page, texts[hit.chunk_id])
         for hit in hits
@@ -101,8 +96,5 @@ def select_passages(
 def _says_nothing_new(passage: Passage, other: Passage) -> bool:
     if passage.source == other.source:
         return True
-    return passage.filing == other.filing and _folded(passage.text) in _folded(other.text)
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.split())
+    text, known = (" ".join(one.text.split()) for one in (passage, other))
+    return passage.filing == other.filing and text in known

@@ -68,15 +68,7 @@ _GROUNDED_TOOLS = (
 def messages(
     mode: Mode, question: str, passages: Sequence[Passage], facts: str | None = None, tools: bool = False
 ) -> list[Message]:
-    """The conversation that asks a question.
-
-    Args:
-        mode: which prompt.
-        question: the question; its white space is folded.
-        passages: what is shown, in the order shown; numbered from 1, with facts from 2.
-        facts: facts of the calculator, for ``grounded``.
-        tools: functions are offered.
-    """
+    """The conversation that asks a question; passages are numbered from 1, with ``facts`` from 2."""
     texts = [f"{passage.place}\n{passage.text}" for passage in passages]
     if mode == "grounded":
         texts.insert(0, facts or "No fact was found.")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
-from finrag_pipeline.answering.answer import answer_question
+from finrag_pipeline.answering.answer import answer_question, pages_of
 from finrag_pipeline.answering.calculator import Calculator
 from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.extractive import Embed, answer_from_text
@@ -61,61 +63,57 @@ def run_answers(
     Raises:
         ModelError: the system needs a language model and there is none.
     """
-    asked = {row["question_id"]: row["question"] for row in questions}
-    ranked = _ranked(runs, text)
-    rows: list[dict[str, Any]] = []
+    ranked: dict[tuple[str, str], list[Passage]] = defaultdict(list)
+    for row in runs.sort_by("rank").to_pylist():
+        if row["rank"] <= DEPTH:
+            passage = Passage(row["chunk_id"], row["filing"], row["page"], text(row["chunk_id"]))
+            ranked[row["space"], row["question_id"]].append(passage)
     present = {space for space, _ in ranked}
+    rows: list[dict[str, Any]] = []
+    asked = {row["question_id"]: row["question"] for row in questions}
     for space in (space for space in Space if space.value in present):
         # A question without any chunk is answered too: by an abstention.
-        found = [(name, question, ranked.get((space.value, name), [])) for name, question in asked.items()]
+        found = [
+            _Found(name, question, ranked.get((space.value, name), []), space)
+            for name, question in asked.items()
+        ]
         key = {"system": system.name, "retrieval": system.retrieval, "space": space.value, "fold": fold}
         if system.needs_model:
-            rows += _generated(system, found, space, calculator, model, settings, key)
+            rows += _generated(system, found, calculator, model, settings, key)
         else:
-            rows += [_row(system, *one, space, calculator, embed, key) for one in found]
+            rows += [_row(system, one, calculator, embed, key) for one in found]
     return conform(pa.Table.from_pylist(rows, ANSWERS), "answers")
 
 
-_Found = tuple[str, str, list[Passage]]  # question id, question, passages
+@dataclass(frozen=True)
+class _Found:
+    """A question, and the passages found for it in a search space."""
 
+    question_id: str
+    question: str
+    passages: list[Passage]
+    space: Space
 
-def _ranked(runs: pa.Table, text: Callable[[str], str]) -> dict[tuple[str, str], list[Passage]]:
-    """Passages by space and question, best first."""
-    found: dict[tuple[str, str], list[Passage]] = {}
-    for row in runs.sort_by([("rank", "ascending")]).to_pylist():
-        if row["rank"] <= DEPTH:
-            passage = Passage(row["chunk_id"], row["filing"], row["page"], text(row["chunk_id"]))
-            found.setdefault((row["space"], row["question_id"]), []).append(passage)
-    return found
-
-
-def _limits(space: Space, passages: Sequence[Passage]) -> tuple[list[str] | None, bool]:
-    """Filings that the calculator may use, and whether the pages given are the only ones."""
-    if space is Space.CORPUS:
-        return None, False
-    return list(dict.fromkeys(passage.filing for passage in passages)), space is Space.PAGES
+    @property
+    def filings(self) -> list[str] | None:
+        """Filings that the calculator may use; all when None."""
+        of_passages = list(dict.fromkeys(passage.filing for passage in self.passages))
+        return None if self.space is Space.CORPUS else of_passages
 
 
 def _row(
-    system: AnswerSystem,
-    question_id: str,
-    question: str,
-    passages: list[Passage],
-    space: Space,
-    calculator: Calculator,
-    embed: Embed | None,
-    key: dict[str, Any],
+    system: AnswerSystem, found: _Found, calculator: Calculator, embed: Embed | None, key: dict[str, Any]
 ) -> dict[str, Any]:
-    key = {**key, "question_id": question_id}
+    key = {**key, "question_id": found.question_id}
+    question, passages = found.question, found.passages
     sources = [passage.source for passage in passages]
-    filings, only_pages = _limits(space, passages)
     start = time.perf_counter()
     try:
         if system.method == "extractive":
-            quoted = answer_from_text(question, passages, embed)
-            row = extractive_row(quoted, sources, **key)
+            row = extractive_row(answer_from_text(question, passages, embed), sources, **key)
         else:
-            answer = answer_question(question, calculator, passages, embed, filings, only_pages)
+            only = found.space is Space.PAGES
+            answer = answer_question(question, calculator, passages, embed, found.filings, only)
             row = answer_row(answer, sources, **key)
     except FinragError as error:
         row = error_row(question, error, sources, **key)
@@ -125,7 +123,6 @@ def _row(
 def _generated(
     system: AnswerSystem,
     found: Sequence[_Found],
-    space: Space,
     calculator: Calculator,
     model: LanguageModel | None,
     settings: Settings,
@@ -134,32 +131,26 @@ def _generated(
     if model is None:
         raise ModelError(f"{system.name} needs a language model.", "Set FINRAG_LANGUAGE_MODEL__KIND.")
     assert system.method in ("prompt", "cot", "grounded")
-    grounded = system.method == "grounded"
     asked = [
         Asked(
-            question,
-            tuple(passages),
-            _derivation(question, passages, space, calculator) if grounded else None,
-            None
-            if space is Space.PAGES
-            else partial(FinancialTools, calculator, _limits(space, passages)[0]),
+            one.question,
+            tuple(one.passages),
+            _derivation(one, calculator) if system.method == "grounded" else None,
+            None if one.space is Space.PAGES else partial(FinancialTools, calculator, one.filings),
         )
-        for _, question, passages in found
+        for one in found
     ]
     answers = generate(model, system.method, asked, settings.answers, settings.language_model.max_concurrency)
     repeats = settings.answers.repeats
     return [
-        generated_row(answer, **key, question_id=found[place // repeats][0])
+        generated_row(answer, **key, question_id=found[place // repeats].question_id)
         for place, answer in enumerate(answers)
     ]
 
 
-def _derivation(
-    question: str, passages: Sequence[Passage], space: Space, calculator: Calculator
-) -> Derivation | None:
-    filings, only_pages = _limits(space, passages)
-    pages = list(dict.fromkeys((passage.filing, passage.page) for passage in passages))
+def _derivation(found: _Found, calculator: Calculator) -> Derivation | None:
+    pages = pages_of(found.passages)
     try:
-        return calculator.answer(question, pages, filings, only_pages)
+        return calculator.answer(found.question, pages, found.filings, found.space is Space.PAGES)
     except FinragError:
         return None  # an unusable question; the model is told that there are no facts

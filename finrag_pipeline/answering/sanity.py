@@ -10,50 +10,33 @@ from __future__ import annotations
 import math
 import re
 
-MARGIN = (-1.0, 5.0)
-RATIO = (0.0, 100.0)
-GROWTH = (-5.0, 5.0)
-
 # Look-arounds instead of word boundaries: 'FY2022margin' and '%margin' are asked for too.
-_MARGIN = re.compile(
-    r"(?<![a-z])margins?(?![a-z])|(?:as an? |\bwhat )(?:%|percent(?:age)?) of", re.IGNORECASE
-)
 _GROWTH = re.compile(
     r"(?<![a-z])(?:growth|cagr|grow|grew"
     r"|(?:year[\s-]over[\s-]year|yoy|percent(?:age)?|%) (?:change|increase|decrease))(?![a-z])",
     re.IGNORECASE,
 )
+_MARGIN = re.compile(
+    r"(?<![a-z])margins?(?![a-z])|(?:as an? |\bwhat )(?:%|percent(?:age)?) of", re.IGNORECASE
+)
 _RATIO = re.compile(r"(?<![a-z])(?:ratio|turnover|multiple|times)(?![a-z])", re.IGNORECASE)
 
 
 def sanity_warnings(question: str, value: float | None, unit: str | None) -> tuple[str, ...]:
-    """What is odd about a value, one sentence each.
-
-    Args:
-        question: decides which range applies.
-        value: in full units, 0.45 for 45 %.
-        unit: ``percent``, ``ratio``, ``number``, ``currency``, …; amounts of money have no range.
-    """
-    if value is None:
-        return ()
-    if not math.isfinite(value):
+    """What is odd about a value in full units (0.45 for 45 %), one sentence each; amounts have no range."""
+    if value is not None and not math.isfinite(value):
         return ("The value is not finite.",)
-    if unit == "currency":
+    if value is None or unit == "currency":
         return ()
-    found = []
-    shown = f"{value:.1%}" if unit == "percent" else f"{value:g}"
-    if _GROWTH.search(question):
-        # A bare number under a question for growth is per cent: 12 is 12 %.
-        if _outside(value if unit == "percent" else value / 100, GROWTH):
-            found.append(f"A growth of {shown} is unusual.")
-    elif _MARGIN.search(question):
-        if _outside(value if unit == "percent" or abs(value) <= 1 else value / 100, MARGIN):
-            found.append(f"A margin of {shown} is unusual.")
-    elif _RATIO.search(question) and unit != "days" and _outside(value, RATIO):
-        found.append(f"A ratio of {shown} is unusual.")
-    return tuple(found)
-
-
-def _outside(value: float, interval: tuple[float, float]) -> bool:
-    low, high = interval
-    return not low <= value <= high
+    percent = unit == "percent"
+    # A bare number under a question for growth is per cent: 12 is 12 %.
+    ranges = (
+        (_GROWTH, "growth", value if percent else value / 100, (-5.0, 5.0)),
+        (_MARGIN, "margin", value if percent or abs(value) <= 1 else value / 100, (-1.0, 5.0)),
+        (_RATIO, "ratio", 0.0 if unit == "days" else value, (0.0, 100.0)),
+    )
+    for asked, name, number, (low, high) in ranges:
+        if asked.search(question):
+            shown = f"{value:.1%}" if percent else f"{value:g}"
+            return () if low <= number <= high else (f"A {name} of {shown} is unusual.",)
+    return ()

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from finrag_pipeline.answering.calculate import Quantity, Unit
+from finrag_pipeline.answering.calculate import Quantity
 from finrag_pipeline.answering.derivation import Input, SeriesValue, listing
-from finrag_pipeline.answering.wording import Worded, round_half_up
+from finrag_pipeline.answering.wording import Unit, Worded, round_half_up
 
 Value = tuple[str, Quantity, Worded]
 """Label, value, and the value in words."""

@@ -7,9 +7,9 @@ through either.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from finrag_pipeline.answering.asked import asked_scale
 from finrag_pipeline.answering.quantities import (
@@ -35,23 +35,15 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _SMALL = {word: value for value, word in enumerate(_UNITS.split())}
 _SMALL |= {word: 10 * value for value, word in enumerate(_TENS.split(), start=2)}
 _FACTORS = {
-    "half": 0.5,
-    "double": 2,
-    "doubled": 2,
-    "twice": 2,
-    "triple": 3,
-    "tripled": 3,
-    "quadrupled": 4,
-    "dozen": 12,
-    "hundred": 100,
-}
+    "half": 0.5, "double": 2, "doubled": 2, "twice": 2, "triple": 3, "tripled": 3, "quadrupled": 4,
+    "dozen": 12, "hundred": 100,
+}  # fmt: skip
 _WORDS = "|".join(sorted([*_SMALL, *_FACTORS, *_SCALE_WORDS], key=len, reverse=True))
 _IN_WORDS = re.compile(rf"(?<![a-z])(?:{_WORDS})s?(?![a-z])", re.IGNORECASE)
 _HARMLESS = frozenset({"one", "zero", "half"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(NamedTuple):
     """What a text holds: amounts without signs, years, tokens with digits, numbers in words."""
 
     printed: frozenset[float]
@@ -96,17 +88,11 @@ class Sources:
         facts: Iterable[float] = (),
         fact_texts: Sequence[str] = (),
     ) -> None:
-        everything = [question, *texts, *fact_texts]
         self._scale = asked_scale(question)
         self._facts = [abs(float(value)) for value in facts]
-        read = [_read(text) for text in everything]
-        self._printed = {number for one in read for number in one.printed}
-        self._values = {value for one in read for value in one.values}
-        self._years = {year for one in read for year in one.years}
-        self._tokens = {token for one in read for token in one.tokens}
-        self._words = {word for one in read for word in one.words}
-        named = {value for word, value in _SCALE_WORDS.items() if word in self._words}
-        self._scales = {1.0, *named}
+        every = zip(*(_read(text) for text in (question, *texts, *fact_texts)), strict=True)
+        self._known = _Read(*(frozenset().union(*parts) for parts in every))
+        self._scales = {1.0, *(value for word, value in _SCALE_WORDS.items() if word in self._known.words)}
 
     def unsupported(self, text: str) -> tuple[str, ...]:
         """Numbers of ``text`` that stand in no source, as written; names with digits and words come last."""
@@ -116,18 +102,18 @@ class Sources:
         found += [
             token
             for token in _TOKEN.findall(without_numbers(text))
-            if token.lower() not in self._tokens | _FORMS and not self._is_period(token)
+            if token.lower() not in self._known.tokens | _FORMS and not self._is_period(token)
         ]
         for match in _IN_WORDS.finditer(without_numbers(text)):
             word = _word(match)
             number = _SMALL.get(word, _FACTORS.get(word))
-            known = word in self._words or (number is not None and float(number) in self._printed)
+            known = word in self._known.words or (number is not None and float(number) in self._known.printed)
             if word not in _HARMLESS and not known:
                 found.append(match[0])
         return tuple(dict.fromkeys(found))
 
     def _knows_year(self, year: int) -> bool:
-        return year in self._years or float(year) in self._printed
+        return year in self._known.years or float(year) in self._known.printed
 
     def _is_period(self, token: str) -> bool:
         """'FY2022' or '2Q22' where the year is known, and quarters and halves as such."""
@@ -148,12 +134,14 @@ class Sources:
             and self._near(value * self._scale, self._facts, one, _DIGITS_TO_ROUND_FACTS, self._scale)
         ):
             return True
-        if _among(value, self._values):
+        if _among(value, self._known.values):
             return True
         # '$1,577 million' where the table prints 1,577 and says 'in millions'.
-        if _among(printed, self._printed) and (one.scale is None or one.scale in self._scales | {0.01, 1e-4}):
+        if _among(printed, self._known.printed) and (
+            one.scale is None or one.scale in self._scales | {0.01, 1e-4}
+        ):
             return True
-        scaled = [known * scale for known in self._printed for scale in self._scales]
+        scaled = [known * scale for known in self._known.printed for scale in self._scales]
         return self._near(value, scaled, one, _DIGITS_TO_ROUND_TEXT)
 
     @staticmethod
@@ -164,5 +152,5 @@ class Sources:
         return any(abs(value - other) <= max(allowed, _EXACT * max(value, other)) for other in known)
 
 
-def _among(value: float, known: set[float]) -> bool:
+def _among(value: float, known: Collection[float]) -> bool:
     return value in known or any(abs(value - other) <= _EXACT * max(value, other) for other in known)

@@ -9,7 +9,7 @@ from typing import Any
 
 from finrag_pipeline.answering.calculator import Calculator
 from finrag_pipeline.answering.evidence import Evidence, EvidenceRow, cut
-from finrag_pipeline.answering.grounding import Facts, facts_of
+from finrag_pipeline.answering.grounding import Facts, facts_from, facts_of
 from finrag_pipeline.answering.open_answer import known_name
 from finrag_pipeline.answering.passages import page_source
 from finrag_pipeline.errors import FinragError
@@ -58,12 +58,9 @@ TOOLS = (
 
 
 class FinancialTools:
-    """The functions for one conversation; remembers what they returned.
+    """The functions for one conversation; remembers what they returned as facts, from ``first`` on.
 
-    Args:
-        calculator: of the filings.
-        filings: the only filings to use; those that a question means when None.
-        first: number of the first fact.
+    ``filings`` are the only ones to use; those that a question means when None.
     """
 
     tools: Sequence[Tool] = TOOLS
@@ -147,10 +144,8 @@ class FinancialTools:
             self._evidence = Evidence(self._calculator.rows, self._calculator.resolver)
         rows = self._evidence.closest(question, self._filings)
         lines = [(page_source(one.row.filing, one.row.page), _told(one)) for one in rows]
-        sources = {f"F{number}": line for number, line in enumerate(lines, start=self._next)}
-        text = "\n".join(f"{marker}: {line}" for marker, (_, line) in sources.items())
-        amounts = tuple(value.value for one in rows for value in one.values)
-        return self._remember(Facts(text or "No row was found.", sources, amounts, None))
+        amounts = (value.value for one in rows for value in one.values)
+        return self._remember(facts_from(lines, amounts, self._next)) or "No row was found."
 
 
 def _told(row: EvidenceRow) -> str:

@@ -9,7 +9,26 @@ from finrag_pipeline.questions.directives import Directives
 
 SCALE_NAMES = {1: "", 1_000: "thousand", 1_000_000: "million", 1_000_000_000: "billion", 10**12: "trillion"}
 _SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£"}
-_DEFAULT_DECIMALS = {"percent": 1, "points": 1, "basis_points": 0, "ratio": 2, "times": 2, "days": 2}
+_PLAIN = {
+    "percent": (100, 1, "%"),
+    "points": (100, 1, " percentage points"),
+    "basis_points": (10_000, 0, " basis points"),
+    "ratio": (1, 2, ""),
+    "times": (1, 2, " times"),
+    "days": (1, 2, " days"),
+}
+"""Units of numbers without dimension: factor, usual decimals, and what stands behind the number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Unit of a quantity as powers: money is (1, 0), a share count (0, 1), money per share (1, -1)."""
+
+    money: int = 0
+    shares: int = 0
+
+
+NONE, MONEY, SHARES, PER_SHARE = Unit(), Unit(1, 0), Unit(0, 1), Unit(1, -1)
 
 
 def round_half_up(value: Decimal, decimals: int) -> Decimal:
@@ -50,57 +69,37 @@ class Worded:
     unit: str
 
 
-def word_ratio(value: Decimal, unit: str, decimals: int | None) -> Worded:
-    """A number without dimension: in per cent, percentage points, days, times or as a ratio."""
-    places = _DEFAULT_DECIMALS[unit] if decimals is None else decimals
-    factor = {"percent": 100, "points": 100, "basis_points": 10_000}.get(unit, 1)
-    rounded = round_half_up(value * factor, places)
-    text = f"{rounded:,f}"
-    if unit == "percent":
-        return Worded(f"{text}%", rounded, "percent")
-    if unit == "points":
-        return Worded(f"{text} percentage points", rounded, "percentage points")
-    if unit == "basis_points":
-        return Worded(f"{text} basis points", rounded, "basis points")
-    if unit in ("days", "times"):
-        return Worded(f"{text} {unit}", rounded, unit)
-    return Worded(text, rounded, "ratio")
+def _word_ratio(value: Decimal, unit: str, decimals: int | None) -> Worded:
+    factor, places, said = _PLAIN[unit]
+    rounded = round_half_up(value * factor, places if decimals is None else decimals)
+    named = "percent" if unit == "percent" else said.strip() or "ratio"
+    return Worded(f"{rounded:,f}{said}", rounded, named)
 
 
-def word_money(value: Decimal, currency: str | None, directives: Directives) -> Worded:
-    """An amount in the scale asked for; in millions where none is asked and it is large."""
-    scale = directives.scale or (1_000_000 if abs(value) >= 1_000_000 else 1)
+def word_value(
+    value: Decimal, unit: Unit, plain: str, currency: str | None, directives: Directives
+) -> Worded:
+    """A value in the scale and with the decimals asked for; amounts in millions where they are large.
+
+    ``plain`` is the unit of a number without dimension.
+    """
+    if unit not in (MONEY, PER_SHARE, SHARES):
+        return _word_ratio(value, plain, directives.decimals)
+    scale = 1
+    if unit != PER_SHARE:
+        scale = directives.scale or (1_000_000 if abs(value) >= 1_000_000 else 1)
     scaled = value / scale
     decimals = directives.decimals
     if decimals is None:
         whole = scaled == scaled.to_integral_value()
-        decimals = 0 if whole and scale <= 1_000_000 else 2
-    rounded = round_half_up(scaled, decimals)
-    code = currency or "USD"
-    symbol = _SYMBOLS.get(code, f"{code} ")
-    sign = "-" if rounded < 0 else ""
-    name = SCALE_NAMES.get(scale, "")
-    answer = f"{sign}{symbol}{abs(rounded):,f}{' ' + name if name else ''}"
-    return Worded(answer, rounded, f"{code} {name}".strip())
-
-
-def word_per_share(value: Decimal, currency: str | None, decimals: int | None) -> Worded:
-    """An amount per share."""
-    rounded = round_half_up(value, 2 if decimals is None else decimals)
-    code = currency or "USD"
-    sign = "-" if rounded < 0 else ""
-    return Worded(
-        f"{sign}{_SYMBOLS.get(code, code + ' ')}{abs(rounded):,f} per share", rounded, f"{code} per share"
-    )
-
-
-def word_shares(value: Decimal, directives: Directives) -> Worded:
-    """A number of shares."""
-    scale = directives.scale or (1_000_000 if abs(value) >= 1_000_000 else 1)
-    scaled = value / scale
-    decimals = directives.decimals
-    if decimals is None:
-        decimals = 0 if scaled == scaled.to_integral_value() else 1
+        usual = {MONEY: 0 if whole and scale <= 1_000_000 else 2, PER_SHARE: 2, SHARES: 0 if whole else 1}
+        decimals = usual[unit]
     rounded = round_half_up(scaled, decimals)
     name = SCALE_NAMES.get(scale, "")
-    return Worded(f"{rounded:,f} {name} shares".replace("  ", " "), rounded, f"{name} shares".strip())
+    if unit == SHARES:
+        return Worded(f"{rounded:,f} {name} shares".replace("  ", " "), rounded, f"{name} shares".strip())
+    code = currency or "USD"
+    name = "per share" if unit == PER_SHARE else name
+    sign = "-" if rounded < 0 else ""
+    amount = f"{sign}{_SYMBOLS.get(code, f'{code} ')}{abs(rounded):,f}"
+    return Worded(f"{amount} {name}".strip(), rounded, f"{code} {name}".strip())

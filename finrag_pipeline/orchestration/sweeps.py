@@ -174,7 +174,7 @@ class AnswerSweep:
         from finrag_pipeline.answering.calculator import Calculator
 
         resolver = self._corpora.resolver(self._values, self._store, self._names)
-        return Calculator(self._store, resolver, self._names)
+        return Calculator.of_lake(self._store, resolver, self._names)
 
     def problem(self, system: AnswerSystem, fold: str) -> str | None:
         """Why ``system`` is not run on ``fold``; None when it can be run."""

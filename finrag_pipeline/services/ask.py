@@ -85,7 +85,7 @@ class Asker:
             raise LakeError("The lake holds nothing to ask.", "Run 'finrag run', or 'finrag ingest FILE'.")
         rows = self._lake.read_all("filings").to_pylist()
         resolver = searcher.resolver if searcher else load_resolver(self._lake, names, rows)
-        self._calculator = Calculator(self._lake, resolver, rows=rows)
+        self._calculator = Calculator.of_lake(self._lake, resolver, filings=rows)
         self._resolver = resolver
 
     @property

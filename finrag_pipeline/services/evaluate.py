@@ -106,7 +106,7 @@ def evaluate(
             "Bring their filings into the lake: finrag ingest FILE, or finrag run --source FOLDER.",
         )
     asked = questions.to_pylist()
-    calculator = Calculator(lake, load_resolver(lake, filings))
+    calculator = Calculator.of_lake(lake, load_resolver(lake, filings))
     learned_from: dict[str, list[str]] = {}
     made: list[tuple[pa.Table, pa.Table, pa.Table]] = []
     for number, system in enumerate(chosen):

@@ -425,7 +425,8 @@ class _Bench:
     def calculator(self, scaled: bool) -> Calculator:
         """A calculator over the facts; unscaled, a value is what is printed, whatever its table's scale."""
         facts = self._facts if scaled else {name: _as_printed(table) for name, table in self._facts.items()}
-        return Calculator.of_tables(self.rows, facts, load_resolver(self.lake, self.filings, self.rows))
+        resolver = load_resolver(self.lake, self.filings, self.rows)
+        return Calculator(self.rows, facts, facts.__getitem__, resolver)
 
     def answers(self, step: Step) -> dict[str, str | None]:
         """Share of right answers of a reader that sees the retrieved pages alone."""

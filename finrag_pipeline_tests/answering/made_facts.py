@@ -221,4 +221,4 @@ def calculator(
         "BREXO_2021_10K": annual("BREXO_2021_10K", ROWS[:2]),
     }
     tables = {name: table(rows) for name, rows in made.items()}
-    return Calculator.of_tables(filings, tables, Resolver(filings))
+    return Calculator(filings, tables, tables.__getitem__, Resolver(filings))
