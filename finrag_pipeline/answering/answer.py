@@ -37,11 +37,9 @@ class Answer:
     """An answer and what it rests on.
 
     Attributes:
-        mode: how it was made.
         derivation: the calculator's, also where it abstains.
         text: quotes and verdicts; None where the derivation is the whole answer.
         generated: the language model's; None in the mode ``calculator``.
-        passages: what was found for the question, best first.
     """
 
     mode: AnswerMode
@@ -153,10 +151,7 @@ def pages_of(passages: Sequence[Passage]) -> list[tuple[str, int]]:
 def explain(derivation: Derivation, passages: Sequence[Passage] = (), embed: Embed | None = None) -> Answer:
     """The answer that a derivation gives: its figure, its verdict, or quotes where nothing can be computed.
 
-    Args:
-        derivation: the calculator's.
-        passages: what retrieval found, best first; quoted from.
-        embed: vectors of the encoder for the choice of sentences; words alone decide when None.
+    Quoted are ``passages``, best first; ``embed`` gives vectors of sentences, without it words alone decide.
     """
     question = derivation.question
     text: ExtractiveAnswer | None = None

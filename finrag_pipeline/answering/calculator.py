@@ -119,11 +119,8 @@ class Calculator:
     ) -> Derivation:
         """Answer a question, or abstain and say why.
 
-        Args:
-            question: the question.
-            pages: pages that retrieval found, best first; facts on them win ties.
-            filings: the only filings to use; those that the question names when None.
-            only_pages: use facts of ``pages`` alone.
+        Facts on ``pages`` that retrieval found win ties, the best page first; with ``only_pages`` they alone
+        are used. ``filings`` are the only ones to use; those that the question names when None.
 
         Raises:
             UsageError: the question is empty, no text, or too long.
@@ -205,12 +202,9 @@ class Calculator:
     ) -> Derivation:
         """The value of a formula in names of lines, or an abstention.
 
-        Args:
-            formula: such as ``365 * avg(inventory) / cost_of_revenue`` or ``revenue@2023 - revenue@2022``;
-                other names than those of ``formulas.toml`` are labels in double quotes.
-            company: whose filings.
-            period: such as ``FY2023`` or ``Q2 2023``; the latest where it is empty.
-            filings: the only filings to use; all of the company when None.
+        Such as ``365 * avg(inventory) / cost_of_revenue`` or ``revenue@2023 - revenue@2022``; other names
+        than those of ``formulas.toml`` are labels in double quotes. The latest period is meant where it is
+        empty.
         """
         question = " ".join(f"{formula}, {company} {period}".split())
         try:

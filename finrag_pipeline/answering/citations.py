@@ -31,7 +31,6 @@ class CitedSentence:
     """A sentence of an answer.
 
     Attributes:
-        text: the sentence without its markers.
         sources: identifiers of retrieved sources it rests on, at least one when ``supported``.
         unknown: markers that name nothing that was retrieved.
         supported: its numbers stand in its sources and its words are theirs.

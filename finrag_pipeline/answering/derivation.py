@@ -14,9 +14,6 @@ class Input:
     """A number that a calculation read from a filing.
 
     Attributes:
-        line: what it is, for people.
-        period: period as the question names it.
-        fact: the cell.
         value: the number used, in full units; its sign may not be the printed one, see ``formulas.toml``.
     """
 
@@ -52,9 +49,6 @@ class SeriesValue:
     """One of several values that answer a question: of a period, a part of the company, a company.
 
     Attributes:
-        label: the period, part or company.
-        answer: for people.
-        value: in full units.
         of: what the values of one of several series have in common; '' where there is one series.
         change: on the year before, in words; of a part its share of the whole; '' where neither is known.
     """
@@ -98,25 +92,17 @@ class Derivation:
     """What the calculator found; `as_json` is the documented contract.
 
     Attributes:
-        question: as asked.
         answer: for people; what cannot be determined and why where it abstains.
         value: in ``unit``, rounded as asked; None where it abstains.
         unit: for instance ``USD million``, ``percent``, ``ratio``, ``times``, ``days``, ``USD per share``.
-        formula: in names of lines.
         steps: how the value comes about, one line each.
-        inputs: cells that were read.
         alternatives: values by other conventions, and facts that contradict an input: ``{what, answer, why}``
             and more.
-        abstained: nothing is answered.
         kind: kind of abstention, see :class:`~finrag_pipeline.questions.abstention.AbstentionKind`.
-        why: reason of an abstention.
-        looked_for: what was looked for where it abstains.
         filings: filings that the question may mean; None where it names no company of several.
         names: words of the companies' names, in lower case.
         exact: the value in full units before rounding: money in dollars, shares of one for per cent.
-        seconds: time taken.
         confidence: probability that the answer is right, in [0, 1]; None where none is stated.
-        series: the values, in order, where there are several.
         from_rows: it rests on rows of any table, found by the words of the question.
     """
 

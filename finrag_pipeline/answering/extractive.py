@@ -100,10 +100,7 @@ class Quote:
     """A sentence of a filing.
 
     Attributes:
-        text: as printed, line breaks folded.
         source: identifier of the passage it stands in.
-        filing: its filing.
-        page: its zero-based page.
         score: how well it fits the question; comparable within one question only.
     """
 
@@ -119,12 +116,8 @@ class ExtractiveAnswer:
     """An answer out of quoted sentences and derived figures.
 
     Attributes:
-        question: the question.
-        kind: what kind of answer it asks for.
         answer: for people: verdict and figures where there are, then the quotes with filing and page.
-        sentences: the answer's sentences with their sources.
         verdict: 'Yes', 'No', or the name of what is largest; None without a comparison.
-        quotes: quoted sentences, best first.
         why: why it abstains, as nothing in the passages speaks of what is asked; None where it does not.
     """
 
@@ -172,13 +165,8 @@ def answer_from_text(
 ) -> ExtractiveAnswer:
     """Answer a question by quoting a sentence that names the subject asked and holds the kind of thing asked.
 
-    Args:
-        question: the question.
-        passages: retrieved passages or pages, best first.
-        embed: vectors of the encoder; words alone decide when None.
-        derivation: the calculator's, for the figure behind a yes or a no.
-        names: words of the names of companies, in lower case, which every sentence is about.
-        why: why nothing was computed; told where nothing is quoted either.
+    ``derivation`` has the figure behind a yes or a no, ``why`` says why nothing was computed, and is told
+    where nothing is quoted either; the others are those of `best_sentences`.
     """
     kind = kind_of(question)
     # A question for a rate of growth is answered by its number, not by 'it grew'.

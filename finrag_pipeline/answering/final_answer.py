@@ -62,7 +62,6 @@ class FinalAnswer:
     Attributes:
         text: the words that carry the answer.
         found_by: ``marker``, ``boxed``, ``step``, ``conclusion``, ``sentence``, ``line`` or ``nothing``.
-        quantity: the number it gives; None when it gives none.
         candidates: all distinct amounts of ``text``, years left out.
         declined: the reply says that there is no answer and gives none.
     """
@@ -83,10 +82,7 @@ def final_answer(reply: str) -> FinalAnswer:
     The last of: a line 'Answer: …' or 'Final answer: …', the contents of ``\boxed{}``, the fifth step.
     Without these, the last sentence that concludes ('Therefore, …'); else, where a calculation is written
     out, the last sentence that gives an amount, and where not, the first one: the answer comes first and is
-    explained then; else the last line.
-
-    Args:
-        reply: all that was written; Markdown and LaTeX are read through.
+    explained then; else the last line. Markdown and LaTeX are read through.
     """
     reply = _END_MARK.sub("", reply).strip()
     if not reply:

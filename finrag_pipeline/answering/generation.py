@@ -34,9 +34,7 @@ class Asked:
     """A question with what was found for it.
 
     Attributes:
-        question: the question.
-        passages: retrieved passages, best first; selected and ordered by the settings.
-        derivation: the calculator's, for ``grounded``.
+        passages: best first; selected and ordered by the settings.
         tools: makes the functions that ``grounded`` offers, given the number of the first fact.
     """
 
@@ -51,19 +49,14 @@ class Generated:
     """An answer by a language model.
 
     Attributes:
-        question: the question.
-        mode: the prompt.
         repeat: which of several answers to the same request, from 0.
         retrieved: identifiers of what was shown, in the order shown.
         answer: as shown: sentences without support are marked; the calculator's sentence after a fallback;
             empty when there is none.
-        sentences: its sentences with their sources.
-        why: why it abstains; None else.
         fallback: why the model's own words were not let through; None when they were.
         warnings: what is odd, never a reason to reject.
         completion: the model's answer; None when it was not asked or failed.
         error: why there is no answer, with what to do; None when there is one.
-        final: what it comes down to.
     """
 
     question: str

@@ -35,7 +35,6 @@ class Facts:
         text: one line per fact, each with its marker.
         sources: marker → identifier of the source and the fact's line.
         amounts: amounts in full units that may be repeated.
-        result: the result in full units; None where there is none.
     """
 
     text: str

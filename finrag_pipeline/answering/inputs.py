@@ -95,7 +95,6 @@ class FoundFact:
     """A fact for a line and period.
 
     Attributes:
-        fact: the best candidate.
         others: candidates that contradict it, best first.
         note: what is special about it, such as a longer period than asked for.
     """

@@ -16,14 +16,7 @@ _SHORTEST_CUT = 200
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A retrieved piece of a filing that an answer may cite.
-
-    Attributes:
-        source: identifier to cite: that of the chunk, or of the page.
-        filing: its filing.
-        page: its zero-based page.
-        text: its text.
-    """
+    """A retrieved piece of a zero-based page; ``source`` identifies the chunk, or the page, to cite."""
 
     source: str
     filing: str
@@ -61,16 +54,11 @@ def select_passages(
 ) -> list[Passage]:
     """The passages that go into a prompt.
 
-    Taken best first until ``count`` or the budget is reached; the one that no longer fits is cut at a
-    space. Left out: a source given before, and a text of the same filing that stands whole in one taken
-    before. The same words in two filings stay: which company says them matters.
-
-    Args:
-        passages: best first.
-        count: passages at most.
-        characters: characters of all texts together at most.
-        order: ``best_first`` as retrieved; ``best_last`` with the best next to the question; ``filing`` by
-            filing and page, as one would read.
+    Taken best first until there are ``count``, or so many characters of text; the one that no longer fits is
+    cut at a space. Left out: a source given before, and a text of the same filing that stands whole in one
+    taken before. The same words in two filings stay: which company says them matters. The order is
+    ``best_first`` as retrieved, ``best_last`` with the best next to the question, or that of ``filing`` and
+    page, as one would read.
     """
     taken: list[Passage] = []
     left = characters

@@ -33,6 +33,14 @@ _DATE = re.compile(
     rf"|\b{_MONTHS},?\s+(?P<y5>(?:19|20)\d\d)(?!\w)",
     re.IGNORECASE,
 )
+SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_SCALE_WORD = "|".join(SCALES)
+_ASKED_SCALE = re.compile(
+    r"\b(?:in|of|to)\s+(?:the\s+)?(?:(?:u\.?s\.?\s?)?(?:dollars?|usd|\$|eur|euros?|gbp|pounds?)\s*)?\(?"
+    rf"(?P<scale>{_SCALE_WORD})s?\b|\busd\s+(?P<usd>{_SCALE_WORD})s?\b|\$\s?(?P<sign>{_SCALE_WORD})s?\b",
+    re.IGNORECASE,
+)
+_PERCENT = re.compile(r"\bpercent(?:s|ages?)?\b|\bper cent\b|%", re.IGNORECASE)
 _SCALE = r"thousand|million|billion|trillion|mm|mn|bn|tn|[kmb](?!\w)"
 _UNIT = (
     r"%|per\s?cent(?:age\s+points?)?\b|percentage\s+points?\b|pct\b|bps\b|basis\s+points?\b|x(?!\w)|×(?!\s*\d)"
@@ -61,15 +69,11 @@ class Quantity:
     """A number that stands in a text.
 
     Attributes:
-        text: as printed, with its marks.
         printed: sign applied, before any scale: 1.5 for '$1.5 million', 12 for '12%'.
         value: in full units: 1,500,000 for '$1.5 million', 0.12 for '12%'.
         unit: what it counts; ``number`` where nothing says so.
         scale: full units per printed unit where the text itself says so (1e6, 0.01); None otherwise.
-        decimals: digits printed behind the decimal point.
-        year: reads as a calendar or fiscal year.
-        start: where it begins in the plain text; see :func:`plain_text`.
-        end: where it ends there.
+        start, end: its place in the plain text; see :func:`plain_text`.
     """
 
     text: str
@@ -102,9 +106,6 @@ def quantities(text: str) -> list[Quantity]:
 
     A bare number from 1900 to 2100 counts as a year where the words before it speak of time or where it
     stands in a date; '$2018', '2,018' and '2018 million' are amounts.
-
-    Args:
-        text: prose; see :func:`plain_text` for the text that positions count in.
     """
     plain = plain_text(text)
     found = []
@@ -180,3 +181,15 @@ def _read(match: re.Match[str], plain: str) -> Quantity | None:
         start=match.start(),
         end=match.end(),
     )
+
+
+def asked_scale(question: str) -> float | None:
+    """Full units per unit that money is asked for in ('in USD millions': 1e6); None where none is named."""
+    match = _ASKED_SCALE.search(plain_text(question))
+    word = next((part for part in match.groups() if part), None) if match else None
+    return SCALES[word.lower()] if word else None
+
+
+def asks_for_percent(question: str) -> bool:
+    """Whether a question speaks of per cent."""
+    return bool(_PERCENT.search(question))

@@ -46,16 +46,8 @@ def run_answers(
     The oracle spaces restrict the calculator as they restrict retrieval: to the filing, or the pages, of the
     chunks that were ranked. A question that fails has an error; the others go on.
 
-    Args:
-        system: what answers.
-        runs: rows of ``retrieval_runs`` of the system's retrieval.
-        questions: rows with ``question_id`` and ``question``.
-        text: text of a chunk.
-        calculator: of the corpus.
-        embed: vectors of the encoder, for the choice of sentences.
-        model: the language model, for systems that need one.
-        settings: budgets and requests at a time.
-        fold: fold of the questions.
+    ``runs`` are rows of ``retrieval_runs`` of the system's retrieval, ``questions`` rows with ``question_id``
+    and ``question``, all of one ``fold``; ``text`` gives the text of a chunk.
 
     Returns:
         Rows of ``answers``, space by space, in the order of the questions.

@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from finrag_pipeline.answering.asked import asked_scale
 from finrag_pipeline.answering.quantities import (
+    SCALES,
     Quantity,
+    asked_scale,
     plain_text,
     quantities,
     without_numbers,
@@ -26,7 +27,6 @@ _DIGITS_TO_ROUND_TEXT = 3
 
 _TOKEN = re.compile(r"(?=[^\W_-]*-?[^\W_]*\d)[^\W_]+(?:-[^\W_]+)*")
 _FORMS = frozenset({"10-k", "10-q", "8-k", "20-f", "6-k", "10-ks", "10-qs", "8-ks"})
-_SCALE_WORDS = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _UNITS = """
 zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
 seventeen eighteen nineteen
@@ -38,7 +38,7 @@ _FACTORS = {
     "half": 0.5, "double": 2, "doubled": 2, "twice": 2, "triple": 3, "tripled": 3, "quadrupled": 4,
     "dozen": 12, "hundred": 100,
 }  # fmt: skip
-_WORDS = "|".join(sorted([*_SMALL, *_FACTORS, *_SCALE_WORDS], key=len, reverse=True))
+_WORDS = "|".join(sorted([*_SMALL, *_FACTORS, *SCALES], key=len, reverse=True))
 _IN_WORDS = re.compile(rf"(?<![a-z])(?:{_WORDS})s?(?![a-z])", re.IGNORECASE)
 _HARMLESS = frozenset({"one", "zero", "half"})
 
@@ -72,13 +72,9 @@ def _read(text: str) -> _Read:
 
 
 class Sources:
-    """Numbers that an answer may use.
+    """Numbers that an answer may use: of the question, of passages, and of facts.
 
-    Args:
-        question: its numbers and years may be repeated.
-        texts: retrieved passages, with the names of their filings.
-        facts: amounts in full units of inputs, steps and result.
-        fact_texts: what the facts print: cells, periods, formulas, steps.
+    ``facts`` are amounts in full units, ``fact_texts`` what they print: cells, periods, formulas, steps.
     """
 
     def __init__(
@@ -92,7 +88,7 @@ class Sources:
         self._facts = [abs(float(value)) for value in facts]
         every = zip(*(_read(text) for text in (question, *texts, *fact_texts)), strict=True)
         self._known = _Read(*(frozenset().union(*parts) for parts in every))
-        self._scales = {1.0, *(value for word, value in _SCALE_WORDS.items() if word in self._known.words)}
+        self._scales = {1.0, *(value for word, value in SCALES.items() if word in self._known.words)}
 
     def unsupported(self, text: str) -> tuple[str, ...]:
         """Numbers of ``text`` that stand in no source, as written; names with digits and words come last."""

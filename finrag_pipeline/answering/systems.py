@@ -34,10 +34,7 @@ class AnswerSystem:
     """One way to answer.
 
     Attributes:
-        name: its name in tables.
-        method: what makes the answer.
         retrieval: retrieval system whose chunks it is given.
-        source: where it comes from.
     """
 
     name: str

@@ -56,13 +56,7 @@ def short_money(value: Decimal) -> str:
 
 @dataclass(frozen=True)
 class Worded:
-    """A value as it is answered.
-
-    Attributes:
-        answer: for people.
-        value: in ``unit``, rounded.
-        unit: for programs, such as ``USD million`` or ``percent``.
-    """
+    """A value as it is answered: for people, and rounded in a unit such as ``USD million`` or ``percent``."""
 
     answer: str
     value: Decimal

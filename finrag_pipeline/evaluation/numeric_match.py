@@ -19,9 +19,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from finrag_pipeline.answering.asked import asked_scale, asks_for_percent
 from finrag_pipeline.answering.final_answer import FinalAnswer, final_answer
-from finrag_pipeline.answering.quantities import Quantity, Unit, plain_text, quantities
+from finrag_pipeline.answering.quantities import (
+    Quantity,
+    Unit,
+    asked_scale,
+    asks_for_percent,
+    plain_text,
+    quantities,
+)
 
 TOLERANCE = 0.03
 """Relative and absolute tolerance of the papers' numeric match."""

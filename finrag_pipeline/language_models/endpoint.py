@@ -75,10 +75,9 @@ class _RefusedError(ModelError):
 class _BusyError(ModelError):
     """The same request may succeed later."""
 
-    def __init__(self, reason: str, remedy: str, wait: float | None = None, timed_out: bool = False) -> None:
+    def __init__(self, reason: str, remedy: str, wait: float | None = None) -> None:
         super().__init__(reason, remedy)
         self.wait = wait
-        self.timed_out = timed_out
 
 
 class EndpointModel:
@@ -123,17 +122,15 @@ class EndpointModel:
 
     def _asked(self, body: dict[str, Any]) -> Completion:
         start = time.perf_counter()
-        timeouts = 0
-        for retries in itertools.count():
+        for tried in itertools.count():
             try:
                 answer = self._once(body)
                 break
             except _BusyError as busy:
-                if retries == self._settings.retries:
+                if tried == self._settings.retries:
                     raise
-                timeouts += busy.timed_out
                 # The random part keeps requests that failed together from coming back together.
-                growing = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**retries) + random.uniform(0, _FIRST_PAUSE)
+                growing = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**tried) + random.uniform(0, _FIRST_PAUSE)
                 self._sleep(growing if busy.wait is None else busy.wait)
         choice = answer.choices[0]
         return Completion(
@@ -144,8 +141,6 @@ class EndpointModel:
             seconds=time.perf_counter() - start,
             cached=False,
             finish_reason=choice.finish_reason or "stop",
-            retries=retries,
-            timeouts=timeouts,
             tool_calls=tuple(
                 ToolCall(one.id or f"call_{place}", one.function.name, one.function.arguments)
                 for place, one in enumerate(choice.message.tool_calls or ())
@@ -174,7 +169,6 @@ class EndpointModel:
             raise _BusyError(
                 f"{self._url} did not answer in {self._settings.timeout:g} seconds.",
                 f"Check the server, or raise {_PREFIX}TIMEOUT.",
-                timed_out=True,
             ) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise _BusyError(
@@ -217,7 +211,7 @@ class EndpointModel:
             return _BusyError(
                 f"{self._url} answered with {status}: {said}.",
                 f"Try again later, or ask less at a time: {_PREFIX}MAX_CONCURRENCY.",
-                wait=wait,
+                wait,
             )
         if status in (401, 403):
             return ModelError(

@@ -60,6 +60,4 @@ def _converse(model: LanguageModel, request: Request) -> Completion:
         completion_tokens=sum(written) if written else None,
         seconds=sum(one.seconds for one in done),
         cached=all(one.cached for one in done),
-        retries=sum(one.retries for one in done),
-        timeouts=sum(one.timeouts for one in done),
     )

@@ -34,14 +34,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a conversation.
-
-    Attributes:
-        role: who speaks; a ``tool`` is the result of a call.
-        content: what is said.
-        tool_calls: what an assistant calls.
-        tool_call_id: the call that a result belongs to.
-    """
+    """One message of a conversation; a ``tool`` tells the result of the call of ``tool_call_id``."""
 
     role: Role
     content: str
@@ -86,7 +79,6 @@ class Request:
     Attributes:
         messages: the conversation so far, oldest first.
         temperature: 0 takes the likeliest token each time.
-        max_tokens: longest answer.
         seed: of the sampling; None leaves it to chance.
         toolbox: functions that it may call; a model that knows no calls answers without.
     """
@@ -115,16 +107,11 @@ class Completion:
     """What a model answered.
 
     Attributes:
-        text: the answer.
         model: name of the model, as it states it itself.
-        prompt_tokens: tokens read; None where the model does not say.
-        completion_tokens: tokens written; None where the model does not say.
+        prompt_tokens, completion_tokens: tokens read and written; None where the model does not say.
         seconds: time the answer took when it was made, waiting and new tries included.
-        cached: whether it came from the lake.
         finish_reason: ``stop`` for a whole answer, ``length`` for one that was cut; others as the server
             names them.
-        retries: new tries it took.
-        timeouts: tries among them that timed out.
         tool_calls: functions that it wants called before it answers.
     """
 
@@ -135,8 +122,6 @@ class Completion:
     seconds: float
     cached: bool
     finish_reason: str
-    retries: int = 0
-    timeouts: int = 0
     tool_calls: tuple[ToolCall, ...] = ()
 
 

@@ -36,12 +36,7 @@ def assign_concepts(
 
     A row that meets the lexicon has its line, and the likeliest concept of that line's family. Any other row
     has the likeliest concept that no row has yet, if its family is likely enough.
-
-    Args:
-        kind: kind of statement.
-        rows: rows of one table, headings included, top to bottom.
-        liabilities_only: the table goes on behind the total of assets.
-        model: of concepts; the shipped one by default.
+    Headings are among the rows; ``liabilities_only`` says that the table goes on behind the total of assets.
     """
     model = model or concept_model()
     matches = lexicon_matches(kind, rows, liabilities_only)

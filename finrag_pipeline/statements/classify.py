@@ -66,9 +66,7 @@ class StatementPage:
     """A page, or a table on it, that is (part of) a statement.
 
     Attributes:
-        page: zero-based.
         table: ordinal of the table on its page; None for the page as a whole.
-        kind: one of `KINDS`.
         scope: primary, parent_only, condensed, summary, note, mdna or other_entity (a further full set:
             another registrant, an investee's statements in an exhibit).
     """

@@ -89,9 +89,7 @@ class Line:
     """What the model sees of a row.
 
     Attributes:
-        kind: of the statement.
         region: part of the statement that the row stands in.
-        words: of its label.
         context: of its statement, region, unit and headings, as words.
         place: of the row among those with numbers, from 0 to 1.
         negative: share of its numbers below zero.
@@ -127,7 +125,6 @@ class Knowledge:
     Attributes:
         concepts: name to the family (concepts for one figure that filers choose between) and the number of
             companies that report it.
-        examples: rows that filers tagged.
         forward: probability of a word of a label, given a word of the name; '' stands for no word.
         backward: probability of a word of the name, given a word of label or context.
     """
@@ -348,7 +345,6 @@ class ConceptModel:
 
     Attributes:
         least: probability from which a family is likely enough.
-        families: of each concept.
     """
 
     def __init__(self, arrays: Mapping[str, np.ndarray], least: float = LEAST_CHANCE) -> None:

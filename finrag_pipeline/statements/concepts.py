@@ -51,12 +51,7 @@ _CONCEPT = pydantic.TypeAdapter(Concept)
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A concept a row may stand for.
-
-    Attributes:
-        concept: the entry.
-        rank: place of the pattern met, from 0; lower is better.
-    """
+    """A concept a row may stand for, and the place of the pattern met, from 0; lower is better."""
 
     concept: Concept
     rank: int

@@ -45,13 +45,8 @@ def statement_facts(
 ) -> pa.Table:
     """Every number of the filing's statement tables, primary and otherwise.
 
-    Args:
-        filing: identifier.
-        page_tables: rows of ``page_tables`` of the filing.
-        pages: its words, or the texts of its pages.
-        form: form of the filing, for `classify_pages`.
-        statements: what `classify_pages` found, if it has been called already.
-        model: of concepts; the shipped one by default.
+    ``pages`` are the filing's words, or the texts of its pages, ``statements`` what `classify_pages` found in
+    them if it has been called already, ``model`` that of concepts if it is not the shipped one.
 
     Returns:
         Rows of ``statement_facts``, ordered by page, table, row and column. Among the primary facts each
@@ -89,13 +84,9 @@ def find_facts(
 ) -> pa.Table:
     """Rows of ``statement_facts`` that meet every condition given, in their order.
 
-    Args:
-        facts: rows of ``statement_facts``.
-        concept: us-gaap name of concept or line, in any case.
-        label: words that the label must contain, compared as the lexicon does (case, brackets, hyphens and
-            punctuation make no difference).
-        scope: None for any.
-        equal: values of other columns; None for any.
+    ``concept`` is the us-gaap name of concept or line, in any case, ``label`` words that the label must
+    contain, compared as the lexicon does (case, brackets, hyphens and punctuation make no difference),
+    ``equal`` values of other columns; None is any.
     """
     for column, wanted in {"scope": scope, **equal}.items():
         if wanted is not None:

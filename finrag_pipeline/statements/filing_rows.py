@@ -36,7 +36,6 @@ class RowValue:
         column: headers above it, outermost first.
         period_end: last day of its period, or its instant; None where the headers name none.
         months: length of its period, rounded; None for an instant.
-        fiscal_year, fiscal_quarter: of its period.
         value: in full units; 0.12 for 12 %.
         printed: the cell as printed.
         unit: ``currency``, ``percent``, …, see ``page_tables``.
@@ -79,12 +78,10 @@ class FilingRow:
 
     Attributes:
         filing, page, table, row: its place, all zero-based.
-        caption: title of the table; '' where it has none.
         path: headings above the row, outermost first, and its label.
         columns: distinct headers above its numbers that name no period, such as those of segments.
         statement: kind of the primary statement that the row belongs to; None outside of them.
         concept: name of its line in the lexicon, where the facts know it.
-        values: its numbers from left to right.
     """
 
     filing: str
@@ -111,14 +108,7 @@ class FilingRow:
 
 
 class FilingRows:
-    """Printed rows of the filings of a lake; those of the filings last read are kept.
-
-    Args:
-        lake: holds ``page_tables`` and ``statement_facts``.
-
-    Attributes:
-        filings: filings with tables.
-    """
+    """Printed rows of those filings of a lake that have tables; of the last ones they are kept."""
 
     def __init__(self, lake: Lake) -> None:
         self._lake = lake

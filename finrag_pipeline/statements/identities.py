@@ -42,13 +42,11 @@ class IdentityResult:
     """One identity for one statement and period.
 
     Attributes:
-        name: of the identity.
         period: as printed in reports, such as ``2018-12-31`` or ``2018-01-01 to 2018-12-31``.
         left, right: its two sides in full units; None where the identity cannot be applied.
         tolerance: largest difference that rounding of the printed parts allows.
         passed: whether the sides agree; None where a part is missing.
         note: which part is missing, or how the identity was met.
-        facts: identifiers of the facts used.
     """
 
     name: str

@@ -65,12 +65,10 @@ class PageEvidence:
     """What speaks for each kind of statement on one page.
 
     Attributes:
-        page: zero-based.
         titles: kind to the title line that names it.
         contents: kind to the indices of `CONTENTS` met.
         against: what speaks against any primary statement, with its weight.
         prose: share of the characters in lines of running text, in [0, 1].
-        numbers: how many numbers the page prints.
         continued: the head says that the page goes on from the one before.
         auditor, notes: the page heads an auditor's report or the notes.
     """

@@ -131,4 +131,4 @@ class ScriptedModel:
         text = self._answer(request.messages, request.seed)
         if text == "error":
             raise ModelError("It is down.", "Start it.")
-        return Completion(text, self.name, 10, 5, 0.5, False, "stop", retries=1)
+        return Completion(text, self.name, 10, 5, 0.5, False, "stop")

@@ -61,7 +61,7 @@ class TestAnswer:
         ]
         assert (answer.text, answer.model, answer.finish_reason) == ("2", "served-model", "length")
         assert (answer.prompt_tokens, answer.completion_tokens) == (11, 7)
-        assert (answer.retries, answer.timeouts, answer.cached) == (0, 0, False)
+        assert not answer.cached
 
     def test_a_sparse_answer_is_enough(self) -> None:
         body = {"choices": [{"message": {"content": "2"}}]}
@@ -101,7 +101,7 @@ class TestTriedAgain:
         slept: list[float] = []
         with endpoint(Reply(status), Reply(status), said("2")) as at:
             answer = _ask(_settings(at, retries=2), slept)
-        assert (answer.text, answer.retries) == ("2", 2)
+        assert answer.text == "2"
         assert len(slept) == 2
         assert 0.5 <= slept[0] <= 1.0 and 1.0 <= slept[1] <= 1.5, "the pauses grow"
 
@@ -133,7 +133,7 @@ class TestTriedAgain:
     def test_a_server_that_does_not_answer(self) -> None:
         with endpoint(Reply(hang=True), said("2")) as at:
             answer = _ask(_settings(at, timeout=0.3, retries=1))
-            assert (answer.retries, answer.timeouts) == (1, 1)
+            assert answer.text == "2" and len(at.requests) == 2
         with endpoint(Reply(hang=True)) as at:
             with pytest.raises(ModelError, match=r"did not answer in 0\.3 seconds") as caught:
                 _ask(_settings(at, timeout=0.3, retries=1))
@@ -143,7 +143,7 @@ class TestTriedAgain:
     def test_a_connection_that_breaks_off(self) -> None:
         whole = said("2")
         with endpoint(Reply(body=whole.body[:40], announced=len(whole.body)), whole) as at:
-            assert _ask(_settings(at, retries=1)).retries == 1
+            assert _ask(_settings(at, retries=1)).text == "2" and len(at.requests) == 2
 
     def test_a_server_that_is_down(self) -> None:
         with socket.socket() as unused:
