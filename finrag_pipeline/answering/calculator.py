@@ -239,8 +239,10 @@ class Calculator:
         period, shift = self._period(parsed, infos)
         facts = [(info, self._facts(info.filing)) for info in infos]
         book = FactBook(facts, self._lexicon, parsed.directives.statements, pages, only_pages)
-        if left := [word for word in parsed.left_over if _may_matter(word, book)]:
-            named = ", ".join(f"'{word}'" for word in left)
+        # A word left out may change the answer: participles do not, unless a line is named so.
+        left = [one for one in parsed.left_over if not one.lower().endswith(("ed", "ing")) or book.names(one)]
+        if left:
+            named = ", ".join(f"'{one}'" for one in left)
             why = f"no number is given, as a part of the question is not understood: {named}"
             raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
         case = _Case(_over_years(parsed, period), book, self._lexicon, shift, period)
@@ -409,11 +411,6 @@ def _abstained(question: str, missing: Abstention) -> Derivation:
         why=missing.why,
         looked_for=missing.looked_for,
     )
-
-
-def _may_matter(word: str, book: FactBook) -> bool:
-    """Whether a word left out may change the answer: participles do not, unless a line is named so."""
-    return not word.lower().endswith(("ed", "ing")) or book.names(word)
 
 
 def _over_years(parsed: ParsedQuestion, period: FiscalPeriod) -> ParsedQuestion:

@@ -12,7 +12,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
@@ -90,25 +90,9 @@ how much many what amount quantity number value total year end fiscal annual qua
 based as shown statement company give state answer tell explain describe list name please discuss
 change increase decrease grow growth decline rise fall drop improve
 """
-_NEAR_WORDS = 6
+_NEAR_WORDS = 6  # before a verb, near enough to be its subject
 _FEWEST_WORDS = 2
 _SHORT_ITEM, _LONG_ITEM_SHARE = 4, 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """A sentence of a filing.
-
-    Attributes:
-        source: identifier of the passage it stands in.
-        score: how well it fits the question; comparable within one question only.
-    """
-
-    text: str
-    source: str
-    filing: str
-    page: int
-    score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +102,7 @@ class ExtractiveAnswer:
     Attributes:
         answer: for people: verdict and figures where there are, then the quotes with filing and page.
         verdict: 'Yes', 'No', or the name of what is largest; None without a comparison.
+        quotes: the passages quoted, best first, each cut down to its sentence.
         why: why it abstains, as nothing in the passages speaks of what is asked; None where it does not.
     """
 
@@ -126,7 +111,7 @@ class ExtractiveAnswer:
     answer: str
     sentences: tuple[CitedSentence, ...]
     verdict: str | None = None
-    quotes: tuple[Quote, ...] = ()
+    quotes: tuple[Passage, ...] = ()
     why: str | None = None
 
     @property
@@ -181,7 +166,7 @@ def answer_from_text(
     cited = [CitedSentence(compared.text, compared.sources, (), True)] if compared else []
     cited += [CitedSentence(quote.text, (quote.source,), (), True) for quote in quotes]
     parts = [compared.text] if compared else []
-    parts += [f"“{quote.text}” ({quote.filing}, page {quote.page + 1})" for quote in quotes]
+    parts += [f"“{quote.text}” ({quote.place})" for quote in quotes]
     verdict = compared.verdict if compared else None
     return ExtractiveAnswer(question, kind, " ".join(parts), tuple(cited), verdict, tuple(quotes))
 
@@ -203,7 +188,7 @@ def best_sentences(
     embed: Embed | None,
     count: int,
     names: Collection[str] = (),
-) -> list[Quote]:
+) -> list[Passage]:
     """The sentences that answer a question, those that fit it best first; none where none names its subject.
 
     A sentence answers where it holds most of the question's words, by weight, and the kind of thing that is
@@ -229,7 +214,8 @@ def best_sentences(
             continue
         if holds is not None and not holds.search(text):
             moved = _MOVES.search(text) if holds is _CAUSAL else None
-            if moved is None or place + 1 == len(found) or not subject.keys() <= _just_before(text, moved):
+            near = text[: moved.start()].split()[-_NEAR_WORDS:] if moved else []
+            if moved is None or place + 1 == len(found) or not subject.keys() <= set(terms(" ".join(near))):
                 continue
             # 'Sales rose 5 %. New stores added 3 points of it.': the cause stands behind what moved.
             text = f"{text} {texts[place + 1]}"
@@ -243,8 +229,8 @@ def best_sentences(
             if kind == "fact":
                 continue  # of another year
             score -= _WRONG_YEAR
-        quotes.append(Quote(text, passage.source, passage.filing, passage.page, score))
-    return sorted(quotes, key=lambda quote: -quote.score)[:count]
+        quotes.append((score, replace(passage, text=text)))
+    return [quote for _, quote in sorted(quotes, key=lambda scored: -scored[0])][:count]
 
 
 def _candidates(passages: Sequence[Passage]) -> list[tuple[str, Passage, int]]:
@@ -285,11 +271,6 @@ def _item(asked: str, names: Collection[str]) -> dict[str, None]:
 @cache
 def _no_item() -> frozenset[str]:
     return frozenset(terms(_NO_ITEM))
-
-
-def _just_before(text: str, verb: re.Match[str]) -> set[str]:
-    """Terms of the words before a verb, near enough to be its subject."""
-    return set(terms(" ".join(text[: verb.start()].split()[-_NEAR_WORDS:])))
 
 
 def _gives_amount(text: str, item: dict[str, None]) -> bool:

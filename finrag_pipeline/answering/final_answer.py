@@ -93,7 +93,9 @@ def final_answer(reply: str) -> FinalAnswer:
     amounts = any(not one.year for one in candidates)
     lacking = bool(_OWN_LIMIT.search(" ".join(plain_text(reply).split()))) and not stated
     declined = declines(reply) and (not amounts or lacking or declines(text))
-    return FinalAnswer(text, found_by, _chosen(candidates), candidates, declined)
+    with_unit = (one for one in candidates if one.unit != "number" or one.scale)
+    chosen = next(with_unit, candidates[0] if candidates else None)
+    return FinalAnswer(text, found_by, chosen, candidates, declined)
 
 
 def declines(text: str) -> bool:
@@ -107,12 +109,11 @@ def _carrier(reply: str) -> tuple[str, str]:
         return plain_text(boxed[-1]["rest"]).strip(), "boxed"
     plain = plain_text(reply).strip()
     for match in reversed(list(_MARKER.finditer(plain))):
-        rest = match["rest"].strip() or _next_line(plain, match.end())
-        if rest:
+        following = (line.strip() for line in plain[match.end() :].splitlines())
+        if rest := match["rest"].strip() or next(filter(None, following), ""):
             return rest, "marker"
     if step := _LAST_STEP.search(plain):
-        paragraph = step["rest"].strip().split("\n\n")[0]
-        return paragraph, "step"
+        return step["rest"].strip().split("\n\n")[0], "step"
     parts = sentences(plain)
     for part in reversed(parts):
         if _CONCLUSION.match(part) and _distinct(quantities(part)):
@@ -122,11 +123,6 @@ def _carrier(reply: str) -> tuple[str, str]:
         if any(not one.year for one in _distinct(quantities(part))):
             return part, "sentence"
     return parts[-1] if parts else plain, "line"
-
-
-def _next_line(plain: str, start: int) -> str:
-    lines = (line.strip() for line in plain[start:].splitlines())
-    return next((line for line in lines if line), "")
 
 
 def _results(text: str) -> list[Quantity]:
@@ -141,16 +137,6 @@ def _distinct(found: list[Quantity]) -> tuple[Quantity, ...]:
     amounts = [one for one in found if not one.year and one.unit != "years"] or found
     kept: list[Quantity] = []
     for one in amounts:
-        if not any(_same(one, other) for other in kept):
+        if not any(abs(one.value - other.value) <= max(one.half_unit, other.half_unit) for other in kept):
             kept.append(one)
     return tuple(kept)
-
-
-def _same(one: Quantity, other: Quantity) -> bool:
-    return abs(one.value - other.value) <= max(one.half_unit, other.half_unit)
-
-
-def _chosen(candidates: tuple[Quantity, ...]) -> Quantity | None:
-    """The first amount with a unit or scale, else the first."""
-    with_unit = (one for one in candidates if one.unit != "number" or one.scale)
-    return next(with_unit, candidates[0] if candidates else None)

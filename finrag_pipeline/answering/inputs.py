@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -228,31 +229,22 @@ class FactBook:
         if found:
             # A lesser concept of the filing asked for is nearer than a better one of another filing.
             return min(found, key=lambda item: item[:3])[3]
+        if not by_label:
+            return None
         patterns = [phrase.pattern for phrase in self._lexicon.phrases_of(line.name)]
         patterns += [line.labels] if line.labels else []
-        if not patterns or not by_label:
-            return None
-        named = [
-            fact
-            for fact in self._facts
-            if fact.line is None
-            and fact.statement in line.statements
-            and any(pattern.fullmatch(normal_label(fact.label)) for pattern in patterns)
-        ]
-        return self._best(named, period, line.statements)
+        return self._best(self._labelled(line, patterns), period, line.statements)
+
+    def _labelled(self, line: Line, patterns: Sequence[re.Pattern[str]]) -> list[Fact]:
+        """Facts of the statements of a line that are none, whose labels meet a pattern."""
+        facts = [fact for fact in self._facts if fact.line is None and fact.statement in line.statements]
+        return [fact for fact in facts if any(one.fullmatch(normal_label(fact.label)) for one in patterns)]
 
     def find_components(self, line: Line, period: FiscalPeriod) -> list[FoundFact]:
         """Rows of one statement that together make a line, in order; none where it names no components."""
         if line.components is None:
             return []
-        named = [
-            fact
-            for fact in self._facts
-            if fact.line is None
-            and fact.scope == "primary"
-            and fact.statement in line.statements
-            and line.components.fullmatch(normal_label(fact.label))
-        ]
+        named = [fact for fact in self._labelled(line, [line.components]) if fact.scope == "primary"]
         first = self._best(named, period, line.statements)
         if first is None:
             return []

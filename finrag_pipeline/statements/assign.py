@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from finrag_pipeline.statements.concept_model import ConceptModel, concept_model, describe
@@ -46,7 +46,9 @@ def assign_concepts(
     taken = {name for name, _ in lines.values()}
     assigned = {}
     for place, (name, rank) in lines.items():
-        concept = _of_family(name, chances[place], model.families, taken - {name})
+        # The likeliest of the line's family that no row has; such as opening cash the line itself.
+        family, others = model.families.get(name), taken - {name}
+        concept = next((c for c in chances[place] if model.families[c] == family and c not in others), name)
         assigned[place] = Assigned(concept, name, rank)
         taken.add(concept)
     for concept, place in _likely(chances, model):
@@ -56,14 +58,6 @@ def assign_concepts(
             assigned[place] = Assigned(concept, line, _LAST_RANK)
             taken.add(concept)
     return assigned
-
-
-def _of_family(
-    line: str, chances: Mapping[str, float], families: Mapping[str, str], taken: Collection[str]
-) -> str:
-    """The likeliest concept of the family of a line that no row has; else the line, such as opening cash."""
-    family = families.get(line)
-    return next((name for name in chances if families[name] == family and name not in taken), line)
 
 
 def _likely(chances: Sequence[Mapping[str, float]], model: ConceptModel) -> list[tuple[str, int]]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.schemas import STATEMENT_FACTS
-from finrag_pipeline.statements.assign import Assigned, assign_concepts, read_balance_totals
+from finrag_pipeline.statements.assign import assign_concepts, read_balance_totals
 from finrag_pipeline.statements.classify import StatementPage, classify_pages
 from finrag_pipeline.statements.concept_model import ConceptModel
 from finrag_pipeline.statements.concepts import normal_label
@@ -115,18 +115,34 @@ def _table_facts(
     plain = _alone_in_period(rows) if found.kind in PRIMARY_KINDS else set()
     liabilities_only = behind_assets and found.scope == "primary"
     assigned = assign_concepts(found.kind, rows, liabilities_only, model)
-    return [
-        _fact(
-            filing,
-            found,
-            row,
-            cell,
-            assigned.get(place),
-            None if cell["column"] in plain else qualifier_of(cell["column_path"]),
-        )
-        for place, row in enumerate(rows)
-        for cell in row.cells
-    ]
+    facts = []
+    for row, named in ((row, assigned.get(place)) for place, row in enumerate(rows)):
+        for cell in row.cells:
+            qualifier = None if cell["column"] in plain else qualifier_of(cell["column_path"])
+            unit = cell["unit"] or "currency"
+            if row.unit == "shares" and unit in ("currency", "count"):
+                unit = "shares"
+            whole = qualifier is None or found.scope != "primary"
+            # The sum of all parts of equity is what the movement is named for.
+            total = found.kind == "equity" and qualifier is not None and bool(_TOTAL.search(qualifier))
+            keeps = named is not None and unit == row.unit
+            own = {
+                "fact_id": f"{filing}:{cell['page']}:{cell['table']}:{cell['row']}:{cell['column']}",
+                "filing": filing,
+                "statement": found.kind,
+                "scope": found.scope,
+                "concept": named.concept if named and keeps and (whole or total) else None,
+                "line": named.line if named and keeps and whole else None,
+                "rank": named.rank if named else 0,
+                "label": row.label,
+                "path": list(row.path),
+                "qualifier": qualifier,
+                "unit": unit,
+                "printed": cell["text"],
+                "scale": cell["scale"] if cell["scale"] is not None else 1.0,
+            }
+            facts.append({**cell, **own})
+    return facts
 
 
 def _contradicts(own: Sequence[Fact], taken: Mapping[tuple[Any, ...], float]) -> bool:
@@ -153,39 +169,6 @@ def qualifier_of(column_path: Iterable[str] | None) -> str | None:
         header.strip() for header in column_path or () if _LETTERS.search(_NEUTRAL.sub(" ", header.lower()))
     )
     return " > ".join(headers) or None
-
-
-def _fact(
-    filing: str,
-    found: StatementPage,
-    row: Row,
-    cell: Mapping[str, Any],
-    named: Assigned | None,
-    qualifier: str | None,
-) -> Fact:
-    unit = cell["unit"] or "currency"
-    if row.unit == "shares" and unit in ("currency", "count"):
-        unit = "shares"
-    plain = qualifier is None or found.scope != "primary"
-    # The sum of all parts of equity is what the movement is named for.
-    whole = found.kind == "equity" and qualifier is not None and bool(_TOTAL.search(qualifier))
-    keeps = named is not None and unit == row.unit
-    return {
-        **cell,
-        "fact_id": f"{filing}:{cell['page']}:{cell['table']}:{cell['row']}:{cell['column']}",
-        "filing": filing,
-        "statement": found.kind,
-        "scope": found.scope,
-        "concept": named.concept if named and keeps and (plain or whole) else None,
-        "line": named.line if named and keeps and plain else None,
-        "rank": named.rank if named else 0,
-        "label": row.label,
-        "path": list(row.path),
-        "qualifier": qualifier,
-        "unit": unit,
-        "printed": cell["text"],
-        "scale": cell["scale"] if cell["scale"] is not None else 1.0,
-    }
 
 
 def period_of(fact: Fact) -> tuple[Any, ...]:

@@ -104,14 +104,6 @@ def check_identities(facts: pa.Table) -> list[IdentityResult]:
     return results
 
 
-def pass_rates(results: Iterable[IdentityResult]) -> dict[str, tuple[int, int, int]]:
-    """Per identity how often it passed, failed and could not be applied."""
-    counts: dict[str, list[bool | None]] = defaultdict(list)
-    for result in results:
-        counts[result.name].append(result.passed)
-    return {name: (all_.count(True), all_.count(False), all_.count(None)) for name, all_ in counts.items()}
-
-
 def show_period(fact: Fact) -> str:
     """Period of a fact for people, such as ``2018-01-01 to 2018-12-31``."""
     return _show_key(_period_key(fact))

@@ -5,7 +5,6 @@ from finrag_pipeline.statements.identities import (
     IdentityResult,
     check_identities,
     check_subtotals,
-    pass_rates,
 )
 from finrag_pipeline_tests.statements.books import FLOWS, INCOME, PER_SHARE, POSITION, Line, table
 from finrag_pipeline_tests.statements.test_facts import facts_of, statements
@@ -36,11 +35,12 @@ def of(results: list[IdentityResult], name: str) -> list[bool | None]:
 
 
 def test_sound_books_meet_every_identity_in_both_years() -> None:
-    rates = pass_rates(check_identities(facts()))
-    assert rates["balance"] == rates["liabilities and equity add up"] == rates["gross profit"] == (2, 0, 0)
-    assert rates["cash flows add up"] == rates["cash rolls forward"] == (2, 0, 0)
-    assert rates["cash ties"] == rates["net income ties"] == (2, 0, 0)
-    assert rates["assets add up"] == (0, 0, 2)
+    passed = {(result.name, result.passed) for result in check_identities(facts())}
+    names = (
+        "balance", "liabilities and equity add up", "gross profit", "cash flows add up", "cash rolls forward",
+        "cash ties", "net income ties",
+    )  # fmt: skip
+    assert passed == {*((name, True) for name in names), ("assets add up", None)}
 
 
 @pytest.mark.parametrize(
