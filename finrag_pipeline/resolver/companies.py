@@ -279,8 +279,7 @@ def read_companies(rows: Sequence[Mapping[str, Any]], covers: Mapping[str, str])
         if one.printed or one.ticker:
             members[groups.root(one.filing)].append(one)
     common = COMMON | _words_of_covers(members.values())
-    parts = [_parts(group) for group in members.values()]
-    return _index([part for part in parts if part.names or part.tickers], common)
+    return _index(members.values(), common)
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,13 +312,6 @@ def _read(row: Mapping[str, Any], cover: str) -> _Said:
     return _Said(str(row["filing"]), str(row.get("ticker") or ""), printed, names, former, cover)
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    names: tuple[tuple[Name, str], ...]
-    tickers: tuple[str, ...]
-    filings: tuple[str, ...]
-
-
 class _Groups:
     """Disjoint sets of filings and marks."""
 
@@ -347,61 +339,57 @@ def _words_of_covers(groups: Iterable[list[_Said]]) -> frozenset[str]:
     return frozenset(word for word, companies in count.items() if companies >= _COMMON_ON_COVERS)
 
 
-def _parts(group: list[_Said]) -> _Parts:
+def _names_of(group: list[_Said]) -> list[tuple[Name, str]]:
+    """Names of a company, the most frequent first, then those of its covers, with how they were found."""
     printed = Counter(name for one in group for name in one.printed)
     extra: dict[str, str] = {}
     for one in group:
         extra |= dict.fromkeys(one.former, "former name")
         for name in one.names:
             extra |= dict.fromkeys(defined_terms(name, one.cover), "defined on the cover")
-    ordered = [name for name, _ in sorted(printed.items(), key=lambda item: (-item[1], item[0]))]
-    every = [(read_name(name), "") for name in ordered]
-    every += [(read_name(name), kind) for name, kind in sorted(extra.items()) if name not in printed]
-    return _Parts(
-        names=tuple((name, kind) for name, kind in every if name),
-        tickers=tuple(sorted({one.ticker for one in group if fold(one.ticker)})),
-        filings=tuple(one.filing for one in group),
-    )
+    ordered = [(name, "") for name, _ in sorted(printed.items(), key=lambda item: (-item[1], item[0]))]
+    ordered += [(name, kind) for name, kind in sorted(extra.items()) if name not in printed]
+    return [(name, kind) for text, kind in ordered if (name := read_name(text))]
 
 
-def _index(parts: Sequence[_Parts], common: frozenset[str]) -> Names:
+def _index(groups: Iterable[list[_Said]], common: frozenset[str]) -> Names:
+    parts = [
+        (group, _names_of(group), sorted({one.ticker for one in group if fold(one.ticker)}))
+        for group in groups
+    ]
+    parts = [part for part in parts if part[1] or part[2]]
     first_words: Counter[str] = Counter()
     holders: Counter[str] = Counter()
-    for part in parts:
-        first_words.update({fold(name.core[0]) for name, _ in part.names})
-        holders.update({fold(word) for name, _ in part.names for word in name.core})
+    for _, names, _ in parts:
+        first_words.update({fold(name.core[0]) for name, _ in names})
+        holders.update({fold(word) for name, _ in names for word in name.core})
     companies: list[Company] = []
     keys: Counter[str] = Counter()
     by_alias: dict[str, list[tuple[int, Alias]]] = defaultdict(list)
-    longest = 1
-    for position, part in enumerate(parts):
+    for position, (group, names, tickers) in enumerate(parts):
         found: dict[tuple[str, bool], Alias] = {}
-        for name, kind in part.names:
+        for name, kind in names:
             for alias in derive(name, first_words, holders, common):
-                if kind and alias.kind in ("full name", "name"):
-                    alias = replace(alias, confidence=0.95, kind=kind)
-                elif kind:
-                    continue
-                _keep(found, alias)
-        for ticker in part.tickers:
+                if not kind:
+                    _keep(found, alias)
+                elif alias.kind in ("full name", "name"):
+                    _keep(found, replace(alias, confidence=0.95, kind=kind))
+        for ticker in tickers:
             _keep(found, Alias(fold(ticker), 1, 0.9, "ticker", capitals=True))
-        shown = part.names[0][0] if part.names else None
-        key = " ".join(shown.core).casefold() if shown else part.tickers[0].casefold()
-        if keys[key]:
-            key = f"{key} {keys[key] + 1}"
+        key = (" ".join(names[0][0].core) if names else tickers[0]).casefold()
         keys[key] += 1
-        companies.append(
-            Company(key, tuple(name.printed for name, _ in part.names) or part.tickers, part.filings)
-        )
+        numbered = key if keys[key] == 1 else f"{key} {keys[key]}"
+        printed = tuple(name.printed for name, _ in names) or tuple(tickers)
+        companies.append(Company(numbered, printed, tuple(one.filing for one in group)))
         for alias in found.values():
             by_alias[alias.key].append((position, alias))
-            longest = max(longest, alias.words)
     owners = {key: _owners(items) for key, items in by_alias.items()}
     spelt: dict[str, list[str]] = defaultdict(list)
-    for alias_key, items in owners.items():
-        if len(alias_key) >= _SHORTEST_MISSPELT and any(_may_be_misspelt(alias) for _, alias in items):
-            spelt[alias_key[0]].append(alias_key)
-    by_letter = {letter: tuple(sorted(keys_of)) for letter, keys_of in spelt.items()}
+    for key, items in sorted(owners.items()):
+        if len(key) >= _SHORTEST_MISSPELT and any(_may_be_misspelt(alias) for _, alias in items):
+            spelt[key[0]].append(key)
+    longest = max((alias.words for items in by_alias.values() for _, alias in items), default=1)
+    by_letter = {letter: tuple(some) for letter, some in spelt.items()}
     return Names(tuple(companies), owners, by_letter, longest, common)
 
 
