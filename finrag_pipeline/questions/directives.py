@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-_DECIMALS = {
-    word: value
-    for value, word in enumerate(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight"])
-} | {"no": 0, "a": 1, "single": 1, "1st": 1, "first": 1, "2nd": 2, "second": 2, "3rd": 3, "third": 3}
+from finrag_pipeline.resolver.lexicon import NUMBERS, ORDINALS
+
+_DECIMALS = NUMBERS | ORDINALS | {"no": 0, "a": 1, "single": 1}
 _NEAREST = {
     "integer": 0, "whole number": 0, "whole percent": 0, "whole percentage": 0, "whole": 0, "number": 0,
     "unit": 0, "day": 0, "dollar": 0, "million": 0, "billion": 0, "thousand": 0, "percent": 0,
@@ -124,32 +123,29 @@ def read_directives(text: str) -> tuple[Directives, str]:
     Returns:
         The directives, and a text of the same length.
     """
-    found = Directives()
-    statements: list[str] = []
+    unit: str | None = None
+    scale: int | None = None
+    decimals: int | None = None
+    statements: dict[str, None] = {}
     for match in _STATEMENT.finditer(text):
-        statements += [kind for kind in _STATEMENTS if match[kind] and kind not in statements]
+        statements |= dict.fromkeys(kind for kind in _STATEMENTS if match[kind])
     text = _STATEMENT.sub(_blank, text)
     for match in _ROUND.finditer(text):
-        found = replace(found, decimals=_decimals(match))
-        if match["nearest"] and (scale := SCALES.get(match["nearest"].lower())):
-            found = replace(found, unit="currency", scale=scale)
+        decimals = _decimals(match)
+        if nearest := SCALES.get((match["nearest"] or "").lower()):
+            unit, scale = "currency", nearest
     text = _ROUND.sub(_blank, text)
     for match in _MONEY.finditer(text):
-        word = match["scale"] or match["only"] or match["bracket"] or match["bare"]
-        scale = SCALES.get(word.lower().strip("'")) if word else None
-        found = replace(found, unit="currency", scale=scale or found.scale or 1)
+        word = match["scale"] or match["only"] or match["bracket"] or match["bare"] or ""
+        unit, scale = "currency", SCALES.get(word.lower().strip("'")) or scale or 1
     text = _MONEY.sub(_blank, text)
-    for pattern, unit in ((_RATIO, "ratio"), (_DAYS, "days"), (_PERCENT, "percent")):
-        if pattern.search(text):
-            found = replace(found, unit=unit)
-        if unit != "days" or not re.search(r"how many days|number of days", text, re.IGNORECASE):
+    for pattern, asked in ((_RATIO, "ratio"), (_DAYS, "days"), (_PERCENT, "percent")):
+        unit = asked if pattern.search(text) else unit
+        if asked != "days" or not re.search(r"how many days|number of days", text, re.IGNORECASE):
             text = pattern.sub(_blank, text)
     for match in _POINTS.finditer(text):
-        found = replace(
-            found, unit="points" if match["unit"].lower().startswith(("perc", "pp")) else "basis_points"
-        )
-    text = _POINTS.sub(_blank, text)
-    return replace(found, statements=tuple(statements)), text
+        unit = "points" if match["unit"].lower().startswith(("perc", "pp")) else "basis_points"
+    return Directives(unit, scale, decimals, tuple(statements)), _POINTS.sub(_blank, text)
 
 
 def _decimals(match: re.Match[str]) -> int:

@@ -87,18 +87,12 @@ _POLITE = re.compile(r",?\s*\bto the best of your (?:ability|abilities|knowledge
 
 def reword(text: str) -> str:
     """A question in the words that the grammar knows, without what says nothing about the quantity."""
-    text = _without_source(_ANALYST.sub(" ", _POLITE.sub(" ", text)))
+    text = _ANALYST.sub(" ", _POLITE.sub(" ", text))
+    # 'As reported in their 2007 report' names the filing, and no period where there is another year.
+    rest = _SOURCE.sub(" ", text)
+    text = rest if _ANY_YEAR.search(rest) else text
     text = _NUMERATOR.sub(r" calculated as (\g<upper>) / (\g<lower>)", text)
     return _OF_WHICH.sub(r"what percentage of \g<whole> ", text)
-
-
-def _without_source(text: str) -> str:
-    """A question without 'as reported in their 2007 report', which names the filing and no period asked for.
-
-    It stays where the question names no other year.
-    """
-    rest = _SOURCE.sub(" ", text)
-    return rest if _ANY_YEAR.search(rest) else text
 
 
 def check_scope(ask: str) -> None:

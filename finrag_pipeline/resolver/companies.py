@@ -349,7 +349,7 @@ def _names_of(group: list[_Said]) -> list[tuple[Name, str]]:
             extra |= dict.fromkeys(defined_terms(name, one.cover), "defined on the cover")
     ordered = [(name, "") for name, _ in sorted(printed.items(), key=lambda item: (-item[1], item[0]))]
     ordered += [(name, kind) for name, kind in sorted(extra.items()) if name not in printed]
-    return [(name, kind) for text, kind in ordered if (name := read_name(text))]
+    return [(read, kind) for text, kind in ordered if (read := read_name(text))]
 
 
 def _index(groups: Iterable[list[_Said]], common: frozenset[str]) -> Names:
