@@ -75,7 +75,7 @@ setup(
     package_data={
         "finrag_pipeline": [
             "py.typed",
-            "questions/answer_kind.safetensors",
+            "questions/question_reader.safetensors",
             "questions/formulas.toml",
             "answering/row_cross_encoder.safetensors",
             "answering/row_matcher.safetensors",

@@ -213,18 +213,23 @@ class Adapted(nn.Module):
         return self.base(x) + (x @ self.a.T @ self.b.T) * SCALE
 
 
+def adapt(encoder: nn.Module) -> nn.Module:
+    """An encoder with adapters on its upper layers, which alone are trained."""
+    encoder.requires_grad_(False)
+    for layer in encoder.encoder.layer[FROZEN_LAYERS:]:
+        own = layer.attention.self
+        own.query, own.key, own.value = Adapted(own.query), Adapted(own.key), Adapted(own.value)
+        for part in (layer.attention.output, layer.intermediate, layer.output):
+            part.dense = Adapted(part.dense)
+    return encoder
+
+
 class Reader(nn.Module):
     """The encoder with adapters and a layer that scores the mean state of each row."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
-        self.encoder = AutoModel.from_pretrained(folder, use_safetensors=True, trust_remote_code=False)
-        self.encoder.requires_grad_(False)
-        for layer in self.encoder.encoder.layer[FROZEN_LAYERS:]:
-            own = layer.attention.self
-            own.query, own.key, own.value = Adapted(own.query), Adapted(own.key), Adapted(own.value)
-            for part in (layer.attention.output, layer.intermediate, layer.output):
-                part.dense = Adapted(part.dense)
+        self.encoder = adapt(AutoModel.from_pretrained(folder, use_safetensors=True, trust_remote_code=False))
         self.head = nn.Linear(2 * self.encoder.config.hidden_size, 1)
 
     def forward(self, ids: torch.Tensor, types: torch.Tensor, means: torch.Tensor) -> torch.Tensor:

@@ -57,6 +57,7 @@ _YEARS_SHOWN = 5
 _ONE = Number(Decimal(1))
 _MARGIN = re.compile(r"\bmargins?\b", re.IGNORECASE)
 _JOIN = re.compile(r"(\s+(?:and|plus|\+|&|minus|less)\s+)", re.IGNORECASE)
+_SIGN = re.compile(r"(\s+(?:plus|\+|minus|less)\s+)", re.IGNORECASE)
 
 
 class PlanReader:
@@ -330,14 +331,19 @@ class PlanReader:
         if None in lines and (spaced := _JOIN.split(spoken))[1:]:
             parts, lines = spaced, [self._known(part) for part in spaced[::2]]
         if any(line is None for line in lines):
-            return Name(measure)
+            parts = _SIGN.split(measure)
+            if len(parts) == 1 or not all(parts):
+                return Name(measure)
+            total = self._name(parts[0])
+            for joint, part in zip(parts[1::2], parts[2::2], strict=True):
+                total = Binary(_sign_of(joint), total, self._name(part))
+            return total
         self._confidence.append(_KNOWN)
         if len(lines) == 1:
             self._book.said[self._printed_line(str(lines[0]))] = measure
         total = self._line(str(lines[0]))
         for joint, line in zip(parts[1::2], lines[1:], strict=True):
-            sign = "-" if joint.strip().lower() in ("minus", "less") else "+"
-            total = Binary(sign, total, self._line(str(line)))
+            total = Binary(_sign_of(joint), total, self._line(str(line)))
         return total
 
     def _line(self, name: str) -> Expression:
@@ -391,6 +397,10 @@ class PlanReader:
             return None
         entry = self._lexicon.entries.get(self._whole or "")
         return entry.unit if isinstance(entry, Formula) else None
+
+
+def _sign_of(joint: str) -> str:
+    return "-" if joint.strip().lower() in ("minus", "less") else "+"
 
 
 def known_name(measure: str, lexicon: Lexicon) -> str | None:
@@ -480,6 +490,8 @@ def derive(
     """
     confidence = min(one.confidence for one in found.values())
     confidence = confidence**_CALIBRATION
+    if plan.verdict is None and plan.one_of is None and not plan.partial:
+        confidence *= plan.number_chance
     if plan.operation is not Operation.VALUE:  # what any question for a number asks for, if nothing else
         confidence *= plan.chance
     if plan.chance < LEAST_OPERATION and plan.operation is not Operation.VALUE:

@@ -11,7 +11,6 @@ from finrag_pipeline.answering.open_answer import PlanReader, derive, known_name
 from finrag_pipeline.answering.row_book import Match, OpenBook, RowBook
 from finrag_pipeline.answering.series import OpenAnswer
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
-from finrag_pipeline.questions.answer_kind import asks_for_number
 from finrag_pipeline.questions.expression import FiscalPeriod
 from finrag_pipeline.questions.formula_lexicon import Lexicon
 from finrag_pipeline.questions.plan import Operation, QuestionPlan, read_plan, share_words
@@ -28,8 +27,7 @@ MOST_STITCHED = 16
 _OVER_TIME = (Operation.VALUE, Operation.RATIO, Operation.DIFFERENCE, Operation.SUM)
 
 LEAST_NUMBER = 0.25
-"""Least probability that a question asks for a number. Of the questions of TAT-QA's development part it lets
-.99 of those for numbers pass, and a quarter of those for words."""
+"""Least probability that a question asks for a number."""
 
 
 class OpenCalculator:
@@ -78,13 +76,14 @@ class OpenCalculator:
         Raises:
             Abstention: it has no plan, or what is asked for is not surely found.
         """
-        plan = read_plan(asked.rest if asked else question, resolution.printed_names, self._knows)
+        left = asked.rest if asked else question
+        plan = read_plan(left, resolution.printed_names, self._knows, question)
         if plan is None:
             raise Abstention(AbstentionKind.NOT_A_CALCULATION, "the question names no quantity")
         if asked is not None:
             return self._series(question, plan, asked, resolution, filings)
         parts = plan.one_of is not None  # which its table must surely show
-        if plan.verdict is None and not parts and asks_for_number(plan.asked) < LEAST_NUMBER:
+        if plan.verdict is None and not parts and plan.number_chance < LEAST_NUMBER:
             raise Abstention(
                 AbstentionKind.NOT_A_CALCULATION, "the question asks for words, not for a number"
             )

@@ -8,15 +8,14 @@ default encoder.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from finrag_pipeline.embedding.bert import Bert, BertShape
-from finrag_pipeline.embedding.model_files import MINILM, model_folder
+from finrag_pipeline.embedding.bert import Bert, adapted_minilm
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.statements.filing_rows import FilingRow
 
@@ -135,31 +134,15 @@ class RowCrossEncoder:
         return np.concatenate(found)
 
 
-def merged(weights: Mapping[str, np.ndarray], adapters: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Weights with adapters added: ``W + B A`` (Hu et al., 2021, equation 3), the scale being in ``B``."""
-    found = dict(weights)
-    for name in (name.removesuffix(".a") for name in adapters if name.endswith(".a")):
-        low, high = (adapters[f"{name}.{part}"].astype(np.float32) for part in "ab")
-        found[f"{name}.weight"] = found[f"{name}.weight"] + high @ low
-    return found
-
-
 @cache
 def row_cross_encoder() -> RowCrossEncoder | None:
     """The shipped cross-encoder; None where the default encoder's weights are not to be had."""
-    import json
+    from safetensors.numpy import load
 
-    from safetensors.numpy import load, load_file
-    from tokenizers import Tokenizer
-
+    adapters = load((files("finrag_pipeline.answering") / ADAPTER_FILE).read_bytes())
     try:
-        folder = model_folder(MINILM)
+        bert, tokenizer = adapted_minilm(adapters)
     except ModelError:
         return None
-    adapters = load((files("finrag_pipeline.answering") / ADAPTER_FILE).read_bytes())
-    config = json.loads((folder / "config.json").read_text("utf-8"))
-    shape = BertShape(config["num_attention_heads"], config["num_hidden_layers"], config["layer_norm_eps"])
-    bert = Bert(merged(load_file(folder / "model.safetensors"), adapters), shape)
-    tokens = RowReaderTokens(Tokenizer.from_file(str(folder / "tokenizer.json")))
     head = adapters["head.weight"].astype(np.float32).ravel()
-    return RowCrossEncoder(bert, tokens, head, float(adapters["head.bias"].ravel()[0]))
+    return RowCrossEncoder(bert, RowReaderTokens(tokenizer), head, float(adapters["head.bias"].ravel()[0]))

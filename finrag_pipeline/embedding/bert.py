@@ -5,8 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from finrag_pipeline.embedding.model_files import MINILM, model_folder
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 _BLOCKED = np.float32(-1e9)
 
@@ -81,3 +88,37 @@ def _gelu(x: np.ndarray) -> np.ndarray:
     """GELU by its tanh form (Hendrycks & Gimpel, 2016, section 2), within 5e-4 of the exact one."""
     inner = np.float32(math.sqrt(2 / math.pi)) * (x + np.float32(0.044715) * x * x * x)
     return np.float32(0.5) * x * (1 + np.tanh(inner))
+
+
+def adapted_minilm(adapters: Mapping[str, np.ndarray]) -> tuple[Bert, Tokenizer]:
+    """The default encoder with low-rank adapters (Hu et al., LoRA, 2021, equation 3), and its tokenizer.
+
+    Args:
+        adapters: A and B of each adapted layer, ``NAME.a`` and ``NAME.b``, the scale being in B: W + B A.
+
+    Raises:
+        ModelError: the encoder's weights are not to be had.
+    """
+    from tokenizers import Tokenizer
+
+    weights, shape = _minilm()
+    adapted = dict(weights)
+    for name in (name.removesuffix(".a") for name in adapters if name.endswith(".a")):
+        low, high = (adapters[f"{name}.{part}"].astype(np.float32) for part in "ab")
+        adapted[f"{name}.weight"] = weights[f"{name}.weight"] + high @ low
+    tokenizer = Tokenizer.from_file(str(model_folder(MINILM) / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return Bert(adapted, shape), tokenizer
+
+
+@cache
+def _minilm() -> tuple[dict[str, np.ndarray], BertShape]:
+    import json
+
+    from safetensors.numpy import load_file
+
+    folder = model_folder(MINILM)
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    shape = BertShape(config["num_attention_heads"], config["num_hidden_layers"], config["layer_norm_eps"])
+    return load_file(folder / "model.safetensors"), shape

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,11 +10,13 @@ from enum import StrEnum
 from finrag_pipeline.questions.directives import Directives, read_directives
 from finrag_pipeline.questions.expression import FiscalPeriod
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
-from finrag_pipeline.questions.operation_model import (
+from finrag_pipeline.questions.question_reader import (
+    COMPANY,
     NAMES_NOTHING,
+    NOT_READ,
     Operation,
-    operation_chances,
-    part_measures,
+    Reading,
+    read_question,
 )
 from finrag_pipeline.questions.scope import ASKS_FOR_TEXT
 from finrag_pipeline.questions.tokens import fiscal_period
@@ -67,6 +68,7 @@ class QuestionPlan:
         of_company: periods that stand with one of several companies, by its name in the question.
         closing: balances at the end of the period are meant where a ratio may take averages.
         chance: probability of the operation.
+        number_chance: probability that a number is asked for.
         unit: of the numbers to look up, as ``page_tables`` has it; None where the question does not say.
         asked: the question without the names of companies and without what is said before it asks.
         names: what a row must say: words with capital letters that are neither company nor period, such as
@@ -92,6 +94,7 @@ class QuestionPlan:
     of_company: Mapping[str, tuple[FiscalPeriod, ...]] = field(default_factory=dict)
     closing: bool = False
     chance: float = 1.0
+    number_chance: float = 1.0
     unit: str | None = None
     names: tuple[str, ...] = ()
     asked: str = ""
@@ -101,10 +104,7 @@ _PAIRS = (Operation.RATIO, Operation.DIFFERENCE, Operation.SUM)
 """Operations on two measures."""
 
 _SURELY = 0.6
-_PARTINGS = 3
-"""Ways to part a question that are tried."""
-
-_P, _C, _M = "\ue000", "\ue001", "\ue002"  # stand for a period, a company and a known line
+_P, _C = "\ue000", "\ue001"  # stand for a period and a company
 _FIRST, _LAST = "\ue010", "\ue0ff"  # stand for one company each
 _WORD = re.compile(rf"[{_P}{_C}]|[^\W_]+(?:['.&/-][^\W_]+)*|[,;:()+%$-]")
 
@@ -215,7 +215,6 @@ _MORE = re.compile(
 )
 _LESS = re.compile(r"\b(?:less|smaller|fewer|lower|below|under|shorter)\b", re.IGNORECASE)
 _RELATIVE = re.compile(r"%|\b(?:percent(?:age)?|per cent|pct|rate|yoy|year[- ]over[- ]year)\b", re.IGNORECASE)
-_ABSOLUTE = re.compile(r"\b(?:dollars?|how much|by how much|amount|in money|usd|absolute)\b", re.IGNORECASE)
 _EACH = re.compile(
     r"\b(?:each|every|year by year|quarter by quarter|trend\w*|develop\w*|"
     r"evol\w*|over the (?:last|past)|run of|"
@@ -345,43 +344,33 @@ _THAN = re.compile(
 )
 
 
+def _names(word: str) -> bool:
+    """Whether a word may name what is asked for."""
+    return NOT_READ.names(word)
+
+
 def read_plan(
-    question: str, companies: Iterable[str] = (), known: Callable[[str], bool] = lambda words: False
+    question: str,
+    companies: Iterable[str] = (),
+    known: Callable[[str], bool] = lambda words: False,
+    whole: str | None = None,
 ) -> QuestionPlan | None:
     """The plan of a question; None where it names no measure.
 
     Args:
-        question: as asked.
+        question: as asked, or what is left of it.
         companies: names of companies as the question has them; they are no part of a measure.
         known: whether words name a known line or ratio exactly; 'A to B' is a quotient of such alone.
+        whole: the question that ``question`` is left of; None where it is whole.
     """
     text = " ".join(plain(question[:MOST_CHARACTERS]).split())
     text = _HOW.sub(" ", text) if find_periods(_HOW.sub(" ", text)) else text
     if ASKS_FOR_TEXT.search(text):
         return None
+    companies = tuple(companies)
+    reading = read_question(" ".join(plain((whole or question)[:MOST_CHARACTERS]).split()), companies)
     directives, text = read_directives(text)
-    places = find_periods(text)
-    return _Reader(text, directives, tuple(companies), places, known).read()
-
-
-def operation_text(question: str, companies: Iterable[str] = ()) -> tuple[str, tuple[str, ...], str]:
-    """What `operation_model` reads of a question.
-
-    Returns:
-        The question with marks for periods, companies and known lines; what else is known of it; the question
-        without the marks for lines.
-    """
-    text = " ".join(plain(question[:MOST_CHARACTERS]).split())
-    directives, text = read_directives(text)
-    reader = _Reader(text, directives, tuple(companies), find_periods(text), lambda words: False)
-    return _lines_masked(reader.text), reader.flags(), reader.text
-
-
-def _lines_masked(text: str) -> str:
-    lower = text.lower()
-    for phrase in sorted(formula_lexicon().named(lower).values(), key=len, reverse=True):
-        lower = lower.replace(phrase, _M)
-    return lower
+    return _Reader(text, directives, companies, find_periods(text), known, reading).read()
 
 
 class _Reader:
@@ -392,8 +381,11 @@ class _Reader:
         companies: Sequence[str],
         places: Sequence[PeriodSpan],
         known: Callable[[str], bool],
+        reading: Reading,
     ) -> None:
         self.known = known
+        self.reading = reading
+        self.names = reading.names
         self.directives = directives
         self.named, masked = _masked(text, places)
         self.periods = tuple(sorted(dict.fromkeys(p for periods in self.named for p in periods), key=_order))
@@ -410,8 +402,6 @@ class _Reader:
         self.yes_no = bool(_YES_NO.search(masked)) and not (
             _SUPERLATIVE.search(masked) or _OPEN.search(_asking(masked))
         )
-        self.relative = bool(_RELATIVE.search(text)) or directives.unit == "percent"
-        self.absolute = bool(_ABSOLUTE.search(text)) or directives.unit == "currency"
         self.back = bool(_BACK.search(masked))
         self._same_quarter()
         masked = _BACK.sub(" ", masked)
@@ -446,25 +436,13 @@ class _Reader:
             if len(set(same)) == 2 and all(period.year for period in same):
                 self.periods, self.back = tuple(sorted(same, key=_order)), False
 
-    def flags(self) -> tuple[str, ...]:
-        """What is known of a question beside its words."""
-        periods = "range" if self._is_range() else str(min(len(self.periods), 3))
-        flags = [f"periods {periods}", f"unit {self.directives.unit}"]
-        told = (
-            ("back", self.back),
-            ("relative", self.relative),
-            ("absolute", self.absolute),
-            ("years", self.years_back),
-            ("companies", self.several),
-        )
-        return (*flags, *(name for name, holds in told if holds))
-
     def read(self) -> QuestionPlan | None:
         """The plan, or None."""
         plan = self._read()
         if plan is None or not any(plan.measures) or any(map(_ARITHMETIC.search, plan.spoken)):
             return None
-        names = (*_capitalised(self.whole), *_PER.findall(self.whole), *_qualifiers(self.whole))
+        capitals = [word for word in _capitalised(self.whole) if self.names(word)]
+        names = (*capitals, *_PER.findall(self.whole), *_qualifiers(self.whole))
         return replace(
             plan,
             yes_no=self.yes_no,
@@ -473,6 +451,7 @@ class _Reader:
             closing=self.closing,
             unit=_unit(self.whole, plan),
             asked=" ".join(_unframed(self.asked).split()),
+            number_chance=self.reading.asks_for_number,
         )
 
     def _read(self) -> QuestionPlan | None:
@@ -517,7 +496,8 @@ class _Reader:
         if both := _OR.search(text):
             rest = text[: both.start()] + " " + text[both.end() :]
             asked = _content(
-                _MORE.sub(" ", _LESS.sub(" ", rest + " " + text[both.start() : both.start("one")]))
+                _MORE.sub(" ", _LESS.sub(" ", rest + " " + text[both.start() : both.start("one")])),
+                self.names,
             )
             verdict = Verdict.SMALLEST if _LESS.search(text) else Verdict.LARGEST
             pair = tuple(f"{both[side]} {asked}" for side in ("one", "other"))
@@ -540,47 +520,49 @@ class _Reader:
     def _calculated(self, text: str, among: Collection[Operation] = tuple(Operation)) -> QuestionPlan | None:
         """The likeliest operation that the measures and periods of a text allow."""
         name, colon, formula = text.partition(":")
-        if colon and self.known(_content(name)) and _content(formula):
+        if colon and self.known(_content(name, self.names)) and _content(formula, self.names):
             text = formula
-        chances = operation_chances(_lines_masked(text), self.flags())
-        if self.known(_content(text)):  # a ratio by name is a value
+        reading = self.reading if text is self.text else read_question(_spelled(text))
+        chances = reading.operations()
+        if self.known(_content(text, self.names)):  # a ratio by name is a value
             chances[Operation.VALUE] += sum(chances[one] for one in _PAIRS)
             among = [one for one in among if one not in _PAIRS]
-        elif (match := _MARGIN.search(text)) and _content(match["part"]) and Operation.RATIO in among:
+        elif (
+            (match := _MARGIN.search(text))
+            and _content(match["part"], self.names)
+            and Operation.RATIO in among
+        ):
             return self._plan(Operation.RATIO, (f"{match['part']} margin {match['rest']}",), margin=True)
-        first = next(part_measures(text), None)
-        parted = dict(chances)
-        for pair in _PAIRS:  # a question that parts nowhere is of one measure
-            parted[pair] *= first[2] ** 0.5 if first else 0.0
+        parts = reading.parts(text)
+        parted = {one: 0.0 if one in _PAIRS and parts is None else chances[one] for one in chances}
         for operation in sorted(among, key=lambda one: -parted[one]):
-            plan = self._two(operation, text) if operation in _PAIRS else None
+            plan = self._two(operation, text, parts) if operation in _PAIRS else None
             plan = plan or self._one(operation, text)
             if plan is not None:
                 return replace(plan, chance=(parted if len(plan.measures) > 1 else chances)[operation])
         return None
 
-    def _two(self, operation: Operation, text: str) -> QuestionPlan | None:
+    def _two(self, operation: Operation, text: str, parts: tuple[str, str] | None) -> QuestionPlan | None:
         """An operation on two or more measures."""
         if operation is Operation.SUM and len(self.periods) > 1 and not self.several:
             return None
-        if operation is Operation.SUM and len(parts := [p for p in _PLUS.split(text) if _measure(p)]) > 1:
-            return self._plan(operation, share_words(parts))
-        for part, whole, _ in itertools.islice(part_measures(text), _PARTINGS):
-            if not (_measure(part) and _measure(whole)):
-                if self._ends():  # 'the ratio of sales in 2008 to 2006'
-                    return None
-                continue
-            part, whole = _trimmed(part), _trimmed(whole)
-            if operation is Operation.RATIO:
-                return self._quotient(part, whole)
-            return self._plan(operation, share_words((part, whole)))
-        return None
+        added = [part for part in _PLUS.split(text) if _measure(part, self.names)]
+        if operation is Operation.SUM and len(added) > 1:
+            return self._plan(operation, share_words(added, self.names))
+        if parts is None:
+            return None
+        part, whole = parts
+        if operation is Operation.RATIO:
+            return self._quotient(part, whole)
+        return self._plan(operation, share_words((part, whole), self.names))
 
     def _quotient(self, part: str, whole: str) -> QuestionPlan:
         """A part of a whole; its change, where the words say so of two periods."""
         rest = _CHANGED.sub(" ", part)
-        changed = self._ends() and rest != part and _measure(rest)
-        if changed and _measure(rest).lower() == _measure(whole).lower():  # as a share of what it was
+        changed = self._ends() and rest != part and _measure(rest, self.names)
+        if (
+            changed and _measure(rest, self.names).lower() == _measure(whole, self.names).lower()
+        ):  # as a share of what it was
             return self._plan(Operation.GROWTH, (rest,))
         return self._plan(
             Operation.CHANGE if changed else Operation.RATIO, (rest if changed else part, whole)
@@ -637,7 +619,7 @@ class _Reader:
             verdict = Verdict.LESS if below else Verdict.MORE
             return self._plan(Operation.RATIO, pair, verdict=verdict, threshold=fraction)
         two_periods = len(self.periods) > 1 or self.back
-        if not two_periods and (match := _THAN.search(text)) and _content(match["other"]):
+        if not two_periods and (match := _THAN.search(text)) and _content(match["other"], self.names):
             verdict = Verdict.LESS if _LESS.search(text) else Verdict.MORE
             return self._plan(Operation.DIFFERENCE, (match["one"], match["other"]), verdict=verdict)
         up, down = _UP.search(text) or _MORE.search(text), _DOWN.search(text) or _LESS.search(text)
@@ -666,10 +648,16 @@ class _Reader:
             periods = (periods[0].shift(-1), periods[0])
         spoken = tuple(_spoken(measure) for measure in measures)
         content = _measure if operation in _PAIRS or len(measures) > 1 else _content
-        plan = QuestionPlan(operation, tuple(content(measure) for measure in measures), periods, spoken)
+        named = tuple(content(measure, self.names) or content(measure) for measure in measures)
+        plan = QuestionPlan(operation, named, periods, spoken)
         if self.several:
             plan = replace(plan, of_company=self.of_company)
         return replace(plan, years_back=self.years_back, **more)  # type: ignore[arg-type]
+
+
+def _spelled(text: str) -> str:
+    """A text with a year and a name in place of the marks for periods and companies."""
+    return text.replace(_P, "2023").replace(_C, COMPANY)
 
 
 def _masked(text: str, places: Sequence[PeriodSpan]) -> tuple[list[list[FiscalPeriod]], str]:
@@ -749,13 +737,13 @@ def _unit(text: str, plan: QuestionPlan) -> str | None:
     return "currency" if _MONEY.search(text) else None
 
 
-def share_words(parts: Sequence[str]) -> tuple[str, ...]:
+def share_words(parts: Sequence[str], names: Callable[[str], bool] = _names) -> tuple[str, ...]:
     """Operands with the words that they share: 'Games minus Books sales', 'sales, Games plus Books'."""
     head, comma, first = parts[0].rpartition(",")
-    if comma and _content(head) and _content(first):
+    if comma and _content(head, names) and _content(first, names):
         return tuple(f"{head} {part}" for part in (first, *parts[1:]))
     tail = re.sub(r"^\W*(?:[A-Z][\w.&'-]*\s+)+(?=[a-z])", "", parts[-1])
-    if tail != parts[-1] and not any(word.islower() for word in _content(parts[0]).split()):
+    if tail != parts[-1] and not any(word.islower() for word in _content(parts[0], names).split()):
         return (*(f"{part} {tail}" for part in parts[:-1]), parts[-1])
     return tuple(parts)
 
@@ -819,11 +807,11 @@ def _unframed(text: str) -> str:
     return text[framed.end() :] if framed and _content(text[framed.end() :]) else text
 
 
-def _content(text: str) -> str:
+def _content(text: str, names: Callable[[str], bool] = _names) -> str:
     """The words that may name a measure, in order."""
     words = [word for word in _WORD.findall(text) if word not in (_P, _C)]
     words = [word for before, word in zip(["", *words], words, strict=False) if not _classes(before, word)]
-    kept = [word for word in words if _names(word)]
+    kept = [word for word in words if names(word)]
     kept = [_NOUNS.get(word.lower(), word) for word in kept]
     while kept and kept[0].lower() in _JOINING:
         kept.pop(0)
@@ -832,31 +820,16 @@ def _content(text: str) -> str:
     return " ".join(kept)
 
 
-def _measure(text: str) -> str:
+def _measure(text: str, names: Callable[[str], bool] = _names) -> str:
     """The words that may name a measure, without those that say what is done with it."""
     text = _SHARE.sub(" ", text)
-    return " ".join(word for word in _content(text).split() if word.lower() not in _OF_OPERATIONS)
+    return " ".join(word for word in _content(text, names).split() if word.lower() not in _OF_OPERATIONS)
 
 
 _SHARE = re.compile(
     r"\b(?:share|slice|part|chunk|piece)(?= of\b)|\bhow many times\b|\bcover(?:s|ed)?\b", re.IGNORECASE
 )
 
-
-def _trimmed(text: str) -> str:
-    """A text without words at its beginning that join it to what stands before, and a verb at its end."""
-    words = text.split()
-    while words and words[0].lower().strip(",") in _JOINS:
-        words.pop(0)
-    while words and words[-1].lower() in _JOINS:
-        words.pop()
-    shorter = _VERB_LAST.sub("", " ".join(words))
-    return shorter if _content(shorter) else " ".join(words)
-
-
-_VERB_LAST = re.compile(
-    r"\s(?:(?:was|were|is|are|got|did)\s)?(?:[a-z]+ed|[a-z]+en|went|came|sent|spent|topped)\s*(?:up)?\s*$"
-)
 
 _OF_OPERATIONS = word_set(
     """
@@ -865,14 +838,6 @@ _OF_OPERATIONS = word_set(
     relative represent represented represents
     """
 )
-_JOINS = _OF_OPERATIONS | word_set(
-    "/ among and exceed from minus multiple of over plus subtracted sum than to topped"
-)
-
-
-def _names(word: str) -> bool:
-    """Whether a word may name what is asked for; 'US' and 'IT' may, 'us' and 'it' do not."""
-    return word in ("US", "IT") or word.lower().removesuffix("'s") not in NAMES_NOTHING
 
 
 def _classes(before: str, word: str) -> bool:

@@ -10,7 +10,6 @@ from finrag_pipeline.answering.row_cross_encoder import (
     ROWS_AT_ONCE,
     RowCrossEncoder,
     Texts,
-    merged,
     row_cross_encoder,
     row_texts,
 )
@@ -53,19 +52,11 @@ def test_long_and_empty_rows_are_cut_and_kept() -> None:
     assert len(tokens.row(("", "", "", "", ""))) == 1
 
 
-def test_adapters_add_their_product() -> None:
-    weights = {"x.weight": np.eye(2, dtype=np.float32), "y.weight": np.ones(2, np.float32)}
-    low, high = np.array([[1, 2]], np.float16), np.array([[3], [4]], np.float16)
-    found = merged(weights, {"x.a": low, "x.b": high, "head.weight": low})
-    np.testing.assert_array_equal(found["x.weight"], [[4, 6], [4, 9]])
-    assert found["y.weight"] is weights["y.weight"]
-
-
 def test_without_the_encoder_rows_are_told_by_their_words(monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    def missing(name: str) -> None:
+    def missing(adapters: object) -> None:
         raise ModelError("no weights", "install them")
 
-    monkeypatch.setattr(module, "model_folder", missing)
+    monkeypatch.setattr(module, "adapted_minilm", missing)
     row_cross_encoder.cache_clear()
     try:
         assert row_cross_encoder() is None
