@@ -336,6 +336,9 @@ _DIFFERENCE = re.compile(
     r"was) the difference|how many)\b",
     re.IGNORECASE,
 )
+_AS_SHARE = re.compile(
+    r"\bas (?:an? )?(?:percent(?:age)?|per ?cent|%|share|proportion|fraction) of\b", re.IGNORECASE
+)
 _PLUS = re.compile(r"\s+(?:plus|together with|added to|combined with)\s+|\s\+\s", re.IGNORECASE)
 _OR = re.compile(r"\bwhich\b[^,]*,\s*(?P<one>[^,?]+?)\s+or\s+(?P<other>[^,?]+)", re.IGNORECASE)
 _THAN = re.compile(
@@ -522,6 +525,9 @@ class _Reader:
         name, colon, formula = text.partition(":")
         if colon and self.known(_content(name, self.names)) and _content(formula, self.names):
             text = formula
+        share = _AS_SHARE.split(text, 1)
+        if len(share) > 1 and Operation.RATIO in among and all(_measure(side, self.names) for side in share):
+            return self._quotient(*share)
         reading = self.reading if text is self.text else read_question(_spelled(text))
         chances = reading.operations()
         if self.known(_content(text, self.names)):  # a ratio by name is a value
@@ -534,7 +540,8 @@ class _Reader:
         ):
             return self._plan(Operation.RATIO, (f"{match['part']} margin {match['rest']}",), margin=True)
         parts = reading.parts(text)
-        parted = {one: 0.0 if one in _PAIRS and parts is None else chances[one] for one in chances}
+        alone = parts is None and len(self.periods) < 2 and not (self.back or self.years_back)
+        parted = {one: 0.0 if one in _PAIRS and alone else chances[one] for one in chances}
         for operation in sorted(among, key=lambda one: -parted[one]):
             plan = self._two(operation, text, parts) if operation in _PAIRS else None
             plan = plan or self._one(operation, text)

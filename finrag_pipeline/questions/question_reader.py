@@ -64,6 +64,9 @@ _LEAST_NAME = 0.3
 """Least probability of a word that belongs to a measure: one too many does less harm than one too few."""
 _LEAST_BESIDE = 0.04
 """That of a word that stands right beside one."""
+_LEAST_JOINT = 0.5
+_JOINTS = frozenset(("and", "or", "plus", "minus", "less"))
+"""Words that stand inside the name of a measure, or between two."""
 
 
 class Operation(StrEnum):
@@ -126,7 +129,8 @@ class Reading:
             found = self.words.get(key, ())
             chances = found[min(seen[key], len(found) - 1)] if found else (0.0, 0.0)
             seen[key] += 1
-            if sum(chances) >= _LEAST_NAME or (found and self.names(word)):
+            joins = key in _JOINTS and sum(chances) < _least(key)
+            if found and not joins and (self.names(word) or sum(chances) >= _least(key)):
                 phrases[-1].append((word, *chances))
             elif phrases[-1]:
                 phrases.append([])
@@ -202,8 +206,8 @@ def _kept(question: str, words: Mapping[str, Sequence[tuple[float, float]]]) -> 
 
     'Days sales outstanding' is more than sales, and so is any word right beside them that may belong to it.
     """
-    chances = {key: max(map(sum, own)) for key, own in words.items()}
-    likely = {key for key, chance in chances.items() if chance >= _LEAST_NAME}
+    chances = {key: max(map(sum, own)) for key, own in words.items() if not key.isdigit()}
+    likely = {key for key, chance in chances.items() if chance >= _least(key)}
     yield from likely
     for name in formula_lexicon().named(question.lower()).values():
         keys = [_key(word) for word in _WORD.findall(name)]
@@ -212,12 +216,16 @@ def _kept(question: str, words: Mapping[str, Sequence[tuple[float, float]]]) -> 
     phrase: list[str] = []
     for word in (*_WORD_OR_MARK.findall(question), "."):
         key = _key(word)
-        if key in words and key not in NAMES_NOTHING:
+        if key in chances and key not in NAMES_NOTHING and key not in _JOINTS:
             phrase.append(key)
         else:
             if not likely.isdisjoint(phrase):
                 yield from (one for one in phrase if chances[one] >= _LEAST_BESIDE)
             phrase = []
+
+
+def _least(key: str) -> float:
+    return _LEAST_JOINT if key in _JOINTS else _LEAST_NAME
 
 
 def _key(word: str) -> str:
