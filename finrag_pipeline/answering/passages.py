@@ -71,7 +71,8 @@ def select_passages(
         if len(text) > left:
             if left < _SHORTEST_CUT and taken:
                 break
-            text = text[:left].rsplit(None, 1)[0] if " " in text[:left] else text[:left]
+            cut = text[:left]
+            text = cut.rsplit(None, 1)[0] if len(cut.split()) > 1 else cut
         taken.append(replace(passage, text=text))
         left -= len(text)
     if order == "best_last":
