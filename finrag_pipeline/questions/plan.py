@@ -388,7 +388,6 @@ class _Reader:
     ) -> None:
         self.known = known
         self.reading = reading
-        self.names = reading.names
         self.directives = directives
         self.named, masked = _masked(text, places)
         self.periods = tuple(sorted(dict.fromkeys(p for periods in self.named for p in periods), key=_order))
@@ -401,6 +400,8 @@ class _Reader:
                 self.asked = re.sub(pattern, " ", self.asked, flags=re.IGNORECASE)
         self.of_company = _periods_by_company(masked, self.named, marks)
         masked = re.sub(f"[{_FIRST}-{_LAST}]", _C, masked)
+        capitals = set(_capitalised(masked))  # a name is never small talk
+        self.names = lambda word: reading.names(word) or word.removesuffix("'s") in capitals
         self.several = len(companies) > 1
         self.yes_no = bool(_YES_NO.search(masked)) and not (
             _SUPERLATIVE.search(masked) or _OPEN.search(_asking(masked))
@@ -444,8 +445,7 @@ class _Reader:
         plan = self._read()
         if plan is None or not any(plan.measures) or any(map(_ARITHMETIC.search, plan.spoken)):
             return None
-        capitals = [word for word in _capitalised(self.whole) if self.names(word)]
-        names = (*capitals, *_PER.findall(self.whole), *_qualifiers(self.whole))
+        names = (*_capitalised(self.whole), *_PER.findall(self.whole), *_qualifiers(self.whole))
         return replace(
             plan,
             yes_no=self.yes_no,
@@ -878,9 +878,13 @@ def _spoken(text: str) -> str:
 _JOINING = ("and", "or", "plus", "&", "+", "minus", "less")
 
 
+_ACRONYM_FIRST = re.compile(r"(?:^|[.?!:]\s+)([A-Z]{2,})\b")
+
+
 def _capitalised(text: str) -> list[str]:
-    """Words with a capital that do not begin a sentence and are no abbreviation of finance."""
+    """Words with a capital that do not begin a sentence, or have several, and are no term of finance."""
     words = re.findall(r"(?<![.?!:]\s)(?<!^)(?<![\w'])(?:(?:[A-Z]\.)+[A-Z]?|[A-Z][\w&'-]+)", text)
+    words += _ACRONYM_FIRST.findall(text)
     bare = (word.removesuffix("'s").rstrip(".") for word in words)
     return [word for word in bare if not {word.lower(), re.sub(r"\W", "", word.lower())} & _NO_NAMES]
 
