@@ -443,7 +443,9 @@ class _Reader:
     def read(self) -> QuestionPlan | None:
         """The plan, or None."""
         plan = self._read()
-        if plan is None or not any(plan.measures) or any(map(_ARITHMETIC.search, plan.spoken)):
+        if plan is None or not any(plan.measures):
+            return None
+        if any(map(_ARITHMETIC.search, (self.text,) if len(plan.measures) > 1 else plan.spoken)):
             return None
         names = (*_capitalised(self.whole), *_PER.findall(self.whole), *_qualifiers(self.whole))
         return replace(
