@@ -15,6 +15,7 @@ CORE = [
     "lark>=1.2",  # the grammars of formulas and of definitions inside questions
     "lightgbm>=4.6",
     "langchain-text-splitters>=1.1,<2",
+    "lxml>=6.0",  # reads HTML and inline-XBRL filings
     "matplotlib>=3.10",
     "nltk>=3.9",
     "PyStemmer>=3.0",

@@ -181,14 +181,15 @@ def test_the_reader_of_imports_sees_lazy_and_dynamic_ones(tmp_path: Path) -> Non
     }
 
 
-def test_only_one_module_knows_pymupdf() -> None:
+def test_only_one_module_knows_each_reader() -> None:
+    readers = {"pymupdf": "filings/pdf.py", "fitz": "filings/pdf.py", "lxml": "filings/html.py"}
     users = {
-        str(path.relative_to(PACKAGE))
+        (str(path.relative_to(PACKAGE)), readers[name.split(".")[0]])
         for path in modules()
         for _, name in imports(path)
-        if name.split(".")[0] in ("pymupdf", "fitz")
+        if name.split(".")[0] in readers
     }
-    assert users == {"filings/pdf.py"}
+    assert users == {("filings/pdf.py", "filings/pdf.py"), ("filings/html.py", "filings/html.py")}
 
 
 def fresh_import(code: str, lake: Path) -> tuple[float, str]:
