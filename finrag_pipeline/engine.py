@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -24,6 +25,10 @@ class WorkerTimeoutError(Exception):
     """A task took longer than its limit and was given up."""
 
 
+class WorkerMemoryError(Exception):
+    """A task asked for more memory than a worker may have."""
+
+
 class Engine:
     """Worker processes of this machine, kept alive between calls.
 
@@ -31,11 +36,13 @@ class Engine:
         workers: number of processes; with 1, tasks still run in a process of their own, because a
             crash of a native library must not take the caller along.
         timeout: seconds a single task may take.
+        memory: bytes of address space that a worker may have, where the system can limit it.
     """
 
-    def __init__(self, workers: int, timeout: float) -> None:
+    def __init__(self, workers: int, timeout: float, memory: int = 2 << 30) -> None:
         self.workers = workers
         self.timeout = timeout
+        self.memory = memory
         self._pool: Any = None
 
     def _started(self) -> Any:
@@ -47,7 +54,12 @@ class Engine:
             from pebble import ProcessPool
 
             # spawn: forking a process that runs threads (gRPC, OpenMP) can deadlock the child.
-            self._pool = ProcessPool(max_workers=self.workers, context=multiprocessing.get_context("spawn"))
+            self._pool = ProcessPool(
+                max_workers=self.workers,
+                context=multiprocessing.get_context("spawn"),
+                initializer=_limit_memory,
+                initargs=(self.memory,),
+            )
         return self._pool
 
     def map(self, function: Callable[..., T], items: Sequence[tuple[Any, ...]]) -> Iterator[T | Exception]:
@@ -109,6 +121,23 @@ class Engine:
             self._pool = None
 
 
+def _limit_memory(size: int) -> None:
+    """In the worker: an allocation beyond ``size`` bytes of address space fails, and with it its task."""
+    with suppress(ImportError, ValueError, OSError):  # not on this system, or a lower limit is set already
+        from resource import RLIMIT_AS, setrlimit
+
+        setrlimit(RLIMIT_AS, (size, size))
+
+
+def ran_out_of_memory(error: BaseException | None) -> bool:
+    """Whether an error comes of memory that could not be had; libraries wrap it in their own."""
+    while error is not None:
+        if isinstance(error, (MemoryError, WorkerMemoryError)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 def _call(function: Callable[..., T], arguments: tuple[Any, ...]) -> bytes:
     """Run in the worker: the pickled result of ``function``, or its pickled exception.
 
@@ -117,6 +146,9 @@ def _call(function: Callable[..., T], arguments: tuple[Any, ...]) -> bytes:
     try:
         return pickle.dumps(function(*arguments), protocol=pickle.HIGHEST_PROTOCOL)
     except Exception as error:
+        if ran_out_of_memory(error):
+            what = "it needs more memory than a worker may have (FINRAG_WORKER_MEMORY)"
+            return pickle.dumps(WorkerMemoryError(what))
         error.add_note(f"In a worker process:\n{traceback.format_exc()}")
         try:
             payload = pickle.dumps(error)

@@ -346,7 +346,12 @@ class Settings(BaseSettings):
     seed: int = 17
     workers: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, description="Worker processes.")
     page_timeout: float = Field(
-        300.0, gt=0, description="Seconds after which a worker that reads a part of a filing is given up."
+        60.0,
+        gt=0,
+        description="Seconds after which a worker that reads a part of a filing is given up.",
+    )
+    worker_memory: int = Field(
+        2 << 30, ge=1 << 30, description="Bytes of address space that a worker may have."
     )
     max_filing_bytes: int = Field(1 << 30, gt=0, description="Larger files are refused.")
     encoder: EncoderSettings = EncoderSettings()

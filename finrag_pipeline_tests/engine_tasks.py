@@ -26,6 +26,8 @@ def work(kind: str, value: int) -> object:
             os.kill(os.getpid(), signal.SIGKILL)
         case "hang":
             time.sleep(600)
+        case "allocate":
+            return len(bytearray(value << 20))
         case "raise":
             raise ValueError(f"no {value}")
         case "time out by itself":

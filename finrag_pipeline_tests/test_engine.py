@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from finrag_pipeline.engine import Engine, WorkerCrashError, WorkerTimeoutError
+from finrag_pipeline.engine import Engine, WorkerCrashError, WorkerMemoryError, WorkerTimeoutError
 from finrag_pipeline.errors import FilingError
 from finrag_pipeline_tests.engine_tasks import work
 
@@ -58,6 +58,16 @@ def test_a_hanging_task_is_given_up_and_the_others_finish() -> None:
         assert (first, last) == (2, 4)
         assert isinstance(hung, WorkerTimeoutError)
         assert str(hung) == "gave up after 2 s"
+    finally:
+        engine.close()
+
+
+def test_a_task_that_wants_too_much_memory_fails_alone() -> None:
+    engine = Engine(workers=1, timeout=60.0, memory=1 << 30)
+    try:
+        fine, failed, after = engine.map(work, [("allocate", 100), ("allocate", 1100), ("allocate", 100)])
+        assert fine == after == 100 << 20
+        assert isinstance(failed, WorkerMemoryError)
     finally:
         engine.close()
 

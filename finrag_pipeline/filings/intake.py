@@ -26,6 +26,7 @@ from finrag_pipeline.engine import Engine
 from finrag_pipeline.errors import FilingError, LakeError
 from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.filings.originals import SUFFIXES, FilingSource, filing_files, find_source, original_path
+from finrag_pipeline.settings import get_settings
 from finrag_pipeline.storage.fingerprints import file_sha256
 from finrag_pipeline.storage.lake import Lake
 
@@ -35,8 +36,6 @@ STALLED_SECONDS = 60.0
 """A file in the inbox without its end is looked at all the same when it has not grown for so long."""
 _END = 2048
 """Bytes at the end of a PDF among which its end mark stands."""
-_READING_SECONDS = 600.0
-"""Time that proving a file readable may take."""
 
 
 def accept(
@@ -120,9 +119,10 @@ def _prove_readable(lake: Lake, source: FilingSource, engine: Engine | None) -> 
     from finrag_pipeline.filings.describe import describe_in_worker
     from finrag_pipeline.filings.pages import extract_pages
 
+    settings = get_settings()
     # An engine starts nothing until it is used.
     with (
-        closing(Engine(1, _READING_SECONDS)) as own,
+        closing(Engine(1, settings.page_timeout, settings.worker_memory)) as own,
         lake.local_copy(original_path(lake, source)) as path,
     ):
         (row,) = describe_in_worker(path, source, engine or own).to_pylist()

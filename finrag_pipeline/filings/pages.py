@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finrag_pipeline.engine import Engine, WorkerCrashError, WorkerTimeoutError
+from finrag_pipeline.engine import Engine, WorkerCrashError, WorkerMemoryError, WorkerTimeoutError
 from finrag_pipeline.errors import FilingError
 from finrag_pipeline.filings.pdf import PDF_READER_VERSION, inspect_pdf, is_garbled, read_pages, read_texts
 from finrag_pipeline.schemas import FILING_PAGES
@@ -68,7 +68,8 @@ def _extract_pdf(path: Path, filing: str, engine: Engine) -> pa.Table:
         if isinstance(result, FilingError):
             raise result
         if isinstance(result, Exception):
-            why = result if isinstance(result, (WorkerCrashError, WorkerTimeoutError)) else repr(result)
+            known = isinstance(result, (WorkerCrashError, WorkerMemoryError, WorkerTimeoutError))
+            why = result if known else repr(result)
             raise FilingError(
                 f"{path.name}: reading pages {start + 1} to {stop} failed: {why}.",
                 "Export the filing again, or ingest it as page text (JSONL).",

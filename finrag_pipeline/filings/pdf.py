@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from finrag_pipeline.engine import ran_out_of_memory
 from finrag_pipeline.errors import FilingError
 from finrag_pipeline.schemas import FILING_PAGES, WORD
 
@@ -34,6 +35,7 @@ _GARBLED_SHARE = 0.3
 _ODD = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]")
 _PLACEHOLDER = re.compile(r"\(cid:\d+\)")
 _SPACE = re.compile(r"\s+")
+_ALLOCATION = re.compile(r"alloc \(.*\) failed")  # MuPDF's own message
 
 
 def is_garbled(text: str) -> bool:
@@ -157,6 +159,11 @@ def _reading(path: Path, number: int) -> Iterator[None]:
     try:
         yield
     except Exception as error:
+        if ran_out_of_memory(error) or _ALLOCATION.search(str(error)):
+            raise FilingError(
+                f"{path.name}: page {number + 1} needs more memory than a worker may have.",
+                f"{_AGAIN} If it is sound all the same, raise FINRAG_WORKER_MEMORY.",
+            ) from error
         raise FilingError(
             f"{path.name}: page {number + 1} cannot be read: {_short(error, path)}.", _AGAIN
         ) from error

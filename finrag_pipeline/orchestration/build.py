@@ -32,7 +32,9 @@ def build_definitions(settings: Settings | None = None) -> dg.Definitions:
             # Values are shown with every run; the keys of language models come from the environment.
             "settings": SettingsResource(values=settings.model_dump(mode="json", exclude=_SECRETS)),
             "lake": LakeResource(root=settings.lake),
-            "engine": EngineResource(workers=settings.workers, timeout=settings.page_timeout),
+            "engine": EngineResource(
+                workers=settings.workers, timeout=settings.page_timeout, memory=settings.worker_memory
+            ),
             "corpora": Corpora(),
         },
     )

@@ -50,15 +50,14 @@ class EngineResource(dg.ConfigurableResource):
 
     workers: int
     timeout: float
+    memory: int
 
     def open(self) -> Engine:
         """The engine of this process."""
-        return _engine(self.workers, self.timeout)
+        return _engine(self.workers, self.timeout, self.memory)
 
 
-@lru_cache(maxsize=2)
-def _engine(workers: int, timeout: float) -> Engine:
-    return Engine(workers, timeout)
+_engine = lru_cache(maxsize=2)(Engine)
 
 
 @lru_cache(maxsize=2)

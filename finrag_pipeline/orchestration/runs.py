@@ -312,7 +312,7 @@ def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
         for name in systems
         if prepared and name not in not_run
     ]
-    # A lake that has moved, or more workers, change no result.
-    chosen = settings.model_dump(mode="json", exclude={"lake", "workers"})
+    # A lake that has moved, or other limits of workers, change no result.
+    chosen = settings.model_dump(mode="json", exclude={"lake", "workers", "page_timeout", "worker_memory"})
     code = {name: versions(name) for name in CATALOGUE}
     return fingerprint(parts, record, published, (chosen, list(systems), code, not_run, trained, models))

@@ -74,6 +74,18 @@ class TestPdf:
         assert table["needs_ocr"].to_pylist() == [False, False, True, False]
         assert [n > 0 for n in table["word_count"].to_pylist()] == [True, True, False, False]
 
+    def test_a_page_that_unfolds_beyond_all_memory_is_refused(self, tmp_path: Path) -> None:
+        path = raw_pdf.nested_forms(tmp_path / "bomb.pdf", 6)
+        engine = Engine(1, 60.0, 3 << 29)
+        try:
+            with pytest.raises(
+                FilingError, match="page 1 needs more memory than a worker may have"
+            ) as caught:
+                extract_pages(path, "f", "pdf", engine)
+        finally:
+            engine.close()
+        assert path.stat().st_size < 3000 and "FINRAG_WORKER_MEMORY" in caught.value.remedy
+
     def test_a_page_that_breaks_in_the_worker_keeps_its_message(self, tmp_path: Path, engine: Engine) -> None:
         tree = raw_pdf.page_tree(1, first=2)
         path = raw_pdf.raw_pdf(tmp_path / "loop.pdf", raw_pdf.CATALOG, tree)
