@@ -28,7 +28,7 @@ from rich.progress import track
 from benchmarks import arguments
 from benchmarks.tatqa import answer, read_table, text_grid
 from finrag_pipeline.answering.derivation import Derivation
-from finrag_pipeline.answering.inputs import FilingInfo
+from finrag_pipeline.statements.filed_facts import FilingInfo
 from finrag_pipeline.statements.filing_rows import FilingRow
 
 SURE = ("exact", "A")

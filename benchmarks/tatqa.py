@@ -31,13 +31,13 @@ from rich.table import Table as Grid
 from benchmarks import arguments
 from finrag_pipeline.answering import open_answer
 from finrag_pipeline.answering.derivation import Derivation
-from finrag_pipeline.answering.inputs import FilingInfo
 from finrag_pipeline.answering.open_calculator import OpenCalculator
 from finrag_pipeline.answering.row_matcher import row_matcher
 from finrag_pipeline.filings.cover_text import find_dates, squeeze
 from finrag_pipeline.questions.abstention import Abstention
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
+from finrag_pipeline.statements.filed_facts import FilingInfo
 from finrag_pipeline.statements.filing_rows import FilingRow, filing_rows
 from finrag_pipeline.tables.context import filing_context
 from finrag_pipeline.tables.model import Box, Cell, Table

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal, DecimalException, localcontext
 from functools import reduce
 from typing import Any
 
 from finrag_pipeline.answering.derivation import Input
-from finrag_pipeline.answering.inputs import Fact, FactBook, FoundFact
+from finrag_pipeline.answering.inputs import FactBook, FoundFact
 from finrag_pipeline.answering.wording import (
     MONEY,
     NONE,
@@ -25,13 +25,14 @@ from finrag_pipeline.questions.expression import (
     Binary,
     Call,
     Expression,
-    FiscalPeriod,
     Name,
     Negative,
     Number,
     print_expression,
 )
 from finrag_pipeline.questions.formula_lexicon import PERIOD_DAYS, Formula, Lexicon, Line
+from finrag_pipeline.statements.filed_facts import Fact
+from finrag_pipeline.statements.periods import FiscalPeriod, add_up, spans_of, told_way
 
 DEEPEST = 40
 """Definitions within definitions; deeper ones go round in circles."""
@@ -86,7 +87,7 @@ class Calculation:
     Args:
         book: facts.
         lexicon: lines and formulas.
-        definitions: what the question defines; wins over the lexicon.
+        definitions: what is defined beside the lexicon, over which it wins.
         shift: years by which the fiscal years of the facts are behind those of the question's names.
         discrete: a quarter is never answered by the year to date.
 
@@ -98,7 +99,7 @@ class Calculation:
         self,
         book: FactBook,
         lexicon: Lexicon,
-        definitions: Mapping[str, Formula],
+        definitions: Mapping[str, Formula | Line],
         shift: int = 0,
         discrete: bool = False,
     ) -> None:
@@ -312,40 +313,60 @@ class Calculation:
     def _apart(
         self, label: str, period: FiscalPeriod, read: Callable[[FiscalPeriod], Quantity]
     ) -> Quantity | None:
-        """The amount of a quarter that no filing prints, out of spans that are printed; None without them.
+        """The amount of a quarter, or of several, that no filing prints, out of spans that are; None without.
 
-        Only amounts of money that add up over time can be told so, and none that a later filing restated.
+        Only amounts of money that add up over time can be told so. Where a later filing has restated some of
+        them and not all, they are taken as they were first reported.
         """
         if self._within:
             return None
-        for way in _ways(period):
-            mark, looked_for = self._mark(), len(self.looked_for)
-            self._within = True
-            try:
-                parts = [(sign, span, read(span)) for sign, span in way]
-            except Abstention as missing:
-                if missing.kind not in NOT_SHOWN:
-                    raise
-                parts = []
-            finally:
-                self._within = False
-                del self.looked_for[looked_for:]
+        found = self._sum_of_spans(label, period, read, "")
+        if found is None:
+            with self._book.as_first_reported(period):
+                found = self._sum_of_spans(label, period, read, ", as first reported")
+        return found
+
+    def _sum_of_spans(
+        self, label: str, period: FiscalPeriod, read: Callable[[FiscalPeriod], Quantity], noted: str
+    ) -> Quantity | None:
+        mark, looked_for = self._mark(), len(self.looked_for)
+        self._within = True
+        try:
+            way = spans_of(period, lambda span: self._adds_up(span, read))
+            parts, facts = [], []
+            for sign, span in way:
+                taken = len(self.trace.inputs)
+                parts.append((sign, read(span)))
+                facts.append((sign, self.trace.inputs[taken].fact))
+        finally:
+            self._within = False
+            del self.looked_for[looked_for:]
+        if not way or mixes_scales(part for _, part in parts) or not add_up(facts, period.length // 3):
+            self._back(mark)
+            return None
+        value = sum((sign * part.value for sign, part in parts), Decimal(0))
+        text = "".join(f" {'+' if sign > 0 else '-'} {part.text}" for sign, part in parts)[3:]
+        told = told_way(period, way)
+        self.trace.steps.append(f"{label} {period.label} = {text} = {short_money(value)}: {told}{noted}")
+        return Quantity(value, MONEY, short_money(value))
+
+    def _adds_up(self, span: FiscalPeriod, read: Callable[[FiscalPeriod], Quantity]) -> bool:
+        """Whether a printed span has an amount of money that adds up over time and was not restated."""
+        mark = self._mark()
+        try:
+            read(span)
+        except Abstention as missing:
+            if missing.kind not in NOT_SHOWN:
+                raise
+            return False
+        else:
             steps, inputs, others = mark[0]
-            flows = all(
-                one.fact.period_kind == "duration" and one.fact.unit == "currency"
-                for one in self.trace.inputs[inputs:]
-            )
+            taken = [one.fact for one in self.trace.inputs[inputs:]]
+            flows = all(fact.period_kind == "duration" and fact.unit == "currency" for fact in taken)
             restated = any("filing" in other for other in self.trace.alternatives[others:])
-            plain = flows and not restated and len(self.trace.steps) == steps
-            if not parts or not plain or mixes_scales(part for _, _, part in parts):
-                self._back(mark)
-                continue
-            value = sum((sign * part.value for sign, _, part in parts), Decimal(0))
-            text = "".join(f" {'+' if sign > 0 else '-'} {part.text}" for sign, _, part in parts)[3:]
-            told = _told_way(period, [(sign, span) for sign, span, _ in parts])
-            self.trace.steps.append(f"{label} {period.label} = {text} = {short_money(value)}: {told}")
-            return Quantity(value, MONEY, short_money(value))
-        return None
+            return bool(taken) and flows and not restated and len(self.trace.steps) == steps
+        finally:
+            self._back(mark)
 
     def _printed_as_deduction(self, between: tuple[str, str], fact: Fact, shown: FiscalPeriod) -> bool:
         """Whether a fact is what lies between two lines only with the other sign than printed."""
@@ -450,33 +471,3 @@ def mixes_scales(values: Iterable[Quantity]) -> bool:
 def _summed(period: FiscalPeriod) -> bool:
     """Whether a period is the twelve months up to a quarter that is not the last of its year."""
     return period.months == 12 and period.quarter not in (None, 4)
-
-
-def _ways(period: FiscalPeriod) -> Iterator[list[tuple[int, FiscalPeriod]]]:
-    """Sums and differences of printed spans that give a quarter, or twelve months; the shortest first."""
-    year, quarter = period.year, period.quarter
-    if year is None or quarter is None or period.end is not None or period.months not in (None, 12):
-        return
-
-    def first(quarters: int, of: int) -> FiscalPeriod:
-        """The year up to a quarter."""
-        return FiscalPeriod(of, *((quarters, 3 * quarters if quarters > 1 else None) if quarters < 4 else ()))
-
-    if period.months == 12:
-        yield [(1, FiscalPeriod(year - 1)), (1, first(quarter, year)), (-1, first(quarter, year - 1))]
-        return
-    ways = []
-    for last in range(max(quarter, 2), 5):
-        for before in (place for place in (0, 2, 3) if place < quarter):
-            others = [place for place in range(before + 1, last + 1) if place != quarter]
-            less = [first(before, year)] if before else []
-            less += [FiscalPeriod(year, place) for place in others]
-            ways.append([(1, first(last, year)), *((-1, span) for span in less)])
-    yield from sorted(ways, key=len)
-
-
-def _told_way(period: FiscalPeriod, way: Sequence[tuple[int, FiscalPeriod]]) -> str:
-    if period.quarter == 4 and len(way) == 2:
-        return "the year less its first nine months"
-    more, less = ([span.label for sign, span in way if sign == wanted] for wanted in (1, -1))
-    return f"{' plus '.join(more)} less {' and '.join(less)}"

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from finrag_pipeline.answering.calculate import Calculation, Quantity
 from finrag_pipeline.answering.derivation import Derivation, SeriesValue, listing
-from finrag_pipeline.answering.inputs import FACT_COLUMNS, FactBook, FilingInfo, read_facts, read_info
+from finrag_pipeline.answering.inputs import FactBook
 from finrag_pipeline.answering.wording import MONEY, PER_SHARE, SHARES, Worded, word_value
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.filings import TEXT_ONLY
@@ -23,7 +23,6 @@ from finrag_pipeline.questions.expression import (
     At,
     Expression,
     ExpressionError,
-    FiscalPeriod,
     Name,
     parse_expression,
     print_expression,
@@ -37,13 +36,15 @@ from finrag_pipeline.resolver.periods import read_periods
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
 from finrag_pipeline.resolver.tokens import fold, plain
 from finrag_pipeline.retrieval.question_text import check_question
+from finrag_pipeline.statements.filed_facts import FACT_COLUMNS, FilingInfo, read_facts, read_info
 from finrag_pipeline.statements.filing_rows import FilingRows
+from finrag_pipeline.statements.periods import FiscalPeriod
 from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
     from finrag_pipeline.answering.open_calculator import OpenCalculator
 
-CALCULATOR_VERSION = "14"
+CALCULATOR_VERSION = "15"
 """Changes whenever a question may be answered differently."""
 
 PageHits = Sequence[tuple[str, int]]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from finrag_pipeline.answering.inputs import Fact
+from finrag_pipeline.statements.filed_facts import Fact
 
 
 @dataclass(frozen=True)

@@ -5,90 +5,22 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-import pyarrow as pa
 from rapidfuzz import fuzz
 
-from finrag_pipeline.errors import LakeError
-from finrag_pipeline.questions.expression import FiscalPeriod
 from finrag_pipeline.questions.formula_lexicon import Lexicon, Line
 from finrag_pipeline.statements.concepts import normal_label
-
-SCOPES = ("primary", "condensed", "summary", "mdna", "note")
-"""Where facts are taken from, best first; those of the parent alone or of other entities never are."""
+from finrag_pipeline.statements.filed_facts import SCOPES, Fact, FilingInfo, align_balances
+from finrag_pipeline.statements.periods import FiscalPeriod, fits, name_by_company, same_days
 
 SAME_LABEL = 93.0
 """Least similarity (0 to 100) of words of a question to a printed label."""
 DISAGREE = 0.0005
 """Relative difference from which two facts contradict each other; less is rounding."""
-
-_WEEK = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A row of ``statement_facts``; see its schema."""
-
-    fact_id: str
-    filing: str
-    statement: str
-    scope: str
-    concept: str | None
-    line: str | None
-    label: str
-    path: tuple[str, ...]
-    qualifier: str | None
-    period_start: dt.date | None
-    period_end: dt.date | None
-    period_kind: str | None
-    fiscal_year: int | None
-    fiscal_quarter: int | None
-    value: float
-    unit: str
-    currency: str | None
-    printed: str
-    scale: float
-    page: int
-    row: int
-    column: int
-    box: tuple[float, float, float, float] | None
-
-    @property
-    def months(self) -> int | None:
-        """Length in months, rounded; None for an instant."""
-        if self.period_start is None or self.period_end is None:
-            return None
-        return round(((self.period_end - self.period_start).days + 1) / 30.44)
-
-    def cited(self) -> dict[str, Any]:
-        """Where it stands, for programs: ``page`` is zero-based, ``page_label`` counts from one."""
-        place = {"filing": self.filing, "page": self.page, "page_label": str(self.page + 1)}
-        return {**place, "fact_id": self.fact_id}
-
-
-_BOX = ("x0", "y0", "x1", "y1")
-FACT_COLUMNS = [*(one.name for one in fields(Fact) if one.name != "box"), *_BOX]
-
-
-@dataclass(frozen=True, slots=True)
-class FilingInfo:
-    """What matters of a filing; see the schema ``filings``."""
-
-    filing: str
-    form: str | None
-    fiscal_year: int | None
-    fiscal_quarter: int | None
-    period_end: dt.date | None
-    source: str = "pdf"
-
-    @property
-    def annual(self) -> bool:
-        """Whether it shows a whole year."""
-        return self.form == "10-K" or (self.form == "EARNINGS" and self.fiscal_quarter == 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,68 +35,6 @@ class FoundFact:
     fact: Fact
     others: tuple[Fact, ...] = ()
     note: str | None = None
-
-
-def read_facts(table: pa.Table) -> list[Fact]:
-    """Rows of ``statement_facts`` as facts, without those of the parent alone and of other entities.
-
-    Raises:
-        LakeError: they were made by another version, which had other columns.
-    """
-    if missing := sorted(set(FACT_COLUMNS) - set(table.column_names)):
-        raise LakeError(
-            f"The facts of the lake were made by another version: no column {', '.join(missing)}.",
-            "Run 'finrag run', which makes them anew.",
-        )
-    facts = []
-    for row in table.select(FACT_COLUMNS).to_pylist():
-        if row["scope"] not in SCOPES or row["period_end"] is None:
-            continue
-        edges = tuple(row.pop(edge) for edge in _BOX)
-        box = None if None in edges else edges
-        facts.append(Fact(**{**row, "path": tuple(row["path"] or ()), "box": box}))
-    return facts
-
-
-def read_info(row: Mapping[str, Any]) -> FilingInfo:
-    """What matters of a row of ``filings``; what its cover does not say is taken as declared."""
-    end = row.get("period_end")
-    year, quarter = (
-        row.get(f"declared_{name}") if row.get(f"fiscal_{name}") is None else row[f"fiscal_{name}"]
-        for name in ("year", "quarter")
-    )
-    return FilingInfo(
-        str(row["filing"]),
-        row.get("form") or row.get("declared_form"),
-        year,
-        quarter,
-        end.date() if isinstance(end, dt.datetime) else end,
-        str(row.get("source") or "pdf"),
-    )
-
-
-def align_balances(info: FilingInfo, facts: Sequence[Fact]) -> Sequence[Fact]:
-    """Facts with the columns of a balance sheet at the filing's own year-end.
-
-    Above columns '2022' and '2021' a statement may print 'at January 1, 2023 and January 2, 2022'; read
-    column by column, that gives days a year too early. The latest column is the end of the year reported.
-    """
-    if info.form != "10-K" or info.period_end is None:
-        return facts
-    sheet = {
-        id(fact) for fact in facts if fact.statement == "financial_position" and fact.period_kind == "instant"
-    }
-    ends = [fact.period_end for fact in facts if id(fact) in sheet and fact.scope == "primary"]
-    latest = max(filter(None, ends), default=None)
-    if latest is None or abs((info.period_end - latest).days - 365) > _WEEK:
-        return facts
-    behind = info.period_end - latest
-    return [
-        replace(fact, period_end=fact.period_end + behind, fiscal_year=fact.fiscal_year + 1)
-        if id(fact) in sheet and fact.period_end and fact.fiscal_year is not None
-        else fact
-        for fact in facts
-    ]
 
 
 class FactBook:
@@ -193,7 +63,7 @@ class FactBook:
         allowed = set(pages) if only_pages else None
         self._facts = [
             fact
-            for info, facts in filings
+            for info, facts in name_by_company(filings)
             for fact in align_balances(info, facts)
             if allowed is None or (fact.filing, fact.page) in allowed
         ]
@@ -205,6 +75,21 @@ class FactBook:
         self._statements = tuple(statements)
         self._newest = newest
         self._pages = {page: place for place, page in enumerate(pages)}
+        self._until: dt.date | None = None
+
+    @contextmanager
+    def as_first_reported(self, period: FiscalPeriod) -> Iterator[None]:
+        """Inside, no filing is read that is newer than the first whose own period ends with one, or later."""
+        ends = [
+            info.period_end
+            for info in self._filings
+            if info.period_end and info.own_place and info.own_place >= period.place
+        ]
+        self._until = min(ends, default=None)
+        try:
+            yield
+        finally:
+            self._until = None
 
     def names(self, word: str) -> bool:
         """Whether a word stands in any printed label."""
@@ -275,7 +160,7 @@ class FactBook:
         rated = [
             (self._key(fact, fit, period, statements), fit, fact)
             for fact in facts
-            if (fit := fits(fact, self._infos[fact.filing], period)) is not None
+            if self._may_use(fact) and (fit := fits(fact, self._infos[fact.filing], period)) is not None
         ]
         if not rated:
             return None
@@ -286,6 +171,8 @@ class FactBook:
             same_place = other.statement == best.statement and other.qualifier == best.qualifier
             if other_fit != fit or other.scope != "primary" or not same_place or other.unit != best.unit:
                 continue
+            if not same_days(other, best):
+                continue  # the company has changed its fiscal year
             seen = [abs(fact.value) for fact in (best, *others)]
             if all(abs(abs(other.value) - value) > DISAGREE * max(value, 1e-9) for value in seen):
                 others.append(other)
@@ -293,6 +180,10 @@ class FactBook:
         if fit == 1:
             note = f"{best.filing} prints this only for the {best.months} months to {best.period_end}"
         return FoundFact(best, tuple(others), note)
+
+    def _may_use(self, fact: Fact) -> bool:
+        end = self._infos[fact.filing].period_end
+        return self._until is None or end is None or end <= self._until
 
     def _key(
         self, fact: Fact, fit: int, period: FiscalPeriod, statements: Sequence[str]
@@ -316,56 +207,10 @@ class FactBook:
         """The filing asked for, then that of the year, then the next ones (restated), then earlier ones."""
         info = self._infos[filing]
         if self._newest:
-            return -info.period_end.toordinal() if info.period_end else 0
+            end, amended = info.newness
+            return -2 * end - amended
         if self._filings and filing == self._filings[0].filing:
             return 0
         year = period.year if period.year is not None else period.end.year if period.end else 0
         behind = (info.fiscal_year or 0) - year
         return 1 + (2 * behind if behind >= 0 else 40) + (0 if info.annual else 1)
-
-
-def fits(fact: Fact, info: FilingInfo, period: FiscalPeriod) -> int | None:
-    """0 where a fact of a filing is of the period, 1 where only of the year to date, else None."""
-    assert fact.period_end is not None
-    if period.end is not None:
-        if abs((fact.period_end - period.end).days) > _WEEK:
-            return None
-        wanted = fact.months if fact.period_kind == "instant" else period.months or (12 if info.annual else 3)
-        if fact.period_kind == "instant" or fact.months == wanted:
-            return 0
-        return 1 if period.months is None and (fact.months or 0) > (wanted or 0) else None
-    if fact.period_kind == "instant":
-        return 0 if _instant(fact, info, period) else None
-    if fact.fiscal_year != period.year or fact.months is None:
-        return None
-    if period.months:
-        return 0 if fact.months == period.months else None
-    if period.quarter is None:
-        return 0 if 11 <= fact.months <= 13 else None
-    if fact.months == 3:
-        return 0 if fact.fiscal_quarter == period.quarter else None
-    # A statement of cash flows of a quarterly report shows the year to date alone.
-    if fact.statement != "cash_flows":
-        return None
-    ends = _ends_quarter(fact.period_end, info, period)
-    return 1 if ends and period.quarter > 1 and fact.months == 3 * period.quarter else None
-
-
-def _instant(fact: Fact, info: FilingInfo, period: FiscalPeriod) -> bool:
-    assert fact.period_end is not None
-    if period.quarter is not None and period.quarter < 4:
-        return _ends_quarter(fact.period_end, info, period)
-    if fact.fiscal_year != period.year:
-        return False
-    if info.annual or info.period_end is None:
-        return True
-    # The balance sheet of a quarterly report shows the last year-end beside the quarter's end.
-    apart = (info.period_end - fact.period_end).days
-    return abs(apart) > _WEEK and abs(apart - 365) > _WEEK
-
-
-def _ends_quarter(day: dt.date, info: FilingInfo, period: FiscalPeriod) -> bool:
-    if info.fiscal_quarter != period.quarter or info.period_end is None or info.fiscal_year is None:
-        return False
-    behind = info.fiscal_year - (period.year or 0)
-    return behind in (0, 1) and abs((info.period_end - day).days - 365 * behind) <= _WEEK

@@ -21,7 +21,6 @@ from finrag_pipeline.questions.expression import (
     Binary,
     Call,
     Expression,
-    FiscalPeriod,
     Name,
     Negative,
     Number,
@@ -33,6 +32,7 @@ from finrag_pipeline.questions.plan import Operation, QuestionPlan, Verdict
 from finrag_pipeline.questions.token_runs import says_nothing
 from finrag_pipeline.questions.tokens import tokenise_question
 from finrag_pipeline.rankers.page_ranker.terms import terms
+from finrag_pipeline.statements.periods import FiscalPeriod
 
 LEAST_CONFIDENCE = 0.27
 """Least confidence; an answer that is less sure is none. It was chosen on the build questions of

@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from finrag_pipeline.answering.derivation import Derivation
-from finrag_pipeline.answering.inputs import Fact, FilingInfo
 from finrag_pipeline.answering.open_answer import PlanReader, derive, known_name
 from finrag_pipeline.answering.row_book import Match, OpenBook, RowBook
 from finrag_pipeline.answering.series import OpenAnswer
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
-from finrag_pipeline.questions.expression import FiscalPeriod
 from finrag_pipeline.questions.formula_lexicon import Lexicon
 from finrag_pipeline.questions.plan import Operation, QuestionPlan, read_plan, share_words
 from finrag_pipeline.questions.series import SeriesAsked
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
+from finrag_pipeline.statements.filed_facts import Fact, FilingInfo
 from finrag_pipeline.statements.filing_rows import FilingRow
+from finrag_pipeline.statements.periods import FiscalPeriod
 
 MOST_FILINGS = 4
 """Filings of a company whose rows are read, the likeliest first."""
@@ -116,7 +116,9 @@ class OpenCalculator:
             resolution = self._resolver.resolve(asked.rest)  # 'Acme TTM' is no name
         companies = self._companies(resolution, filings)
         for company, chosen in companies.items():
-            infos = sorted((self._infos[filing] for filing in chosen), key=_age)
+            infos = sorted(
+                (self._infos[filing] for filing in chosen), key=lambda one: one.newness, reverse=True
+            )
             newest = next((info for info in infos if info.annual or info.fiscal_quarter), None)
             if newest is None or newest.fiscal_year is None:
                 raise Abstention(AbstentionKind.NOT_REPORTED, "no report of the company is in the index")
@@ -171,11 +173,6 @@ class OpenCalculator:
 
         book.open_rows(rows, lines_too=not newest)
         return book
-
-
-def _age(info: FilingInfo) -> int:
-    """Something to order filings by, the newest first."""
-    return -info.period_end.toordinal() if info.period_end else 0
 
 
 def _measures(plan: QuestionPlan, known: Callable[[str], bool]) -> tuple[str, ...]:

@@ -11,14 +11,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from finrag_pipeline.answering.inputs import Fact, FactBook, FilingInfo, FoundFact, fits
+from finrag_pipeline.answering.inputs import FactBook, FoundFact
 from finrag_pipeline.filings.cover_text import find_dates, squeeze
-from finrag_pipeline.questions.expression import FiscalPeriod
 from finrag_pipeline.questions.formula_lexicon import Line
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.resolver.lexicon import PLACES
 from finrag_pipeline.statements.concepts import normal_label
+from finrag_pipeline.statements.filed_facts import Fact, FilingInfo
 from finrag_pipeline.statements.filing_rows import FilingRow, RowValue
+from finrag_pipeline.statements.periods import FiscalPeriod, fits
 from finrag_pipeline.tables.row_periods import only_period
 
 Match = Callable[[str, Sequence[FilingRow], str], np.ndarray]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from finrag_pipeline.commands.console import Json, app, current_lake, out, plain, print_json, print_rows
+
+if TYPE_CHECKING:
+    from finrag_pipeline.answering.fact_series import Each
 
 Statement = Literal["income_statement", "comprehensive_income", "financial_position", "cash_flows", "equity"]
 
@@ -75,7 +78,9 @@ FACT_COLUMNS = ["concept", "label", "period", "value", "unit", "printed", "page"
 
 @app.command()
 def facts(
-    filing: Annotated[str, typer.Argument(help="Filing; see: finrag filings.")],
+    filing: Annotated[
+        str, typer.Argument(help="Filing (see: finrag filings); for a series a company or its ticker.")
+    ],
     concept: Annotated[
         str | None,
         typer.Option(help="us-gaap name, such as Revenues or AssetsCurrent."),
@@ -86,16 +91,56 @@ def facts(
     every_scope: Annotated[
         bool, typer.Option("--all", help="Also from notes, summaries and parent-only statements.")
     ] = False,
+    quarterly: Annotated[
+        bool, typer.Option("--quarterly", help="The concept by quarters over all filings of the company.")
+    ] = False,
+    yearly: Annotated[bool, typer.Option("--yearly", help="The same by fiscal years.")] = False,
+    trailing: Annotated[
+        bool, typer.Option("--trailing", help="The same over the twelve months up to each quarter.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """List the values of a filing's statements, in full units, with the page each stands on."""
+    """List the values of a filing's statements, in full units, with the page each stands on.
+
+    A series names the filing that each value is taken from, how it is told where it is not printed, and what
+    other filings show instead.
+    """
     from finrag_pipeline.services.filings import fact_json, list_facts
 
+    if quarterly or yearly or trailing:
+        _print_series(filing, concept, "year" if yearly else "twelve" if trailing else "quarter", as_json)
+        return
     found = list_facts(current_lake(), filing, concept, label, year, statement, every_scope)
     if as_json:
         print_json([fact_json(fact) for fact in found])
     else:
         print_rows(f"Facts of {plain(filing)}", FACT_COLUMNS, [_for_people(fact) for fact in found])
+
+
+def _print_series(company: str, concept: str | None, each: Each, as_json: bool) -> None:
+    from finrag_pipeline.errors import UsageError
+    from finrag_pipeline.services.filings import list_series
+
+    if concept is None:
+        raise UsageError("A series is of one concept.", "Name it, for instance: --concept Revenues.")
+    found = [one.as_json() for one in list_series(current_lake(), company, concept, each)]
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        {
+            "period": one["period"],
+            "value": "not told" if one["value"] is None else f"{one['value']:,.10g}",
+            "unit": " ".join(filter(None, (one["currency"], one["unit"]))),
+            "how": one["how"] or ("printed" if one["sources"] else ""),
+            "source": "; ".join(f"{source['filing']} p. {source['page_label']}" for source in one["sources"]),
+            "other figures": "; ".join(
+                f"{other['filing']} p. {other['page_label']}: {other['answer']}" for other in one["others"]
+            ),
+        }
+        for one in found
+    ]
+    print_rows(f"{concept} of {plain(company)}", list(rows[0]), rows)
 
 
 def _for_people(fact: dict[str, Any]) -> dict[str, Any]:

@@ -11,8 +11,10 @@ import datetime as dt
 import keyword
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
+
+from finrag_pipeline.statements.periods import FiscalPeriod
 
 FUNCTIONS = {
     "avg": (1, 1),
@@ -33,56 +35,6 @@ FUNCTIONS = {
 
 class ExpressionError(ValueError):
     """A text that is no formula; the message says where."""
-
-
-@dataclass(frozen=True, slots=True)
-class FiscalPeriod:
-    """A period or the instant at its end.
-
-    Attributes:
-        year: fiscal year, as the question or the filings name it; None for a day without a fiscal year.
-        quarter: quarter that the period ends with, 1 to 4; None for a whole year.
-        months: length where it is not that of the year or quarter: 6 and 9 for a half and nine months.
-        end: last day, where a day was named.
-    """
-
-    year: int | None = None
-    quarter: int | None = None
-    months: int | None = None
-    end: dt.date | None = None
-
-    def shift(self, years: int) -> FiscalPeriod:
-        """The same period ``years`` years later; earlier where negative."""
-        end = self.end
-        if end is not None:
-            # The last day of February may not exist in the other year.
-            day = 28 if (end.month, end.day) == (2, 29) else end.day
-            end = end.replace(year=end.year + years, day=day)
-        return replace(self, year=None if self.year is None else self.year + years, end=end)
-
-    @property
-    def length(self) -> int:
-        """Months that it takes."""
-        return self.months or (3 if self.quarter else 12)
-
-    @property
-    def label(self) -> str:
-        """For people: ``FY2019``, ``Q2 FY2023``, ``9 months of FY2023``, ``2023-06-30``."""
-        if self.end is not None:
-            return f"{self.months} months to {self.end}" if self.months else str(self.end)
-        if self.months == 12 and self.quarter:
-            return f"12 months to Q{self.quarter} FY{self.year}"
-        if self.months:
-            return f"{self.months} months of FY{self.year}"
-        return f"Q{self.quarter} FY{self.year}" if self.quarter else f"FY{self.year}"
-
-    @property
-    def code(self) -> str:
-        """As in formulas: ``2019``, ``2023Q2``, ``2023M9``, ``2023-06-30``."""
-        if self.end is not None:
-            return f"{self.end}" + (f"M{self.months}" if self.months else "")
-        tail = f"M{self.months}" if self.months else f"Q{self.quarter}" if self.quarter else ""
-        return f"{self.year}{tail}"
 
 
 @dataclass(frozen=True, slots=True)

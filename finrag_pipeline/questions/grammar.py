@@ -22,7 +22,6 @@ from finrag_pipeline.questions.expression import (
     Binary,
     Call,
     Expression,
-    FiscalPeriod,
     Name,
     Negative,
     Number,
@@ -30,6 +29,7 @@ from finrag_pipeline.questions.expression import (
 from finrag_pipeline.questions.formula_lexicon import Lexicon
 from finrag_pipeline.questions.tokens import Group, QuestionToken, shifted
 from finrag_pipeline.resolver.lexicon import word_set
+from finrag_pipeline.statements.periods import FiscalPeriod
 
 MOST_TOKENS = 80
 """Longer expressions are not parsed: nobody writes them, and time grows with the cube."""

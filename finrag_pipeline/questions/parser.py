@@ -15,7 +15,7 @@ from finrag_pipeline.questions.definitions import (
     split_definitions,
 )
 from finrag_pipeline.questions.directives import Directives, read_directives
-from finrag_pipeline.questions.expression import At, Expression, FiscalPeriod, Name, names_in
+from finrag_pipeline.questions.expression import At, Expression, Name, names_in
 from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon, formula_lexicon
 from finrag_pipeline.questions.grammar import Lowering, Spoken, parse_spoken
 from finrag_pipeline.questions.left_over import chooses_balances, left_over
@@ -35,6 +35,7 @@ from finrag_pipeline.questions.token_runs import (
 from finrag_pipeline.questions.tokens import QuestionToken, tokenise_question
 from finrag_pipeline.questions.words import FILLERS, QUESTION_WORDS
 from finrag_pipeline.resolver.tokens import plain
+from finrag_pipeline.statements.periods import FiscalPeriod
 
 MOST_CHARACTERS = 4000
 """Of a longer question only the beginning is read, as the resolver does."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from finrag_pipeline.questions.directives import Directives, read_directives
-from finrag_pipeline.questions.expression import FiscalPeriod
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
 from finrag_pipeline.questions.question_reader import (
     COMPANY,
@@ -23,6 +22,7 @@ from finrag_pipeline.questions.tokens import fiscal_period
 from finrag_pipeline.resolver.lexicon import ACRONYMS, NUMBERS, word_set
 from finrag_pipeline.resolver.periods import PeriodSpan, find_periods
 from finrag_pipeline.resolver.tokens import plain
+from finrag_pipeline.statements.periods import FiscalPeriod
 
 MOST_CHARACTERS = 4000
 """Of a longer question only the beginning is read."""

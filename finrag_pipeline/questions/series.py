@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from finrag_pipeline.questions.expression import FiscalPeriod
 from finrag_pipeline.questions.tokens import fiscal_period
 from finrag_pipeline.resolver.lexicon import NUMBERS
 from finrag_pipeline.resolver.periods import find_periods
 from finrag_pipeline.resolver.tokens import plain
+from finrag_pipeline.statements.periods import FiscalPeriod
 
 USUAL_QUARTERS = 8
 """Quarters of a question for quarters that says neither how many nor which."""
@@ -44,23 +44,19 @@ class SeriesAsked:
         Args:
             latest: quarter or year that the newest filing ends with.
         """
-        year, quarter = latest.year or 0, latest.quarter or 4
+        end = latest.place
         if self.each == "twelve":
-            return (FiscalPeriod(year) if quarter == 4 else FiscalPeriod(year, quarter, 12),)
-        if self.each == "year":
-            # A year that is under way is none yet.
-            ended = year if quarter == 4 else year - 1
-            end = self.last.year if self.last and self.last.year else ended
-            start = self.first.year if self.first and self.first.year else end + 1 - (self.count or 1)
-            return tuple(FiscalPeriod(one) for one in range(max(start, end + 1 - MOST), end + 1))
-        end = 4 * year + quarter
+            return (FiscalPeriod.up_to(end, 4),)
+        # A year that is under way is none yet.
+        step = 4 if self.each == "year" else 1
+        end -= end % step
         if self.last is not None:
-            end = min(end, 4 * (self.last.year or year) + (self.last.quarter or 4))
-        start = end + 1 - (self.count or 1)
+            end = self.last.place if step == 4 else min(end, self.last.place)
+        start = end - step * ((self.count or 1) - 1)
         if self.first is not None:
-            start = 4 * (self.first.year or year) + (self.first.quarter or 1)
-        places = range(max(start, end + 1 - MOST), end + 1)
-        return tuple(FiscalPeriod((place - 1) // 4, (place - 1) % 4 + 1) for place in places)
+            start = self.first.place if step == 4 or self.first.quarter else self.first.place - 3
+        places = range(max(start, end - step * (MOST - 1)), end + 1, step)
+        return tuple(FiscalPeriod.up_to(place, step) for place in places)
 
 
 _COUNT = rf"(?P<count>\d\d?|{'|'.join(list(NUMBERS)[1:])})"

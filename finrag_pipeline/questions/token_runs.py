@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from itertools import takewhile
 
-from finrag_pipeline.questions.expression import FiscalPeriod
 from finrag_pipeline.questions.tokens import OPERATORS, Group, QuestionToken
 from finrag_pipeline.questions.words import FILLERS, NO_MODIFIERS, QUESTION_WORDS
+from finrag_pipeline.statements.periods import FiscalPeriod
 
 
 def tidy(tokens: list[QuestionToken], measures: Container[object] = ()) -> list[QuestionToken]:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from finrag_pipeline.questions.expression import FiscalPeriod
 from finrag_pipeline.questions.formula_lexicon import Lexicon
 from finrag_pipeline.resolver.lexicon import NUMBERS
 from finrag_pipeline.resolver.periods import AskedPeriod, find_periods
+from finrag_pipeline.statements.periods import FiscalPeriod
 
 OPERATORS = frozenset({"PLUS", "MINUS", "TIMES", "OVER"})
 _COUNT = rf"(?:\d\d?|{'|'.join(list(NUMBERS)[1:])})"

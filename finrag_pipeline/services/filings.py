@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from finrag_pipeline.errors import LakeError, UsageError
 from finrag_pipeline.filings.originals import find_source
 from finrag_pipeline.schemas import PER_FILING
 from finrag_pipeline.storage.lake import Lake
+
+if TYPE_CHECKING:
+    from finrag_pipeline.answering.fact_series import Each, PeriodValue
 
 DPI = 110
 
@@ -182,6 +185,40 @@ def list_facts(
         table, concept=concept, label=label, fiscal_year=year, statement=statement, scope=scope
     )
     return list(found.to_pylist())
+
+
+def list_series(lake: Lake, company: str, concept: str, each: Each) -> list[PeriodValue]:
+    """A concept over all filings of a company, named or by its ticker or one of its filings.
+
+    Raises:
+        UsageError: no filing of the company is in the lake, or no concept of that name in its filings.
+    """
+    from finrag_pipeline.answering.fact_series import fact_series
+    from finrag_pipeline.resolver.resolver import load_resolver
+    from finrag_pipeline.statements.filed_facts import FACT_COLUMNS, read_facts, read_info
+
+    rows = {str(row["filing"]): row for row in lake.read_all("filings").to_pylist()}
+    resolver = load_resolver(lake, rows, rows.values())
+    filing: str | None = company
+    if company not in rows:
+        asked = resolver.resolve(f"What was the revenue of {company}?")
+        filing = asked.filings[0].filing if asked.companies else None
+    if filing is None:
+        raise UsageError(f"The lake holds no filing of '{company}'.", "List filings with: finrag filings.")
+    known = {keys["filing"] for keys in lake.partitions("statement_facts")}
+    filings = [
+        (read_info(rows[name]), read_facts(lake.read("statement_facts", {"filing": name}, FACT_COLUMNS)))
+        for name in resolver.filings_of(filing)
+        if name in known
+    ]
+    found = fact_series(filings, concept, each)
+    if not found:
+        likely = sorted({fact.concept for _, facts in filings for fact in facts if fact.concept})
+        raise UsageError(
+            f"The {len(filings)} filings of '{company}' show no '{concept}'.",
+            f"Choose a us-gaap name, such as: {', '.join(likely[:20])}.",
+        )
+    return found
 
 
 def fact_json(fact: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.answering.calculator import Calculator
-from finrag_pipeline.answering.inputs import FACT_COLUMNS
 from finrag_pipeline.answering.runs import run_answers
 from finrag_pipeline.answering.systems import AnswerSystem
 from finrag_pipeline.errors import BenchmarkError, FinragError, UsageError
@@ -64,6 +63,7 @@ from finrag_pipeline.services.beir import ALPHAS, Documents, corpora_settings, n
 from finrag_pipeline.services.experiments import Paper, Step
 from finrag_pipeline.services.search import Corpora
 from finrag_pipeline.settings import Settings
+from finrag_pipeline.statements.filed_facts import FACT_COLUMNS
 from finrag_pipeline.storage.lake import Lake
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.tables.fiscal_calendar import months_of
 from finrag_pipeline.tables.row_periods import only_period
 
 ROW_COLUMNS = [
@@ -25,7 +26,6 @@ FACT_COLUMNS = ["page", "table", "row", "scope", "statement", "line"]
 """Columns of ``statement_facts`` that tell a row's statement and line."""
 
 _FILINGS_KEPT = 32
-_DAYS_OF_A_MONTH = 365.25 / 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,17 +165,13 @@ def _values(cells: pa.Table) -> list[RowValue]:
     )  # fmt: skip
     return [
         RowValue(
-            tuple(path or ()), end, _months(start, end), year, quarter, value, text, unit, currency,
+            tuple(path or ()), end, months_of(start, end), year, quarter, value, text, unit, currency,
             None if None in box else tuple(box), column, row,
         )
         for path, start, end, year, quarter, value, text, unit, currency, *box, column, row in zip(
             *(cells[name].to_pylist() for name in names), strict=True
         )
     ]  # fmt: skip
-
-
-def _months(start: dt.date | None, end: dt.date | None) -> int | None:
-    return round(((end - start).days + 1) / _DAYS_OF_A_MONTH) if start and end else None
 
 
 _PERIOD = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)|\b(?:months?|weeks|ended)\b|\bq[1-4]\b", re.IGNORECASE)

@@ -77,14 +77,14 @@ class FiscalCalendar:
         return shift_quarters(end, quarter - 4, self.weekly) if end else None
 
     def quarter_of(self, end: dt.date) -> int | None:
-        """Number of the fiscal quarter that ends on ``end``, within three weeks."""
+        """Number of the fiscal quarter that ends on ``end``, within four weeks."""
         year = self.year_of(end)
         last = self.year_end(year) if year is not None else None
         if last is None:
             return None
         back = round((last - end).days / (_YEAR_DAYS / 4))
         off = abs((last - end).days - back * _YEAR_DAYS / 4)
-        return 4 - back if 0 <= back <= 3 and off <= 21 else None
+        return 4 - back if 0 <= back <= 3 and off <= 28 else None
 
 
 def ends_month(day: dt.date) -> bool:
@@ -116,6 +116,21 @@ def start_of(end: dt.date, months: int | None, weeks: int | None, weekly: bool) 
     if weekly and months % 3 == 0:
         return end - (months // 3 * _QUARTER_DAYS - 1) * DAY
     return add_months(end, -months) + DAY
+
+
+def months_of(start: dt.date | None, end: dt.date | None) -> int | None:
+    """Length of a duration in months, rounded; None where a day is missing.
+
+    A quarter of 12 to 17 weeks, and what so many quarters make up, counts as three months each.
+    """
+    if start is None or end is None:
+        return None
+    days = (end - start).days + 1
+    quarters = round(days / _QUARTER_DAYS)
+    # Some calendars have 16 or 17 weeks in the first or the last quarter and 12 in each of the others.
+    if 1 <= quarters <= 4 and -21 <= days - quarters * _QUARTER_DAYS <= 28:
+        return 3 * quarters
+    return round(days / (_YEAR_DAYS / 12))
 
 
 @lru_cache(maxsize=4096)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 from finrag_pipeline.answering.derivation import Derivation, Input
-from finrag_pipeline.answering.inputs import Fact
+from finrag_pipeline.statements.filed_facts import Fact
 
 
 def used(

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from finrag_pipeline.answering.calculator import company_words
 from finrag_pipeline.answering.derivation import Derivation
-from finrag_pipeline.answering.inputs import FACT_COLUMNS, read_facts
 from finrag_pipeline.errors import LakeError, UsageError
 from finrag_pipeline.questions.abstention import CANNOT_BE_DETERMINED
+from finrag_pipeline.statements.filed_facts import FACT_COLUMNS, read_facts
 from finrag_pipeline_tests.answering.made_facts import (
     FILINGS,
     FLOWS,

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import pytest
 
 from finrag_pipeline.answering.derivation import Derivation
-from finrag_pipeline.answering.inputs import FilingInfo
 from finrag_pipeline.answering.open_calculator import OpenCalculator
 from finrag_pipeline.answering.row_matcher import row_matcher
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
 from finrag_pipeline.resolver.resolver import Resolver
+from finrag_pipeline.statements.filed_facts import FilingInfo
 from finrag_pipeline.statements.filing_rows import FilingRow, RowValue
 
 END = dt.date(2023, 12, 31)

@@ -8,16 +8,16 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from finrag_pipeline.answering.inputs import FilingInfo
 from finrag_pipeline.answering.open_answer import PlanReader, derive
 from finrag_pipeline.answering.row_book import OpenBook, RowBook, in_series
 from finrag_pipeline.answering.row_matcher import FEATURES, Features, RowMatcher, coverage, row_matcher
 from finrag_pipeline.answering.series import OpenAnswer
 from finrag_pipeline.questions.abstention import Abstention
-from finrag_pipeline.questions.expression import FiscalPeriod
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
 from finrag_pipeline.questions.plan import read_plan
+from finrag_pipeline.statements.filed_facts import FilingInfo
 from finrag_pipeline.statements.filing_rows import FilingRow, RowValue
+from finrag_pipeline.statements.periods import FiscalPeriod
 
 ANNUAL = FilingInfo("TORVEX_2023_10K", "10-K", 2023, None, dt.date(2023, 12, 31))
 NINE = FilingInfo("TORVEX_2023Q3_10Q", "10-Q", 2023, 3, dt.date(2023, 9, 30))

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
 from finrag_pipeline.answering.derivation import Derivation
-from finrag_pipeline_tests.answering.made_facts import FLOWS, INCOME, POSITION, calculator, fact, filing_row
+from finrag_pipeline.answering.fact_series import Each, PeriodValue, fact_series
+from finrag_pipeline.statements.filed_facts import read_facts, read_info
+from finrag_pipeline_tests.answering.made_facts import (
+    FLOWS,
+    INCOME,
+    POSITION,
+    calculator,
+    fact,
+    filing_row,
+    table,
+)
 
 Spans = Mapping[tuple[int, int], float]
 """Millions by first and last month of 2022; a year is (1, 12)."""
@@ -30,15 +41,18 @@ LINES = {
 }
 
 
-def ask(question: str, restated: float | None = None, misread: bool = False) -> Derivation:
-    facts = {name: [] for name in REPORTS}
+def made(
+    restated: float | None = None, misread: bool = False
+) -> tuple[dict[str, list[dict[str, Any]]], list[dict[str, Any]]]:
+    """Facts by filing, and rows of ``filings``."""
+    facts: dict[str, list[dict[str, Any]]] = {name: [] for name in REPORTS}
     for concept, (statement, label, filings) in LINES.items():
         for name, spans in filings.items():
             for (first, last), millions in spans.items():
                 end = dt.date(2022 + last // 12, last % 12 + 1, 1) - dt.timedelta(1)
                 quarter = last // 3 if last - first == 2 else None
                 value = millions * (1.0 if misread and name == "MERVO_2022_10K" else 1e6)
-                made = fact(
+                one = fact(
                     name,
                     statement,
                     concept,
@@ -49,7 +63,7 @@ def ask(question: str, restated: float | None = None, misread: bool = False) -> 
                     year=2022,
                     quarter=quarter,
                 )
-                facts[name].append(made)
+                facts[name].append(one)
     end = dt.date(2022, 12, 31)
     facts["MERVO_2022_10K"].append(
         fact("MERVO_2022_10K", POSITION, "Assets", "Total assets", 900e6, None, end, year=2022)
@@ -72,7 +86,21 @@ def ask(question: str, restated: float | None = None, misread: bool = False) -> 
         for name, quarter in REPORTS.items()
     ]
     rows.append(filing_row("MERVO_2021_10K", "Mervo Corp", "10-K", 2021, dt.date(2021, 12, 31)))
-    return calculator({**facts, "MERVO_2021_10K": [old]}, rows).answer(question)
+    return {**facts, "MERVO_2021_10K": [old]}, rows
+
+
+def ask(question: str, restated: float | None = None, misread: bool = False) -> Derivation:
+    facts, rows = made(restated, misread)
+    return calculator(facts, rows).answer(question)
+
+
+def series(concept: str, each: Each, newer: Sequence[dict[str, Any]] = ()) -> list[PeriodValue]:
+    facts, rows = made()
+    if newer:
+        rows.append(filing_row("MERVO_2023_10K", "Mervo Corp", "10-K", 2023, dt.date(2023, 12, 31)))
+        facts["MERVO_2023_10K"] = list(newer)
+    filings = [(read_info(row), read_facts(table(facts[row["filing"]]))) for row in rows]
+    return fact_series(filings, concept, each)
 
 
 def test_quarters_are_stitched_over_filings_and_say_how() -> None:
@@ -133,3 +161,58 @@ def test_a_balance_may_be_compared_with_that_of_a_quarter_and_an_amount_may_not(
     assert ask(
         "By what percent did Mervo's revenue grow in the fourth quarter of 2022 over fiscal 2021?"
     ).abstained
+
+
+def test_a_concept_by_quarters_names_the_source_of_each_value() -> None:
+    found = series("revenues", "quarter")
+    assert [(one.period.label, one.value, one.how) for one in found] == [
+        ("Q1 FY2022", 100e6, "210 million - 110 million = 100 million: 6 months of FY2022 less Q2 FY2022"),
+        ("Q2 FY2022", 110e6, ""),
+        ("Q3 FY2022", 130e6, ""),
+        ("Q4 FY2022", 160e6, "500 million - 340 million = 160 million: the year less its first nine months"),
+    ]
+    sources = [[source["filing"] for source in one.as_json()["sources"]] for one in found]
+    assert sources == [
+        ["MERVO_2022Q2_10Q", "MERVO_2022Q2_10Q"],
+        ["MERVO_2022Q2_10Q"],
+        ["MERVO_2022Q3_10Q"],
+        ["MERVO_2022_10K", "MERVO_2022Q3_10Q"],
+    ]
+
+
+def test_a_concept_by_years_and_over_twelve_months() -> None:
+    assert [(one.period.label, one.value) for one in series("Revenues", "year")] == [
+        ("FY2021", 450e6),
+        ("FY2022", 500e6),
+    ]
+    assert [(one.period.label, one.value) for one in series("Revenues", "twelve")] == [
+        ("FY2021", 450e6),
+        ("12 months to Q1 FY2022", None),
+        ("12 months to Q2 FY2022", None),
+        ("12 months to Q3 FY2022", None),
+        ("FY2022", 500e6),
+    ]
+    assert [(one.period.label, one.value) for one in series("Assets", "quarter")] == [("Q4 FY2022", 900e6)]
+    assert series("Goodwill", "year") == []
+
+
+def test_what_a_later_filing_restated_is_taken_from_it_and_not_mixed_with_what_was_not() -> None:
+    year = dt.date(2022, 1, 1), dt.date(2022, 12, 31)
+    again = fact("MERVO_2023_10K", INCOME, "Revenues", "Net sales", 480e6, *year, year=2022)
+    found = {one.period.label: one for one in series("Revenues", "year", [again])}
+    assert found["FY2022"].value == 480e6
+    assert [(one["filing"], one["value"]) for one in found["FY2022"].others] == [("MERVO_2022_10K", 500e6)]
+    quarters = {one.period.label: one for one in series("Revenues", "quarter", [again])}
+    assert quarters["Q4 FY2022"].value == 160e6
+    assert quarters["Q4 FY2022"].how.endswith("the year less its first nine months, as first reported")
+
+
+def test_an_amended_filing_is_newer_than_what_it_amends() -> None:
+    facts, rows = made()
+    year = dt.date(2022, 1, 1), dt.date(2022, 12, 31)
+    facts["A_10KA"] = [fact("A_10KA", INCOME, "Revenues", "Net sales", 505e6, *year, year=2022)]
+    amended = filing_row("A_10KA", "Mervo Corp", "10-K/A", 2022, rows[3]["period_end"])
+    filings = [(read_info(row), read_facts(table(facts[row["filing"]]))) for row in (amended, *rows)]
+    last = fact_series(filings, "Revenues", "year")[-1]
+    assert (last.value, last.inputs[0].fact.filing) == (505e6, "A_10KA")
+    assert [one["filing"] for one in last.others] == ["MERVO_2022_10K"]

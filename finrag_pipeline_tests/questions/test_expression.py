@@ -12,7 +12,6 @@ from finrag_pipeline.questions.expression import (
     Call,
     Expression,
     ExpressionError,
-    FiscalPeriod,
     Name,
     Negative,
     Number,
@@ -20,6 +19,7 @@ from finrag_pipeline.questions.expression import (
     parse_expression,
     print_expression,
 )
+from finrag_pipeline.statements.periods import FiscalPeriod
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,12}", fullmatch=True) | st.sampled_from(
     ["Film library", "goodwill, net"]

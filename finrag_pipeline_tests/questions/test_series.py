@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from finrag_pipeline.questions.expression import FiscalPeriod
 from finrag_pipeline.questions.series import read_series
+from finrag_pipeline.statements.periods import FiscalPeriod
 
 LATEST = FiscalPeriod(2023, 2)
 
