@@ -319,8 +319,9 @@ def _failures(settings: Settings) -> _Finding:
     failed = [row for row in Lake(settings.lake).ledger_entries() if row["outcome"] == "failed"]
     if not failed:
         return "ok", "no step failed when it last ran", ""
-    names = ", ".join(f"{row['asset']} {row['partition']}".strip() for row in failed[:5])
-    return "gap", f"{len(failed)} steps failed: {names}", "See each: finrag filings --failed."
+    told = "; ".join(f"{row['asset']} {row['partition']}: {row['error']}" for row in failed[:5])
+    more = "; …" if len(failed) > 5 else ""
+    return "gap", f"{len(failed)} steps failed: {told}{more}", str(failed[0]["remedy"] or "Run it again.")
 
 
 def _instance(settings: Settings) -> _Finding:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-import socket
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -16,6 +15,7 @@ from finrag_pipeline import errors
 from finrag_pipeline.errors import FinragError, LakeError
 from finrag_pipeline.settings import REPOSITORY, Settings
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.processes import is_alive, process_name
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -91,7 +91,7 @@ class Materialiser:
             instance=self.instance,
             partition_key=partition,
             run_config=_QUIET,
-            tags={**(tags or {}), _PROCESS_TAG: _process_tag(os.getpid())},
+            tags={**(tags or {}), _PROCESS_TAG: process_name(os.getpid())},
             raise_on_error=False,
             asset_selection=[dg.AssetKey(name) for name in assets] if assets else None,
         )
@@ -193,36 +193,8 @@ def release_dead_runs(instance: dg.DagsterInstance) -> list[str]:
     status = dg.DagsterRunStatus
     unfinished = [status.NOT_STARTED, status.STARTING, status.STARTED, status.CANCELING]
     started = instance.get_runs(filters=dg.RunsFilter(statuses=unfinished))
-    dead = [run for run in started if (tag := run.tags.get(_PROCESS_TAG)) and not _is_alive(tag)]
+    dead = [run for run in started if (tag := run.tags.get(_PROCESS_TAG)) and not is_alive(tag)]
     for run in dead:
         instance.report_run_failed(run, "The process of this run is gone.")
         instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
     return [run.run_id for run in dead]
-
-
-def _process_tag(pid: int) -> str:
-    return f"{socket.gethostname()}:{pid}:{_start_time(pid)}"
-
-
-def _is_alive(tag: str) -> bool:
-    host, pid, started = tag.rsplit(":", 2)
-    if host != socket.gethostname():
-        return True  # another machine's process cannot be judged from here
-    if started:
-        return _start_time(int(pid)) == started
-    with suppress(PermissionError):  # no /proc on this system
-        try:
-            os.kill(int(pid), 0)
-        except ProcessLookupError:
-            return False
-    return True
-
-
-def _start_time(pid: int) -> str:
-    # Field 22 of /proc/<pid>/stat: with it, a recycled process number is not mistaken for the run.
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    except (OSError, IndexError):
-        return ""
-    # A zombie has ended; only nobody has asked for its exit code yet.
-    return "" if fields[0] == "Z" else fields[19]

@@ -5,19 +5,15 @@ Concept: https://docs.dagster.io/guides/automate/sensors
 
 import json
 from contextlib import suppress
-from datetime import UTC, datetime
 
 import dagster as dg
-from dagster._core.execution.stats import StepEventStatus
 
 from finrag_pipeline.filings.intake import file_state, settled_inbox_files
 from finrag_pipeline.orchestration.jobs import JOBS
-from finrag_pipeline.orchestration.partitions import PARTITIONS, filings_partitions
+from finrag_pipeline.orchestration.partitions import filings_partitions
 from finrag_pipeline.orchestration.resources import LakeResource
-from finrag_pipeline.orchestration.steps import ledger_key
 from finrag_pipeline.schemas import PER_FILING
-from finrag_pipeline.schemas.catalogue import CATALOGUE, INDEX_FILING, Entry
-from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.schemas.catalogue import INDEX_FILING
 
 MAX_PER_TICK = 50
 
@@ -68,45 +64,8 @@ def inbox_sensor(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.
     description="Notes a run that died outside any step (killed, out of memory) in the lake's ledger.",
 )
 def failed_run_sensor(context: dg.RunFailureSensorContext, lake: LakeResource) -> None:
-    """A killed worker leaves no ledger entry of its own; this writes it."""
-    note_dead_run(lake.open(), context.instance, context.dagster_run.run_id, context.failure_event.message)
-
-
-def note_dead_run(store: Lake, instance: dg.DagsterInstance, run_id: str, message: str | None) -> list[str]:
-    """Write 'failed' to the ledger for what a run was making when its process died; the assets noted.
-
-    A run that failed in a step is in the ledger already. What another run has made since stands.
-    """
-    record = instance.get_run_record_by_id(run_id)
-    steps = instance.get_run_step_stats(run_id)
-    if record is None or any(step.status == StepEventStatus.FAILURE for step in steps):
-        return []
-    began = datetime.fromtimestamp(record.start_time or record.create_timestamp.timestamp(), UTC)
-    noted = []
-    for step in steps:
-        made = CATALOGUE.get(step.step_key)  # steps of checks over the corpus keep no ledger
-        if made is None or step.status != StepEventStatus.IN_PROGRESS:
-            continue
-        for key in _partition_keys(record.dagster_run, made):
-            entry = store.ledger_entry(step.step_key, key)
-            if entry is None or datetime.fromisoformat(entry["at"]) < began:
-                error = f"The process that was making it died. {message or ''}".strip()
-                remedy = "Run it again: what was done is kept, the rest is finished."
-                store.record(step.step_key, key, "failed", error=error, remedy=remedy, run_id=run_id)
-                noted.append(step.step_key)
-    return noted
-
-
-def _partition_keys(run: dg.DagsterRun, made: Entry) -> list[str]:
-    """Names in the ledger of the parts of an entry that a run makes; the empty name where it has but one."""
-    first, last = (run.tags.get(f"dagster/asset_partition_range_{end}") for end in ("start", "end"))
-    partitions = PARTITIONS[made.by]
-    if partitions is None:
-        return [""]
-    if first and last:
-        keys = partitions.get_partition_keys_in_range(dg.PartitionKeyRange(first, last))
-        return [ledger_key(key) for key in keys]
-    return [run.tags.get("dagster/partition", "").replace("|", "_")]
+    """What a killed worker had begun, perhaps on another machine, has failed."""
+    lake.open().record_dead(context.dagster_run.run_id, context.failure_event.message)
 
 
 def _automation(name: str, target: dg.AssetSelection, seconds: int) -> dg.AutomationConditionSensorDefinition:

@@ -246,6 +246,7 @@ def _each_part(run: Run, entry: Entry, work: Callable[[Part], Step]) -> list[Ste
     steps, failures = [], {}
     for key in context.partition_keys if entry.by else [""]:
         part = Part(run, entry, key)
+        run.store.begin(entry.name, ledger_key(key), context.run.run_id)
         try:
             steps.append(work(part))
         except FinragError as error:

@@ -12,12 +12,15 @@ import numpy as np
 from finrag_pipeline.errors import LakeError, UsageError
 from finrag_pipeline.filings.originals import find_source
 from finrag_pipeline.schemas import PER_FILING
+from finrag_pipeline.schemas.catalogue import CATALOGUE
 from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
     from finrag_pipeline.answering.fact_series import Each, PeriodValue
 
 DPI = 110
+FINISH = "Wait for the run that makes it, or run 'finrag run' or 'finrag ingest FILE' again."
+"""What to do about a filing that is not complete."""
 
 
 def require_filing(lake: Lake, filing: str) -> str:
@@ -44,19 +47,25 @@ def list_filings(lake: Lake, failed: bool) -> list[dict[str, Any]]:
     # The first step that failed when it last ran, by filing.
     failures = {
         entry["partition"]: entry
-        for asset in reversed(PER_FILING)
+        for asset in reversed([name for name, made in CATALOGUE.items() if made.by == "filing"])
         for entry in lake.ledger_entries(asset)
         if entry["outcome"] == "failed"
     }
-    # A file that was refused before anything of it was kept has no row.
+    made = [(asset, {keys["filing"] for keys in lake.partitions(asset)}) for asset in PER_FILING]
+    # A file that was refused, or whose run was killed, before anything of it was made has no row.
+    kept = {path.rsplit("/", 2)[1] for path in lake.fs.glob(lake.path("filings", "*", "source.json"))}
     rows.extend(
         {**dict.fromkeys(columns), "filing": filing, "status": "ok", "conflicts": [], "warnings": []}
-        for filing in sorted(failures.keys() - listed)
+        for filing in sorted((failures.keys() | kept) - listed)
     )
     for row in rows:
         if row["filing"] in failures:
             entry = failures[row["filing"]]
             row.update(status="failed", reason=entry["error"], remedy=entry["remedy"])
+        elif row["status"] == "ok" and (
+            lacks := next((a for a, of in made if row["filing"] not in of), None)
+        ):
+            row.update(status="incomplete", reason=f"Its {lacks} is not made yet.", remedy=FINISH)
     return [row for row in rows if not failed or row["status"] != "ok"]
 
 

@@ -24,16 +24,13 @@ from finrag_pipeline.retrieval.page_stage import PageOrder
 from finrag_pipeline.retrieval.question_text import check_question, snippet
 from finrag_pipeline.retrieval.spaces import Scope
 from finrag_pipeline.retrieval.systems import ALIASES, ALL_SYSTEMS, DEFAULT_SYSTEM, get_system
-from finrag_pipeline.services.filings import require_filing
+from finrag_pipeline.services.filings import FINISH, require_filing
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
     from finrag_pipeline.resolver.resolver import Resolver
     from finrag_pipeline.retrieval.system import RetrievalSystem
-
-FINISH = "Wait for the run that makes it, or run 'finrag run' or 'finrag ingest FILE' again."
-"""What to do about a filing that is not complete."""
 
 _PAGES = "filing_pages"
 _INDEXED = {chunking.index: chunking for chunking in CHUNKINGS.values()}

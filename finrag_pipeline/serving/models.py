@@ -132,7 +132,7 @@ class FilingRow(AnswerPart):
     """A filing of the lake."""
 
     filing: str = Field(description="Identifier, for `filings` of a search.", examples=["ACME_2022_10K"])
-    status: str = Field(description="ok, or failed: it could not be read.")
+    status: str = Field(description="ok, incomplete, or failed: it could not be read.")
     reason: str | None = Field(None, description="Why it failed.")
     remedy: str | None = Field(None, description="What to do about it.")
     source: str | None = Field(None, description="pdf, or page_text: text extracted elsewhere.")

@@ -13,7 +13,7 @@ import re
 import tempfile
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,6 +27,7 @@ from fsspec.implementations.local import LocalFileSystem
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.schemas import TABLES, conform
 from finrag_pipeline.storage.optional_imports import without
+from finrag_pipeline.storage.processes import is_alive, process_name
 
 with without("pandas"):
     pa.scalar(0)  # PyArrow looks for pandas once, at the first value that it converts
@@ -34,6 +35,13 @@ with without("pandas"):
 _PART = "data.parquet"
 _BUFFER = 1 << 16
 _FINGERPRINT = b"finrag.fingerprint"
+_BEGUN = ".begun"
+DIED = {
+    "outcome": "failed",
+    "error": "The process that was making it died.",
+    "remedy": "Run it again: what was done is kept, the rest is finished.",
+}
+"""What the ledger says of a step whose process was killed."""
 # The lake's own temporary files, folders of a conversion, and DuckDB's log and spill files beside a build.
 _TEMPORARY = re.compile(r"\.[0-9a-f]{32}(\.old)?\.tmp(\.(wal|tmp))?$")
 
@@ -329,12 +337,41 @@ class Lake:
         entry = dict.fromkeys(TABLES["ledger"].names) | about
         entry |= {"asset": asset, "partition": partition, "outcome": outcome}
         entry["at"] = datetime.now(UTC).isoformat()
-        self.write_json(self.path("ledger", asset, f"{partition or 'all'}.json"), entry)
+        path = self.path("ledger", asset, f"{partition or 'all'}.json")
+        self.write_json(path, entry)
+        with suppress(FileNotFoundError):
+            self.fs.rm_file(path + _BEGUN)
+
+    def begin(self, asset: str, partition: str, run_id: str) -> None:
+        """Note that this process makes a step; `record` takes the note away, a killed process leaves it."""
+        about = {"asset": asset, "partition": partition, "run_id": run_id}
+        about |= {"process": process_name(os.getpid()), "at": datetime.now(UTC).isoformat()}
+        self.write_json(self.path("ledger", asset, f"{partition or 'all'}.json{_BEGUN}"), about)
+
+    def record_dead(self, run_id: str, message: str | None) -> list[str]:
+        """Note as failed what a run had begun when its process died; the assets noted."""
+        noted = []
+        for path in self.fs.find(self.path("ledger")):
+            begun = self.read_json(path) if path.endswith(_BEGUN) else None
+            if isinstance(begun, dict) and begun["run_id"] == run_id:
+                error = f"{DIED['error']} {message or ''}".strip()
+                self.record(begun["asset"], begun["partition"], **{**DIED, "error": error}, run_id=run_id)
+                noted.append(begun["asset"])
+        return noted
 
     def ledger_entry(self, asset: str, partition: str) -> dict[str, Any] | None:
-        """Latest outcome of a step, or None."""
-        entry = self.read_json(self.path("ledger", asset, f"{partition or 'all'}.json"))
-        return entry if isinstance(entry, dict) else None
+        """Latest outcome of a step, or None; one whose process died has failed."""
+        path = self.path("ledger", asset, f"{partition or 'all'}.json")
+        return self._entry(path + _BEGUN) or self._entry(path)
+
+    def _entry(self, path: str) -> dict[str, Any] | None:
+        entry = self.read_json(path)
+        if path.endswith(_BEGUN):
+            if not isinstance(entry, dict) or is_alive(entry.pop("process")):
+                return None
+            entry = dict.fromkeys(TABLES["ledger"].names) | entry | DIED
+        # Other notes may lie beside the ledger, and an unreadable entry says nothing.
+        return entry if isinstance(entry, dict) and entry.keys() >= set(TABLES["ledger"].names) else None
 
     def ledger(self) -> pa.Table:
         """The latest outcome of every asset and partition."""
@@ -342,12 +379,8 @@ class Lake:
 
     def ledger_entries(self, *asset: str) -> list[dict[str, Any]]:
         """The rows of `ledger`; of one asset when it is named."""
-        base = self.path("ledger", *asset)
-        entries = []
-        if self.fs.exists(base):
-            for path in sorted(self.fs.find(base)):
-                entry = self.read_json(path) if path.endswith(".json") else None
-                # Other notes may lie beside the ledger, and an unreadable entry says nothing.
-                if isinstance(entry, dict) and entry.keys() >= set(TABLES["ledger"].names):
-                    entries.append({**entry, "at": datetime.fromisoformat(entry["at"])})
-        return entries
+        found = {}
+        for path in sorted(self.fs.find(self.path("ledger", *asset))):
+            if path.endswith((".json", _BEGUN)) and (entry := self._entry(path)):
+                found[path.removesuffix(_BEGUN)] = {**entry, "at": datetime.fromisoformat(entry["at"])}
+        return list(found.values())

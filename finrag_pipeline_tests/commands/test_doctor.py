@@ -102,7 +102,7 @@ def test_failed_steps_and_leftovers_are_told(settings: Settings, lake: Lake) -> 
     os.utime(left, (then, then))
     findings = _findings(settings)
     assert findings["failures"]["status"] == "gap"
-    assert findings["failures"]["found"] == "1 steps failed: filing_pages ACME"
+    assert findings["failures"]["found"] == "1 steps failed: filing_pages ACME: It is empty."
     assert findings["lake"]["status"] == "gap"
     assert "1 leftovers" in findings["lake"]["found"]
     assert findings["lake"]["remedy"] == "Run: finrag clean."

@@ -14,7 +14,7 @@ from finrag_pipeline.retrieval.component import Inputs
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.system import run_system
 from finrag_pipeline.retrieval.systems import get_system
-from finrag_pipeline.schemas import SYSTEM_METRICS
+from finrag_pipeline.schemas import PER_FILING, SYSTEM_METRICS, TABLES
 from finrag_pipeline.services.filings import list_filings
 from finrag_pipeline.services.results import metrics_table, write_trec
 from finrag_pipeline.storage.lake import Lake
@@ -135,6 +135,11 @@ class TestFilings:
         lake.record("filing_chunks", "SCAN_2020_10K", "failed", error="It has no pages.", remedy="Wait.")
         lake.record("filings", "HUGE", "failed", error="HUGE.pdf has 9 bytes.", remedy="Split it.")
         lake.record("bm25_index", "", "failed", error="Not a filing.", remedy="")
+        incomplete = list_filings(lake, True)[0]
+        assert (incomplete["filing"], incomplete["status"]) == ("ALDER_2021_10K", "incomplete")
+        assert "filing_pages is not made yet" in incomplete["reason"] and "again" in incomplete["remedy"]
+        for table in PER_FILING[1:]:
+            lake.write(table, TABLES[table].empty_table(), "f", {"filing": "ALDER_2021_10K"})
         rows = {row["filing"]: row for row in list_filings(lake, False)}
         states = {name: (row["status"], row["reason"], row["remedy"]) for name, row in rows.items()}
         assert states["ALDER_2021_10K"] == ("ok", None, None)

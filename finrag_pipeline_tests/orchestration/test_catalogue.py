@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
-import dagster as dg
 import pytest
-from dagster._core.execution.stats import StepEventStatus
 
 from finrag_pipeline import tables
 from finrag_pipeline.filings.originals import get_source
 from finrag_pipeline.orchestration.lineage import stale_filings, versions
-from finrag_pipeline.orchestration.partitions import PARTITIONS, sweep_range, trained_range
-from finrag_pipeline.orchestration.sensors import note_dead_run
+from finrag_pipeline.orchestration.partitions import PARTITIONS
 from finrag_pipeline.orchestration.steps import dependencies
 from finrag_pipeline.retrieval.systems import ALL_SYSTEMS
 from finrag_pipeline.schemas import TABLES
 from finrag_pipeline.schemas.catalogue import CATALOGUE, FOLDERS
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.orchestration.conftest import Pipeline
-
-RANGES = {
-    "filing": {"dagster/partition": "ALDER_2021_10K"},
-    "model": trained_range(),
-    "run": sweep_range("bm25"),
-    "answer": sweep_range("calculator"),
-    "": {},
-}
 
 
 def test_every_asset_has_an_entry_and_every_entry_a_job(pipeline: Pipeline) -> None:
@@ -83,34 +69,3 @@ def test_another_version_of_the_code_makes_filings_stale(
     monkeypatch.setattr(tables, "TABLES_VERSION", "another")
     assert stale_filings(*state) == [filing]
     assert versions("page_tables")[0] == "another"
-
-
-@dataclass
-class Died:
-    """An instance whose run died while a step of it was in progress."""
-
-    instance: dg.DagsterInstance
-    step: str
-
-    def get_run_record_by_id(self, run_id: str) -> Any:
-        return self.instance.get_run_record_by_id(run_id)
-
-    def get_run_step_stats(self, run_id: str) -> list[Any]:
-        return [SimpleNamespace(step_key=self.step, status=StepEventStatus.IN_PROGRESS)]
-
-
-@pytest.mark.parametrize("by", RANGES)
-def test_a_killed_run_is_noted_whatever_it_made(pipeline: Pipeline, by: str) -> None:
-    entries = [entry for entry in CATALOGUE.values() if entry.by == by]
-    assert entries
-    for entry in entries:
-        job = pipeline.definitions.resolve_job_def(entry.job)
-        run = pipeline.instance.create_run_for_job(job, tags=RANGES[by])
-        died: Any = Died(pipeline.instance, entry.name)
-        noted = note_dead_run(pipeline.lake, died, run.run_id, "Killed.")
-        keys = {one["partition"] for one in pipeline.lake.ledger_entries(entry.name)}
-        assert set(noted) == {entry.name} and len(noted) == len(keys), entry.name
-        if by == "answer":
-            assert "fold_0_calculator" in keys
-        if by == "model":
-            assert "production" in keys

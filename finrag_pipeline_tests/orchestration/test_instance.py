@@ -15,6 +15,7 @@ from finrag_pipeline.errors import LakeError
 from finrag_pipeline.orchestration import instance as module
 from finrag_pipeline.orchestration.instance import dagster_home, release_dead_runs
 from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.processes import is_alive, process_name
 
 
 class TestHome:
@@ -57,8 +58,8 @@ class TestDeadRuns:
     def dead_process(self) -> Iterator[int]:
         """A process that was killed and that nobody has waited for yet."""
         process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-        self.tag = module._process_tag(process.pid)
-        assert module._is_alive(self.tag)
+        self.tag = process_name(process.pid)
+        assert is_alive(self.tag)
         process.send_signal(signal.SIGKILL)
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         yield process.pid
@@ -82,7 +83,7 @@ class TestDeadRuns:
             for kind in (status.STARTED, status.STARTING, status.NOT_STARTED)
         ]
         others = {
-            "another run of this process": self._run(instance, module._process_tag(os.getpid())),
+            "another run of this process": self._run(instance, process_name(os.getpid())),
             "of another machine": self._run(instance, f"elsewhere:{dead_process}:123"),
             "not of the command line": self._run(instance, None),
             "ended": self._run(instance, self.tag, status.SUCCESS),
@@ -103,12 +104,12 @@ class TestDeadRuns:
         assert storage.claim_concurrency_slot("duckdb_write", "next", "warehouse").is_claimed
 
     def test_a_process_number_that_is_used_again_is_another_process(self) -> None:
-        host, pid, started = module._process_tag(os.getpid()).rsplit(":", 2)
-        assert module._is_alive(f"{host}:{pid}:{started}")
-        assert not module._is_alive(f"{host}:{pid}:{int(started) + 1}")
-        assert not module._is_alive(f"{host}:{2**22 + 1}:{started}")
+        host, pid, started = process_name(os.getpid()).rsplit(":", 2)
+        assert is_alive(f"{host}:{pid}:{started}")
+        assert not is_alive(f"{host}:{pid}:{int(started) + 1}")
+        assert not is_alive(f"{host}:{2**22 + 1}:{started}")
 
     def test_where_the_start_of_a_process_is_unknown_its_number_decides(self, dead_process: int) -> None:
-        host = module._process_tag(os.getpid()).rsplit(":", 2)[0]
-        assert module._is_alive(f"{host}:{os.getpid()}:")
-        assert not module._is_alive(f"{host}:{2**22 + 1}:")
+        host = process_name(os.getpid()).rsplit(":", 2)[0]
+        assert is_alive(f"{host}:{os.getpid()}:")
+        assert not is_alive(f"{host}:{2**22 + 1}:")

@@ -13,8 +13,8 @@ import dagster as dg
 import pytest
 
 from finrag_pipeline.orchestration.instance import release_dead_runs
-from finrag_pipeline.orchestration.sensors import note_dead_run
 from finrag_pipeline.schemas.catalogue import VECTORS
+from finrag_pipeline.storage.processes import process_name
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.console import called, finish, start
 from finrag_pipeline_tests.orchestration.conftest import Pipeline
@@ -43,12 +43,7 @@ def slots_taken(pipeline: Pipeline) -> int:
 
 def is_embedding(pipeline: Pipeline) -> bool:
     """A step that embeds has begun and not ended; it takes the slot a moment before it begins."""
-    started = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED])
-    return any(
-        step.step_key in EMBEDDING and step.status is not None and step.status.name == "IN_PROGRESS"
-        for run in pipeline.instance.get_runs(filters=started)
-        for step in pipeline.instance.get_run_step_stats(run.run_id)
-    )
+    return any(pipeline.lake.fs.glob(pipeline.lake.path("ledger", asset, "*.begun")) for asset in EMBEDDING)
 
 
 def kill(process: subprocess.Popen[str]) -> None:
@@ -82,13 +77,15 @@ def test_a_killed_run_gives_its_slot_back_and_the_next_one_finishes(
     assert failed and failed.status == dg.DagsterRunStatus.FAILURE
     assert release_dead_runs(pipeline.instance) == [], "once is enough"
 
-    # The ledger learns of it from the failure sensor, for the asset that was being made and no other.
-    noted = note_dead_run(pipeline.lake, pipeline.instance, run.run_id, "The process of this run is gone.")
-    (asset,) = noted
+    # Without anybody telling it, the ledger knows the asset that was being made, and no other.
+    (asset,) = (one["asset"] for one in pipeline.lake.ledger_entries() if one["outcome"] == "failed")
     assert asset in EMBEDDING
     entry = pipeline.lake.ledger_entry(asset, "LONG_2020_10K")
     assert entry and entry["outcome"] == "failed" and entry["run_id"] == run.run_id
     assert "died" in entry["error"] and "Run it again" in entry["remedy"]
+    (listed,) = called(root, "filings", "--failed", "--json").json()
+    assert (listed["filing"], listed["reason"]) == ("LONG_2020_10K", entry["error"])
+    assert pipeline.lake.record_dead(run.run_id, "It ran out of memory.") == [asset]
     pages = pipeline.lake.ledger_entry("filing_pages", "LONG_2020_10K")
     assert pages and pages["outcome"] == "materialised"
 
@@ -98,7 +95,7 @@ def test_a_killed_run_gives_its_slot_back_and_the_next_one_finishes(
     entry = pipeline.lake.ledger_entry(asset, "LONG_2020_10K")
     assert entry and entry["outcome"] == "materialised"
     # Hearing of the dead run late, the sensor leaves alone what was made since.
-    assert note_dead_run(pipeline.lake, pipeline.instance, run.run_id, "late") == []
+    assert pipeline.lake.record_dead(run.run_id, "late") == []
     assert pipeline.lake.ledger_entry(asset, "LONG_2020_10K") == entry
 
 
@@ -126,7 +123,7 @@ def test_a_run_that_failed_in_a_step_is_not_noted_twice(pipeline: Pipeline, tmp_
     filing = pipeline.accept(small_filings.zero_bytes(tmp_path / "EMPTY.pdf"))
     result = pipeline.index(filing)
     before = pipeline.lake.ledger()
-    assert note_dead_run(pipeline.lake, pipeline.instance, result.run_id, "Steps failed.") == []
+    assert pipeline.lake.record_dead(result.run_id, "Steps failed.") == []
     assert pipeline.lake.ledger() == before
     assert set(before["asset"].to_pylist()) == {"filings"}
 
@@ -136,14 +133,14 @@ def test_runs_of_living_processes_and_of_the_daemon_are_left_alone(
 ) -> None:
     """Only runs of the command line carry the mark of their process."""
     job = pipeline.definitions.resolve_job_def("index_filing")
-    from finrag_pipeline.orchestration.instance import _PROCESS_TAG, _process_tag
+    from finrag_pipeline.orchestration.instance import _PROCESS_TAG
 
     of_the_daemon = pipeline.instance.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED)
     alive = pipeline.instance.create_run_for_job(
-        job, status=dg.DagsterRunStatus.STARTED, tags={_PROCESS_TAG: _process_tag(os.getpid())}
+        job, status=dg.DagsterRunStatus.STARTED, tags={_PROCESS_TAG: process_name(os.getpid())}
     )
     recycled = pipeline.instance.create_run_for_job(
-        job, status=dg.DagsterRunStatus.STARTED, tags={_PROCESS_TAG: f"{_process_tag(os.getpid())}1"}
+        job, status=dg.DagsterRunStatus.STARTED, tags={_PROCESS_TAG: f"{process_name(os.getpid())}1"}
     )
     elsewhere = pipeline.instance.create_run_for_job(
         job, status=dg.DagsterRunStatus.STARTED, tags={_PROCESS_TAG: "another-host:1:1"}

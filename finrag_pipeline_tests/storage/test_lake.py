@@ -17,6 +17,7 @@ import pytest
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.schemas import FILING_CHUNKS, FOLDS
 from finrag_pipeline.storage.lake import Lake, PartInfo
+from finrag_pipeline.storage.processes import process_name
 
 
 def _folds(*questions: str, fold: int = 0) -> pa.Table:
@@ -330,6 +331,27 @@ class TestLedger:
         lake.write_json(lake.path("ledger", "folds", "c.json"), [1])
         assert lake.ledger()["partition"].to_pylist() == ["a"]
         assert lake.ledger_entry("folds", "b") is None
+
+    def test_what_a_killed_process_had_begun_has_failed(self, lake: Lake) -> None:
+        lake.record("folds", "a", "materialised", fingerprint="x", rows=3)
+        lake.begin("folds", "a", "run")
+        lake.begin("folds", "", "run")
+        assert [entry["outcome"] for entry in lake.ledger_entries()] == ["materialised"], "it is being made"
+        for path in lake.fs.glob(lake.path("ledger", "folds", "*.begun")):
+            dead = process_name(2**22 + 1)
+            lake.write_json(path, lake.read_json(path) | {"process": dead})
+        entries = lake.ledger_entries()
+        assert [(entry["partition"], entry["outcome"]) for entry in entries] == [
+            ("a", "failed"),
+            ("", "failed"),
+        ]
+        assert all("died" in entry["error"] and "again" in entry["remedy"] for entry in entries)
+        assert (lake.ledger_entry("folds", "a") or {})["outcome"] == "failed"
+        lake.record("folds", "a", "cache_hit", fingerprint="x", rows=3)
+        assert (lake.ledger_entry("folds", "a") or {})["outcome"] == "cache_hit"
+        assert lake.record_dead("another", None) == []
+        assert lake.record_dead("run", "Out of memory.") == ["folds"]
+        assert "Out of memory." in (lake.ledger_entry("folds", "") or {})["error"]
 
     def test_a_partition_cannot_leave_the_ledger(self, lake: Lake) -> None:
         with pytest.raises(LakeError, match="not a path inside the lake"):
