@@ -128,7 +128,7 @@ def test_ingest_makes_files_searchable_and_names_those_it_refuses(tmp_path: Path
     report = done.json()
     assert report["indexed"] == ["ALDER_2021_10K"] and report["filings"] == 3
     failures = {failure["filing"]: failure["error"] for failure in report["failures"]}
-    assert failures["table.xlsx"].startswith("table.xlsx is neither a PDF nor page text. ")
+    assert failures["table.xlsx"].startswith("table.xlsx is no filing by its name. ")
     assert failures["missing.pdf"].startswith("missing.pdf cannot be read: ")
     assert called(root, "search", "revenue of division 1", "--json").json()["results"][0]["page"] == 1
 

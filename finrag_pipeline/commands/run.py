@@ -30,7 +30,7 @@ from finrag_pipeline.commands.console import (
 def run(
     source: Annotated[
         Path | None,
-        typer.Option(help="Folder of a benchmark (pdfs/ and FinanceBench's two JSONL files) or of PDFs."),
+        typer.Option(help="Folder of a benchmark (pdfs/ and FinanceBench's two JSONL files) or of filings."),
     ] = None,
     filings: Annotated[list[str] | None, typer.Option(help="Only this filing; may be repeated.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N filings.")] = None,
@@ -69,7 +69,7 @@ def run(
 
 @app.command()
 def ingest(
-    files: Annotated[list[Path], typer.Argument(help="PDF or page-text (JSONL) files.")],
+    files: Annotated[list[Path], typer.Argument(help="HTML, PDF, text or page-text (JSONL) files.")],
     as_json: Json = False,
 ) -> None:
     """Bring single files into the lake and make them searchable."""

@@ -18,7 +18,7 @@ from finrag_pipeline.filings.names import (
     declared_from_name,
 )
 from finrag_pipeline.filings.originals import FilingSource
-from finrag_pipeline.filings.pages import first_texts, read_page_text
+from finrag_pipeline.filings.pages import first_texts
 from finrag_pipeline.filings.pdf import inspect_pdf
 from finrag_pipeline.schemas import FILINGS
 
@@ -38,13 +38,15 @@ def describe_filing(path: Path, source: FilingSource) -> pa.Table:
     try:
         if source.source == "pdf":
             info = inspect_pdf(path)
-            pages = info.pages
+            pages, texts = info.pages, first_texts(path, source.source, _FIRST_PAGES)
             if info.repaired:
                 warnings.append("the file is damaged and was repaired while reading")
         else:
-            pages = read_page_text(path, source.filing).num_rows
-            warnings.append(TEXT_ONLY)
-        identity = read_identity(first_texts(path, source.source, _FIRST_PAGES))
+            texts = first_texts(path, source.source)
+            pages = len(texts)
+            if source.source == "page_text":
+                warnings.append(TEXT_ONLY)
+        identity = read_identity(texts[:_FIRST_PAGES])
         if pages > _FIRST_PAGES and (identity.form is None or identity.company is None):
             # An illustrated annual report may stand before the cover page.
             identity = read_identity(first_texts(path, source.source, pages))

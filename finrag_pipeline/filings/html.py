@@ -27,6 +27,8 @@ _LONGEST_PAGE = 10_000
 """Characters after which a page without a break of its own ends, as it would on paper."""
 _LONGEST_CELL = 120
 _MOST_SPAN = 1000
+_GAP = 3.0
+"""Points of padding inside a line that part its words."""
 
 
 class Line(NamedTuple):
@@ -182,7 +184,10 @@ def parse(data: bytes, name: str = "The document") -> HtmlFiling:
     again = "Download the filing again."
     if not data.strip():
         raise FilingError(f"{name} is empty ({len(data)} bytes).", again)
-    text = _first_document(decode(data))
+    # References to characters mean Windows-1252 where Unicode has control characters.
+    text = _OLD_REFERENCE.sub(
+        lambda match: bytes([int(match[1])]).decode("cp1252", "replace"), first_document(decode(data))
+    )
     parser = etree.HTMLParser(
         encoding="utf-8", no_network=True, huge_tree=True, remove_comments=True, remove_pis=True
     )
@@ -223,11 +228,11 @@ _OLD_REFERENCE = re.compile(r"&#(1[345]\d|12[89]);")
 _TEXT = re.compile(r"<TEXT>(.*?)(?:</TEXT>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
-def _first_document(text: str) -> str:
+def first_document(text: str) -> str:
+    """The first document of a full submission to the SEC; any other text as it is."""
     if "<TEXT>" in text[: 1 << 16].upper() and (found := _TEXT.search(text)):
         text = found[1].strip()
-    # References to characters mean Windows-1252 where Unicode has control characters.
-    return _OLD_REFERENCE.sub(lambda match: bytes([int(match[1])]).decode("cp1252", "replace"), text)
+    return text
 
 
 class _Style(NamedTuple):
@@ -403,6 +408,8 @@ class _Walk:
             self.pieces.append("• ")
         elif tag == "pre":
             self.kept += 1
+        elif not block and style.indent > _GAP:
+            self.pieces.append(" ")
         if tag == "sup" or style.raised:
             self.raised += 1
 
@@ -490,7 +497,7 @@ class _Walk:
 
 
 _OPENS = re.compile(r"(?:[A-Z]{0,3}[$€£¥]|[(\[])\s*[(\[]?")
-_CLOSES = re.compile(r"[)\]]?\s*%?\s*[)\]]?[*†‡⁰-⁹¹²³]*(?:\(\w\))?")
+_CLOSES = re.compile(r"[)\]]?\s*%?\s*[)\]]?[*†‡⁰-⁹¹²³]*(?:\([a-z]\))?")
 
 
 def join_cells(texts: list[str]) -> list[str]:

@@ -12,6 +12,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import signal
 import stat
 import time
@@ -25,7 +26,15 @@ from typing import Any
 from finrag_pipeline.engine import Engine
 from finrag_pipeline.errors import FilingError, LakeError
 from finrag_pipeline.filings.names import filing_id
-from finrag_pipeline.filings.originals import SUFFIXES, FilingSource, filing_files, find_source, original_path
+from finrag_pipeline.filings.originals import (
+    SUFFIXES,
+    FilingSource,
+    file_kind,
+    filing_files,
+    find_source,
+    original_path,
+    preference,
+)
 from finrag_pipeline.settings import get_settings
 from finrag_pipeline.storage.fingerprints import file_sha256
 from finrag_pipeline.storage.lake import Lake
@@ -35,7 +44,12 @@ SETTLED_SECONDS = 3.0
 STALLED_SECONDS = 60.0
 """A file in the inbox without its end is looked at all the same when it has not grown for so long."""
 _END = 2048
-"""Bytes at the end of a PDF among which its end mark stands."""
+"""Bytes at the end of a file among which its end mark stands."""
+_END_MARKS = {
+    "pdf": re.compile(rb"%%EOF"),
+    "html": re.compile(rb"</(?:html|text|(?:sec-)?document)>", re.IGNORECASE),
+    "text": re.compile(rb"\n\Z|</(?:text|(?:sec-)?document)>", re.IGNORECASE),
+}
 
 
 def accept(
@@ -48,30 +62,30 @@ def accept(
 ) -> FilingSource:
     """Keep a copy of a file as the original of its filing; the file itself is left alone.
 
-    A file of the same name with other contents is a new version, and so is the PDF of a filing that was page
-    text before, or the reverse. It takes the place of the earlier one only when it can be read; one that
-    cannot is refused, which the ledger notes, and the filing stays what it was. A file of the same name and
-    contents changes nothing. Another file whose name leads to the same identifier (``a.PDF`` beside
-    ``a.pdf``) is refused.
+    A file of the same name with other contents is a new version, and so is a file of another kind, such as
+    the PDF of a filing that was page text before. It takes the place of the earlier one only when it can be
+    read; one that cannot is refused, which the ledger notes, and the filing stays what it was. A file of the
+    same name and contents changes nothing. Another file whose name leads to the same identifier (``a.PDF``
+    beside ``a.pdf``) is refused.
 
     ``document_information`` is what a benchmark's document-information file declares about it. ``engine``
     reads a new version; a process of its own when None. With ``must_read`` a file that cannot be read is
     refused even where it replaces nothing.
 
     Raises:
-        FilingError: not a PDF or page-text file by its extension, too large, unreadable, still being
+        FilingError: of no known kind by its extension, too large, unreadable, still being
             written, a worse version of a filing, or another file than the one that the lake keeps under its
             identifier.
         LakeError: the copy does not hold what the file holds.
     """
     name = _readable(path.name)
-    source = SUFFIXES.get(path.suffix.lower())
-    if source is None:
+    if path.suffix.lower() not in SUFFIXES:
         raise FilingError(
-            f"{name} is neither a PDF nor page text.",
-            "Give it the extension .pdf, or .jsonl for page text.",
+            f"{name} is no filing by its name.",
+            "Give it the extension .htm, .pdf or .txt, or .jsonl for page text.",
         )
     size, sha256 = _measure(path, name, max_bytes)
+    source = file_kind(path)
     filing = filing_id(path.name)
     before = find_source(lake, filing)
     # File systems may keep accents apart from their letters; that does not make another name.
@@ -163,14 +177,14 @@ def settled_inbox_files(lake: Lake) -> Iterator[tuple[str, Path]]:
 
     One without its end is given when it has been quiet for `STALLED_SECONDS`, so that people learn what is
     wrong with it. Of several files with one identifier only the first is given; the others' turn comes when
-    it has left the inbox. Page text comes before a PDF, so that the PDF is kept in the end.
+    it has left the inbox. Of several kinds the one that is to be kept in the end comes last.
     """
     if not lake.is_local:
         return
     now = time.time()
     seen: set[str] = set()
     files = filing_files(lake.local_path("inbox"))
-    for path in sorted(files, key=lambda path: path.suffix.lower() == ".pdf"):
+    for path in sorted(files, key=lambda path: -preference(path)[0]):
         filing = filing_id(path.name)
         try:
             # A clock that runs ahead elsewhere may have dated the file in the future.
@@ -200,12 +214,12 @@ def file_state(path: Path) -> str:
 
 
 def is_whole(path: Path) -> bool:
-    """Whether a file ends as its format does: a PDF with its end mark, page text with a complete line."""
+    """Whether a file ends as its format does: with its end mark, page text with a complete line."""
     with path.open("rb") as stream:
         size = stream.seek(0, os.SEEK_END)
-        if path.suffix.lower() == ".pdf":
+        if mark := _END_MARKS.get(SUFFIXES[path.suffix.lower()]):
             stream.seek(max(0, size - _END))
-            return b"%%EOF" in stream.read()
+            return bool(mark.search(stream.read()))
         stream.seek(0)
         last = b""
         for line in stream:

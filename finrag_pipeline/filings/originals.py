@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from filecmp import cmp
@@ -12,7 +13,26 @@ from finrag_pipeline.errors import BenchmarkError, LakeError, UsageError
 from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.storage.lake import Lake
 
-SUFFIXES = {".pdf": "pdf", ".jsonl": "page_text"}
+SUFFIXES = {".htm": "html", ".html": "html", ".pdf": "pdf", ".txt": "text", ".jsonl": "page_text"}
+"""Kinds of files by suffix, the most telling first: of two files of a filing the earlier kind is kept."""
+_SUBMITTED = re.compile(rb"<(?:SEC-)?DOCUMENT>|SECURITIES\s+AND\s+EXCHANGE\s+COMMISSION", re.IGNORECASE)
+_MARKED_UP = re.compile(rb"<(?:html|body|div|td|font)\b", re.IGNORECASE)
+_HEAD = 1 << 16
+
+
+def file_kind(path: Path) -> str:
+    """What kind of filing a file with one of `SUFFIXES` is; a text file with HTML inside is HTML.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    kind = SUFFIXES[path.suffix.lower()]
+    return "html" if kind == "text" and _MARKED_UP.search(_head(path)) else kind
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(_HEAD)
 
 
 @dataclass(frozen=True)
@@ -29,8 +49,15 @@ class FilingSource:
 
 
 def is_filing_file(path: Path) -> bool:
-    """Whether a file looks like a filing: a visible PDF or page-text JSONL file."""
-    return path.is_file() and not path.name.startswith(".") and path.suffix.lower() in SUFFIXES
+    """Whether a file looks like a filing: visible, of a known kind, and naming the SEC if it is text."""
+    if not path.is_file() or path.name.startswith(".") or path.suffix.lower() not in SUFFIXES:
+        return False
+    if path.suffix.lower() != ".txt":
+        return True
+    try:
+        return bool(_SUBMITTED.search(_head(path)))
+    except OSError:  # whoever takes it says so
+        return True
 
 
 def filing_files(folder: Path) -> list[Path]:
@@ -114,8 +141,8 @@ def read_source_folder(folder: Path) -> SourceFolder:
 
     A benchmark has ``pdfs/`` and FinanceBench's two JSONL files (``*open_source.jsonl`` or
     ``questions.jsonl``, and ``*document_information.jsonl``); folders whose name begins with
-    ``page_text`` may add filings as pages of text. Any other folder is a corpus: its PDF and page-text
-    files. Where a filing comes both ways, the PDF is taken.
+    ``page_text`` may add filings as pages of text. Any other folder is a corpus: its HTML, PDF, text and
+    page-text files. Where a filing comes in several ways, the first of these is taken.
 
     Two different files may lead to one identifier (``a.pdf`` beside ``a.PDF``): the second is listed under
     its full name, and intake refuses it, so that it is reported and the rest goes on.
@@ -125,7 +152,9 @@ def read_source_folder(folder: Path) -> SourceFolder:
             filings of one name.
     """
     if not folder.is_dir():
-        raise BenchmarkError(f"{folder} is not a folder.", "Pass --source a folder of PDFs or a benchmark.")
+        raise BenchmarkError(
+            f"{folder} is not a folder.", "Pass --source a folder of filings or a benchmark."
+        )
     questions = _only_one([*folder.glob("*open_source.jsonl"), *folder.glob("questions.jsonl")], "questions")
     documents = _only_one(list(folder.glob("*document_information.jsonl")), "document information")
     candidates = filing_files(folder / "pdfs") or [
@@ -134,7 +163,7 @@ def read_source_folder(folder: Path) -> SourceFolder:
     for page_text in sorted(folder.glob("page_text*")):
         candidates.extend(path for path in filing_files(page_text) if path.suffix.lower() == ".jsonl")
     files: dict[str, Path] = {}
-    for path in sorted(candidates, key=_preference):
+    for path in sorted(candidates, key=preference):
         first = files.setdefault(filing_id(path.name), path)
         if first.suffix.lower() != path.suffix.lower() or first == path or cmp(first, path, shallow=False):
             continue
@@ -146,12 +175,14 @@ def read_source_folder(folder: Path) -> SourceFolder:
             )
         files[path.name] = path
     if not files:
-        raise BenchmarkError(f"{folder} holds no filings.", "Put PDFs into it or into its folder pdfs/.")
+        raise BenchmarkError(f"{folder} holds no filings.", "Put HTML or PDF files into it.")
     return SourceFolder(folder.resolve().name, dict(sorted(files.items())), questions, documents)
 
 
-def _preference(path: Path) -> tuple[bool, bool, str]:
-    return path.suffix.lower() != ".pdf", path.suffix != path.suffix.lower(), path.name
+def preference(path: Path) -> tuple[int, bool, str]:
+    """What sorts the files of a filing, the one to take first."""
+    suffix = path.suffix.lower()
+    return list(SUFFIXES).index(suffix), path.suffix != suffix, path.name
 
 
 def _only_one(paths: list[Path], what: str) -> Path | None:

@@ -1,17 +1,28 @@
-"""Pages of a filing, from a PDF (in worker processes) or from page text extracted elsewhere."""
+"""Pages of a filing: from PDF, HTML or plain text, in worker processes, or from page text made elsewhere."""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.engine import Engine, WorkerCrashError, WorkerMemoryError, WorkerTimeoutError
 from finrag_pipeline.errors import FilingError
-from finrag_pipeline.filings.pdf import PDF_READER_VERSION, inspect_pdf, is_garbled, read_pages, read_texts
+from finrag_pipeline.filings.page_numbers import printed_numbers
+from finrag_pipeline.filings.pdf import (
+    PDF_READER_VERSION,
+    SCARCE_TEXT,
+    inspect_pdf,
+    is_garbled,
+    read_pages,
+    read_texts,
+)
+from finrag_pipeline.filings.plain_text import read_plain_text
 from finrag_pipeline.schemas import FILING_PAGES
 
 PAGES_VERSION = "1"
@@ -25,19 +36,37 @@ MOST_PAGES = 100_000
 
 
 def reader_version() -> str:
-    """Version of everything that decides what `extract_pages` returns."""
+    """Version of everything that decides what `extract_pages` returns of a PDF or of page text."""
     from importlib.metadata import version
 
     return f"{PAGES_VERSION}/{PDF_READER_VERSION}/pymupdf {version('pymupdf')}"
 
 
+def other_reader_version(source: str) -> list[str]:
+    """The same of HTML and plain text, beside `reader_version`; nothing of other kinds of files."""
+    from importlib.metadata import version
+
+    if source not in ("html", "text"):
+        return []
+    from finrag_pipeline.filings.html import HTML_READER_VERSION
+
+    return [f"{HTML_READER_VERSION}/lxml {version('lxml')}"]
+
+
 def extract_pages(path: Path, filing: str, source: str, engine: Engine) -> pa.Table:
-    """All pages of a filing as rows of ``filing_pages``; ``source`` is ``pdf`` or ``page_text``.
+    """All pages of a filing as rows of ``filing_pages``; ``source`` is what `originals.SUFFIXES` says.
 
     Raises:
         FilingError: the file cannot be read, or none of its pages has usable text.
     """
-    table = _extract_pdf(path, filing, engine) if source == "pdf" else read_page_text(path, filing)
+    if source == "page_text":
+        table = read_page_text(path, filing)
+    elif source == "pdf":
+        ranges = page_ranges(inspect_pdf(path).pages, engine.workers)
+        tasks = [(path, filing, start, stop) for start, stop in ranges]
+        table = pa.concat_tables(_in_workers(engine, read_pages, tasks))
+    else:
+        (table,) = _in_workers(engine, _READERS[source], [(path, filing)])
     readable = pc.and_(pc.greater(table["word_count"], 0), pc.invert(table["needs_ocr"]))
     if not pc.any(readable).as_py():
         if source != "pdf":
@@ -60,25 +89,27 @@ def page_ranges(pages: int, workers: int) -> list[tuple[int, int]]:
     return [(start, min(start + size, pages)) for start in range(0, pages, size)]
 
 
-def _extract_pdf(path: Path, filing: str, engine: Engine) -> pa.Table:
-    pages = inspect_pdf(path).pages
-    tasks = [(path, filing, start, stop) for start, stop in page_ranges(pages, engine.workers)]
+def _in_workers(
+    engine: Engine, function: Callable[..., pa.Table], tasks: Sequence[tuple[Any, ...]]
+) -> list[pa.Table]:
+    """What ``function`` returns for each of ``tasks``: path, filing, and the pages where they are shared."""
     tables = []
-    for (_, _, start, stop), result in zip(tasks, engine.map(read_pages, tasks), strict=True):
+    for (path, _, *pages), result in zip(tasks, engine.map(function, tasks), strict=True):
         if isinstance(result, FilingError):
             raise result
         if isinstance(result, Exception):
             known = isinstance(result, (WorkerCrashError, WorkerMemoryError, WorkerTimeoutError))
             why = result if known else repr(result)
+            which = f"pages {pages[0] + 1} to {pages[1]}" if pages else "it"
             raise FilingError(
-                f"{path.name}: reading pages {start + 1} to {stop} failed: {why}.",
+                f"{path.name}: reading {which} failed: {why}.",
                 "Export the filing again, or ingest it as page text (JSONL).",
             ) from result
         tables.append(result)
-    return pa.concat_tables(tables)
+    return tables
 
 
-def first_texts(path: Path, source: str, pages: int) -> list[str]:
+def first_texts(path: Path, source: str, pages: int = MOST_PAGES) -> list[str]:
     """Text of the first ``pages`` pages of a filing.
 
     Raises:
@@ -86,7 +117,8 @@ def first_texts(path: Path, source: str, pages: int) -> list[str]:
     """
     if source == "pdf":
         return read_texts(path, 0, pages)
-    return read_page_text(path, "")["text"].to_pylist()[:pages]
+    texts: list[str] = _READERS[source](path, "")["text"].to_pylist()
+    return texts[:pages]
 
 
 def _fault(row: object) -> str | None:
@@ -155,18 +187,61 @@ def read_page_text(path: Path, filing: str) -> pa.Table:
         raise FilingError(
             f"{path.name} holds pages of several filings: {sorted(docs)[:3]}.", "Write one file per filing."
         )
-    pages = [texts.get(page, "") for page in range(max(texts) + 1)]
+    return _page_rows(filing, [{"text": texts.get(page, "")} for page in range(max(texts) + 1)])
+
+
+def read_html_pages(path: Path, filing: str) -> pa.Table:
+    """Pages of an HTML filing, with the page numbers that they print.
+
+    Raises:
+        FilingError: as `html.read_html`.
+    """
+    from finrag_pipeline.filings.html import read_html
+
+    pages = read_html(path).pages
+    rows = []
+    for page in pages:
+        scarce = len(page.text) < SCARCE_TEXT
+        rows.append({"text": page.text, "image_count": page.images if scarce else None})
+    labels = printed_numbers([[line.text for line in page.lines] for page in pages])
+    return _page_rows(filing, rows, labels)
+
+
+def read_text_pages(path: Path, filing: str) -> pa.Table:
+    """Pages of a plain-text filing, with words in the places of a page set in type of one width.
+
+    Raises:
+        FilingError: the file cannot be opened, or holds no text.
+    """
+    pages = read_plain_text(path)
+    labels = printed_numbers([page["text"].split("\n") for page in pages])
+    return _page_rows(filing, pages, labels)
+
+
+def _page_rows(
+    filing: str, pages: Sequence[Mapping[str, Any]], labels: Sequence[str | None] | None = None
+) -> pa.Table:
+    """Rows of ``filing_pages`` with what is known of each page, its ``text`` at least."""
     return pa.Table.from_pylist(
         [
             {
                 "filing": filing,
-                "page": page,
-                "text": text,
-                "characters": len(text),
-                "word_count": len(text.split()),
-                "needs_ocr": is_garbled(text),
+                "page": number,
+                "label": labels[number] if labels else None,
+                "characters": len(page["text"]),
+                "word_count": len(page["text"].split()),
+                "needs_ocr": is_garbled(page["text"]) or bool(not page["text"] and page.get("image_count")),
+                **page,
             }
-            for page, text in enumerate(pages)
+            for number, page in enumerate(pages)
         ],
         schema=FILING_PAGES,
     )
+
+
+_READERS: dict[str, Callable[[Path, str], pa.Table]] = {
+    "html": read_html_pages,
+    "text": read_text_pages,
+    "page_text": read_page_text,
+}
+"""Readers of a whole file, by kind: they take its path and the filing's identifier."""

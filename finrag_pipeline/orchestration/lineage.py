@@ -14,6 +14,7 @@ from finrag_pipeline.chunking.registry import Chunking
 from finrag_pipeline.embedding.model_files import tokenizer_fingerprint
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.filings.originals import FilingSource
+from finrag_pipeline.filings.pages import other_reader_version
 from finrag_pipeline.orchestration.resources import get_encoder
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index
 from finrag_pipeline.schemas import PER_FILING
@@ -42,8 +43,10 @@ def versions(name: str) -> tuple[str, ...]:
 def source_facts(name: str, source: FilingSource) -> list[Any]:
     """Of an original, what ``filings`` and ``filing_pages`` are made from; nothing for other entries."""
     if name == "filings":
-        return [source.sha256, source.file_name, source.document_information]
-    return [source.sha256, source.source] if name == "filing_pages" else []
+        found = [source.sha256, source.file_name, source.document_information]
+    else:
+        found = [source.sha256, source.source] if name == "filing_pages" else []
+    return [*found, *other_reader_version(source.source)] if found else []
 
 
 def part_made_from(

@@ -9,12 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from finrag_pipeline.errors import Problem, UsageError
+from finrag_pipeline.engine import Engine
+from finrag_pipeline.errors import FilingError, Problem, UsageError
 from finrag_pipeline.schemas import PAGE_TABLES
 from finrag_pipeline.settings import TableSettings
 from finrag_pipeline.storage.model_folders import model_here, model_problem
 from finrag_pipeline.storage.torch_models import read_config
 from finrag_pipeline.tables.context import filing_context
+from finrag_pipeline.tables.html_tables import html_tables
 from finrag_pipeline.tables.model import TableDetector
 from finrag_pipeline.tables.normalise import normalise_tables
 from finrag_pipeline.tables.ruled import RuledDetector
@@ -60,11 +62,16 @@ def detector_problem(name: str, settings: TableSettings) -> Problem | None:
 
 
 def extract_tables(
-    filing: Mapping[str, Any], pages: pa.Table, settings: TableSettings, path: Path | None = None
+    filing: Mapping[str, Any],
+    pages: pa.Table,
+    settings: TableSettings,
+    path: Path,
+    engine: Engine,
 ) -> pa.Table:
-    """Cells of all tables of a filing, with their values; none of a filing that came as text only.
+    """Cells of all tables of a filing, with their values; none of a filing that came as page text.
 
-    Made from its rows of ``filings`` and ``filing_pages``; ``path`` is the PDF, for detectors that want it.
+    Made from its rows of ``filings`` and ``filing_pages``; ``path`` is its original. HTML says itself where
+    its tables are, and is read by ``engine``; of plain text, which has no picture, the words tell.
 
     Returns:
         Rows of ``page_tables``.
@@ -72,10 +79,18 @@ def extract_tables(
     Raises:
         FinragError: the detector cannot run.
     """
-    if path is None:
+    name, source = str(filing["filing"]), filing["source"]
+    if source == "page_text":
         # Without boxes nothing tells which number stands beside which label.
         return PAGE_TABLES.empty_table()
-    words = filing_words(str(filing["filing"]), pages, path)
-    tables = [table for found in get_detector(settings.detector, settings).detect(words) for table in found]
-    context = filing_context(dict(filing), [page.text for page in words.pages])
-    return normalise_tables(words.filing, tables, context)
+    words = filing_words(name, pages, path)
+    if source == "html":
+        (tables,) = engine.map(html_tables, [(path,)])
+        if isinstance(tables, Exception):
+            raise FilingError(
+                f"The tables of {name} cannot be read: {tables}.", "Ingest it as a PDF."
+            ) from tables
+    else:
+        detector = get_detector(settings.detector if source == "pdf" else WordsDetector.name, settings)
+        tables = [table for found in detector.detect(words) for table in found]
+    return normalise_tables(name, tables, filing_context(dict(filing), [page.text for page in words.pages]))

@@ -93,6 +93,7 @@ class Cell:
         text: its words joined by single spaces; a currency sign, a per cent sign or a closing parenthesis
             that stands apart from its number is part of the number's cell (``$ 1,577``, ``(12.3)%``).
         header: part of the column headers (also the label above the row labels, such as '(Millions)').
+        anchor: names its element in an HTML filing, whose boxes only tell what stands beside what; else None.
     """
 
     row: int
@@ -102,6 +103,7 @@ class Cell:
     row_span: int = 1
     column_span: int = 1
     header: bool = False
+    anchor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,8 @@ def _rows(table: Table, reader: TableReader) -> Iterator[dict[str, Any]]:
             }
         yield {
             **known,
-            **(cell.box._asdict() if boxed else {}),
+            **(cell.box._asdict() if boxed and cell.anchor is None else {}),
+            "anchor": cell.anchor,
             "caption": table.caption,
             "continues": table.continues,
             "row": row,

@@ -207,8 +207,8 @@ class TestAccept:
         assert accept(lake, text, engine=engine).source == "page_text"
 
     def test_refusals(self, lake: Lake, tmp_path: Path) -> None:
-        for name in ("a.txt", "a", "a.pdf.exe", ".pdf", "a.json"):
-            with pytest.raises(FilingError, match="is neither a PDF nor page text"):
+        for name in ("a.docx", "a", "a.pdf.exe", ".pdf", "a.json"):
+            with pytest.raises(FilingError, match="is no filing by its name"):
                 accept(lake, _file(tmp_path / name))
         with pytest.raises(FilingError, match=r"no\.pdf cannot be read: No such file or directory"):
             accept(lake, tmp_path / "no.pdf")
@@ -329,6 +329,22 @@ class TestInbox:
         assert kinds == ["page_text", "pdf"]
         assert get_source(lake, "a").source == "pdf"
 
+    def test_html_is_kept_rather_than_a_pdf(self, lake: Lake, engine: Engine) -> None:
+        inbox = lake.local_path("inbox")
+        pdf = small_filings.annual_report(inbox / "whole.pdf", "Acme Corp", 2021)
+        _file(pdf.rename(inbox / "a.pdf"), (inbox / "a.pdf").read_bytes())
+        _file(inbox / "a.htm", b"<html><body><p>Net sales rose.</p></body></html>")
+        kinds = []
+        while source := collect_from_inbox(lake, "a", engine=engine):
+            kinds.append(source.source)
+        assert kinds == ["pdf", "html"]
+
+    def test_text_that_is_no_filing_stays(self, lake: Lake) -> None:
+        inbox = lake.local_path("inbox")
+        _file(inbox / "notes.txt", b"Call the bank.\n")
+        _file(inbox / "a.txt", b"SECURITIES AND\nEXCHANGE COMMISSION\n")
+        assert [filing for filing, _ in settled_inbox_files(lake)] == ["a"]
+
     def test_an_upload_that_stalls_is_not_taken_half(self, lake: Lake, engine: Engine) -> None:
         """Half a file, quiet for a while, then the rest: nothing of it may be lost."""
         inbox = lake.local_path("inbox")
@@ -391,6 +407,10 @@ class TestInbox:
             ("a.jsonl", b'{"doc": "a", "page": 0, "text": "x"}\n\n', True),
             ("a.jsonl", b'{"doc": "a", "page": 0, "text": "x"}\n{"doc": "a", "pa', False),
             ("a.jsonl", b"1", False),
+            ("a.htm", b"<html><p>x</p></HTML>\n", True),
+            ("a.htm", b"<html><p>x</p><p", False),
+            ("a.txt", b"<TEXT>x\n</TEXT>", True),
+            ("a.txt", b"half a li", False),
             ("a.jsonl", b"", False),
         ],
     )

@@ -247,3 +247,16 @@ def test_first_texts(tmp_path: Path) -> None:
     assert first_texts(pdf, "pdf", 2) == ["This is page 0\n", "This is page 1\n"]
     text = _lines(tmp_path / "a.jsonl", _row(0, "x"), _row(1, "y"), _row(2, "z"))
     assert first_texts(text, "page_text", 2) == ["x", "y"]
+
+
+def test_html_is_read_in_a_worker_with_the_numbers_it_prints(tmp_path: Path, engine: Engine) -> None:
+    path = tmp_path / "a.htm"
+    brk = '<hr style="page-break-after:always">'
+    path.write_text(f"<p>Cover</p>{brk}<p>Sales</p><p>Page 2</p>{brk}<img><p>Page 3</p>{brk}<img>")
+    pages = extract_pages(path, "a", "html", engine)
+    assert pages["label"].to_pylist() == [None, "2", "3", None]
+    assert pages["needs_ocr"].to_pylist() == [False, False, False, True]
+    assert first_texts(path, "html", 2) == ["Cover", "Sales\nPage 2"]
+    path.write_text("<div>" * 9999 + "x")
+    with pytest.raises(FilingError, match=r"^a\.htm is nested too deeply"):
+        extract_pages(path, "a", "html", engine)

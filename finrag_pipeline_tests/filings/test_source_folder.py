@@ -75,6 +75,11 @@ class TestCorpus:
         _write(tmp_path, "a.jsonl", "a.pdf", "page_text/a.jsonl")
         assert read_source_folder(tmp_path).files == {"a": tmp_path / "a.pdf"}
 
+    def test_html_goes_before_a_pdf(self, tmp_path: Path) -> None:
+        _write(tmp_path, "a.pdf", "a.htm", "b.html", "LICENSE.txt")
+        files = read_source_folder(tmp_path).files
+        assert files == {"a": tmp_path / "a.htm", "b": tmp_path / "b.html"}
+
     @pytest.mark.parametrize("names", [[], ["x.docx"], ["pdfs/x.docx"]])
     def test_nothing_in_it(self, tmp_path: Path, names: list[str]) -> None:
         with pytest.raises(BenchmarkError, match="holds no filings"):

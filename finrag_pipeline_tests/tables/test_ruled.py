@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 import pytest
 
+from finrag_pipeline.engine import Engine
 from finrag_pipeline.errors import FilingError, UsageError
 from finrag_pipeline.filings import pdf
 from finrag_pipeline.filings.pages import read_page_text
@@ -151,7 +152,8 @@ def test_page_text_has_no_tables(tmp_path: Path, detector: Literal["words", "pym
     row = {"doc": "ACME", "page": 0, "text": "Net sales\n$\n1,577\n1,373\nNet income\n98\n76\n"}
     path = write_lines(tmp_path / "ACME.jsonl", [row])
     pages = read_page_text(path, "ACME")
-    found = extract_tables({"filing": "ACME"}, pages, TableSettings(detector=detector))
+    filing = {"filing": "ACME", "source": "page_text"}
+    found = extract_tables(filing, pages, TableSettings(detector=detector), path, Engine(1, 60.0))
     assert found.schema.names == PAGE_TABLES.names and not found.num_rows
 
 

@@ -126,8 +126,8 @@ def page_tables(part: Part) -> Step:
 
         source = get_source(store, part.key)
         with store.local_copy(original_path(store, source)) as path:
-            original = path if source.source == "pdf" else None
-            return extract_tables(part.filing, part.read("filing_pages"), part.values.tables, original)
+            pages = part.read("filing_pages")
+            return extract_tables(part.filing, pages, part.values.tables, path, part.run.engine)
 
     step = part.made(make)
     read = part.read(columns=["page", "table", "kind", "value", "scale", "reason"])
