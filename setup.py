@@ -39,6 +39,7 @@ CORE = [
     "scikit-learn>=1.6",  # K-Means of the stratified sample
     "scipy>=1.14",
     "sentence-transformers>=6.0,<7",
+    "tenacity>=9",  # requests to EDGAR again, when it says so
     "tokenizers>=0.21",
     "typer>=0.16",
     "uvicorn>=0.35",

@@ -37,6 +37,10 @@ class FilingError(FinragError):
     """A filing that cannot be read: corrupt, encrypted, empty, not a PDF, malformed page text."""
 
 
+class EdgarError(FinragError):
+    """EDGAR cannot be reached, or refuses what it is asked."""
+
+
 class BenchmarkError(FinragError):
     """A benchmark source or question file that cannot be used."""
 

@@ -6,13 +6,23 @@ setting that changes a result enters the fingerprint of what it produces.
 
 from __future__ import annotations
 
+import datetime as dt
 import os
+import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
 
 from finrag_pipeline.errors import UsageError
 
@@ -329,6 +339,38 @@ class EvaluationSettings(Group):
     folds: int = Field(5, ge=2, description="Cross-validation folds, by document.")
 
 
+def _parted(value: object) -> object:
+    return (
+        tuple(filter(None, (part.strip() for part in value.split(",")))) if isinstance(value, str) else value
+    )
+
+
+def _first_day(value: object) -> object:
+    """A year is its first day; Pydantic would take it for seconds since 1970."""
+    return f"{value}-01-01" if re.fullmatch(r"\d{4}", str(value)) else value
+
+
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_parted)]
+"""Names with commas between them."""
+
+
+class EdgarSettings(Group):
+    """The watch-list: companies whose filings are fetched from the SEC."""
+
+    watch: Names = Field((), description="Tickers or numbers (CIK), with commas between them.")
+    user_agent: str = Field("", description='Who asks, as the SEC wants it: "Your Name you@example.com".')
+    forms: Names = Field(
+        ("10-K", "10-Q", "8-K"), description="Forms, with commas between them; amendments belong to them."
+    )
+    since: Annotated[dt.date | None, BeforeValidator(_first_day)] = Field(
+        None, description="Year or day of the first filings; None: a year before a company's latest."
+    )
+    requests_per_second: float = Field(8.0, gt=0, le=10, description="The SEC allows ten.")
+    patience: float = Field(120.0, gt=0, description="Seconds for which a request is tried again.")
+    www_url: str = Field("https://www.sec.gov", description="Where documents are.")
+    data_url: str = Field("https://data.sec.gov", description="Where lists of filings are.")
+
+
 class Settings(BaseSettings):
     """All settings of the pipeline."""
 
@@ -354,6 +396,7 @@ class Settings(BaseSettings):
         2 << 30, ge=1 << 30, description="Bytes of address space that a worker may have."
     )
     max_filing_bytes: int = Field(1 << 30, gt=0, description="Larger files are refused.")
+    edgar: EdgarSettings = EdgarSettings()
     encoder: EncoderSettings = EncoderSettings()
     chunks: ChunkSettings = ChunkSettings()
     contextual_chunks: ContextualChunkSettings = ContextualChunkSettings()

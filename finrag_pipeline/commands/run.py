@@ -7,6 +7,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -76,6 +77,35 @@ def ingest(
     from finrag_pipeline.orchestration.runs import ingest as bring
 
     done = _done(lambda bar: bring(current_settings(), files, bar), as_json)
+    raise typer.Exit(PARTLY if done.failures else 0)
+
+
+@app.command()
+def edgar(
+    companies: Annotated[
+        list[str] | None,
+        typer.Argument(help="Tickers or numbers (CIK); those of FINRAG_EDGAR__WATCH when absent."),
+    ] = None,
+    forms: Annotated[
+        str | None, typer.Option(help="Forms, with commas between them; amendments belong to them.")
+    ] = None,
+    since: Annotated[
+        datetime | None, typer.Option(help="Year or day of the first filings.", formats=["%Y", "%Y-%m-%d"])
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Fetch filings with their releases from the SEC, and make them searchable; none is fetched twice."""
+    from finrag_pipeline.orchestration.runs import ingest_from_edgar as bring
+
+    settings = current_settings()
+    asked = {
+        "watch": tuple(companies or ()),
+        "forms": tuple(forms.split(",")) if forms else (),
+        "since": since and since.date(),
+    }
+    changes = {name: value for name, value in asked.items() if value}
+    settings = settings.model_copy(update={"edgar": settings.edgar.model_copy(update=changes)})
+    done = _done(lambda bar: bring(settings, bar), as_json)
     raise typer.Exit(PARTLY if done.failures else 0)
 
 

@@ -85,7 +85,10 @@ def find_form(name: str | None) -> Form | None:
     return next((form for form in FORMS if name and name.upper().startswith(form.name)), None)
 
 
-def form_family(name: str | None) -> str | None:
-    """Return ``10-K``, ``10-Q``, ``8-K`` or ``EARNINGS`` for a form or its variants; None for others."""
+def form_family(name: str | None, quarter: int | None = None) -> str | None:
+    """Return ``10-K``, ``10-Q``, ``8-K`` or ``EARNINGS`` for a form or its variants; None for others.
+
+    An 8-K that reports on a ``quarter`` is the cover of an earnings release, and treated as one.
+    """
     form = find_form(name)
-    return form.family if form else None
+    return EARNINGS if form and form.family == CURRENT and quarter else form.family if form else None

@@ -34,10 +34,11 @@ _WORD_PAGES = 45
 _NAMED_FISCAL_YEAR = re.compile(r"(?:FOR)?(?:THE)?FISCALYEAR:?((?:19|20)\d\d)(?!\d)")
 
 
-def read_identity(pages: Sequence[str]) -> FilingIdentity:
-    """Read the identity of a filing from the texts of its pages.
+def read_identity(pages: Sequence[str], exhibits: Sequence[str] = ()) -> FilingIdentity:
+    """Read the identity of a filing from the texts of its pages and of those of its exhibits.
 
-    The cover page is searched in the first 250 pages, the wording of periods in the 45 from the cover on.
+    The cover page is searched in the first 250 pages, the wording of periods in the 45 from the cover on. An
+    8-K with an earnings release among its exhibits reports on the period of that.
     """
     cover = find_cover(pages)
     if cover is None and is_earnings_release(pages):
@@ -47,6 +48,10 @@ def read_identity(pages: Sequence[str]) -> FilingIdentity:
     form = (form_on_cover(pages[cover]) if cover is not None else None) or self_named_form(words)
     face = squeeze(pages[cover]) if cover is not None else ""
     year, quarter, period_end = _period(form, face, words)
+    if form_family(form) == CURRENT and is_earnings_release(exhibits):
+        release = read_release(exhibits)
+        if release.fiscal_quarter and release.period_end:
+            year, quarter, period_end = release.fiscal_year, release.fiscal_quarter, release.period_end
     return FilingIdentity(
         company=read_company(pages, cover),
         form=form,
@@ -99,7 +104,7 @@ def find_conflicts(identity: FilingIdentity, declared: DeclaredIdentity) -> list
     """
     says = "the press release says" if identity.form == EARNINGS else "the cover page says"
     form, end = find_form(identity.form), identity.period_end
-    is_event = form is not None and form.dated == "event"
+    is_event = form is not None and form.dated == "event" and identity.fiscal_quarter is None
     year = f"the filing reports on fiscal year {identity.fiscal_year}" + (
         f" (period end {end})" if end else ""
     )

@@ -10,7 +10,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 
-from finrag_pipeline.filings.forms import EARNINGS, FORM_IN_NAME, canonical_form
+from finrag_pipeline.filings.forms import (
+    ANNUAL,
+    EARNINGS,
+    FORM_IN_NAME,
+    QUARTERLY,
+    canonical_form,
+    form_family,
+)
 
 FILE_NAME = "file name"
 DOCUMENT_INFORMATION = "document-information file"
@@ -46,9 +53,10 @@ class FilingIdentity:
         form: ``10-K``, ``10-Q``, ``8-K`` and variants such as ``10-K/A``, ``10-KT``, ``20-F``, or
             ``EARNINGS`` for an earnings release without a cover of an SEC form.
         fiscal_year: fiscal year reported on, named as the filing names it; for an 8-K the calendar year
-            of its event.
-        fiscal_quarter: 1 to 4 for quarterly reports and earnings releases (4 also for a full year's).
-        period_end: last day of the period; for an 8-K the date of the earliest event.
+            of its event, or the fiscal year of the results that it encloses.
+        fiscal_quarter: 1 to 4 for quarterly reports and earnings releases (4 also for a full year's), and for
+            an 8-K that encloses one.
+        period_end: last day of the period; for an 8-K without results the date of the earliest event.
         ticker: trading symbol of the first listed security.
     """
 
@@ -196,8 +204,8 @@ def declared_from_name(filing: str) -> DeclaredIdentity:
     if quarter is None:
         match, rest = _take(_QUARTER_ALONE, rest)
         quarter = quarter_of(match) if match else None
-    if year is None and event_date is not None:
-        year = event_date.year
+    if year is None and event_date is not None and form_family(form) not in (ANNUAL, QUARTERLY):
+        year = event_date.year  # a report's own date may be that of its period or that of its filing
     origins = dict.fromkeys(IDENTITY_FIELDS, FILE_NAME)
     return DeclaredIdentity(_company(rest), form, year, quarter, event_date, origins)
 

@@ -16,7 +16,7 @@ from finrag_pipeline.evaluation.benchmark import benchmark_filings, get_benchmar
 from finrag_pipeline.evaluation.questions import find_document_information, read_document_information
 from finrag_pipeline.filings.intake import accept
 from finrag_pipeline.filings.names import filing_id
-from finrag_pipeline.filings.originals import FilingSource, SourceFolder, read_source_folder
+from finrag_pipeline.filings.originals import FilingSource, SourceFolder, find_source, read_source_folder
 from finrag_pipeline.orchestration.instance import Materialiser, open_materialiser
 from finrag_pipeline.orchestration.lineage import stale_filings, stale_on_demand, versions
 from finrag_pipeline.orchestration.partitions import FILINGS, FOLD_COUNT, sweep_range, trained_range
@@ -113,6 +113,44 @@ def ingest(settings: Settings, files: Sequence[Path], progress: Progress) -> Run
     """Bring single files into the lake and make them searchable; benchmarks keep their corpus."""
     lake = Lake(settings.lake)
     outcome = RunReport("files", len(files))
+    _index_files(settings, lake, files, [], outcome, progress)
+    return outcome
+
+
+def ingest_from_edgar(settings: Settings, progress: Progress) -> RunReport:
+    """Bring the filings of ``settings.edgar`` that EDGAR has into the lake and make them searchable.
+
+    Raises:
+        UsageError: no user agent is declared.
+        EdgarError: EDGAR refuses, and there is nothing to do without it.
+    """
+    from finrag_pipeline.filings.edgar import fetch_new
+
+    lake = Lake(settings.lake)
+    found = fetch_new(lake, settings.edgar, settings.max_filing_bytes, partial(progress, "fetch"))
+    if found.refused and not found.files:
+        raise found.refused
+    outcome = RunReport("EDGAR", len(found.listed), failures=found.failures, warnings=found.warnings)
+    if found.refused:
+        outcome.failures["EDGAR"] = str(found.refused)
+    # What an earlier run has fetched but not finished is finished too.
+    kept = [source for filing in found.listed if (source := find_source(lake, filing))]
+    _index_files(settings, lake, found.files, kept, outcome, progress)
+    for path in found.files:
+        if find_source(lake, path.stem):
+            path.unlink()
+    return outcome
+
+
+def _index_files(
+    settings: Settings,
+    lake: Lake,
+    files: Sequence[Path],
+    kept: Sequence[FilingSource],
+    outcome: RunReport,
+    progress: Progress,
+) -> None:
+    """Accept files, and make them and the filings ``kept`` searchable."""
     accepted: dict[str, FilingSource] = {}
     for number, path in enumerate(files):
         progress("accept", path.name, number, len(files))
@@ -124,12 +162,11 @@ def ingest(settings: Settings, files: Sequence[Path], progress: Progress) -> Run
             accepted[filing] = accept(lake, path, max_bytes=settings.max_filing_bytes)
         except FilingError as error:
             outcome.failures[path.name] = str(error)
-    if accepted:
+    if accepted or kept:
         with open_materialiser(settings) as materialiser:
             work = _Work(settings, lake, materialiser, outcome, progress)
-            work.index_filings(list(accepted.values()))
+            work.index_filings([*accepted.values(), *kept])
             work.run("publish", "warehouse", assets=["warehouse"])
-    return outcome
 
 
 def index(settings: Settings, systems: Sequence[str], progress: Progress) -> RunReport:
@@ -312,7 +349,9 @@ def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
         for name in systems
         if prepared and name not in not_run
     ]
-    # A lake that has moved, or other limits of workers, change no result.
-    chosen = settings.model_dump(mode="json", exclude={"lake", "workers", "page_timeout", "worker_memory"})
+    # A lake that has moved, other limits of workers, or other companies to watch change no result.
+    chosen = settings.model_dump(
+        mode="json", exclude={"lake", "workers", "page_timeout", "worker_memory", "edgar"}
+    )
     code = {name: versions(name) for name in CATALOGUE}
     return fingerprint(parts, record, published, (chosen, list(systems), code, not_run, trained, models))

@@ -1,4 +1,4 @@
-"""Sensors: new files in the inbox become filings; automation conditions are evaluated.
+"""Sensors: new filings are fetched, files in the inbox become filings, automation conditions are evaluated.
 
 Concept: https://docs.dagster.io/guides/automate/sensors
 """
@@ -11,11 +11,14 @@ import dagster as dg
 from finrag_pipeline.filings.intake import file_state, settled_inbox_files
 from finrag_pipeline.orchestration.jobs import JOBS
 from finrag_pipeline.orchestration.partitions import filings_partitions
-from finrag_pipeline.orchestration.resources import LakeResource
+from finrag_pipeline.orchestration.resources import LakeResource, SettingsResource
 from finrag_pipeline.schemas import PER_FILING
 from finrag_pipeline.schemas.catalogue import INDEX_FILING
+from finrag_pipeline.settings import get_settings
 
 MAX_PER_TICK = 50
+EDGAR_SECONDS = 30.0
+"""Time for fetching in one tick: Dagster gives a tick up after 60 seconds."""
 
 
 @dg.sensor(
@@ -58,6 +61,35 @@ def inbox_sensor(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.
     )
 
 
+@dg.sensor(
+    minimum_interval_seconds=600,
+    default_status=dg.DefaultSensorStatus.RUNNING
+    if get_settings().edgar.watch
+    else dg.DefaultSensorStatus.STOPPED,
+    description="Puts new filings of the companies of FINRAG_EDGAR__WATCH into the inbox.",
+)
+def edgar_sensor(
+    context: dg.SensorEvaluationContext, lake: LakeResource, settings: SettingsResource
+) -> dg.SkipReason:
+    """What the lake and its inbox hold tells what is new: the sensor keeps no cursor.
+
+    A tick that runs out of time leaves the rest to the next one.
+    """
+    from finrag_pipeline.filings.edgar import fetch_new
+
+    store, values = lake.open(), settings.get()
+    found = fetch_new(store, values.edgar, values.max_filing_bytes, seconds=EDGAR_SECONDS)
+    inbox = store.local_path("inbox")
+    inbox.mkdir(exist_ok=True)
+    for path in found.files:
+        path.rename(inbox / path.name)
+    for what in [*found.warnings, *found.failures.values()]:
+        context.log.warning(what)
+    if found.refused:
+        raise found.refused
+    return dg.SkipReason(f"{len(found.files)} of {len(found.listed)} filings are new: they are in the inbox.")
+
+
 @dg.run_failure_sensor(
     default_status=dg.DefaultSensorStatus.RUNNING,
     minimum_interval_seconds=30,
@@ -78,6 +110,7 @@ def _automation(name: str, target: dg.AssetSelection, seconds: int) -> dg.Automa
 _OF_FILINGS = dg.AssetSelection.assets(*PER_FILING)
 SENSORS = [
     inbox_sensor,
+    edgar_sensor,
     failed_run_sensor,
     # Two with disjoint targets: a slow corpus-wide evaluation must not delay single filings.
     _automation("filing_automation", _OF_FILINGS, 30),

@@ -27,6 +27,7 @@ class Facts:
     Attributes:
         filing: identifier.
         form: ``10-K``, ``10-Q``, ``8-K`` or ``EARNINGS``; None if unknown.
+        filed_as: the same but for an 8-K that encloses an earnings release, which is ``EARNINGS`` above.
         years: names of its fiscal year and how sure each is.
         quarters: fiscal quarter as the filing and others state it.
         end: last day of the period, or day of the event.
@@ -36,6 +37,7 @@ class Facts:
 
     filing: str
     form: str | None
+    filed_as: str | None
     years: Mapping[int, tuple[float, str]]
     quarters: frozenset[int]
     end: dt.date | None
@@ -62,9 +64,11 @@ def read_facts(row: Mapping[str, Any], dates: frozenset[dt.date], items: frozens
     if isinstance(stated := row.get("fiscal_year"), int):
         years[stated] = (1.0, "of the cover")
     quarters = {row.get("fiscal_quarter"), row.get("declared_quarter")}
+    form = next(filter(form_family, (row.get("form"), row.get("declared_form"))), None)
     return Facts(
         filing=str(row["filing"]),
-        form=form_family(row.get("form")) or form_family(row.get("declared_form")),
+        form=form_family(form, row.get("fiscal_quarter")),
+        filed_as=form_family(form),
         years=years,
         quarters=frozenset(quarter for quarter in quarters if isinstance(quarter, int)),
         end=end,
@@ -106,7 +110,7 @@ def fit(facts: Facts, periods: Sequence[AskedPeriod], asked: AskedForm, recency:
             score = _ANCHOR_SHARE * score + (1 - _ANCHOR_SHARE) * sum(others) / len(others)
     weight, why = _form_weight(facts, asked, naming)
     score *= weight
-    if facts.form == CURRENT and (items := facts.items & set(asked.items)):
+    if facts.filed_as == CURRENT and (items := facts.items & set(asked.items)):
         item = min(items)
         score = score + (1 - score) * (0.55 if score > 0.15 or naming is None else 0.2)
         why = (*why, f'item {item} of the 8-K: "{asked.items[item]}"')
@@ -241,7 +245,7 @@ def _form_weight(facts: Facts, asked: AskedForm, naming: AskedPeriod | None) -> 
     """Factor of a filing's fit for its form; above 1 where the question suggests the form."""
     form = facts.form
     if asked.form is not None:
-        if form == asked.form:
+        if asked.form in (form, facts.filed_as):
             return Fit(1.0, (f'form {form}: "{asked.words}"',))
         near = {asked.form, form} in ({EARNINGS, CURRENT}, {EARNINGS, ANNUAL}, {EARNINGS, QUARTERLY})
         return Fit(0.6 if near or form is None else 0.4)

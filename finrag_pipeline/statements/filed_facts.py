@@ -77,7 +77,8 @@ class FilingInfo:
     @property
     def annual(self) -> bool:
         """Whether it shows a whole year."""
-        return form_family(self.form) == ANNUAL or (self.form == EARNINGS and self.fiscal_quarter == 4)
+        family = form_family(self.form, self.fiscal_quarter)
+        return family == ANNUAL or (family == EARNINGS and self.fiscal_quarter == 4)
 
     @property
     def own_place(self) -> int | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from finrag_pipeline.filings.cover_text import add_months
+from finrag_pipeline.filings.forms import CURRENT, form_family
 
 DAY = dt.timedelta(days=1)
 _QUARTER_DAYS = 91
@@ -23,8 +24,8 @@ class FiscalCalendar:
         fiscal_year: name of the fiscal year the filing reports on, as the filing names it.
         fiscal_quarter: 1 to 4 for a quarterly report; None or 4 where the year ends on ``period_end``.
         period_end: last day of the period reported on.
-        form: form of the filing; an 8-K's year and day are those of an event and say nothing of the
-            fiscal year.
+        form: form of the filing; the year and day of an 8-K without results are those of an event and say
+            nothing of the fiscal year.
         year_ends: last days of fiscal years that the filing itself prints, as (name of the year, day).
     """
 
@@ -40,7 +41,7 @@ class FiscalCalendar:
         if (
             self.fiscal_year is None
             or self.period_end is None
-            or (self.form or "").startswith(("8-K", "6-K"))
+            or form_family(self.form, self.fiscal_quarter) == CURRENT
         ):
             return self.year_ends[-1] if self.year_ends else None
         missing = 4 - (self.fiscal_quarter or 4)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from finrag_pipeline.filings.forms import form_family
 from finrag_pipeline.rankers.page_ranker.lexical import (
     PageLabels,
     PageTerms,
@@ -54,7 +55,7 @@ class FilingPages:
 
 def filing_pages(filing: Mapping[str, Any], profiles: Sequence[Mapping[str, Any]]) -> FilingPages:
     """Arrays of a row of ``filings`` and its rows of ``page_profiles``, in order of pages, without gaps."""
-    count = len(profiles)
+    count, form = len(profiles), form_family(filing["form"], filing.get("fiscal_quarter"))
     stemmed = [[terms(label) for label in profile["labels"]] for profile in profiles]
     fields = {
         "body": [profile["body"] for profile in profiles],
@@ -82,7 +83,7 @@ def filing_pages(filing: Mapping[str, Any], profiles: Sequence[Mapping[str, Any]
         "primary_statements": sum((facts > 0 for facts in primary.values()), np.zeros(count)),
         "side_statements": sum((facts > 0 for facts in side.values()), np.zeros(count)),
         **{f"section_{name}": np.array([name in row["sections"] for row in profiles]) for name in SECTIONS},
-        **{f"form_{form}": np.full(count, filing["form"] == form) for form in FORMS},
+        **{f"form_{one}": np.full(count, form == one) for one in FORMS},
     }
     return FilingPages(
         pages=count,
