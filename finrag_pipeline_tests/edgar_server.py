@@ -129,6 +129,8 @@ def release(company: Company, about: str) -> str:
               ("Total liabilities and shareholders' equity", "$ 4,105", "$ 4,012")),
         table("RECONCILIATION OF NET INCOME TO ADJUSTED EBITDA (Non-GAAP)", "(in millions)", months,
               ("Net income", "$ 88", "$ 80"), ("Adjusted EBITDA", "$ 171", "$ 160")),
+        table("FULL YEAR 2023 OUTLOOK", "(in millions)", ("Low", "High"), ("Net sales", "$ 3,650", "$ 3,710"),
+              ("Capital expenditures", "160", "170")),
     ]  # fmt: skip
     return head + BREAK + BREAK.join(statements)
 
@@ -144,13 +146,20 @@ def _ten() -> Iterator[Filed]:
     yield Filed(t, 6, "10-Q", day(2023, 11, 2), day(2023, 9, 30), "Fernhollow")
     quarter = (("EX-99.1", release(t, "Garnet")),)
     yield Filed(t, 7, "8-K", day(2023, 11, 2), day(2023, 11, 2), "Hazelton", quarter)
-    report = "<p>Annual report to shareholders</p>" + table(
-        "CONSOLIDATED STATEMENTS OF EARNINGS",
-        "(Dollars in thousands)",
-        ("Year Ended January 28, 2023", "Year Ended January 29, 2022"),
-        ("Net sales", "$ 3,412,118", "$ 3,200,004"),
-        ("Net earnings", "$ 141,201", "$ 120,900"),
+    report = (
+        "<p>Annual report to shareholders</p><p>30</p>"
+        + BREAK
+        + table(
+            "CONSOLIDATED STATEMENTS OF EARNINGS",
+            "(Dollars in thousands)",
+            ("Year Ended January 28, 2023", "Year Ended January 29, 2022"),
+            ("Net sales", "$ 3,412,118", "$ 3,200,004"),
+            ("Cost of sales", "2,610,300", "2,455,110"),
+            ("Net earnings", "$ 141,201", "$ 120,900"),
+            ("Diluted earnings per share", "$ 2.31", "$ 1.98"),
+        )
     )
+    report += "<p>31</p>"
     yield Filed(p, 8, "10-K", day(2023, 3, 20), day(2023, 1, 28), "Ironbark", (("EX-13", report),))
     yield Filed(p, 9, "10-Q", day(2023, 6, 1), day(2023, 4, 29), "Juniper")
     yield Filed(p, 10, "8-K", day(2023, 6, 2), day(2023, 6, 1), "Knapweed")
@@ -237,6 +246,7 @@ def sec(*filings: Filed) -> Iterator[Sec]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        wbufsize = 1 << 16  # one packet, for which no acknowledgement is waited
 
         def do_GET(self) -> None:
             fault = (served.faults.get(self.path) or [None]).pop(0)

@@ -29,7 +29,7 @@ def read_period_end(cover: str, form: str) -> dt.date | None:
     """Return the last day of the period a cover page states, or the date of the event of an 8-K."""
     dated = known.dated if (known := find_form(form)) else "year"
     if dated == "event":
-        return _event_date(cover)
+        return _event_date(cover) or first_date(cover)
     anchor = _QUARTERLY if dated == "quarter" else _ANNUAL
     for match in anchor.finditer(cover):
         window = cover[match.end() : match.end() + _ANCHOR_WINDOW]

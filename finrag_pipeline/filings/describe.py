@@ -18,8 +18,8 @@ from finrag_pipeline.filings.names import (
     declared_from_name,
 )
 from finrag_pipeline.filings.originals import FilingSource
-from finrag_pipeline.filings.pages import first_texts
-from finrag_pipeline.filings.pdf import inspect_pdf
+from finrag_pipeline.filings.pages import texts_and_exhibits
+from finrag_pipeline.filings.pdf import inspect_pdf, read_texts
 from finrag_pipeline.schemas import FILINGS
 
 _FIRST_PAGES = 60
@@ -35,21 +35,23 @@ def describe_filing(path: Path, source: FilingSource) -> pa.Table:
         declared_from_name(source.filing), declared_from_document_information(listed) if listed else None
     )
     pages, warnings = 0, []
+    exhibits: list[str] = []
     try:
         if source.source == "pdf":
             info = inspect_pdf(path)
-            pages, texts = info.pages, first_texts(path, source.source, _FIRST_PAGES)
+            pages, texts = info.pages, read_texts(path, 0, _FIRST_PAGES)
             if info.repaired:
                 warnings.append("the file is damaged and was repaired while reading")
         else:
-            texts = first_texts(path, source.source)
+            texts, exhibits = texts_and_exhibits(path, source.source)
             pages = len(texts)
             if source.source == "page_text":
                 warnings.append(TEXT_ONLY)
-        identity = read_identity(texts[:_FIRST_PAGES])
+        identity = read_identity(texts[:_FIRST_PAGES], exhibits)
         if pages > _FIRST_PAGES and (identity.form is None or identity.company is None):
             # An illustrated annual report may stand before the cover page.
-            identity = read_identity(first_texts(path, source.source, pages))
+            texts = read_texts(path, 0, pages) if source.source == "pdf" else texts
+            identity = read_identity(texts, exhibits)
     except FilingError as error:
         # The original has a name of its own in the lake; people know the file by the name it came with.
         failure = FilingError(error.reason.replace(path.name, source.file_name), error.remedy)

@@ -174,7 +174,12 @@ def fetch_new(
                     found.failures[company] = str(error)
             listings.sort(key=lambda one: (one.filed, one.accession))
             found.listed = [one.filing for one in listings]
-            new = [one for one in listings if not _is_known(lake, one.filing)]
+            new = []
+            for one in listings:
+                if _is_known(lake, one.filing):
+                    _file(lake, one).unlink(missing_ok=True)  # the lake has a copy
+                else:
+                    new.append(one)
             for number, listing in enumerate(new):
                 if seconds is not None and time.monotonic() - began > seconds:
                     break
@@ -209,6 +214,10 @@ def _only_one(lake: Lake) -> Iterator[None]:
         raise EdgarError(
             "Another process is fetching filings for this lake.", "Wait until it has finished."
         ) from None
+
+
+def _file(lake: Lake, listing: Listing) -> Path:
+    return lake.local_path("edgar", f"{listing.filing}.txt")
 
 
 def _is_known(lake: Lake, filing: str) -> bool:
@@ -296,14 +305,14 @@ class Edgar:
         return {one.ticker.upper(): one.cik_str for one in listed.root.values()}
 
     def fetch(self, listing: Listing) -> Path:
-        """A filing with its exhibits as one file, which the caller takes away.
+        """A filing with its exhibits as one file, for the inbox or the lake.
 
         Raises:
             FilingError: a document is missing, too large, or does not come whole.
             EdgarError: EDGAR refuses, or cannot be reached.
         """
         lake, accession = self._lake, listing.accession
-        target = lake.local_path("edgar", f"{listing.filing}.txt")
+        target = _file(lake, listing)
         if target.exists():
             return target
         base = f"{self._settings.www_url}/Archives/edgar/data/{listing.cik}/{accession.replace('-', '')}/"

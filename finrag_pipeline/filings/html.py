@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,13 +20,17 @@ from lxml import etree
 from lxml.etree import _Element as Element
 
 from finrag_pipeline.errors import FilingError
+from finrag_pipeline.filings.submission import documents
 
-HTML_READER_VERSION = "1"
+HTML_READER_VERSION = "2"
 MOST_BYTES = 256 << 20
 """Size of a file past which it is refused: a tree takes some ten times the memory of its file."""
 _LONGEST_PAGE = 10_000
 """Characters after which a page without a break of its own ends, as it would on paper."""
 _LONGEST_CELL = 120
+_SUBMISSION = "submission"
+"""Root over several documents."""
+_AGAIN = "Download the filing again."
 _MOST_SPAN = 1000
 _GAP = 3.0
 """Points of padding inside a line that part its words."""
@@ -91,8 +96,13 @@ class HtmlTable:
 
 @dataclass(slots=True)
 class HtmlPage:
-    """A page: what stands between two page breaks, with the number of images it shows."""
+    """A page: what stands between two page breaks, with the number of images it shows.
 
+    Attributes:
+        part: type of the exhibit that it belongs to; None in the main document.
+    """
+
+    part: str | None = None
     lines: list[Line] = field(default_factory=list)
     images: int = 0
 
@@ -172,7 +182,8 @@ def read_html(path: Path) -> HtmlFiling:
 def parse(data: bytes, name: str = "The document") -> HtmlFiling:
     """Read an HTML or inline-XBRL filing; ``name`` is how errors call it.
 
-    Of a file that holds several documents, as the SEC's full submissions do, the first is read.
+    Of the SEC's full submissions the main document is read, then exhibits that hold a release or an annual
+    report: their trees stand in ``document`` elements below the root.
 
     Raises:
         FilingError: it is empty, too large, nested too deeply, or holds no elements at all.
@@ -181,28 +192,39 @@ def parse(data: bytes, name: str = "The document") -> HtmlFiling:
         raise FilingError(
             f"{name} has {len(data):,} bytes; HTML is read up to {MOST_BYTES:,}.", "Split it by its exhibits."
         )
-    again = "Download the filing again."
     if not data.strip():
-        raise FilingError(f"{name} is empty ({len(data)} bytes).", again)
+        raise FilingError(f"{name} is empty ({len(data)} bytes).", _AGAIN)
+    main, *exhibits = documents(data)
+    root = _tree(decode(main.data), name)
+    if exhibits:
+        first, root = root, etree.Element(_SUBMISSION)
+        root.append(first)
+        for exhibit in exhibits:
+            part = etree.SubElement(root, "document", type=exhibit.kind)
+            text = decode(exhibit.data)
+            text = text if _MARKED_UP.search(text) else f"<pre>{escape(text)}</pre>"
+            part.append(_tree(text, f"{exhibit.kind} of {name}"))
+    return HtmlFiling(root)
+
+
+def _tree(text: str, name: str) -> Element:
     # References to characters mean Windows-1252 where Unicode has control characters.
-    text = _OLD_REFERENCE.sub(
-        lambda match: bytes([int(match[1])]).decode("cp1252", "replace"), first_document(decode(data))
-    )
+    text = _OLD_REFERENCE.sub(lambda match: bytes([int(match[1])]).decode("cp1252", "replace"), text)
     parser = etree.HTMLParser(
         encoding="utf-8", no_network=True, huge_tree=True, remove_comments=True, remove_pis=True
     )
     try:
         root = etree.fromstring(text.encode("utf-8", "replace"), parser)
     except etree.XMLSyntaxError as error:
-        raise FilingError(f"{name} is not HTML: {error.msg}.", again) from error
+        raise FilingError(f"{name} is not HTML: {error.msg}.", _AGAIN) from error
     # Past this depth libxml2 drops the rest of the document, and only notes it.
     if any(entry.type_name == "ERR_RESOURCE_LIMIT" or "depth" in entry.message for entry in parser.error_log):
         raise FilingError(
             f"{name} is nested too deeply to be read.", "Open it in a browser, print it to PDF, ingest that."
         )
     if root is None:
-        raise FilingError(f"{name} holds no HTML.", again)
-    return HtmlFiling(root)
+        raise FilingError(f"{name} holds no HTML.", _AGAIN)
+    return root
 
 
 _CHARSET = re.compile(rb"charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
@@ -225,14 +247,7 @@ def decode(data: bytes) -> str:
 
 
 _OLD_REFERENCE = re.compile(r"&#(1[345]\d|12[89]);")
-_TEXT = re.compile(r"<TEXT>(.*?)(?:</TEXT>|\Z)", re.DOTALL | re.IGNORECASE)
-
-
-def first_document(text: str) -> str:
-    """The first document of a full submission to the SEC; any other text as it is."""
-    if "<TEXT>" in text[: 1 << 16].upper() and (found := _TEXT.search(text)):
-        text = found[1].strip()
-    return text
+_MARKED_UP = re.compile(r"<(?:html|body|div|p|td|font|pre|br)\b", re.IGNORECASE)
 
 
 class _Style(NamedTuple):
@@ -338,6 +353,7 @@ class _Walk:
         self.filing = filing
         self.rules = _rules(filing.root)
         self.page = 0
+        self.part: str | None = None
         self.order = 0
         self.used = 0
         """Characters on the page so far."""
@@ -388,6 +404,9 @@ class _Walk:
             self._flush()
             if self.buffers:
                 self.buffers[-1].depth += style.indent
+        if tag == "document" and element.getparent().tag == _SUBMISSION:
+            self._break()
+            self.part = self.filing.pages[self.page].part = element.get("type")
         if style.before or tag == "page" or (block and not self.frames and self.used > _LONGEST_PAGE):
             self._break()
         if tag == "table":
@@ -475,7 +494,7 @@ class _Walk:
     def _break(self) -> None:
         """Go on to the next page, unless nothing stands on this one: breaks that meet are one."""
         if self.used or self.filing.pages[self.page].images:
-            self.filing.pages.append(HtmlPage())
+            self.filing.pages.append(HtmlPage(self.part))
             self.page += 1
             self.used = 0
 

@@ -35,7 +35,7 @@ _NAMED_FISCAL_YEAR = re.compile(r"(?:FOR)?(?:THE)?FISCALYEAR:?((?:19|20)\d\d)(?!
 
 
 def read_identity(pages: Sequence[str], exhibits: Sequence[str] = ()) -> FilingIdentity:
-    """Read the identity of a filing from the texts of its pages and of those of its exhibits.
+    """Read the identity of a filing from the texts of its pages, and of those of exhibits among them.
 
     The cover page is searched in the first 250 pages, the wording of periods in the 45 from the cover on. An
     8-K with an earnings release among its exhibits reports on the period of that.

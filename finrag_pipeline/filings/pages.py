@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,9 @@ from finrag_pipeline.filings.pdf import (
     inspect_pdf,
     is_garbled,
     read_pages,
-    read_texts,
 )
 from finrag_pipeline.filings.plain_text import read_plain_text
+from finrag_pipeline.filings.submission import EXHIBITS
 from finrag_pipeline.schemas import FILING_PAGES
 
 PAGES_VERSION = "1"
@@ -109,16 +110,15 @@ def _in_workers(
     return tables
 
 
-def first_texts(path: Path, source: str, pages: int = MOST_PAGES) -> list[str]:
-    """Text of the first ``pages`` pages of a filing.
+def texts_and_exhibits(path: Path, source: str) -> tuple[list[str], list[str]]:
+    """Text of every page of a filing that is no PDF, and of those of its exhibits among them.
 
     Raises:
         FilingError: the file cannot be read.
     """
-    if source == "pdf":
-        return read_texts(path, 0, pages)
-    texts: list[str] = _READERS[source](path, "")["text"].to_pylist()
-    return texts[:pages]
+    table = _READERS[source](path, "")
+    texts, labels = table["text"].to_pylist(), table["label"].to_pylist()
+    return texts, [text for text, label in zip(texts, labels, strict=True) if EXHIBITS.match(label or "")]
 
 
 def _fault(row: object) -> str | None:
@@ -202,9 +202,9 @@ def read_html_pages(path: Path, filing: str) -> pa.Table:
     rows = []
     for page in pages:
         scarce = len(page.text) < SCARCE_TEXT
-        rows.append({"text": page.text, "image_count": page.images if scarce else None})
-    labels = printed_numbers([[line.text for line in page.lines] for page in pages])
-    return _page_rows(filing, rows, labels)
+        images = page.images if scarce else None
+        rows.append({"text": page.text, "image_count": images, "part": page.part})
+    return _page_rows(filing, rows)
 
 
 def read_text_pages(path: Path, filing: str) -> pa.Table:
@@ -213,25 +213,29 @@ def read_text_pages(path: Path, filing: str) -> pa.Table:
     Raises:
         FilingError: the file cannot be opened, or holds no text.
     """
-    pages = read_plain_text(path)
-    labels = printed_numbers([page["text"].split("\n") for page in pages])
-    return _page_rows(filing, pages, labels)
+    return _page_rows(filing, read_plain_text(path))
 
 
-def _page_rows(
-    filing: str, pages: Sequence[Mapping[str, Any]], labels: Sequence[str | None] | None = None
-) -> pa.Table:
-    """Rows of ``filing_pages`` with what is known of each page, its ``text`` at least."""
+def _page_rows(filing: str, pages: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Rows of ``filing_pages`` with what is known of each page, its ``text`` at least.
+
+    Pages with a ``part``, an exhibit or None, are labelled by it and by the number that they print.
+    """
+    labels: list[str | None] = []
+    for part, own in groupby(pages, lambda page: page.get("part", "")):
+        texts = [page["text"].split("\n") for page in own]
+        numbers = [None] * len(texts) if part == "" else printed_numbers(texts)
+        labels += [", ".join(filter(None, (part, number))) or None for number in numbers]
     return pa.Table.from_pylist(
         [
             {
                 "filing": filing,
                 "page": number,
-                "label": labels[number] if labels else None,
+                "label": labels[number],
                 "characters": len(page["text"]),
                 "word_count": len(page["text"].split()),
                 "needs_ocr": is_garbled(page["text"]) or bool(not page["text"] and page.get("image_count")),
-                **page,
+                **{name: value for name, value in page.items() if name != "part"},
             }
             for number, page in enumerate(pages)
         ],

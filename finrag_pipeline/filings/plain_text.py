@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from finrag_pipeline.errors import FilingError
-from finrag_pipeline.filings.html import decode, first_document
+from finrag_pipeline.filings.html import decode
+from finrag_pipeline.filings.submission import documents
 
 _PAGE = re.compile(r"^[ \t]*<PAGE>.*$|\f", re.MULTILINE | re.IGNORECASE)
 _TAG = re.compile(r"</?(?:TABLE|CAPTION|S|C|FN|F\d+|R|TEXT|PRE)>", re.IGNORECASE)
@@ -21,7 +23,8 @@ _LONGEST_PAGE = 120
 def read_plain_text(path: Path) -> list[dict[str, Any]]:
     """Pages of a plain-text filing: ``text``, ``width`` and ``height`` in points, and ``words`` with boxes.
 
-    Of a file that holds several documents, as the SEC's full submissions do, the first is read.
+    Of the SEC's full submissions the main document is read, then exhibits that hold a release or an annual
+    report: ``part`` names them, and is None in the main document.
 
     Raises:
         FilingError: the file cannot be opened, or holds no text.
@@ -32,21 +35,28 @@ def read_plain_text(path: Path) -> list[dict[str, Any]]:
         raise FilingError(
             f"{path.name} cannot be opened: {error.strerror}.", "Check that the file exists and is readable."
         ) from error
-    pages: list[list[str]] = []
-    for part in _PAGE.split(first_document(decode(data))):
+    found = [
+        {**_page(lines), "part": document.kind}
+        for document in documents(data)
+        for lines in _pages(decode(document.data))
+        if any(lines)
+    ]
+    if not found:
+        raise FilingError(f"{path.name} holds no text.", "Download the filing again.")
+    return found
+
+
+def _pages(text: str) -> Iterator[list[str]]:
+    for part in _PAGE.split(text):
         lines = [
             _TAG.sub(lambda tag: " " * len(tag[0]), line).expandtabs().rstrip() for line in part.splitlines()
         ]
         start = 0
         for place, line in enumerate(lines):
             if not line and place - start >= _LONGEST_PAGE:
-                pages.append(lines[start:place])
+                yield lines[start:place]
                 start = place
-        pages.append(lines[start:])
-    pages = [lines for lines in pages if any(lines)]
-    if not pages:
-        raise FilingError(f"{path.name} holds no text.", "Download the filing again.")
-    return [_page(lines) for lines in pages]
+        yield lines[start:]
 
 
 def _page(lines: list[str]) -> dict[str, Any]:

@@ -1,8 +1,4 @@
-"""Submissions: the documents of a filing in one file, as EDGAR keeps them, one after the other.
-
-https://www.sec.gov/info/edgar/specifications describes the marks: a line each for the type, number and name
-of a document, then its text.
-"""
+"""Submissions: the documents of a filing in one file, as EDGAR keeps them, one after the other."""
 
 from __future__ import annotations
 
@@ -10,29 +6,26 @@ import re
 from typing import NamedTuple
 
 EXHIBITS = re.compile(r"EX-(?:13(?:\.\d+)?|99(?:\.0?1)?)")
-"""Types of exhibits that are read: the annual report to which a 10-K may leave its statements, the release
-that an 8-K furnishes."""
+"""Exhibits that are read: the annual report to which a 10-K may leave its statements, and releases."""
 
-_DOCUMENT = re.compile(r"<DOCUMENT>(.*?)<TEXT>(.*?)(?:</TEXT>|\Z)", re.DOTALL | re.IGNORECASE)
-_TYPE = re.compile(r"<TYPE>\s*([^\s<]+)", re.IGNORECASE)
-_ATTACHED = re.compile(r"\s*<(?:PDF|XML|XBRL)>|\s*begin \d{3} ", re.IGNORECASE)
+_DOCUMENT = re.compile(rb"<DOCUMENT>(.*?)<TEXT>(.*?)(?:</TEXT>|\Z)", re.DOTALL | re.IGNORECASE)
+_TYPE = re.compile(rb"<TYPE>\s*([^\s<]+)", re.IGNORECASE)
+_ATTACHED = re.compile(rb"\s*(?:<(?:PDF|XML|XBRL)>|begin \d{3} )", re.IGNORECASE)
 
 
 class Document(NamedTuple):
-    """A document of a submission; ``kind`` is its type, such as ``8-K`` or ``EX-99.1``."""
+    """A document of a filing; ``kind`` is the type of an exhibit, None for the main document."""
 
-    kind: str
-    text: str
+    kind: str | None
+    data: bytes
 
 
-def documents(text: str) -> list[Document]:
-    """The main document of a submission and its `EXHIBITS`; a text without marks is one of no type."""
-    if "<TEXT>" not in text[: 1 << 16].upper():
-        return [Document("", text)]
+def documents(data: bytes) -> list[Document]:
+    """The main document in a file and those of its exhibits that are `EXHIBITS`."""
     found: list[Document] = []
-    for head, body in _DOCUMENT.findall(text):
-        kind = named[1].upper() if (named := _TYPE.search(head)) else ""
-        # The main document comes first.
+    for head, body in _DOCUMENT.findall(data):
+        kind = named[1].decode("ascii", "replace").upper() if (named := _TYPE.search(head)) else ""
+        # The main document comes first; its type is the form.
         if not _ATTACHED.match(body) and (not found or EXHIBITS.fullmatch(kind)):
-            found.append(Document(kind, body.strip()))
-    return found or [Document("", text)]
+            found.append(Document(kind if found else None, body.strip()))
+    return found or [Document(None, data)]

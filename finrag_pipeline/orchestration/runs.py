@@ -113,7 +113,8 @@ def ingest(settings: Settings, files: Sequence[Path], progress: Progress) -> Run
     """Bring single files into the lake and make them searchable; benchmarks keep their corpus."""
     lake = Lake(settings.lake)
     outcome = RunReport("files", len(files))
-    _index_files(settings, lake, files, [], outcome, progress)
+    accepted = _accept_files(settings, lake, files, outcome, progress)
+    _make_searchable(settings, lake, accepted, outcome, progress)
     return outcome
 
 
@@ -121,7 +122,7 @@ def ingest_from_edgar(settings: Settings, progress: Progress) -> RunReport:
     """Bring the filings of ``settings.edgar`` that EDGAR has into the lake and make them searchable.
 
     Raises:
-        UsageError: no user agent is declared.
+        UsageError: no company is named, or no user agent is declared.
         EdgarError: EDGAR refuses, and there is nothing to do without it.
     """
     from finrag_pipeline.filings.edgar import fetch_new
@@ -133,24 +134,16 @@ def ingest_from_edgar(settings: Settings, progress: Progress) -> RunReport:
     outcome = RunReport("EDGAR", len(found.listed), failures=found.failures, warnings=found.warnings)
     if found.refused:
         outcome.failures["EDGAR"] = str(found.refused)
+    _accept_files(settings, lake, found.files, outcome, progress)
     # What an earlier run has fetched but not finished is finished too.
     kept = [source for filing in found.listed if (source := find_source(lake, filing))]
-    _index_files(settings, lake, found.files, kept, outcome, progress)
-    for path in found.files:
-        if find_source(lake, path.stem):
-            path.unlink()
+    _make_searchable(settings, lake, kept, outcome, progress)
     return outcome
 
 
-def _index_files(
-    settings: Settings,
-    lake: Lake,
-    files: Sequence[Path],
-    kept: Sequence[FilingSource],
-    outcome: RunReport,
-    progress: Progress,
-) -> None:
-    """Accept files, and make them and the filings ``kept`` searchable."""
+def _accept_files(
+    settings: Settings, lake: Lake, files: Sequence[Path], outcome: RunReport, progress: Progress
+) -> list[FilingSource]:
     accepted: dict[str, FilingSource] = {}
     for number, path in enumerate(files):
         progress("accept", path.name, number, len(files))
@@ -162,10 +155,16 @@ def _index_files(
             accepted[filing] = accept(lake, path, max_bytes=settings.max_filing_bytes)
         except FilingError as error:
             outcome.failures[path.name] = str(error)
-    if accepted or kept:
+    return list(accepted.values())
+
+
+def _make_searchable(
+    settings: Settings, lake: Lake, sources: Sequence[FilingSource], outcome: RunReport, progress: Progress
+) -> None:
+    if sources:
         with open_materialiser(settings) as materialiser:
             work = _Work(settings, lake, materialiser, outcome, progress)
-            work.index_filings([*accepted.values(), *kept])
+            work.index_filings(sources)
             work.run("publish", "warehouse", assets=["warehouse"])
 
 

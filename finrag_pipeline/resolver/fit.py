@@ -246,7 +246,7 @@ def _form_weight(facts: Facts, asked: AskedForm, naming: AskedPeriod | None) -> 
     form = facts.form
     if asked.form is not None:
         if asked.form in (form, facts.filed_as):
-            return Fit(1.0, (f'form {form}: "{asked.words}"',))
+            return Fit(1.0, (f'form {asked.form}: "{asked.words}"',))
         near = {asked.form, form} in ({EARNINGS, CURRENT}, {EARNINGS, ANNUAL}, {EARNINGS, QUARTERLY})
         return Fit(0.6 if near or form is None else 0.4)
     if naming is None and asked.interim and form == QUARTERLY:
