@@ -69,6 +69,11 @@ def listing(series: Sequence[SeriesValue]) -> str:
     return "; ".join(f"{one.of} {one.label}: {one.answer}".strip() for one in series)
 
 
+def headline(answer: str, series: Sequence[SeriesValue]) -> str:
+    """An answer without the values that a table below it shows."""
+    return answer.removesuffix(listing(series)).rstrip() or answer
+
+
 def bars(series: Sequence[SeriesValue]) -> list[str]:
     """Values below each other, with bars, light where negative; several series under their names."""
     most = max((abs(one.value) for one in series), default=0.0) or 1.0
@@ -157,8 +162,7 @@ class Derivation:
         """The derivation for people, in lines."""
         if self.abstained:
             return self.answer
-        # The table says what the answer lists.
-        lines = [self.answer.removesuffix(listing(self.series)).rstrip() or self.answer, ""]
+        lines = [headline(self.answer, self.series), ""]
         if self.series:
             lines += [*(f"  {line}" for line in bars(self.series)), ""]
         lines.append(f"  formula  {self.formula}")

@@ -63,6 +63,7 @@ class EvidenceRow:
             "values": [
                 {
                     "column": cut(" > ".join(value.column)),
+                    "header": cut(value.header),
                     "period_end": str(value.period_end) if value.period_end else None,
                     "months": value.months,
                     "value": value.value,

@@ -269,8 +269,13 @@ def render_page(path: Path, page: int, dpi: int = 110) -> bytes:
             return bytes(document[page].get_pixmap(dpi=dpi).tobytes("png"))
 
 
+MOST_DOTS = 4_000_000
+
+
 def page_pictures(path: Path, pages: Sequence[int], dpi: int) -> Iterator[np.ndarray | None]:
     """Pictures of pages as shown, RGB, shape (height, width, 3), uint8; None for one that cannot be drawn.
+
+    A page of the size of a poster is drawn with fewer dots, `MOST_DOTS` at most.
 
     Raises:
         FilingError: as `inspect_pdf`.
@@ -278,7 +283,11 @@ def page_pictures(path: Path, pages: Sequence[int], dpi: int) -> Iterator[np.nda
     with _open(path) as document:
         for number in pages:
             try:
-                picture = document[number].get_pixmap(dpi=dpi, alpha=False)
+                page = document[number]
+                dots = page.rect.get_area() * (dpi / 72) ** 2
+                picture = page.get_pixmap(
+                    dpi=int(dpi * min(1.0, (MOST_DOTS / dots) ** 0.5)) or 1, alpha=False
+                )
                 pixels = np.frombuffer(picture.samples, np.uint8)
                 yield pixels.reshape(picture.height, picture.width, picture.n)[:, :, :3].copy()
             except Exception:

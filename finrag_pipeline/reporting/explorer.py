@@ -18,17 +18,15 @@ from finrag_pipeline.evaluation.published import CUTOFF
 from finrag_pipeline.reporting.explorer_data import (
     DEPTH,
     EXPLAINED,
+    WORDING,
     ExplorerData,
     ExplorerQuestion,
     Outcome,
     Place,
     answer_cards,
-    cell_text,
     cut,
-    number_text,
     outcomes,
     recorded_answers,
-    scale_text,
     source_text,
 )
 from finrag_pipeline.reporting.explorer_pages import sheet_view
@@ -181,7 +179,8 @@ def write_explorer(
         "titles": titles,
         "titles_json": embedded({"titles": titles, "k": CUTOFF}),
         "filing_links": filing_links or {},
-        **{one.__name__: one for one in (cut, cell_text, number_text, scale_text, source_text)},
+        **WORDING,
+        "source_text": source_text,
     }
     pictures = _write_pictures(data, target, images) if images and data.questions else {}
     turns = [
@@ -338,6 +337,9 @@ def _question_context(
         "cards": answer_cards(question.answers),
         "recorded": recorded_answers(question.answers),
         "anchors": anchors,
+        "input_link": lambda one: (
+            f"#{anchor}" if (anchor := anchors.get((one["filing"], one["page"]))) else None
+        ),
         "left": left,
         "right": right,
         "payload": payload,

@@ -373,6 +373,25 @@ def number_text(value: Any) -> str:
     return f"{value:,.6f}".rstrip("0").rstrip(".").replace("-", "−")
 
 
+def series_bars(series: Any) -> list[dict[str, Any]]:
+    """Values of a series, with ``percent`` of the longest, whether ``negative``, and ``first`` of a kind."""
+    rows = [one for one in series or () if isinstance(one, dict) and number_text(one.get("value"))]
+    most = max((abs(one["value"]) for one in rows), default=0.0) or 1.0
+    return [
+        {name: str(one.get(name) or "") for name in ("of", "label", "answer", "change")}
+        | {
+            "percent": round(100 * abs(one["value"]) / most, 1),
+            "negative": one["value"] < 0,
+            "first": not place or one.get("of") != rows[place - 1].get("of"),
+        }
+        for place, one in enumerate(rows)
+    ]
+
+
+WORDING = {one.__name__: one for one in (cut, cell_text, number_text, scale_text, series_bars)}
+"""Functions of ``proof.html.jinja``, which tells an answer's proof."""
+
+
 @dataclass(frozen=True)
 class ExplorerQuestion:
     """A question with everything that is known of it.

@@ -134,7 +134,7 @@ def _drop_chance(hit: list[bool], tokens: Sequence[str]) -> None:
 _CELLS = ("page", "table", *EDGES, "header", "kind", "value", "reason")
 _FACTS = ("page", *EDGES, "concept", "label", "printed")
 _LONGEST_TEXT = 20_000
-_ROOM = {"tables": 3.0, "headers": 0.0, "numbers": 0.0, "unreadable": 0.0, "evidence": 1.5}
+_ROOM = {"tables": 3.0, "headers": 0.0, "numbers": 0.0, "unreadable": 0.0, "words": 0.5, "evidence": 1.5}
 """Points between what is drawn and the box around it, in the order of drawing."""
 
 

@@ -36,10 +36,13 @@ _COLOURED = 12  # difference between the channels from which on a pixel has a co
 _COLOURED_SHARE = 0.002  # a coloured link or rule alone is drawn in grey
 
 
-def page_images(lake: Lake, filing: str, pages: Iterable[int]) -> dict[int, bytes | str]:
+def page_images(
+    lake: Lake, filing: str, pages: Iterable[int], dpi: int = DPI, keep: bool = True
+) -> dict[int, bytes | str]:
     """WebP picture of each zero-based page of a filing, or why there is none, in a sentence.
 
-    Pictures are kept in the lake below ``page_pictures/``; the file is opened once for all that are not.
+    Pictures are kept in the lake below ``page_pictures/`` if they are to be; the file is opened once for all
+    that are not.
     """
     wanted = sorted(set(pages))
     try:
@@ -50,29 +53,30 @@ def page_images(lake: Lake, filing: str, pages: Iterable[int]) -> dict[int, byte
         return dict.fromkeys(wanted, "The lake holds no original of this filing.")
     if source.source != "pdf":
         return dict.fromkeys(wanted, "This filing came as text; there is no picture of it.")
-    kept = {page: lake.read_bytes(_picture_path(lake, source, page)) for page in wanted}
+    kept = {page: lake.read_bytes(_picture_path(lake, source, page, dpi)) for page in wanted}
     found: dict[int, bytes | str] = {page: picture for page, picture in kept.items() if picture}
     if missing := [page for page in wanted if page not in found]:
-        found |= _draw(lake, source, missing)
+        found |= _draw(lake, source, missing, dpi, keep)
     return {page: found[page] for page in wanted}
 
 
-def _picture_path(lake: Lake, source: FilingSource, page: int) -> str:
-    return lake.path(FOLDER, source.sha256[:32], f"{page + 1}-{DPI}-v{PICTURES_VERSION}.webp")
+def _picture_path(lake: Lake, source: FilingSource, page: int, dpi: int) -> str:
+    return lake.path(FOLDER, source.sha256[:32], f"{page + 1}-{dpi}-v{PICTURES_VERSION}.webp")
 
 
-def _draw(lake: Lake, source: FilingSource, pages: list[int]) -> dict[int, bytes | str]:
+def _draw(lake: Lake, source: FilingSource, pages: list[int], dpi: int, keep: bool) -> dict[int, bytes | str]:
     from finrag_pipeline.filings.pdf import page_pictures
 
     found: dict[int, bytes | str] = {}
     try:
         with lake.local_copy(original_path(lake, source)) as path:
-            for page, pixels in zip(pages, page_pictures(Path(path), pages, DPI), strict=True):
+            for page, pixels in zip(pages, page_pictures(Path(path), pages, dpi), strict=True):
                 if pixels is None or page < 0:
                     found[page] = "The page cannot be drawn."
                     continue
                 found[page] = encoded = encode_picture(pixels)
-                lake.write_bytes(_picture_path(lake, source, page), encoded)
+                if keep:
+                    lake.write_bytes(_picture_path(lake, source, page, dpi), encoded)
     except FinragError as error:
         return dict.fromkeys(pages, error.reason) | found
     except FileNotFoundError:

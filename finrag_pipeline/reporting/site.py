@@ -165,10 +165,11 @@ def render_page(template: str, here: str, root: str = "", **context: Any) -> str
     """One page as HTML; every text in it is escaped.
 
     ``here`` is its name in the menu, or that of the page it belongs to; ``root`` is the way up to
-    ``index.html``: empty, or ``../`` for pages in a folder.
+    ``index.html``: empty, or ``../`` for pages in a folder. ``pages`` in the context is another menu, and
+    ``about`` says of what.
     """
-    pages = list(PAGES.items())
-    return _environment().get_template(template).render(here=here, root=root, pages=pages, **context)
+    shared = {"here": here, "root": root, "pages": list(PAGES.items()), "about": "the report"}
+    return _environment().get_template(template).render(shared | context)
 
 
 @cache

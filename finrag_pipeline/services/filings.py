@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 DPI = 110
 FINISH = "Wait for the run that makes it, or run 'finrag run' or 'finrag ingest FILE' again."
 """What to do about a filing that is not complete."""
+LISTED = (
+    "filing", "status", "reason", "remedy", "source", "pages", "company", "form", "fiscal_year",
+    "fiscal_quarter", "period_end", "conflicts", "warnings",
+)  # fmt: skip
+"""What `list_filings` tells of a filing."""
 
 
 def require_filing(lake: Lake, filing: str) -> str:
@@ -34,13 +40,23 @@ def require_filing(lake: Lake, filing: str) -> str:
     return filing
 
 
+def require_page(lake: Lake, filing: str, label: int) -> int:
+    """Page ``label``, counted from 1, as the lake counts it.
+
+    Raises:
+        UsageError: there is no such filing or page.
+        LakeError: its pages have not been made.
+    """
+    require_filing(lake, filing)
+    pages = lake.read("filing_pages", {"filing": filing}, ["page"]).num_rows
+    if not 1 <= label <= pages:
+        raise UsageError(f"{filing} has no page {label}.", f"It has pages 1 to {pages}.")
+    return label - 1
+
+
 def list_filings(lake: Lake, failed: bool) -> list[dict[str, Any]]:
     """Filings of the lake with identity, state and what is odd about them."""
-    columns = (
-        "filing", "status", "reason", "remedy", "source", "pages", "company", "form", "fiscal_year",
-        "fiscal_quarter", "period_end", "conflicts", "warnings",
-    )  # fmt: skip
-    rows = lake.read_all("filings", columns).to_pylist()
+    rows = lake.read_all("filings", LISTED).to_pylist()
     for row in rows:
         row["period_end"] = row["period_end"].isoformat() if row["period_end"] else None
     listed = {row["filing"] for row in rows}
@@ -55,7 +71,7 @@ def list_filings(lake: Lake, failed: bool) -> list[dict[str, Any]]:
     # A file that was refused, or whose run was killed, before anything of it was made has no row.
     kept = {path.rsplit("/", 2)[1] for path in lake.fs.glob(lake.path("filings", "*", "source.json"))}
     rows.extend(
-        {**dict.fromkeys(columns), "filing": filing, "status": "ok", "conflicts": [], "warnings": []}
+        {**dict.fromkeys(LISTED), "filing": filing, "status": "ok", "conflicts": [], "warnings": []}
         for filing in sorted((failures.keys() | kept) - listed)
     )
     for row in rows:
@@ -67,6 +83,24 @@ def list_filings(lake: Lake, failed: bool) -> list[dict[str, Any]]:
         ):
             row.update(status="incomplete", reason=f"Its {lacks} is not made yet.", remedy=FINISH)
     return [row for row in rows if not failed or row["status"] != "ok"]
+
+
+def company_key(filing: Mapping[str, Any]) -> str:
+    """What filings of one company have in common, however their covers write its name."""
+    from finrag_pipeline.resolver.companies import key_of, read_name
+
+    name = read_name(filing["company"] or "")
+    return key_of(name.core) if name else ""
+
+
+def select_filings(
+    filings: Iterable[Mapping[str, Any]], company: str = "", form: str = "", year: str = ""
+) -> list[str]:
+    """Names of those `list_filings` that meet every condition given; a part of a company's name will do."""
+    rows = [row for row in filings if form in ("", row["form"]) and year in ("", str(row["fiscal_year"]))]
+    key = company_key({"company": company})
+    same = [row["filing"] for row in rows if key in ("", company_key(row))]
+    return same or [row["filing"] for row in rows if key in company_key(row)]
 
 
 @dataclass(frozen=True)
@@ -106,11 +140,7 @@ def show_page(lake: Lake, filing: str, label: int, folder: Path) -> ShownPage:
     """
     from finrag_pipeline.reporting.page_pictures import page_picture
 
-    require_filing(lake, filing)
-    pages = lake.read("filing_pages", {"filing": filing}, ["page"]).num_rows
-    if not 1 <= label <= pages:
-        raise UsageError(f"{filing} has no page {label}.", f"It has pages 1 to {pages}.")
-    page = label - 1
+    page = require_page(lake, filing, label)
     cells = _on_page(lake, "page_tables", filing, page)
     facts = _on_page(lake, "statement_facts", filing, page)
     picture = page_picture(lake, filing, page, cells, facts, DPI)

@@ -10,10 +10,11 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.exceptions import HTTPException
 
 from finrag_pipeline.errors import FinragError
+from finrag_pipeline.serving.local_page import add_local_page
 from finrag_pipeline.serving.middleware import RequestLimits
 from finrag_pipeline.serving.models import (
     Answer,
@@ -87,6 +88,7 @@ def create_app(service: SearchService, hosts: Collection[str] | None = None) -> 
     _add_answers(app, service)
     _add_states(app, service)
     add_report(app, service.lake)
+    add_local_page(app, service)
     return app
 
 
@@ -142,10 +144,6 @@ def _add_states(app: FastAPI, service: SearchService) -> None:
             problem=service.problem(),
             warnings=loaded.warnings,
         )
-
-    @app.get("/", include_in_schema=False)
-    async def root() -> RedirectResponse:
-        return RedirectResponse("/docs")
 
     @app.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:

@@ -248,6 +248,7 @@ class EvidenceValue(AnswerPart):
     """A number of a printed row."""
 
     column: str = Field(description="Headers above it, outermost first.")
+    header: str = Field(description="Its period for people, or the headers where there is none.")
     period_end: str | None = Field(None, description="Last day of its period, or its instant.")
     months: int | None = Field(None, description="Length of its period; null for an instant.")
     value: float = Field(description="In full units; 0.12 for 12 %.")

@@ -71,7 +71,7 @@ def type_name(schema: Mapping[str, Any]) -> str:
 PATH = "/report"
 
 # The pages hold texts of filings and of models: only files of the report itself may run or be loaded.
-_POLICY = (
+PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 )
@@ -126,7 +126,7 @@ class ReportFiles(StaticFiles):
         response.headers["Cache-Control"] = "no-cache"
         response.headers["X-Content-Type-Options"] = "nosniff"
         if response.headers.get("content-type", "").startswith("text/html"):
-            response.headers["Content-Security-Policy"] = _POLICY
+            response.headers["Content-Security-Policy"] = PAGE_POLICY
         return response
 
 

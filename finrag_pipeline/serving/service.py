@@ -13,19 +13,24 @@ import glob
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from finrag_pipeline.answering.answer import AnswerMode
 from finrag_pipeline.errors import FinragError, UsageError
+from finrag_pipeline.filings.originals import get_source
+from finrag_pipeline.reporting.explorer_pages import Place
+from finrag_pipeline.reporting.page_pictures import Box
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.systems import get_system
 from finrag_pipeline.schemas.catalogue import FOLDERS, ancestors
 from finrag_pipeline.services.ask import Asker
-from finrag_pipeline.services.filings import list_filings
+from finrag_pipeline.services.filings import LISTED, list_filings, require_filing
+from finrag_pipeline.services.pages import hits_on_pages, page_image, page_view
 from finrag_pipeline.services.search import Searcher, list_systems
 from finrag_pipeline.serving.problems import BusyError, NotFoundError, NotReadyError
 from finrag_pipeline.settings import Settings
@@ -62,6 +67,8 @@ _T = TypeVar("_T")
 
 _WARM_UP = "revenue"
 """Searched for once after loading: indexes and models are loaded by the first search."""
+_PICTURES_KEPT = 128
+"""Pictures, of at most `MOST_DOTS` dots, that are kept in memory."""
 _STOPPING = ("The service is being stopped.", "Start it again: finrag serve.")
 _SHARE_OF_TIME = 0.05
 """Most of the time that may go into looking at the lake."""
@@ -83,13 +90,14 @@ class Limits:
 class Loaded:
     """A searcher, the state of the lake when loading began, and what it searches.
 
-    ``system`` answers when none is named; ``warnings`` say which filings are not searched yet. The ``asker``
-    is made by the first question, in the thread of the searches.
+    ``filings`` are rows of `list_filings` by name; ``system`` answers when none is named; ``warnings`` say
+    which filings are not searched yet. The ``asker`` is made by the first question, in the thread of the
+    searches.
     """
 
     searcher: Searcher
     state: str
-    filings: frozenset[str]
+    filings: Mapping[str, dict[str, Any]]
     system: str
     at: datetime
     warnings: list[str]
@@ -124,6 +132,8 @@ class SearchService:
         self._systems: tuple[str | None, list[dict[str, str]]] = (None, [])
         self._searches = ThreadPoolExecutor(1, "finrag-search")
         self._lists = ThreadPoolExecutor(1, "finrag-list")
+        self._pages = ThreadPoolExecutor(1, "finrag-page")  # one: MuPDF is not made for threads
+        self._pictures = lru_cache(_PICTURES_KEPT)(self._draw)
         self._slots = threading.BoundedSemaphore(self.limits.waiting)
         self._running: set[Future[Any]] = set()
         self._stopping = threading.Event()
@@ -142,7 +152,7 @@ class SearchService:
         """Take on nothing more; waits for what runs, ``grace`` seconds at most."""
         deadline = time.monotonic() + grace
         self._stopping.set()
-        for pool in (self._searches, self._lists):
+        for pool in (self._searches, self._lists, self._pages):
             pool.shutdown(wait=False, cancel_futures=True)
         unfinished = wait(list(self._running), timeout=grace).not_done
         if self._watcher.ident is not None:
@@ -187,7 +197,12 @@ class SearchService:
             try:
                 searcher = self._load(self._settings)
                 first = searcher.search(_WARM_UP, None, 1)
-                filings = frozenset(searchable_filings(self.lake))
+                listed = {row["filing"]: row for row in list_filings(self.lake, failed=False)}
+                unknown = dict.fromkeys(LISTED)
+                filings = {
+                    name: listed.get(name, unknown | {"filing": name})
+                    for name in searchable_filings(self.lake)
+                }
                 now = datetime.now(UTC)
                 loaded = Loaded(searcher, state, filings, first.system, now, first.warnings)
             except FinragError as error:
@@ -316,6 +331,48 @@ class SearchService:
             FinragError: the lake is damaged.
         """
         return await self._run(self._lists, lambda: list_filings(self.lake, failed))
+
+    async def page(
+        self, filing: str, label: int, boxes: Sequence[Box], passages: Sequence[str], question: str
+    ) -> dict[str, Any]:
+        """`page_view` of a page.
+
+        Raises:
+            NotFoundError: there is no such filing or page.
+            BusyError: it took too long.
+            FinragError: the lake is damaged.
+        """
+        return await self._read(partial(page_view, self.lake, filing, label, boxes, passages, question))
+
+    async def hits_on_pages(
+        self, results: Sequence[Mapping[str, Any]], question: str
+    ) -> dict[Place, dict[str, Any]]:
+        """`hits_on_pages` of search results; raises what `page` raises."""
+        return await self._read(partial(hits_on_pages, self.lake, results, question))
+
+    async def picture(self, filing: str, label: int, small: bool = False) -> tuple[bytes, str]:
+        """A picture of a page, WebP, and what changes with it; the last ones are kept.
+
+        Raises:
+            NotFoundError: there is no such filing or page, or no picture of it.
+            BusyError, FinragError: as `page`.
+        """
+
+        def work() -> tuple[bytes, str]:
+            version = get_source(self.lake, require_filing(self.lake, filing)).sha256
+            return self._pictures(filing, label, small, version), f'"{version[:16]}-{label}-{small:d}"'
+
+        return await self._read(work)
+
+    def _draw(self, filing: str, label: int, small: bool, _version: str) -> bytes:
+        return page_image(self.lake, filing, label, small)
+
+    async def _read(self, work: Callable[[], _T]) -> _T:
+        """Read pages, in a thread of their own; what does not exist is not found."""
+        try:
+            return await self._run(self._pages, work)
+        except UsageError as error:
+            raise NotFoundError(error.reason, error.remedy) from error
 
     async def _run(self, pool: ThreadPoolExecutor, work: Callable[[], _T]) -> _T:
         """Run ``work`` in ``pool``, within the limits."""

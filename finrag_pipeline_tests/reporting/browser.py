@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,8 @@ class Visit:
 def visit(browser: Any) -> Iterator[Any]:
     """Opens fresh contexts: ``visit(color_scheme="dark", java_script_enabled=False, …)`` gives a `Visit`.
 
-    When the test is over, none of its pages may have had an error or asked for anything but files.
+    When the test is over, none of its pages may have had an error or asked for anything but files and what
+    this machine serves.
     """
     contexts, visits = [], []
 
@@ -75,7 +76,7 @@ def visit(browser: Any) -> Iterator[Any]:
         context.close()
     for found in visits:
         assert found.problems == []
-        assert all(url.startswith(("file:", "data:")) for url in found.requests)
+        assert all(url.startswith(("file:", "data:", "http://127.0.0.1:")) for url in found.requests)
 
 
 @pytest.fixture
@@ -84,13 +85,13 @@ def page(visit: Any) -> Any:
     return visit().page
 
 
-def serious_violations(page: Any) -> list[str]:
-    """What axe finds on a page that is serious or critical: rule and the first element."""
+def serious_violations(page: Any, impacts: Collection[str] = ("serious", "critical")) -> list[str]:
+    """What axe finds on a page of these ``impacts``: rule and the first element."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
     # Without its own requests for style sheets, which a browser refuses to files.
     found = axe.Axe().run(page, options={"preload": False}).response["violations"]
     return [
         f"{one['id']}: {one['nodes'][0]['html'][:200]} {one['nodes'][0]['failureSummary'][:300]}"
         for one in found
-        if one["impact"] in ("serious", "critical")
+        if one["impact"] in impacts
     ]

@@ -216,7 +216,10 @@ def derivation() -> dict[str, Any]:
         "steps": ["Revenue FY2021 = 221 million"],
         "inputs": [one],
         "alternatives": [{"what": "Revenue of all divisions", "answer": "$884 million", "why": "as well"}],
-        "plot": ["FY2021  $221 million  ███"],
+        "series": [
+            {"label": "FY2021", "answer": "$221 million", "value": 221e6},
+            {"label": "odd", "value": None},
+        ],
         "abstained": False,
     }
 

@@ -205,7 +205,7 @@ def test_the_answer_is_derived_cell_by_cell(full: Path, data: ExplorerData) -> N
         "Revenue FY2021 221 millions 221,000,000 ALDER_ 2021_ 10K, page 3",
         "“Revenue of division 2”, table 1, row 2, column 2",
         "Revenue of all divisions: $884 million (as well)",
-        "FY2021 $221 million ███",
+        "Size FY2021 $221 million Formula",
         "Strict match, wide 1.00",
         "1 declined, 2 not judged",
         "some-model_ closedBook nothing given ✗ wrong by people It says 7.",
