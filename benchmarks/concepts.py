@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,13 +25,14 @@ from typing import Any
 import lightgbm
 import numpy as np
 import pyarrow as pa
-from lxml import etree
 from rapidfuzz import fuzz
 from rich.progress import track
 from safetensors.numpy import save_file
 
 from benchmarks import arguments
 from benchmarks.trees import tree_arrays
+from finrag_pipeline.filings import xbrl
+from finrag_pipeline.filings.html import read_html
 from finrag_pipeline.settings import get_settings
 from finrag_pipeline.statements.assign import lexicon_matches, read_balance_totals
 from finrag_pipeline.statements.classify import StatementPage, classify_pages
@@ -69,10 +69,6 @@ PARAMETERS = {
 }  # fmt: skip
 Translations = dict[str, dict[str, float]]
 
-_IX = "{http://www.xbrl.org/2013/inlineXBRL}"
-_INSTANCE = "{http://www.xbrl.org/2003/instance}"
-_DIMENSION = "{http://xbrl.org/2006/xbrldi}"
-_HTML = "{http://www.w3.org/1999/xhtml}"
 _GAAP = "us-gaap:"
 
 
@@ -126,35 +122,15 @@ class Table:
 
 def read_tags(path: Path) -> list[Tag]:
     """Every visible number of inline XBRL that stands in a row of a table."""
-    root = etree.fromstring(path.read_bytes(), etree.XMLParser(huge_tree=True, recover=True))
-    contexts = {}
-    for context in root.iter(f"{_INSTANCE}context"):
-        start, end, instant = (
-            context.findtext(f"{_INSTANCE}period/{_INSTANCE}{name}")
-            for name in ("startDate", "endDate", "instant")
-        )
-        members = next(context.iter(f"{_DIMENSION}explicitMember", f"{_DIMENSION}typedMember"), None)
-        day = dt.date.fromisoformat((end or instant or "").strip())
-        contexts[context.get("id")] = (
-            dt.date.fromisoformat(start.strip()) if start else None,
-            day,
-            members is None,
-        )
-    tags = []
-    for element in root.iter(f"{_IX}nonFraction"):
-        row = next(element.iterancestors(f"{_HTML}tr"), None)
-        number = re.sub(r"[^\d.]", "", "".join(element.itertext()))
-        if (
-            row is None
-            or number.count(".") > 1
-            or next(element.iterancestors(f"{_IX}hidden"), None) is not None
-        ):
-            continue
-        value = float(number or 0) * 10 ** int(element.get("scale") or 0)
-        texts = (" ".join("".join(cell.itertext()).split()) for cell in row.iterchildren())
-        label = next(filter(None, texts), "")
-        tags.append(Tag(element.get("name"), value, *contexts[element.get("contextRef")], label))
-    return tags
+    found = []
+    for tag in xbrl.read_tags(read_html(path)):
+        row = next(tag.element.iterancestors("tr"), None)
+        if row is not None and tag.page is not None and tag.value is not None and tag.context.end:
+            texts = (" ".join("".join(cell.itertext()).split()) for cell in row.iterchildren())
+            label = next(filter(None, texts), "")
+            days, whole = (tag.context.start, tag.context.end), not tag.context.members
+            found.append(Tag(tag.name, abs(tag.value), *days, whole, label))
+    return found
 
 
 def tag_of(fact: Mapping[str, Any], tags: Mapping[float, Sequence[Tag]]) -> Tag | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -14,7 +15,7 @@ from finrag_pipeline.questions.expression import Name
 from finrag_pipeline.questions.formula_lexicon import Line, formula_lexicon
 from finrag_pipeline.statements.filed_facts import Fact, FilingInfo
 from finrag_pipeline.statements.page_evidence import KINDS
-from finrag_pipeline.statements.periods import FiscalPeriod
+from finrag_pipeline.statements.periods import FiscalPeriod, name_by_company
 
 Each = Literal["quarter", "year", "twelve"]
 
@@ -25,7 +26,7 @@ class PeriodValue:
 
     Attributes:
         value: in full units, with the sign of the statement; None where they do not tell it.
-        how: the sum that gives it; '' where it is printed.
+        how: the sum that gives it, in words; '' where it is printed.
         inputs: the facts it is, or is computed from; the newest filing that shows each.
         others: what other filings or rows show instead.
     """
@@ -35,6 +36,11 @@ class PeriodValue:
     how: str = ""
     inputs: tuple[Input, ...] = ()
     others: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def end(self) -> dt.date | None:
+        """Last day of what it is made of."""
+        return max((one.fact.period_end for one in self.inputs if one.fact.period_end), default=None)
 
     def as_json(self) -> dict[str, Any]:
         """``{period, code, value, unit, currency, how, sources, others}``."""
@@ -72,13 +78,16 @@ def fact_series(
         each: what follows upon what.
 
     Returns:
-        From the first period that is told to the last; those between that are not told have no value.
+        From the first period that is told to the last; those between that are not told have no value. What
+        lies between two fiscal calendars is named by its last day.
     """
     named = concept.lower()
-    own = [
-        (info, [replace(fact, line=concept) for fact in facts if named in _names(fact)])
-        for info, facts in sorted(filings, key=lambda one: one[0].newness, reverse=True)
-    ]
+    own = name_by_company(
+        [
+            (info, [replace(fact, line=concept) for fact in facts if named in _names(fact)])
+            for info, facts in sorted(filings, key=lambda one: one[0].newness, reverse=True)
+        ]
+    )
     years = {fact.fiscal_year for _, facts in own for fact in facts if fact.fiscal_year}
     if not years:
         return []
@@ -90,8 +99,24 @@ def fact_series(
         _told(book, line, FiscalPeriod.up_to(place, long))
         for place in range(4 * (min(years) - 1) + step, last + 1, step)
     ]
+    for period in _between_calendars([fact for _, facts in own for fact in facts], each):
+        after = (at for at, one in enumerate(told) if one.end and period.end and one.end > period.end)
+        told.insert(next(after, len(told)), _told(book, line, period))
     shown = [at for at, one in enumerate(told) if one.value is not None]
     return told[shown[0] : shown[-1] + 1] if shown else []
+
+
+def _between_calendars(facts: Sequence[Fact], each: Each) -> list[FiscalPeriod]:
+    """Quarters, or for years the whole time, between two fiscal calendars, in order."""
+    found = {
+        (fact.period_end, fact.months)
+        for fact in facts
+        if fact.fiscal_year is None and fact.months and fact.period_end
+    }
+    if each == "year":
+        found = {max(found)} if found else set()
+    kept = [one for one in sorted(found) if each == "year" or (each == "quarter" and one[1] == 3)]
+    return [FiscalPeriod(None, None, months, end) for end, months in kept]
 
 
 def _names(fact: Fact) -> set[str]:
@@ -107,5 +132,5 @@ def _told(book: FactBook, line: Line, period: FiscalPeriod) -> PeriodValue:
             raise
         return PeriodValue(period, None)
     trace = calculation.trace
-    how = "; ".join(step.partition(" = ")[2] for step in trace.steps)
+    how = "; ".join(step.partition(" = ")[2].rpartition(": ")[2] for step in trace.steps)
     return PeriodValue(period, float(quantity.value), how, tuple(trace.inputs), tuple(trace.alternatives))

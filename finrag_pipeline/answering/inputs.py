@@ -14,13 +14,11 @@ from rapidfuzz import fuzz
 
 from finrag_pipeline.questions.formula_lexicon import Lexicon, Line
 from finrag_pipeline.statements.concepts import normal_label
-from finrag_pipeline.statements.filed_facts import SCOPES, Fact, FilingInfo, align_balances
+from finrag_pipeline.statements.filed_facts import SCOPES, Fact, FilingInfo, align_balances, disagree
 from finrag_pipeline.statements.periods import FiscalPeriod, fits, name_by_company, same_days
 
 SAME_LABEL = 93.0
 """Least similarity (0 to 100) of words of a question to a printed label."""
-DISAGREE = 0.0005
-"""Relative difference from which two facts contradict each other; less is rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +171,7 @@ class FactBook:
                 continue
             if not same_days(other, best):
                 continue  # the company has changed its fiscal year
-            seen = [abs(fact.value) for fact in (best, *others)]
-            if all(abs(abs(other.value) - value) > DISAGREE * max(value, 1e-9) for value in seen):
+            if all(disagree(fact.value, other.value) for fact in (best, *others)):
                 others.append(other)
         note = None
         if fit == 1:

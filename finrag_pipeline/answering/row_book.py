@@ -451,8 +451,13 @@ def _called(one_of: str, head: FilingRow, parts: Sequence[Part]) -> float:
     return (1.0 if said else _UNSAID) * (_UNNAMED if doubtful else 1.0)
 
 
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
 def _plain(row: FilingRow) -> str:
-    return " ".join((*row.path, *row.columns, row.caption[:300])).lower()
+    members = dict.fromkeys(member for value in row.values for member in value.members)
+    names = (f"{member} {_CAMEL.sub(' ', member)}" for member in members)
+    return " ".join((*row.path, *row.columns, row.caption[:300], *names)).lower()
 
 
 def _start(end: dt.date, months: int) -> dt.date:

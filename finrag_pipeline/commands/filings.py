@@ -36,9 +36,8 @@ def filings(
         }
         for row in rows
     ]
-    print_rows(
-        "Filings", ["filing", "status", "company", "form", "fiscal_year", "period_end", "pages", "odd"], shown
-    )
+    columns = ["filing", "status", "company", "form", "fiscal_year", "period_end", "pages", "odd"]
+    print_rows("Filings", columns + ["tagged"] * any(row["tagged"] for row in rows), shown)
 
 
 @app.command()
@@ -130,10 +129,13 @@ def _print_series(company: str, concept: str | None, each: Each, as_json: bool) 
     rows = [
         {
             "period": one["period"],
-            "value": "not told" if one["value"] is None else f"{one['value']:,.10g}",
-            "unit": " ".join(filter(None, (one["currency"], one["unit"]))),
+            "value": "not told" if one["value"] is None else f"{one['value']:,.15g}",
+            "unit": (one["unit"] or "").replace("currency", one["currency"] or "currency"),
             "how": one["how"] or ("printed" if one["sources"] else ""),
-            "source": "; ".join(f"{source['filing']} p. {source['page_label']}" for source in one["sources"]),
+            "source": "; ".join(
+                f"{source['filing']} p. {source['page_label']}: {source['printed']}"
+                for source in one["sources"]
+            ),
             "other figures": "; ".join(
                 f"{other['filing']} p. {other['page_label']}: {other['answer']}" for other in one["others"]
             ),
@@ -148,7 +150,7 @@ def _for_people(fact: dict[str, Any]) -> dict[str, Any]:
     return {
         **fact,
         "period": f"{start} to {end}" if start else end or fact["fiscal_year"],
-        "value": f"{fact['value']:,.10g}",
+        "value": f"{fact['value']:,.15g}",
         "unit": " ".join(filter(None, (fact["currency"], fact["unit"]))),
         "page": fact["page"] + 1,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,18 @@ import pyarrow as pa
 from finrag_pipeline.engine import Engine
 from finrag_pipeline.errors import FilingError
 from finrag_pipeline.filings import TEXT_ONLY
+from finrag_pipeline.filings.forms import CURRENT, form_family
 from finrag_pipeline.filings.identity import find_conflicts, merge_declared, read_identity
 from finrag_pipeline.filings.names import (
     DeclaredIdentity,
+    FilingIdentity,
     declared_from_document_information,
     declared_from_name,
 )
 from finrag_pipeline.filings.originals import FilingSource
 from finrag_pipeline.filings.pages import texts_and_exhibits
 from finrag_pipeline.filings.pdf import inspect_pdf, read_texts
+from finrag_pipeline.filings.xbrl import read_tagged_identity
 from finrag_pipeline.schemas import FILINGS
 
 _FIRST_PAGES = 60
@@ -52,12 +55,22 @@ def describe_filing(path: Path, source: FilingSource) -> pa.Table:
             # An illustrated annual report may stand before the cover page.
             texts = read_texts(path, 0, pages) if source.source == "pdf" else texts
             identity = read_identity(texts, exhibits)
+        if source.source == "html" and (tagged := read_tagged_identity(path)):
+            identity = _as_tagged(identity, tagged, bool(exhibits))
     except FilingError as error:
         # The original has a name of its own in the lake; people know the file by the name it came with.
         failure = FilingError(error.reason.replace(path.name, source.file_name), error.remedy)
         return _row(source, declared, failure, pages=pages, conflicts=conflicts, warnings=warnings)
     found = {**asdict(identity), "conflicts": [*conflicts, *find_conflicts(identity, declared)]}
     return _row(source, declared, pages=pages, warnings=warnings, **found)
+
+
+def _as_tagged(read: FilingIdentity, tagged: FilingIdentity, exhibits: bool) -> FilingIdentity:
+    """What the cover is tagged with, else what was read; exhibits of a current report have its period."""
+    said = {name: value for name, value in asdict(tagged).items() if value is not None}
+    if exhibits and form_family(tagged.form) == CURRENT:
+        return replace(read, **{name: said[name] for name in ("company", "form", "ticker") if name in said})
+    return replace(read, **{"fiscal_quarter": None, **said})
 
 
 def describe_in_worker(path: Path, source: FilingSource, engine: Engine) -> pa.Table:

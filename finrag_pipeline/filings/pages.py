@@ -50,8 +50,9 @@ def other_reader_version(source: str) -> list[str]:
     if source not in ("html", "text"):
         return []
     from finrag_pipeline.filings.html import HTML_READER_VERSION
+    from finrag_pipeline.filings.xbrl import XBRL_VERSION
 
-    return [f"{HTML_READER_VERSION}/lxml {version('lxml')}"]
+    return [f"{HTML_READER_VERSION}/{XBRL_VERSION}/lxml {version('lxml')}"]
 
 
 def extract_pages(path: Path, filing: str, source: str, engine: Engine) -> pa.Table:

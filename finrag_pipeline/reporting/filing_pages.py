@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -25,12 +26,15 @@ from finrag_pipeline.reporting.grid import (
 )
 from finrag_pipeline.reporting.report_data import ReportData
 from finrag_pipeline.reporting.site import page_names, render_page
+from finrag_pipeline.resolver.resolver import Resolver
+from finrag_pipeline.statements.filed_facts import shown_otherwise
 from finrag_pipeline.statements.identities import (
     IdentityResult,
     check_identities,
     check_subtotals,
     show_period,
 )
+from finrag_pipeline.statements.tags import Agreement, agreement
 
 STATEMENT_NAMES = {
     "income_statement": "Income statement",
@@ -172,7 +176,8 @@ class FilingView:
     """A filing: its row of ``schemas.FILINGS``, the path of its page, and what else is known of it.
 
     ``facts`` and ``profiles``, by page, are rows of their tables, ``tables`` a number, ``questions`` those of
-    the benchmark whose gold filing it is.
+    the benchmark whose gold filing it is, ``tagged`` how far what was read agrees with the filer's tags,
+    ``otherwise`` pairs of its figures and those of other filings of the company that contradict them.
     """
 
     record: Mapping[str, Any]
@@ -182,6 +187,8 @@ class FilingView:
     tables: int
     checks: Sequence[IdentityResult]
     questions: Sequence[Mapping[str, Any]]
+    tagged: Agreement | None
+    otherwise: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
 
     def check_counts(self) -> tuple[int, int]:
         """Checks that passed, and those that could be applied."""
@@ -192,7 +199,13 @@ class FilingView:
 def filing_views(data: ReportData) -> Iterator[FilingView]:
     """Every filing of the corpus, those that could not be read first, then by name."""
     facts, profiles = data.table("statement_facts"), data.table("page_profiles")
-    links = filing_links(data)
+    links, tagged = filing_links(data), agreement(data.table("xbrl_facts"))
+    companies, primary = Resolver(data.filings.to_pylist()), facts.filter(pc.field("scope") == "primary")
+
+    @lru_cache(maxsize=1)  # filings of a company mostly follow each other
+    def of_company(filings: tuple[str, ...]) -> list[dict[str, Any]]:
+        return primary.filter(pc.field("filing").isin(filings)).to_pylist() if filings else []
+
     for record in sorted(
         data.filings.to_pylist(), key=lambda row: (row["status"] == "ok", row["filing"].casefold())
     ):
@@ -206,6 +219,8 @@ def filing_views(data: ReportData) -> Iterator[FilingView]:
             sum(row["tables"] for row in data.table("table_counts").to_pylist() if row["filing"] == name),
             [*check_identities(own), *check_subtotals(own)],
             data.questions.filter(pc.field("filing") == name).to_pylist(),
+            tagged.get(name),
+            shown_otherwise(of_company(companies.filings_of(name)), name),
         )
 
 
@@ -312,6 +327,8 @@ def filing_context(view: FilingView) -> dict[str, Any]:
         "tables": view.tables,
         "passed": passed,
         "applied": applied,
+        "tagged": view.tagged,
+        "otherwise": otherwise_grid(view.otherwise),
         "checks": checks_grid(view.checks),
         "primary": [table for table in shown if table["scope"] == SCOPE_NAMES["primary"]],
         "secondary": [table for table in shown if table["scope"] != SCOPE_NAMES["primary"]],
@@ -367,6 +384,23 @@ def checks_grid(checks: Sequence[IdentityResult]) -> Grid:
     )
     caption = "Accounting identities and subtotals"
     return make_grid("checks", caption, columns, rows, "No check could be applied.")
+
+
+def otherwise_grid(pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> Grid:
+    """Figures of a filing beside those of other filings that contradict them."""
+    rows = [
+        make_row(
+            own["label"], show_period(dict(own)), _amount(own["value"]), own["page"] + 1,
+            _amount(other["value"]), other["filing"], other["page"] + 1,
+        )
+        for own, other in pairs
+    ]  # fmt: skip
+    columns = (
+        text("Line"), tag("Period"), number("Here"), number("Page"), number("There"), text("Filing"),
+        number("Its page"),
+    )  # fmt: skip
+    caption = "Figures that other filings of the company show differently"
+    return make_grid("otherwise", caption, columns, rows, "No other filing contradicts the figures here.")
 
 
 def _amount(value: float | None) -> Cell:

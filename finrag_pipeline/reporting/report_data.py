@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from finrag_pipeline.schemas.catalogue import FOLDERS
+from finrag_pipeline.statements.tags import AGREEMENT_COLUMNS
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.warehouse import Query, view_schema
 
@@ -32,8 +33,12 @@ FACT_COLUMNS = (
     "period_start", "period_end", "period_kind", "fiscal_year", "fiscal_quarter", "value", "unit", "currency",
     "printed", "scale", "page", "table", "row", "column",
 )  # fmt: skip
-_COLUMNS = {"statement_facts": FACT_COLUMNS, "page_profiles": PROFILE_COLUMNS}
-_BY_FILING = ("page_profiles", "page_tables", "statement_facts")
+_COLUMNS = {
+    "statement_facts": FACT_COLUMNS,
+    "xbrl_facts": tuple(AGREEMENT_COLUMNS),
+    "page_profiles": PROFILE_COLUMNS,
+}
+_BY_FILING = ("page_profiles", "page_tables", "statement_facts", "xbrl_facts")
 
 TABLE_COUNTS = pa.schema(
     [pa.field(name, pa.string(), nullable=False) for name in ("filing", "detector")]
@@ -99,7 +104,7 @@ def lake_tables(query: Query, filings: Collection[str]) -> dict[str, pa.Table]:
     """Every optional table of a report that the lake holds, without filings outside the benchmark's corpus.
 
     Returns:
-        Table by name: those of `WHOLE`, ``statement_facts`` and ``page_profiles`` in the columns shown,
+        Table by name: those of `WHOLE`, those by filing in the columns shown,
         ``table_counts`` (`TABLE_COUNTS`) and ``closed_book`` (`CLOSED_BOOK`).
 
     Raises:

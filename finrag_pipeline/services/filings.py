@@ -55,10 +55,14 @@ def require_page(lake: Lake, filing: str, label: int) -> int:
 
 
 def list_filings(lake: Lake, failed: bool) -> list[dict[str, Any]]:
-    """Filings of the lake with identity, state and what is odd about them."""
+    """Filings of the lake: identity, state, what is odd about them, how they were read beside their tags."""
+    from finrag_pipeline.statements.tags import AGREEMENT_COLUMNS, agreement
+
     rows = lake.read_all("filings", LISTED).to_pylist()
+    tagged = agreement(lake.read_all("xbrl_facts", AGREEMENT_COLUMNS))
     for row in rows:
         row["period_end"] = row["period_end"].isoformat() if row["period_end"] else None
+        row["tagged"] = str(tagged[row["filing"]]) if row["filing"] in tagged else None
     listed = {row["filing"] for row in rows}
     # The first step that failed when it last ran, by filing.
     failures = {
@@ -70,10 +74,9 @@ def list_filings(lake: Lake, failed: bool) -> list[dict[str, Any]]:
     made = [(asset, {keys["filing"] for keys in lake.partitions(asset)}) for asset in PER_FILING]
     # A file that was refused, or whose run was killed, before anything of it was made has no row.
     kept = {path.rsplit("/", 2)[1] for path in lake.fs.glob(lake.path("filings", "*", "source.json"))}
-    rows.extend(
-        {**dict.fromkeys(LISTED), "filing": filing, "status": "ok", "conflicts": [], "warnings": []}
-        for filing in sorted((failures.keys() | kept) - listed)
-    )
+    empty: dict[str, Any] = dict.fromkeys((*LISTED, "tagged"))
+    empty |= {"status": "ok", "conflicts": [], "warnings": []}
+    rows.extend({**empty, "filing": filing} for filing in sorted((failures.keys() | kept) - listed))
     for row in rows:
         if row["filing"] in failures:
             entry = failures[row["filing"]]

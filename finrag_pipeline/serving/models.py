@@ -146,6 +146,7 @@ class FilingRow(AnswerPart):
     )
     conflicts: list[str] = Field(description="Disagreements between cover page and declared identity.")
     warnings: list[str] = Field(description="What else is odd about it.")
+    tagged: str | None = Field(None, description="How far its tables were read as its filer tagged them.")
 
 
 class Health(BaseModel):

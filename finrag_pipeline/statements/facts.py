@@ -13,10 +13,11 @@ import pyarrow.compute as pc
 from finrag_pipeline.schemas import STATEMENT_FACTS
 from finrag_pipeline.statements.assign import assign_concepts, read_balance_totals
 from finrag_pipeline.statements.classify import StatementPage, classify_pages
-from finrag_pipeline.statements.concept_model import ConceptModel
-from finrag_pipeline.statements.concepts import normal_label
+from finrag_pipeline.statements.concept_model import ConceptModel, concept_model
+from finrag_pipeline.statements.concepts import BEGINNING, concept_names, normal_label
 from finrag_pipeline.statements.page_evidence import PRIMARY_KINDS
 from finrag_pipeline.statements.rows import Row, table_rows
+from finrag_pipeline.statements.tags import Place, Tag, take_tags
 from finrag_pipeline.tables.model import FilingWords
 
 # Words of a column header that say when, or in what unit, and not of what.
@@ -42,11 +43,13 @@ def statement_facts(
     form: str | None = None,
     statements: Sequence[StatementPage] | None = None,
     model: ConceptModel | None = None,
+    tags: pa.Table | None = None,
 ) -> pa.Table:
     """Every number of the filing's statement tables, primary and otherwise.
 
     ``pages`` are the filing's words, or the texts of its pages, ``statements`` what `classify_pages` found in
-    them if it has been called already, ``model`` that of concepts if it is not the shipped one.
+    them if it has been called already, ``model`` that of concepts if it is not the shipped one, ``tags`` its
+    rows of ``xbrl_facts``: value, period, unit and concept of a number that is tagged are those of its tag.
 
     Returns:
         Rows of ``statement_facts``, ordered by page, table, row and column. Among the primary facts each
@@ -54,6 +57,9 @@ def statement_facts(
     """
     if statements is None:
         statements = classify_pages(pages, page_tables, form)
+    tagged: dict[Place, Tag] = {}
+    if tags is not None and tags.num_rows:
+        page_tables, tagged = take_tags(page_tables, tags)
     tables = {(found.page, found.table): found for found in statements if found.table is not None}
     rows = table_rows(page_tables, list(tables))
     facts: list[Fact] = []
@@ -62,6 +68,7 @@ def statement_facts(
         found = tables[key]
         behind_assets = any(known[:2] == _ASSETS for known in taken)
         own = _table_facts(filing, found, rows[key], behind_assets, model)
+        _take_concepts(own, tagged, model)
         if found.scope == "primary" and _contradicts(own, taken):
             # A second statement of other figures on the page, such as that of consolidated entities.
             own = [{**fact, "scope": "note"} for fact in own]
@@ -140,9 +147,31 @@ def _table_facts(
                 "unit": unit,
                 "printed": cell["text"],
                 "scale": cell["scale"] if cell["scale"] is not None else 1.0,
+                "source": "table",
             }
             facts.append({**cell, **own})
     return facts
+
+
+def _take_concepts(facts: Sequence[Fact], tagged: Mapping[Place, Tag], model: ConceptModel | None) -> None:
+    """Give facts the concepts of their tags, and their lines where the lexicon has that very concept.
+
+    What is tagged for a member, such as a segment, is no number of the whole company: it has no concept.
+    """
+    for fact in facts:
+        tag = tagged.get((fact["page"], fact["table"], fact["row"], fact["column"]))
+        if tag is None:
+            continue
+        fact.update(source="ixbrl", rank=-1)
+        if tag["members"]:
+            fact["concept"] = fact["line"] = None
+            continue
+        concept = tag["concept"]
+        families = (model or concept_model()).families
+        line = (fact["line"] or "").removesuffix(BEGINNING)
+        if concept in concept_names() and families.get(line, "") != families.get(concept):
+            fact["line"] = concept
+        fact["concept"] = concept
 
 
 def _contradicts(own: Sequence[Fact], taken: Mapping[tuple[Any, ...], float]) -> bool:
@@ -205,6 +234,8 @@ def _agree_on_net_income(facts: Sequence[Fact]) -> None:
     }
     for fact in facts:
         if fact["scope"] != "primary" or fact["statement"] != "cash_flows" or fact["line"] != "NetIncomeLoss":
+            continue
+        if fact["source"] == "ixbrl":
             continue
         own = income.get(("NetIncomeLoss", period_of(fact)))
         whole = income.get(("ProfitLoss", period_of(fact)))

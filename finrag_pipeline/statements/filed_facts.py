@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -15,6 +16,9 @@ from finrag_pipeline.tables.fiscal_calendar import months_of
 
 SCOPES = ("primary", "condensed", "summary", "mdna", "note")
 """Where facts are taken from, best first; those of the parent alone or of other entities never are."""
+
+DISAGREE = 0.0005
+"""Relative difference from which two facts contradict each other; less is rounding."""
 
 WEEK = 8
 """Days by which two days of a calendar of weeks may differ and still be one."""
@@ -152,4 +156,33 @@ def align_balances(info: FilingInfo, facts: Sequence[Fact]) -> Sequence[Fact]:
         if id(fact) in sheet and fact.period_end and fact.fiscal_year is not None
         else fact
         for fact in facts
+    ]
+
+
+def disagree(one: float, other: float) -> bool:
+    """Whether two figures of one thing contradict each other; its sign is printed either way."""
+    return abs(abs(one) - abs(other)) > DISAGREE * max(abs(one), 1e-9)
+
+
+Row = Mapping[str, Any]
+
+
+def shown_otherwise(facts: Iterable[Row], filing: str) -> list[tuple[Row, Row]]:
+    """Figures of the primary statements of a filing that another one shows differently, each with that one's.
+
+    Args:
+        facts: rows of ``statement_facts`` of filings of one company.
+        filing: the one of them whose figures are compared.
+    """
+    figures: dict[tuple[Any, ...], dict[str, Row]] = defaultdict(dict)
+    for fact in facts:
+        name = fact["line"] or fact["concept"]
+        if name and fact["scope"] == "primary" and fact["qualifier"] is None and fact["period_end"]:
+            key = (name, *(fact[part] for part in ("statement", "unit", "period_start", "period_end")))
+            figures[key].setdefault(fact["filing"], fact)
+    return [
+        (shown[filing], other)
+        for shown in figures.values()
+        for other in shown.values()
+        if filing in shown and disagree(shown[filing]["value"], other["value"])
     ]

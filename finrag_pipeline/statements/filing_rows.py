@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -11,14 +12,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from finrag_pipeline.statements.tags import Place, Tag, take_tags
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.tables.fiscal_calendar import months_of
 from finrag_pipeline.tables.row_periods import only_period
 
 ROW_COLUMNS = [
     "page", "table", "row", "column", "caption", "text", "header", "row_label", "row_path", "column_path",
-    "kind", "value", "unit", "currency", "period_start", "period_end", "fiscal_year", "fiscal_quarter",
-    "x0", "y0", "x1", "y1",
+    "kind", "printed", "value", "unit", "currency", "period_start", "period_end", "fiscal_year",
+    "fiscal_quarter", "x0", "y0", "x1", "y1",
 ]  # fmt: skip
 """Columns of ``page_tables`` that rows are made of."""
 
@@ -42,6 +44,7 @@ class RowValue:
         box: x0, y0, x1, y1 in points; None where the filing came as text.
         index: zero-based column of the table.
         row: its row of the table; None where that is the row's own.
+        members: what it is tagged for beside the whole company, such as a segment, as the filer calls it.
     """
 
     column: tuple[str, ...]
@@ -56,6 +59,7 @@ class RowValue:
     box: tuple[float, float, float, float] | None
     index: int = 0
     row: int | None = None
+    members: tuple[str, ...] = ()
 
     @property
     def header(self) -> str:
@@ -113,22 +117,34 @@ class FilingRows:
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
         self.filings = frozenset(keys["filing"] for keys in lake.partitions("page_tables"))
-        self._facts = frozenset(keys["filing"] for keys in lake.partitions("statement_facts"))
+        self._known = {
+            name: frozenset(keys["filing"] for keys in lake.partitions(name))
+            for name in ("statement_facts", "xbrl_facts")
+        }
         self.of = lru_cache(_FILINGS_KEPT)(self._read)
 
     def _read(self, filing: str) -> list[FilingRow]:
         only = {"filing": filing}
-        facts = self._lake.read("statement_facts", only, FACT_COLUMNS) if filing in self._facts else None
-        return filing_rows(filing, self._lake.read("page_tables", only, ROW_COLUMNS), facts)
+        facts, tags = (
+            self._lake.read(name, only, columns) if filing in self._known[name] else None
+            for name, columns in (("statement_facts", FACT_COLUMNS), ("xbrl_facts", None))
+        )
+        return filing_rows(filing, self._lake.read("page_tables", only, ROW_COLUMNS), facts, tags)
 
 
-def filing_rows(filing: str, page_tables: pa.Table, facts: pa.Table | None = None) -> list[FilingRow]:
+def filing_rows(
+    filing: str, page_tables: pa.Table, facts: pa.Table | None = None, tags: pa.Table | None = None
+) -> list[FilingRow]:
     """Rows of all tables of a filing that print a number, in order of pages; headings are in their paths.
 
-    Without ``facts`` no row is known to be one of a primary statement.
+    Without ``facts`` no row is known to be one of a primary statement; ``tags``, its rows of ``xbrl_facts``,
+    decide values and periods, and tell the members that numbers are of.
     """
     import pyarrow.compute as pc  # a fiftieth of a second, which answers from statements can do without
 
+    tagged: dict[Place, Tag] = {}
+    if tags is not None and tags.num_rows:
+        page_tables, tagged = take_tags(page_tables, tags)
     numbers = pc.and_(
         pc.is_in(page_tables["kind"], value_set=pa.array(["number", "missing"])),
         pc.and_(pc.invert(page_tables["header"]), pc.is_valid(page_tables["value"])),
@@ -142,7 +158,7 @@ def filing_rows(filing: str, page_tables: pa.Table, facts: pa.Table | None = Non
     ends = np.r_[starts[1:], cells.num_rows]
     known = _statements(facts) if facts is not None else {}
     firsts = cells.select(["page", "table", "row", "caption", "row_label", "row_path"]).take(starts)
-    values = _values(cells)
+    values = _values(cells, tagged)
     rows = []
     for first, start, end in zip(firsts.to_pylist(), starts, ends, strict=True):
         here = tuple(values[start:end])
@@ -158,17 +174,18 @@ def filing_rows(filing: str, page_tables: pa.Table, facts: pa.Table | None = Non
     return rows
 
 
-def _values(cells: pa.Table) -> list[RowValue]:
+def _values(cells: pa.Table, tagged: Mapping[Place, Tag]) -> list[RowValue]:
     names = (
         "column_path", "period_start", "period_end", "fiscal_year", "fiscal_quarter", "value", "text", "unit",
-        "currency", "x0", "y0", "x1", "y1", "column", "row",
+        "currency", "x0", "y0", "x1", "y1", "page", "table", "row", "column",
     )  # fmt: skip
     return [
         RowValue(
             tuple(path or ()), end, months_of(start, end), year, quarter, value, text, unit, currency,
-            None if None in box else tuple(box), column, row,
+            None if None in (box := place[:4]) else tuple(box), place[7], place[6],
+            tuple(tag["members"]) if (tag := tagged.get(tuple(place[4:]))) else (),
         )
-        for path, start, end, year, quarter, value, text, unit, currency, *box, column, row in zip(
+        for path, start, end, year, quarter, value, text, unit, currency, *place in zip(
             *(cells[name].to_pylist() for name in names), strict=True
         )
     ]  # fmt: skip

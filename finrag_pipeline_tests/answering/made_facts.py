@@ -105,6 +105,7 @@ def fact(
         "unit": unit,
         "currency": "USD",
         "printed": f"({-printed:g})" if printed < 0 else f"{printed:g}",
+        "source": "table",
         "scale": scale,
         "scale_source": "In millions",
         "page": page,

@@ -72,6 +72,7 @@ def fact(
         "printed": f"{value / 1e6:,.0f}",
         "scale": 1e6,
         "scale_source": None,
+        "source": "table",
         "page": page,
         "table": 0,
         "row": row,

@@ -241,3 +241,13 @@ def test_names_of_files_are_safe(tmp_path: Path) -> None:
     for link in links.values():
         assert (tmp_path / link).resolve().parent == (tmp_path / "filings").resolve()
         assert link.isascii() and len(link) < 100
+
+
+def test_figures_that_another_filing_of_the_company_contradicts_are_listed(
+    pages: dict[str, Element], views: dict[str, FilingView]
+) -> None:
+    pairs = views["EXAMPLE_1941_10K"].otherwise
+    assert pairs and all(own["filing"] == "EXAMPLE_1941_10K" != other["filing"] for own, other in pairs)
+    assert len({own["label"] for own, _ in pairs}) == 1
+    rows = body_rows(pages["filings/EXAMPLE_1941_10K.html"].by_id("table-otherwise"))
+    assert [words(cells[0]) for cells in rows] == [own["label"] for own, _ in pairs]

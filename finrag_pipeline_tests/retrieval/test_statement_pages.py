@@ -70,7 +70,7 @@ class TestPages:
 def test_only_facts_of_primary_statements_count(lake: Lake) -> None:
     common = dict.fromkeys(STATEMENT_FACTS.names) | {
         "fact_id": "x", "filing": "a", "label": "x", "path": [], "value": 1.0, "unit": "currency",
-        "printed": "1", "scale": 1.0, "table": 0, "row": 0, "column": 0,
+        "printed": "1", "source": "table", "scale": 1.0, "table": 0, "row": 0, "column": 0,
     }  # fmt: skip
     rows = [
         {**common, "page": 5, "statement": INCOME, "scope": "primary", "fiscal_year": 2021},

@@ -21,6 +21,7 @@ from finrag_pipeline.filings.pages import extract_pages
 from finrag_pipeline.orchestration.lineage import source_facts
 from finrag_pipeline.orchestration.steps import Part, Step, check, picture, table_asset
 from finrag_pipeline.retrieval.chunk_index import index_chunks, open_chunk_index, searchable_filings, to_index
+from finrag_pipeline.schemas import XBRL_FACTS
 from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
@@ -144,6 +145,36 @@ def page_tables(part: Part) -> Step:
     return step
 
 
+@table_asset(checks={"read_as_tagged": "Cells of tables have the values and periods that the filer tagged."})
+def xbrl_facts(part: Part) -> Step:
+    """Numbers that the filer tagged (inline XBRL): concept, period, dimensions, and the cell they stand in.
+
+    What was read of the cells is compared with the tags; statements then take the tags.
+    """
+    from finrag_pipeline.statements.tags import agreement, differences
+    from finrag_pipeline.statements.tags import xbrl_facts as facts_of_tags
+
+    store = part.store
+    source = get_source(store, part.key)
+
+    def make() -> pa.Table:
+        from finrag_pipeline.filings.xbrl import read_tag_rows
+
+        if source.source != "html":
+            return XBRL_FACTS.empty_table()
+        with store.local_copy(original_path(store, source)) as path:
+            tags = read_tag_rows(path, part.run.engine)
+        return facts_of_tags(part.filing, tags, part.read("page_tables"))
+
+    step = part.made(make)
+    tags = part.read()
+    described = "; ".join(differences(tags)) or None
+    step.checks = [check("read_as_tagged", not described, warn=True, description=described)]
+    for found in agreement(tags).values():
+        step.metadata = {**found._asdict(), "read_as_tagged": str(found)}
+    return step
+
+
 @table_asset(
     checks={
         "primary_statements_found": "Income statement, financial position and cash flows "
@@ -161,7 +192,8 @@ def statement_facts(part: Part) -> Step:
         from finrag_pipeline.tables.words_of_pages import filing_words
 
         words = filing_words(part.key, part.read("filing_pages"))
-        return facts_of_statements(part.key, part.read("page_tables"), words, part.filing["form"])
+        tables, tags = part.read("page_tables"), part.read("xbrl_facts")
+        return facts_of_statements(part.key, tables, words, part.filing["form"], tags=tags)
 
     step = part.made(make)
     facts = part.read()
