@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from html import escape
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lxml import etree
 from lxml.etree import _Element as Element
@@ -127,6 +127,7 @@ class HtmlFiling:
         self.pages: list[HtmlPage] = [HtmlPage()]
         self.tables: list[HtmlTable] = []
         self._pages_of: dict[Element, int] = {}
+        self._ends: dict[Element, tuple[int, int]] = {}
         self._ids: dict[str, Element] = {}
         self._anchors: dict[Element, str] = {}
         _Walk(self).run()
@@ -134,6 +135,15 @@ class HtmlFiling:
     def page_of(self, element: Element) -> int | None:
         """Zero-based page on which an element of the tree begins; None for one that is not shown."""
         return self._pages_of.get(element)
+
+    def events(self) -> Any:
+        """An iterator over starts and ends of all elements, which can skip what is below the last one."""
+        return etree.iterwalk(self.root, events=("start", "end"))
+
+    def pages_around(self, element: Element) -> tuple[int, int, int] | None:
+        """Pages on which an element begins and ends, and the text behind it begins; None if not shown."""
+        start = self._pages_of.get(element)
+        return None if start is None else (start, *self._ends.get(element, (start, start)))
 
     def anchor(self, element: Element) -> str:
         """A name for an element: ``#`` and its identifier, or its place below the nearest that has one.
@@ -310,7 +320,7 @@ _NEVER_SHOWN = frozenset({
     "head", "script", "style", "title", "noscript", "template", "ix:header", "ix:hidden", "ix:references",
     "ix:resources", "object", "iframe", "svg", "math", "select", "textarea", "audio", "video",
 })
-_BLOCKS = frozenset({
+BLOCKS = frozenset({
     "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "div", "dl", "dt",
     "fieldset", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html", "li",
     "main", "nav", "ol", "p", "page", "pre", "section", "table", "tbody", "td", "tfoot", "th", "thead", "tr",
@@ -365,7 +375,7 @@ class _Walk:
     def run(self) -> None:
         filing = self.filing
         skipped: Element | None = None
-        walk = etree.iterwalk(filing.root, events=("start", "end"))
+        walk = filing.events()
         for event, element in walk:
             tag = element.tag
             if event == "start":
@@ -399,7 +409,7 @@ class _Walk:
         return _style(css) if css else _PLAIN
 
     def _start(self, element: Element, tag: str, style: _Style) -> None:
-        block = tag in _BLOCKS and not (style.inline and tag in ("div", "p"))
+        block = tag in BLOCKS and not (style.inline and tag in ("div", "p"))
         if block:
             self._flush()
             if self.buffers:
@@ -435,7 +445,7 @@ class _Walk:
     def _end(self, element: Element, tag: str, style: _Style) -> None:
         if tag == "sup" or style.raised:
             self.raised -= 1
-        if tag in _BLOCKS and not (style.inline and tag in ("div", "p")):
+        if tag in BLOCKS and not (style.inline and tag in ("div", "p")):
             self._flush()
             if self.buffers:
                 self.buffers[-1].depth -= style.indent
@@ -450,9 +460,12 @@ class _Walk:
                 self.filing.tables += _tables(frame.rows, self.filing)
         elif tag == "pre":
             self.kept -= 1
+        before = self.page
         if style.after:
             self._flush()
             self._break()
+        if self.page != self.filing._pages_of[element]:
+            self.filing._ends[element] = before, self.page
 
     def _text(self, text: str) -> None:
         if self.kept and "\n" in text:

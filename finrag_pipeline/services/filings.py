@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from finrag_pipeline.errors import LakeError, UsageError
-from finrag_pipeline.filings.originals import find_source
+from finrag_pipeline.filings.originals import find_source, get_source, original_path
 from finrag_pipeline.schemas import PER_FILING
 from finrag_pipeline.schemas.catalogue import CATALOGUE
 from finrag_pipeline.storage.lake import Lake
@@ -111,7 +111,7 @@ class ShownPage:
     """A page as it was read.
 
     Attributes:
-        picture: the PNG that was written; None for a filing that came as page text.
+        picture: the PNG that was written, of an HTML filing the page itself; None where it came as text.
         tables: per table its caption, units, grid of texts (shape rows × columns) and header rows.
         facts: rows of ``statement_facts``.
     """
@@ -137,6 +137,8 @@ class ShownPage:
 def show_page(lake: Lake, filing: str, label: int, folder: Path) -> ShownPage:
     """Draw page ``label``, counted from 1, with what was found on it, as ``FILING_p59.png`` in ``folder``.
 
+    Of an HTML filing ``FILING_p59.html`` is written: the page itself, what was found marked.
+
     Raises:
         UsageError: there is no such filing or page, or the folder cannot be written to.
         LakeError: its tables have not been made.
@@ -146,10 +148,14 @@ def show_page(lake: Lake, filing: str, label: int, folder: Path) -> ShownPage:
     page = require_page(lake, filing, label)
     cells = _on_page(lake, "page_tables", filing, page)
     facts = _on_page(lake, "statement_facts", filing, page)
-    picture = page_picture(lake, filing, page, cells, facts, DPI)
+    if get_source(lake, filing).source == "html":
+        picture: bytes | None = _html(lake, filing, page, _layers(cells, facts)).encode("utf-8", "replace")
+        name = f"{filing}_p{label}.html"
+    else:
+        picture, name = page_picture(lake, filing, page, cells, facts, DPI), f"{filing}_p{label}.png"
     path = None
     if picture is not None:
-        path = folder / f"{filing}_p{label}.png"
+        path = folder / name
         try:
             folder.mkdir(parents=True, exist_ok=True)
             path.write_bytes(picture)
@@ -158,6 +164,49 @@ def show_page(lake: Lake, filing: str, label: int, folder: Path) -> ShownPage:
                 f"{folder} cannot be written to: {error.strerror}.", "Choose another folder with --to."
             ) from error
     return ShownPage(filing, page, path, _grids(cells), facts)
+
+
+def page_html(lake: Lake, filing: str, label: int, cells: Collection[str] = ()) -> str:
+    """Page ``label``, counted from 1, of an HTML filing as a document that loads and runs nothing.
+
+    Marked are ``cells``: identifiers of facts, or anchors of ``page_tables``. The first is ``#marked``. Serve
+    it with the ``POLICY`` of `finrag_pipeline.filings.html_page`.
+
+    Raises:
+        UsageError: there is no such filing or page, or it did not come as HTML.
+        LakeError: its tables have not been made.
+    """
+    page = require_page(lake, filing, label)
+    if get_source(lake, filing).source != "html":
+        raise UsageError(f"{filing} did not come as HTML.", "Look at its picture: finrag show FILING PAGE.")
+    wanted = dict.fromkeys(cells, "used")
+    if named := {cell for cell in cells if not cell.startswith(("#", "/"))}:
+        for cell in _on_page(lake, "page_tables", filing, page):
+            place = ":".join(str(cell[name]) for name in ("filing", "page", "table", "row", "column"))
+            if place in named and cell["anchor"]:
+                wanted[cell["anchor"]] = "used"
+    return _html(lake, filing, page, wanted)
+
+
+def _html(lake: Lake, filing: str, page: int, marks: Mapping[str, str]) -> str:
+    from finrag_pipeline.filings.html import read_html
+    from finrag_pipeline.filings.html_page import page_html as document_of
+
+    with lake.local_copy(original_path(lake, get_source(lake, filing))) as path:
+        return document_of(read_html(path), page, f"{filing}, page {page + 1}", marks)
+
+
+def _layers(cells: Iterable[Mapping[str, Any]], facts: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """How the cells of a page are marked, by anchor; cells of facts as these."""
+    from finrag_pipeline.reporting.page_pictures import cell_layer
+
+    places = {(fact["table"], fact["row"], fact["column"]) for fact in facts}
+    found = {}
+    for cell in cells:
+        is_fact = (cell["table"], cell["row"], cell["column"]) in places
+        if (layer := "facts" if is_fact else cell_layer(cell)) and cell["anchor"]:
+            found[cell["anchor"]] = layer
+    return found
 
 
 def _on_page(lake: Lake, table: str, filing: str, page: int) -> list[dict[str, Any]]:
