@@ -44,12 +44,12 @@ _HEAD_LINES = 8
 _LONGEST_HEAD = 110
 _SIZES = r"(?:thousand|million|billion)s?"
 _SENTENCE = re.compile(
-    rf"(?:unless|except (?:where|as|when))\s+otherwise\s+\w+[^.;]{{0,80}}?(?:amounts?|dollars?|figures"
+    rf"(?:unless|(?:except|or) (?:where|as|when))\s+otherwise\s+\w+[^.;]{{0,80}}?(?:amounts?|dollars?|figures"
     rf"|tables?|data|numbers)[^.;]{{0,80}}?"
     rf"\b(?:in|nearest)\s+(?:u\.s\.\s+|us\s+)?(?:dollars?\s+|\$\s*)?{_SIZES}[^.;)]{{0,60}}"
     rf"|(?:amounts?|dollars?|figures|tables?|data|numbers|\$)[^.;]{{0,120}}?\b(?:in"
     rf"|nearest)\s+(?:u\.s\.\s+)?(?:dollars?\s+|\$\s*)?{_SIZES}"
-    rf"[^.;]{{0,100}}?\b(?:unless|except (?:where|as|when))\s+otherwise\s+(?:noted|indicated|stated"
+    rf"[^.;]{{0,100}}?\b(?:unless|(?:except|or) (?:where|as|when))\s+otherwise\s+(?:noted|indicated|stated"
     rf"|specified)",
     re.IGNORECASE,
 )

@@ -23,7 +23,7 @@ import numpy as np
 from finrag_pipeline.filings.html import HtmlCell, HtmlPage, HtmlTable, read_html
 from finrag_pipeline.filings.html import Line as HtmlLine
 from finrag_pipeline.tables.model import Box, Cell, PageWords, Table
-from finrag_pipeline.tables.scale import only_scale
+from finrag_pipeline.tables.scale import find_scale, only_scale
 from finrag_pipeline.tables.values import parse_value
 from finrag_pipeline.tables.words.body import levels
 from finrag_pipeline.tables.words.captions import ABOVE, caption_of, texts_above, texts_below
@@ -84,15 +84,20 @@ def html_tables(path: Path) -> list[Table]:
     for number, lines in enumerate(pages):
         grids = [(one, grid) for one in by_page.get(number, ()) if (grid := _grid(one))]
         if number and grids and lines and grids[0][0].first <= lines[0].order:
-            # What leads to a table may stand at the end of the page before.
             last = max((one.last for one in by_page.get(number - 1, ())), default=-1)
-            lines = [*(line for line in pages[number - 1][-ABOVE:] if line.order > last), *lines]
+            ahead = [line for line in pages[number - 1][-ABOVE:] if line.order > last]
+            lines = [*(ahead if ahead and _leads(ahead[-1].text) else ()), *lines]
         tables, laid = _page_tables(number, lines, grids)
         if before and before[0].page == number - 1:
             tables = mark_continuation(before[1], tables, before[0], laid)
         before = (laid, tables)
         found += tables
     return found
+
+
+def _leads(text: str) -> bool:
+    """Whether the last line of a page leads to the table on the next one."""
+    return text.endswith(":") or is_units(text) or bool(find_scale([text]))
 
 
 def _bare(text: str) -> str:

@@ -227,7 +227,9 @@ def _reading(match: re.Match[str], line: str) -> tuple[float | None, Quantity]:
         # 'in millions of barrels' speaks of barrels; 'in thousands of employees' of people.
         return scale, "count"
     head = line[: match.start()].rstrip()
-    clause = re.split(r"[,;(]", head)[-1].strip()
+    clauses = [clause.strip() for clause in re.split(r"[,;(]", head)]
+    # 'number of shares, which are reflected in thousands'
+    clause = clauses[-2] if len(clauses) > 1 and clauses[-1].startswith("which ") else clauses[-1]
     if _BOTH.search(clause):
         return scale, "all"
     clause = re.split(r"\band\b", clause)[-1].strip()

@@ -106,6 +106,7 @@ class TableReader:
         self._parsed = {
             (cell.row, cell.column): parse_value(cell.text) for cell in table.cells if self._is_data(cell)
         }
+        self._numbered = {row for (row, _), value in self._parsed.items() if value.kind == "number"}
         self._sources = self._find_sources(follows)
         self._hints = self._find_hints(goes_on)
         self._currency = self._find_currency()
@@ -159,7 +160,7 @@ class TableReader:
         if value.kind == "text":
             return Finding("text", reason=value.reason)
         dash = value.reason == DASH
-        if value.number is None or (dash and not self._columns[column].numbers):
+        if value.number is None or (dash and not self._is_zero(value, row, column)):
             return Finding("missing", reason=value.reason)
         if path and _PAGE_COLUMN.fullmatch(path[-1]):
             return Finding("text", reason=f"a reference: column {path[-1]}")
@@ -187,6 +188,10 @@ class TableReader:
             self._period(row, path, label),
             value.reason,
         )
+
+    def _is_zero(self, dash: ParsedValue, row: int, column: int) -> bool:
+        """Whether a dash stands among numbers: with a sign of currency, in its column or in its row."""
+        return dash.currency is not None or bool(self._columns[column].numbers) or row in self._numbered
 
     def _is_data(self, cell: Cell) -> bool:
         return cell.row not in self.paths.header_rows and (cell.column > 0 or not self.paths.labelled)

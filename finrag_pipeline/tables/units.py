@@ -44,7 +44,8 @@ _DENOMINATOR = re.compile(
     re.IGNORECASE,
 )
 _NUMERATOR = re.compile(
-    r"\bnumerator\b|^(?:net |adjusted )?(?:income|earnings|loss)\b.*\bused (?:in|to|for)\b", re.IGNORECASE
+    r"\bnumerator\b|^(?:net |adjusted )?(?:income|earnings|loss)\b.*\b(?:used (?:in|to|for)|on which)\b",
+    re.IGNORECASE,
 )
 _SHARES_ALONE = re.compile(
     r"^(?:(?:common|preferred|treasury|ordinary|restricted|deferred|unvested|non-?vested|class [a-z]"
@@ -75,7 +76,9 @@ _RATE = re.compile(
     re.IGNORECASE,
 )
 _RATIO = re.compile(
-    r"\bratios?\b|\bmultiple of\b|\bturns\b|\bto[\s-](?:equity|ebitda|capital)\b", re.IGNORECASE
+    r"\bratios?\b|\bmultiple of\b|\bturns\b"
+    r"|\b(?:debt|leverage|liabilities|borrowings|assets|loans|ebitda)[\s-]to[\s-](?:equity|ebitda|capital)\b",
+    re.IGNORECASE,
 )
 # Things nobody counts in thousands without saying so beside the word itself.
 _COUNT = re.compile(
@@ -126,6 +129,8 @@ _BALLOT = re.compile(r"(?:for|against|abstain(?:ed)?|abstentions?|withh(?:eld|ol
 _EXCEPTION = re.compile(r"[\s,(]*\bexcept(?:ing|\s+for)?\b.*", re.IGNORECASE | re.DOTALL)
 _PER_SHARE_HEAD = re.compile(rf"^{_PER}|\b{_PER}(?: (?:data|amounts?|information))?\s*:?$", re.IGNORECASE)
 _SHARE_PRICE = re.compile(r"\b(?:book value|dividends?|high|low|closing|prices?)\b", re.IGNORECASE)
+# Columns of a statement of equity that hold no shares.
+_EQUITY = re.compile(r"\bpaid[\s-]in\b|\bretained (?:earnings|income)\b|\baccumulated\b", re.IGNORECASE)
 _SPAN = re.compile(r"\((?:in )?(?:years|months|days|weeks)\)", re.IGNORECASE)
 _MATURITIES = re.compile(r"\bmaturities\b", re.IGNORECASE)
 _COUNTS = re.compile(r"\b(?:store|unit|club|restaurant|room|branch) counts?\b", re.IGNORECASE)
@@ -290,7 +295,7 @@ def find_unit(
             unit = column_unit(header)
         if unit is None or not _fits(unit, value, header) or (unit == "percent" and amounts):
             continue
-        if unit != "currency":
+        if unit != "currency" or _EQUITY.search(header):
             return unit, header
         weak = weak or (unit, header)
     for place, label in enumerate(reversed(row_path)):

@@ -12,10 +12,11 @@ def test_scales_stated_for_all_tables() -> None:
         "Text",
         "Notes to Consolidated Financial Statements\n(Dollars in millions, except per share data)\nNote 1",
         "x (Unless otherwise noted, in billions) y",
+        "Amounts in thousands of dollars except per share amounts or as otherwise specified.",
     ]
     context = filing_context({}, pages)
     assert context.default_scale(0) is None
-    assert [context.default_scale(page).scale for page in (1, 2, 3, 4)] == [1e3, 1e3, 1e6, 1e9]
+    assert [context.default_scale(page).scale for page in (1, 2, 3, 4, 5)] == [1e3, 1e3, 1e6, 1e9, 1e3]
     assert "all dollar amounts" in context.default_scale(2).words
     assert context.page_scales[3][0].scale == 1e6
 

@@ -100,6 +100,12 @@ def test_what_leads_to_a_table_may_stand_on_the_page_before(tables) -> None:
     assert (table.page, table.caption) == (1, "Debt was as follows (in millions):")
 
 
+def test_footnotes_of_the_table_before_lead_to_nothing(tables) -> None:
+    pages = [f"<p>(in millions)</p>{INCOME}<p>(1) Restated.</p>", rows("|2022", "Cash|1", "Debt|2")]
+    first, second = tables(BREAK.join(pages))
+    assert (second.above, second.caption) == ((), None)
+
+
 def test_a_table_under_the_headers_of_the_page_before_goes_on(tables) -> None:
     first, second = rows("|2024|2023", "Cash|1|2", "Debt|3|4"), rows("Loans|5|6", "Bonds|7|8")
     assert [one.continues for one in tables(f"{first}{BREAK}{second}")] == [False, True]

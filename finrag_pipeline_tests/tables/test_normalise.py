@@ -93,6 +93,11 @@ def test_a_dash_in_a_column_of_words_is_not_zero() -> None:
     assert found[0, 2, 1]["value"] is None
 
 
+def test_a_dash_beside_a_number_is_zero() -> None:
+    found = cells(make_table([["", "Used", "Written off"], ["Plan A", "5", "—"], ["Plan B", "7", "—"]]))
+    assert found[0, 1, 2]["value"] == 0
+
+
 def test_years_and_page_numbers_are_no_amounts() -> None:
     found = cells(
         make_table(

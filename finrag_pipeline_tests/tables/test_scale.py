@@ -90,6 +90,11 @@ def test_two_scales_in_one_phrase() -> None:
     assert money.exempt == {"per share"}
 
 
+def test_a_scale_in_a_clause_of_its_own() -> None:
+    money, shares = find_scale(["(In millions, except number of shares, which are reflected in thousands)"])
+    assert (money.scale, shares.scale, shares.applies) == (1e6, 1e3, "shares")
+
+
 def test_a_bracket_over_two_lines() -> None:
     (rule,) = find_scale(["Net sales by segment (in", "millions, except per share data):"])
     assert rule.scale == 1e6

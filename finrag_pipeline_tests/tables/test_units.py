@@ -26,6 +26,9 @@ from finrag_pipeline.tables.values import parse_value
         ("Employee benefits", None),
         ("Stores at end of year", "count"),
         ("Ratio of earnings to fixed charges", "ratio"),
+        ("Net debt-to-equity", "ratio"),
+        ("Adjustments relating to equity investments", None),
+        ("Net income on which diluted earnings per share is calculated", None),
         ("Denominator for basic earnings per common share—weighted-average common shares", "shares"),
         ("Weighted-average shares used to compute diluted net loss per share", "shares"),
         ("Weighted average grant date fair value per share", "currency/share"),
@@ -65,6 +68,7 @@ def test_marks_in_the_cell_come_first() -> None:
 def test_columns_decide_over_rows() -> None:
     assert unit("12", ["Diluted earnings per share"], ["2018", "% Change"]) == "percent"
     assert unit("89", ["Stock repurchased"], ["2018", "Shares"]) == "shares"
+    assert unit("89", ["Treasury shares issued"], ["Additional paid-in capital"]) == "currency"
     assert unit("2.10", ["Diluted earnings per share"], ["Amount"]) == "currency/share"
 
 
