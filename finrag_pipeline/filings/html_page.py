@@ -47,7 +47,7 @@ def page_html(filing: HtmlFiling, page: int, title: str, marks: Mapping[str, str
     """The HTML document of a zero-based page.
 
     ``marks`` says by anchor what an element is marked as: ``headers``, ``numbers``, ``unreadable`` or
-    ``facts`` as on the picture of a PDF's page, or ``used`` for what is cited, the first of which is ``#marked``.
+    ``facts`` as on the picture of a PDF's page, or ``used`` for what is cited; its first is ``#marked``.
 
     Raises:
         UsageError: there is no such page.

@@ -102,7 +102,7 @@ def test_what_leads_to_a_table_may_stand_on_the_page_before(tables) -> None:
 
 def test_footnotes_of_the_table_before_lead_to_nothing(tables) -> None:
     pages = [f"<p>(in millions)</p>{INCOME}<p>(1) Restated.</p>", rows("|2022", "Cash|1", "Debt|2")]
-    first, second = tables(BREAK.join(pages))
+    _, second = tables(BREAK.join(pages))
     assert (second.above, second.caption) == ((), None)
 
 
