@@ -301,7 +301,7 @@ def show(name: str, measured: Sequence[Scores], icdar: Icdar | None) -> None:
         )
 
 
-def main() -> None:
+def main(given: Sequence[str] | None = None) -> None:
     parser = arguments(__doc__)
     parser.add_argument("--labels", type=Path, help="file of labelled pages, one JSON object per line")
     parser.add_argument("--pdfs", type=Path, help="folder of their PDFs, FILING.pdf")
@@ -314,7 +314,7 @@ def main() -> None:
     parser.add_argument(
         "--errors", type=Path, help="writes what each detector got wrong, page by page (JSON)"
     )
-    options = parser.parse_args()
+    options = parser.parse_args(given)
     if bool(options.labels) != bool(options.pdfs) or not (options.labels or options.icdar or options.ixbrl):
         parser.error("give --labels with --pdfs, --ixbrl, or --icdar")
     errors = {}

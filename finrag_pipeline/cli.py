@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import sys
+import traceback
 from pkgutil import iter_modules, resolve_name
+from tempfile import NamedTemporaryFile
 from typing import NoReturn
 
 import typer
@@ -32,18 +35,14 @@ def main() -> None:
         _fail(error.reason, error.remedy, USAGE if isinstance(error, UsageError) else FAILED)
     except (KeyboardInterrupt, typer.Abort):
         code = STOPPED
+    except BrokenPipeError:  # its reader has seen enough: finrag facts … | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
     except Exception as error:
         # Typer's own errors: an unknown option, a missing argument, a value of the wrong type.
         context, message = getattr(error, "ctx", None), getattr(error, "format_message", None)
         if message is None:
-            if "--json" not in sys.argv:
-                raise
-            reason = (str(error).strip().splitlines() or [""])[0]
-            _fail(
-                f"{type(error).__name__}: {reason}",
-                "This is a defect; run without --json to see where.",
-                FAILED,
-            )
+            _fail(*_told(error), FAILED)
         if type(error).__name__ == "NoArgsIsHelpError":
             sys.stderr.write(f"{message()}\n")
             sys.exit(USAGE)
@@ -52,6 +51,20 @@ def main() -> None:
     if code == STOPPED:  # Typer makes a keyboard interrupt into this code
         _fail("Stopped.", "Run the same command again to go on: what is done is kept.", STOPPED)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _told(error: Exception) -> tuple[str, str]:
+    """What is wrong where nothing said it better, and what to do."""
+    if isinstance(error, OSError) and error.filename:
+        reason = f"{error.filename} cannot be used: {error.strerror}."
+        return (
+            reason,
+            "Check the path, its permissions and the free space; another lake: finrag --lake FOLDER …",
+        )
+    with NamedTemporaryFile("w", prefix="finrag-", suffix=".log", delete=False) as file:
+        traceback.print_exception(error, file=file)
+    first = (str(error).strip().splitlines() or [""])[0]
+    return f"{type(error).__name__}: {first}", f"This is a defect; please report it with {file.name}."
 
 
 def _fail(reason: str, remedy: str, code: int) -> NoReturn:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class FinragError(Exception):
     """A problem with a remedy.
@@ -31,6 +34,18 @@ class Problem(str):
         made = super().__new__(cls, reason)
         made.command = command
         return made
+
+
+def find_name(name: str, known: Iterable[str]) -> str | None:
+    """The one of ``known`` that is meant by a name in any case."""
+    return next((one for one in sorted(known, key=name.__ne__) if one.lower() == name.lower()), None)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """``Did you mean A or B? ``, the likeliest of ``known``; nothing where none is alike."""
+    lowered = {one.lower(): one for one in known}
+    likely = [lowered[one] for one in get_close_matches(name.lower(), lowered)]
+    return f"Did you mean {' or '.join(likely)}? " if likely else ""
 
 
 class FilingError(FinragError):

@@ -11,7 +11,7 @@ import os
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -24,7 +24,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
 
-from finrag_pipeline.errors import UsageError
+from finrag_pipeline.errors import UsageError, did_you_mean
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -419,8 +419,13 @@ def get_settings() -> Settings:
     """Settings of this process, read from the environment once.
 
     Raises:
-        UsageError: a variable has a value that its setting does not allow.
+        UsageError: a variable has a value that its setting does not allow, or a name that no setting has.
     """
+    known = {*variables(), *OTHER_VARIABLES}
+    for name in sorted(os.environ):
+        if name.startswith("FINRAG_") and not any(re.fullmatch(_pattern(one), name) for one in known):
+            remedy = f"{did_you_mean(name, known)}Correct or unset it; all settings: docs/settings.md."
+            raise UsageError(f"There is no setting {name}.", remedy)
     try:
         return Settings()
     except ValidationError as error:
@@ -430,6 +435,27 @@ def get_settings() -> Settings:
         raise UsageError(
             f"The settings are wrong: {error}.", "Set single values: FINRAG_GROUP__NAME."
         ) from error
+
+
+OTHER_VARIABLES = ("FINRAG_SCHEDULES", "FINRAG_DATA", "FINRAG_RECORDED_DATA")
+"""Variables that are no settings: of the Dagster instance, of ``finrag reproduce``, of tests."""
+
+
+def variables(model: type[BaseModel] = Settings, prefix: str = "FINRAG_") -> set[str]:
+    """Environment variables of all settings and their groups; a name of the reader's choice is ``<NAME>``."""
+    found: set[str] = set()
+    for name, field in model.model_fields.items():
+        variable, kind = f"{prefix}{name.upper()}", field.annotation
+        found.add(variable)
+        if get_origin(kind) is dict:
+            variable, kind = f"{variable}__<NAME>", get_args(kind)[1]
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            found |= variables(kind, f"{variable}__")
+    return found
+
+
+def _pattern(variable: str) -> str:
+    return variable.replace("<NAME>", ".+")
 
 
 def _variable(location: tuple[int | str, ...]) -> str:

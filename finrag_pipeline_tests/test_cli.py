@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
+from finrag_pipeline import __version__
+from finrag_pipeline.commands.console import app
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.console import Done, called, finish, start
+from finrag_pipeline_tests.indexed_lake import IndexedLake
+from finrag_pipeline_tests.shared_run import sample_lake
 
 Call = Callable[..., Done]
 
@@ -20,6 +27,7 @@ Call = Callable[..., Done]
 @pytest.fixture
 def call(tmp_path: Path) -> Call:
     """Calls the command line in this process, on an empty lake."""
+    (tmp_path / "lake").mkdir()
     return partial(called, tmp_path / "lake")
 
 
@@ -67,6 +75,118 @@ def test_errors_say_what_is_wrong_and_what_to_do(call: Call, case: str) -> None:
     for_people = call(*arguments)
     assert (for_people.code, for_people.out) == (code, "")
     assert for_people.err == f"error: {error['error']} {error['remedy']}\n"
+
+
+WRONG: dict[str, list[list[str]]] = {
+    "answers": [["--systems", "nobody"]],
+    "ask": [[""], ["x", "--mode", "poem"], ["x", "--filing", "nobody"]],
+    "clean": [["x"]],
+    "doctor": [["x"]],
+    "evaluate": [[], ["--questions", "nowhere.jsonl"], ["--questions", "."]],
+    "export-run": [["nobody"], ["bm25"]],
+    "facts": [["nobody"], ["x", "--year", "y"], ["x", "--label", "x"]],
+    "fetch": [["x"]],
+    "filings": [["x"]],
+    "home": [["x"]],
+    "index": [[], ["nobody"], ["dense"]],
+    "ingest": [[]],
+    "judge": [["--systems", "nobody"], []],
+    "labels check": [["nowhere.csv"]],
+    "labels import": [["nowhere.csv"]],
+    "labels write": [[]],
+    "metrics": [["--by", "colour"]],
+    "report": [[]],
+    "reproduce": [["nobody"], ["financerag"]],
+    "run": [["--source", "nowhere"], ["--systems", "nobody"]],
+    "search": [[""], ["x", "-k", "0"], ["x", "--system", "nobody"]],
+    "serve": [["--port", "x"], ["--host", "no such host"]],
+    "show": [["nobody", "1"], ["x", "first"]],
+    "systems": [["x"]],
+    "tables": [[], ["--pdfs", "nowhere"]],
+    "train": [["nobody"], ["reranker", "--folds", "nobody"]],
+}
+"""Arguments that no command can do anything with, by command."""
+
+
+def _commands(group: Any, before: str = "") -> Iterator[str]:
+    for name, command in group.commands.items():
+        yield from _commands(command, f"{name} ") if hasattr(command, "commands") else [before + name]
+
+
+def test_every_command_was_given_wrong_input() -> None:
+    assert sorted(_commands(typer.main.get_command(app))) == sorted(WRONG)
+
+
+@pytest.mark.parametrize("place", ["an empty lake", "no lake", "no place for one"])
+@pytest.mark.parametrize("command", WRONG)
+def test_wrong_input_is_answered_with_a_remedy(command: str, place: str, tmp_path: Path) -> None:
+    (tmp_path / "lake").mkdir()
+    (tmp_path / "file").touch()
+    lake = {"an empty lake": "lake", "no lake": "none", "no place for one": "file/lake"}[place]
+    for arguments in WRONG[command]:
+        done = called(tmp_path / lake, *command.split(), *arguments)
+        assert done.code in (1, 2), (arguments, done)
+        assert re.search(r"^error: \S.*\. \S.*\n\Z", done.err, re.MULTILINE) and "defect" not in done.err, (
+            arguments,
+            done.err,
+        )
+        assert not (tmp_path / "none").exists(), "what only reads makes no lake"
+
+
+@pytest.mark.parametrize("command", ["filings", "facts A_2020_10K", "metrics", "search x", "ask x", "report"])
+def test_a_lake_that_is_not_there_is_said_to_be_missing(command: str, tmp_path: Path) -> None:
+    done = called(tmp_path / "none", *command.split())
+    assert (done.code, done.out) == (1, "") and "There is no lake at" in done.err, done
+
+
+def test_a_lake_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = called(tmp_path / "file" / "lake", "run", "--json")
+    assert done.code == 1 and str(tmp_path / "file") in done.error()["error"]
+    assert "--lake FOLDER" in done.error()["remedy"]
+
+
+def test_a_defect_is_told_in_a_line_with_its_traceback_in_a_file(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("of all things")
+
+    monkeypatch.setattr("finrag_pipeline.services.filings.list_filings", broken)
+    done = call("filings")
+    assert done.code == 1 and done.err.startswith("error: ZeroDivisionError: of all things")
+    log = Path(done.err.split()[-1].rstrip("."))
+    assert "in broken" in log.read_text()
+    log.unlink()
+
+
+def test_the_version(call: Call) -> None:
+    assert call("--version").out == f"finrag_pipeline {__version__}\n"
+
+
+def test_a_filing_is_named_in_any_case(indexed: IndexedLake) -> None:
+    def search(filing: str) -> Done:
+        given = ["--filing", filing, "--system", "bm25", "--json"]
+        return called(indexed.lake.root, "search", "revenue", *given, **indexed.variables())
+
+    assert {row["filing"] for row in search("cedar_2023_10k").json()["results"]} == {"CEDAR_2023_10K"}
+    assert search("ALDER_2021_10Q").error()["remedy"].startswith("Did you mean ALDER_2021_10K")
+
+
+@pytest.mark.slow
+def test_filings_and_systems_fit_eighty_columns(tmp_path_factory: pytest.TempPathFactory) -> None:
+    lake, _ = sample_lake(tmp_path_factory)
+    names = [path.name for path in (lake / "filings").iterdir()]
+    shown = called(lake, "filings", COLUMNS="80").out
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    assert all(name in shown for name in names), "no identifier is broken"
+    systems = called(lake, "systems", COLUMNS="80").out
+    rows = [
+        line.split()[0] for line in systems.splitlines() if re.match(r" \w+ +(?:measured|runs|needs)", line)
+    ]
+    assert len(rows) == len(set(rows)) and {"bm25", "finrag", "calculator", "words"} <= set(rows)
+    assert not {"oracle_filing", "bm25_pages", "prompt_bm25"} & set(rows)
+    assert "oracle_filing" in called(lake, "systems", "--all").out
 
 
 def test_settings_that_make_no_sense_name_the_variable(call: Call) -> None:

@@ -72,6 +72,18 @@ def test_a_wrong_variable_is_named(environment: pytest.MonkeyPatch, name: str, v
     assert caught.value.remedy
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"), [("FINRAG_LAEK", "FINRAG_LAKE"), ("FINRAG_CHUNKS_TOKENS", "FINRAG_CHUNKS__TOKENS")]
+)
+def test_a_mistyped_variable_names_the_nearest(
+    environment: pytest.MonkeyPatch, name: str, meant: str
+) -> None:
+    environment.setenv(name, "1")
+    with pytest.raises(UsageError, match=f"no setting {name}") as caught:
+        get_settings()
+    assert caught.value.remedy.startswith(f"Did you mean {meant}")
+
+
 def test_repeats_need_a_temperature(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("FINRAG_ANSWERS__REPEATS", "20")
     with pytest.raises(UsageError, match="temperature"):

@@ -460,6 +460,8 @@ def company_words(text: str, places: Iterable[int]) -> set[str]:
 def word(result: Quantity, parsed: ParsedQuestion, currency: str | None) -> Worded:
     """A result in the unit and rounding that the question asks for, else as usual for its formula."""
     plain = parsed.directives.unit
+    if plain == "percent" and parsed.unit == "points":
+        plain = "points"
     if plain not in ("percent", "points", "basis_points", "days", "ratio"):
-        plain = parsed.unit if parsed.unit in ("percent", "days", "times") else "ratio"
+        plain = parsed.unit if parsed.unit in ("percent", "points", "days", "times") else "ratio"
     return word_value(result.value, result.unit, plain, currency, parsed.directives)

@@ -111,7 +111,7 @@ def judge_answers(
     from finrag_pipeline.orchestration.partitions import sweep_range
     from finrag_pipeline.storage.lake import Lake
 
-    lake = Lake(settings.lake)
+    lake = Lake(settings.lake).required()
     answered = list(dict.fromkeys(keys["system"] for keys in lake.partitions("answers")))
     chosen = [get_answer_system(name).name for name in systems]
     if not answered or (silent := [name for name in chosen if name not in answered]):
@@ -269,7 +269,7 @@ def import_sheets(settings: Settings, paths: Sequence[Path]) -> dict[str, Any]:
     from finrag_pipeline.orchestration.instance import open_materialiser
     from finrag_pipeline.storage.lake import Lake
 
-    lake = Lake(settings.lake)
+    lake = Lake(settings.lake).required()
     folder = lake.local_path(FOLDER)
     if twice := sorted({path.name for path in paths if [one.name for one in paths].count(path.name) > 1}):
         raise UsageError(f"Two sheets are called {twice[0]}.", "Rename one of them.")

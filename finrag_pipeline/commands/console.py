@@ -9,10 +9,13 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape as plain
+from rich.measure import Measurement
 from rich.table import Table
 
+from finrag_pipeline import __version__
 from finrag_pipeline.settings import Settings, get_settings
 
 if TYPE_CHECKING:
@@ -36,8 +39,17 @@ _settings: ContextVar[Settings | None] = ContextVar("settings", default=None)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        sys.stdout.write(f"finrag_pipeline {__version__}\n")
+        raise typer.Exit
+
+
 @app.callback()
 def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
     lake: Annotated[
         str | None,
         typer.Option("--lake", help="Root of the lake; FINRAG_LAKE or ./data_lake when absent."),
@@ -53,10 +65,14 @@ def current_settings() -> Settings:
 
 
 def current_lake() -> Lake:
-    """The lake that the command works on."""
+    """The lake that the command works on.
+
+    Raises:
+        LakeError: there is none.
+    """
     from finrag_pipeline.storage.lake import Lake
 
-    return Lake(current_settings().lake)
+    return Lake(current_settings().lake).required()
 
 
 def print_json(value: Any) -> None:
@@ -94,13 +110,20 @@ def interval(value: float | None, low: float | None, high: float | None) -> str:
 
 def print_rows(title: str, columns: list[str], rows: Sequence[dict[str, Any]]) -> None:
     """Print rows as a table for people."""
-    table = Table(title=title)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        cells = (row.get(column) for column in columns)
-        table.add_row(*("" if cell is None else plain(str(cell)) for cell in cells))
-    out.print(table)
+    table = Table(title=plain(title), box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    texts = [["" if row.get(one) is None else str(row[one]) for one in columns] for row in rows]
+    for place, column in enumerate(columns):
+        sentences = any(" " in line[place] for line in texts)
+        table.add_column(column.replace("_", " "), overflow="fold", no_wrap=not sentences)
+    for line in texts:
+        table.add_row(*map(plain, line))
+    print_table(table)
+
+
+def print_table(table: Table, whole: bool = False) -> None:
+    """Print a table, wider than the terminal where that would break words, or cells of a ``whole`` one."""
+    needed = Measurement.get(out, out.options.update(max_width=10_000), table)
+    Console(width=max(out.width, needed.maximum if whole else needed.minimum)).print(table)
 
 
 def joined(rows: Iterable[dict[str, Any]], keys: Sequence[str]) -> list[dict[str, Any]]:

@@ -27,17 +27,20 @@ def filings(
     if as_json:
         print_json(rows)
         return
-    shown = [
-        {
-            **row,
-            "odd": "; ".join(
-                [*filter(None, (row["reason"], row["remedy"])), *row["conflicts"], *row["warnings"]]
-            ),
-        }
-        for row in rows
-    ]
-    columns = ["filing", "status", "company", "form", "fiscal_year", "period_end", "pages", "odd"]
-    print_rows("Filings", columns + ["tagged"] * any(row["tagged"] for row in rows), shown)
+    if not rows:
+        out.print("No filing failed." if failed else "The lake holds no filings yet. Bring some: finrag run.")
+        return
+    for row in rows:
+        quarter = f"Q{row['fiscal_quarter']} " if row["fiscal_quarter"] else ""
+        row["period"] = f"{quarter}FY{row['fiscal_year']}" if row["fiscal_year"] else row["period_end"]
+    tagged = ["tagged"] * any(row["tagged"] for row in rows)
+    print_rows("Filings", ["filing", "form", "period", "pages", *tagged, "company"], rows)
+    for row in rows:
+        said = [*filter(None, (row["reason"], row["remedy"])), *row["conflicts"], *row["warnings"]]
+        if said:
+            state = "" if row["status"] == "ok" else f"{row['status']}: "
+            told = f"{row['filing']}: {state}{'; '.join(said)}"
+            out.print(told, markup=False, highlight=False, soft_wrap=True)
 
 
 @app.command()
@@ -63,7 +66,7 @@ def show(
             grid.add_row(*map(plain, texts), style="bold" if row < table["header_rows"] else None)
         out.print(grid)
     if not shown.tables:
-        out.print(f"No table was found on page {page} of {plain(filing)}.")
+        out.print(f"No table was found on page {page} of {shown.filing}.", markup=False)
     if shown.facts:
         print_rows("Facts", FACT_COLUMNS, [_for_people(fact) for fact in shown.facts])
     out.print(
@@ -112,8 +115,10 @@ def facts(
     found = list_facts(current_lake(), filing, concept, label, year, statement, every_scope)
     if as_json:
         print_json([fact_json(fact) for fact in found])
+    elif found:
+        print_rows(f"Facts of {found[0]['filing']}", FACT_COLUMNS, [_for_people(fact) for fact in found])
     else:
-        print_rows(f"Facts of {plain(filing)}", FACT_COLUMNS, [_for_people(fact) for fact in found])
+        out.print("No fact of this filing is what was asked for. Its remarks: finrag filings.")
 
 
 def _print_series(company: str, concept: str | None, each: Each, as_json: bool) -> None:

@@ -50,7 +50,8 @@ def search(
     for result in answer.results:
         out.print(
             f"[bold]{result['rank']}. {plain(result['filing'])}[/bold], page {result['page_label']}"
-            f"  [dim]{result['score']:.4f}  {plain(result['why'])}[/dim]"
+            f"  [dim]{plain(result['why'])}[/dim]",
+            soft_wrap=True,
         )
         out.print(f"   {result['snippet']}", markup=False, soft_wrap=True)
     hint(f"{answer.system}, {answer.seconds:.2f} s")
@@ -118,15 +119,31 @@ def print_evidence(evidence: Sequence[EvidenceRow]) -> None:
 
 
 @app.command()
-def systems(as_json: Json = False) -> None:
-    """List every row of the papers: measured, runs here, or what it needs, with the command."""
+def systems(
+    every: Annotated[
+        bool, typer.Option("--all", help="Also variants that show what a choice adds, and oracles.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """List the systems of the papers and of this project: measured, runs here, or what each needs."""
+    from finrag_pipeline.answering.systems import ANSWER_SYSTEMS, DEFAULT_RETRIEVAL
+    from finrag_pipeline.retrieval.systems import ABLATIONS, ALIASES
     from finrag_pipeline.services.search import list_systems
 
     rows = list_systems(current_settings())
     if as_json:
         print_json(rows)
         return
-    print_rows("Systems", ["name", "kind", "status", "why", "source"], rows)
+    other = (name for name, one in ANSWER_SYSTEMS.items() if one.retrieval != DEFAULT_RETRIEVAL)
+    folded = {*ABLATIONS, *ALIASES, *other}
+    rows = [row for row in rows if every or row["name"] not in folded]
+    for kind, title in (
+        ("retrieval", "Retrieval"),
+        ("answers", "Answers"),
+        ("tables", "Detectors of tables"),
+    ):
+        print_rows(title, ["name", "status", "why"], [row for row in rows if row["kind"] == kind])
+    hint("With variants and oracles: --all. Where each comes from: --json")
     commands: dict[str, list[str]] = {}
     for row in rows:
         if row["status"] == "needs":

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from finrag_pipeline.commands.console import (
@@ -22,6 +21,7 @@ from finrag_pipeline.commands.console import (
     plain,
     print_json,
     print_rows,
+    print_table,
 )
 from finrag_pipeline.errors import LakeError, UsageError
 
@@ -78,7 +78,7 @@ def print_metrics(table: Any, by: str | None) -> None:
         found = [cells.get((value, space, system, metric, k)) for metric, k in HEADLINE]
         n = next((str(cell["n"]) for cell in found if cell), "")
         grid.add_row(*([plain(value)] if by else []), space, system, n, *map(_dimmed, found))
-    Console(width=max(out.width, 170 if by else 140)).print(grid)
+    print_table(grid, whole=True)
     for sentence in fewer_questions(rows):
         out.print(f"[yellow]{plain(sentence)}[/yellow]", soft_wrap=True)
 
@@ -211,7 +211,7 @@ def rewrite_report(settings: Settings) -> str:
     from finrag_pipeline.orchestration.instance import open_materialiser
     from finrag_pipeline.storage.lake import Lake
 
-    lake = Lake(settings.lake)
+    lake = Lake(settings.lake).required()
     path = str(lake.local_path("report", "index.html"))
     if lake.info("benchmark_questions") is None:
         raise LakeError("The lake holds no benchmark to report on.", "Run 'finrag run' first.")

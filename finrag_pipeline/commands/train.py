@@ -41,7 +41,7 @@ def train_models(
     chosen = list(dict.fromkeys(folds or known))
     if unknown := [fold for fold in chosen if fold not in known]:
         raise UsageError(f"There is no fold '{unknown[0]}'.", f"Choose from: {', '.join(known)}.")
-    lake, rows = Lake(settings.lake), []
+    lake, rows = Lake(settings.lake).required(), []
     with open_materialiser(settings) as materialiser:
         for fold in chosen:
             progress(f"training {fold}")

@@ -74,8 +74,11 @@ def serve(
 @app.command()
 def fetch(what: Annotated[Literal["financebench"], typer.Argument(help="What to download.")]) -> None:
     """Download a public benchmark into the lake (over the network)."""
+    from finrag_pipeline.storage.lake import Lake
+
+    lake = Lake(current_settings().lake)  # there need not be one yet
     with ProgressBar(False) as bar:
-        folder, failures = fetch_financebench(current_lake(), lambda item, n, of: bar(what, item, n, of))
+        folder, failures = fetch_financebench(lake, lambda item, n, of: bar(what, item, n, of))
     for name, reason in failures.items():
         err.print(f"failed: {name}: {reason}", markup=False, soft_wrap=True)
     out.print(f"{folder}\nNext: finrag run --source {folder}", soft_wrap=True)

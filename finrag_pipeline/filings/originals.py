@@ -9,7 +9,7 @@ from filecmp import cmp
 from pathlib import Path
 from typing import Any
 
-from finrag_pipeline.errors import BenchmarkError, LakeError, UsageError
+from finrag_pipeline.errors import BenchmarkError, LakeError, UsageError, did_you_mean, find_name
 from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.storage.lake import Lake
 
@@ -123,12 +123,13 @@ class SourceFolder:
         """
         files = self.files
         if names:
-            wanted = {filing_id(name) if name not in files else name for name in names}
+            wanted = {find_name(name, files) or filing_id(name) for name in names}
             unknown = sorted(wanted - set(files))
             if unknown:
+                likely = did_you_mean(unknown[0], files)
                 raise UsageError(
                     f"{self.name} holds no filing {', '.join(unknown[:5])}.",
-                    f"Choose among its {len(files)} filings, for example {next(iter(files))}.",
+                    f"{likely}Choose among its {len(files)} filings, for example {next(iter(files))}.",
                 )
             files = {name: path for name, path in files.items() if name in wanted}
         if limit is not None:

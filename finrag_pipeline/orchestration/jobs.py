@@ -6,7 +6,8 @@ https://docs.dagster.io/guides/automate/schedules
 """
 
 import os
-from functools import partial
+from collections.abc import Callable
+from typing import Any
 
 import dagster as dg
 
@@ -110,13 +111,19 @@ def compact_lake_job() -> None:
 
 # On by default, like the sensors; FINRAG_SCHEDULES=off starts them stopped.
 _OFF = os.environ.get("FINRAG_SCHEDULES", "on").lower() == "off"
-_schedule = partial(
-    dg.schedule,
-    default_status=dg.DefaultScheduleStatus.STOPPED if _OFF else dg.DefaultScheduleStatus.RUNNING,
-    execution_timezone="UTC",
-)
+_STATUS = dg.DefaultScheduleStatus.STOPPED if _OFF else dg.DefaultScheduleStatus.RUNNING
 _NO_BENCHMARK = dg.SkipReason("The lake holds no benchmark; 'finrag run' brings one.")
 _Requests = dg.RunRequest | list[dg.RunRequest] | dg.SkipReason
+
+
+def _schedule(**about: Any) -> Callable[[Callable[..., _Requests]], dg.ScheduleDefinition]:
+    """Makes a function a schedule; what its documentation says is shown in the graph."""
+
+    def declare(requests: Callable[..., _Requests]) -> dg.ScheduleDefinition:
+        named = {"description": requests.__doc__, **about}
+        return dg.schedule(**named, default_status=_STATUS, execution_timezone="UTC")(requests)
+
+    return declare
 
 
 @_schedule(job=JOBS[INDEX_FILING], cron_schedule="0 2 * * *")

@@ -175,7 +175,7 @@ def index(settings: Settings, systems: Sequence[str], progress: Progress) -> Run
         UsageError: an unknown system.
         LakeError: the lake holds no filing.
     """
-    lake = Lake(settings.lake)
+    lake = Lake(settings.lake).required()
     chosen = [get_system(name).name for name in systems]
     filings = searchable_filings(lake)
     if not filings:

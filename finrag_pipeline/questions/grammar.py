@@ -223,7 +223,7 @@ class Lowering:
             group = _merge(node.token, None)
         if len(parts) > 1:
             return Call("mean", tuple(self.lower(part, group) for part in parts))
-        part, own = _hoisted(_unwrapped(parts[0]))
+        part, own = _hoisted(unwrapped(parts[0]))
         group = _merge(own, group) if own else group or Group()
         span = node.span or group.span
         based = group if group.periods or not span else Group((0,))
@@ -254,7 +254,7 @@ class Lowering:
 
     def is_share(self, node: Spoken) -> bool:
         """Whether a quantity is a percentage, whose change is told in percentage points."""
-        node = _unwrapped(node)
+        node = unwrapped(node)
         if node.kind in ("before", "behind", "average"):
             return self.is_share(node.parts[0])
         if node.kind == "metric" and node.token is not None:
@@ -276,7 +276,7 @@ def _hoisted(node: Spoken) -> tuple[Spoken, QuestionToken | None]:
 
 def _apart(node: Spoken, group: Group | None) -> tuple[Spoken, Group]:
     """A quantity without the periods beside it, and these; those of ``group`` where there are none."""
-    node = _unwrapped(node)
+    node = unwrapped(node)
     if node.kind in ("before", "behind"):
         return node.parts[0], _merge(node.token, group)
     return node, group or Group()
@@ -288,7 +288,8 @@ def _ends(group: Group) -> tuple[FiscalPeriod | int, FiscalPeriod | int]:
     return (periods[0] if len(periods) > 1 else shifted(periods[0], -1)), periods[-1]
 
 
-def _unwrapped(node: Spoken) -> Spoken:
+def unwrapped(node: Spoken) -> Spoken:
+    """A quantity without brackets around it."""
     while node.kind == "group":
         node = node.parts[0]
     return node

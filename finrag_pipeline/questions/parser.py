@@ -17,7 +17,7 @@ from finrag_pipeline.questions.definitions import (
 from finrag_pipeline.questions.directives import Directives, read_directives
 from finrag_pipeline.questions.expression import At, Expression, Name, names_in
 from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon, formula_lexicon
-from finrag_pipeline.questions.grammar import Lowering, Spoken, parse_spoken
+from finrag_pipeline.questions.grammar import Lowering, Spoken, parse_spoken, unwrapped
 from finrag_pipeline.questions.left_over import chooses_balances, left_over
 from finrag_pipeline.questions.scope import check_scope, reword, split_sentences
 from finrag_pipeline.questions.token_runs import (
@@ -246,7 +246,7 @@ class _Reader:
             question=self.question,
             expression=expression,
             label=self._label(expression, tokens),
-            unit=self._unit(tree, lowering.relative, defined),
+            unit=self._unit(tree, lowering, defined),
             definitions=defined,
             periods=tuple(period for period in periods if isinstance(period, FiscalPeriod)),
             directives=self.directives,
@@ -275,13 +275,15 @@ class _Reader:
         kept = without(tokens, ("WORD", "PERIODS", "LPAR", "RPAR", "COMMA", "BETWEEN", "SPAN"))
         return " ".join(token.text for token in list(trims(kept))[-1])
 
-    def _unit(self, tree: Spoken, relative: bool, defined: dict[str, Formula]) -> str | None:
+    def _unit(self, tree: Spoken, lowering: Lowering, defined: dict[str, Formula]) -> str | None:
         kinds = {node.kind for node in tree.walk()}
+        if unwrapped(tree).kind in ("change", "growth") and lowering.is_share(unwrapped(tree).parts[0]):
+            return "points"
         if kinds & {"growth", "cagr", "margin", "share", "share_of"}:
             return "percent"
         metrics = {str(node.token.value) for node in tree.walk() if node.kind == "metric" and node.token}
         units = {self._unit_of(name, defined) for name in metrics}
-        if "change" in kinds and (relative or units == {"percent"}):
+        if "change" in kinds and lowering.relative:
             return "percent"
         if "change" not in kinds and kinds & {"divide", "multiply"}:
             return None

@@ -7,7 +7,6 @@ that stand in the page as JSON, and keeps what was chosen in the address, so tha
 from __future__ import annotations
 
 import json
-import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -93,7 +92,7 @@ def compare_payload(question: ExplorerQuestion, anchors: Mapping[Place, str]) ->
 
     Returns:
         ``places``: ``[filing, page, gold, kind, anchor, why]``, why being that of `EXPLAINED`; ``snippets``;
-        ``runs``: by space and system ``{doc, page, depth, hits: [[place, ranks, score, snippet], …],
+        ``runs``: by space and system ``{doc, page, depth, hits: [[place, ranks, snippet], …],
         gold: [[place, rank or null], …]}``.
     """
     places: dict[Place, int] = {}
@@ -110,7 +109,7 @@ def compare_payload(question: ExplorerQuestion, anchors: Mapping[Place, str]) ->
             text = question.snippets.get(page["chunk_id"]) if page["ranks"][0] <= CUTOFF else None
             shown = None if text is None else snippets.setdefault(text, len(snippets))
             place = number((page["filing"], page["page"]))
-            hits.append([place, page["ranks"], score_text(page["score"]), shown])
+            hits.append([place, page["ranks"], shown])
         ranks = {(page["filing"], page["page"]): page["rank"] for page in ranking["gold"]}
         runs[space][system] = {
             "doc": recall_text(ranking["doc_rec"]),
@@ -131,11 +130,6 @@ def compare_payload(question: ExplorerQuestion, anchors: Mapping[Place, str]) ->
 def recall_text(value: float | None) -> str:
     """``1.00``; a dash where nothing was measured."""
     return "–" if value is None else f"{value:.2f}"
-
-
-def score_text(value: float) -> str:
-    """A score in four digits, whatever its size."""
-    return f"{value:.4g}".replace("-", "−") if math.isfinite(value) else "–"
 
 
 def question_links(data: ExplorerData) -> dict[str, str]:

@@ -57,7 +57,7 @@ Ranking = dict[str, Any]
 """A row of `_RANKINGS`: what a system found for a question in a search space.
 
 ``pages``: of the first `DEPTH` chunks, best first, each with ``filing``, ``page``, ``ranks`` of its chunks,
-``score`` and ``chunk_id`` of the first of them; ``doc_rec`` and ``page_rec`` at `CUTOFF`, None where not
+``chunk_id`` of the first of them; ``doc_rec`` and ``page_rec`` at `CUTOFF`, None where not
 scored; ``gold``: ``rank`` of the first chunk on each gold page that was found at all; ``depth`` in chunks.
 """
 
@@ -65,14 +65,14 @@ _RANKINGS = """
     WITH asked AS (SELECT question_id, filing AS gold_filing, gold_pages FROM benchmark_questions),
     places AS (
         SELECT question_id, space, system, filing, page, min(rank) AS first, max(rank) AS last,
-            list(rank ORDER BY rank) FILTER (rank <= $depth) AS ranks, arg_min(score, rank) AS score,
+            list(rank ORDER BY rank) FILTER (rank <= $depth) AS ranks,
             arg_min(chunk_id, rank) AS chunk_id,
             any_value(filing = gold_filing AND list_contains(gold_pages, page)) AS is_gold
         FROM retrieval_runs JOIN asked USING (question_id) GROUP BY ALL
     ),
     ranked AS (
         SELECT question_id, space, system, max(last) AS depth,
-            list({'filing': filing, 'page': page, 'ranks': ranks, 'score': score, 'chunk_id': chunk_id}
+            list({'filing': filing, 'page': page, 'ranks': ranks, 'chunk_id': chunk_id}
                 ORDER BY first) FILTER (first <= $depth) AS pages,
             list({'filing': filing, 'page': page, 'rank': first} ORDER BY first) FILTER (is_gold) AS gold
         FROM places GROUP BY ALL

@@ -28,7 +28,7 @@ class Facts:
         filing: identifier.
         form: ``10-K``, ``10-Q``, ``8-K`` or ``EARNINGS``; None if unknown.
         filed_as: the same but for an 8-K that encloses an earnings release, which is ``EARNINGS`` above.
-        years: names of its fiscal year and how sure each is.
+        years: names of its fiscal year, how sure each is, and what is said of it where its cover has another.
         quarters: fiscal quarter as the filing and others state it.
         end: last day of the period, or day of the event.
         dates: complete dates on the first pages.
@@ -58,11 +58,11 @@ def read_facts(row: Mapping[str, Any], dates: frozenset[dt.date], items: frozens
     end = row.get("period_end")
     end = end.date() if isinstance(end, dt.datetime) else end if isinstance(end, dt.date) else None
     if isinstance(end, dt.date):
-        years[end.year] = (_CALENDAR_LABEL, "the calendar year of its end")
+        years[end.year] = (_CALENDAR_LABEL, " (the calendar year in which it ends)")
     if isinstance(declared := row.get("declared_year"), int):
-        years[declared] = (0.97, "as declared")
+        years[declared] = (0.97, " (as declared)")
     if isinstance(stated := row.get("fiscal_year"), int):
-        years[stated] = (1.0, "of the cover")
+        years[stated] = (1.0, "")
     quarters = {row.get("fiscal_quarter"), row.get("declared_quarter")}
     form = next(filter(form_family, (row.get("form"), row.get("declared_form"))), None)
     return Facts(
@@ -141,7 +141,8 @@ def _match(facts: Facts, period: AskedPeriod, asked: AskedForm) -> Fit:
             else _match_quarter(facts, period, ahead)
         )
         if rated.score * sure > best.score:
-            reason = f"fiscal year {period.fiscal_year} {'beside' if ahead else '='} FY{year} {label}"
+            same = f"the fiscal year asked for, {year}"
+            reason = (f"fiscal year {year}, not {period.fiscal_year}" if ahead else same) + label
             best = Fit(rated.score * sure, (reason, *rated.reasons))
     return best
 
@@ -212,7 +213,7 @@ def _match_date(facts: Facts, period: AskedPeriod, day: dt.date) -> Fit:
     if within_month or abs(apart) <= (_FEW_DAYS if period.months or period.whole_month else 1):
         short = period.months not in (None, 12)
         sure = 1.0 if short == (facts.form != ANNUAL) else 0.6 if short else 0.75 if period.months else 0.85
-        return Fit(sure, (f"date {day} = period end {end}",))
+        return Fit(sure, (f"its period ends on {end}",))
     if abs(apart) <= _FEW_DAYS:
         return Fit(0.85, (f"date {day} is {abs(apart)} days from the period end {end}",))
     if -370 - (31 if period.whole_month else 0) <= apart <= -360:
@@ -230,7 +231,7 @@ def _match_date(facts: Facts, period: AskedPeriod, day: dt.date) -> Fit:
 
 def _match_event(end: dt.date, day: dt.date, apart: int, printed: bool, within_month: bool) -> Fit:
     if apart == 0:
-        return Fit(1.0, (f"date {day} = event of the 8-K",))
+        return Fit(1.0, (f"its event is of {day}",))
     if within_month:
         return Fit(0.9, (f"event of {end} in the month asked for",))
     if printed:

@@ -125,7 +125,7 @@ class _Reading:
     def _mention(self, position: int, end: int, company: int, confidence: float, how: str) -> Mention:
         start = self.tokens[position].start
         printed = self.question[start:end]
-        reason = f'company: "{printed}" = {plain_name(self.names.companies[company])} ({how})'
+        reason = f'filed by {plain_name(self.names.companies[company])}, asked for as "{printed}" ({how})'
         return Mention(company, start, round(confidence, 4), reason, printed)
 
     def _stands_as_name(self, position: int, last: int, alias: Alias) -> bool:

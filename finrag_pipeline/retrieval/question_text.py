@@ -6,6 +6,7 @@ import re
 from typing import Literal
 
 from finrag_pipeline.errors import UsageError
+from finrag_pipeline.questions.words import FILLERS, QUESTION_WORDS
 from finrag_pipeline.retrieval.bm25 import finance_tokens
 
 MAX_QUESTION_CHARACTERS = 20_000
@@ -34,19 +35,23 @@ def check_question(question: str, command: Literal["ask", "search"]) -> str:
 
 
 SNIPPET_CHARACTERS = 320
+_SAY_NOTHING = FILLERS | QUESTION_WORDS
 
 
 def snippet(text: str, question: str, length: int = SNIPPET_CHARACTERS) -> str:
-    """The part of ``text`` that holds most words of the question, on one line."""
+    """The part of ``text`` that holds most words of the question, these in its middle, on one line."""
     flat = re.sub(r"\s+", " ", text).strip()
     if len(flat) <= length:
         return flat
-    wanted = {token for token in finance_tokens(question) if len(token) > 3}
-    lowered = flat.lower()
-    starts = range(0, len(flat) - length // 2, length // 4)
-    best = max(
-        starts, key=lambda start: (sum(word in lowered[start : start + length] for word in wanted), -start)
-    )
+    said = (token for token in finance_tokens(question) if len(token) > 1 and token not in _SAY_NOTHING)
+    wanted = "|".join(map(re.escape, said))
+    places = list(re.finditer(rf"\b(?:{wanted})", flat, re.IGNORECASE)) if wanted else []
+    best, most = 0, 0
+    for place in places:
+        near = [one for one in places if place.start() <= one.start() and one.end() <= place.start() + length]
+        if (held := len({one[0].lower() for one in near})) > most:
+            most, best = held, max(0, (place.start() + near[-1].end() - length) // 2)
+    best = min(best, len(flat) - length)
     if best:
         best = flat.find(" ", best) + 1
     part = flat[best : best + length]

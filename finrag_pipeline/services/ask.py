@@ -78,7 +78,7 @@ class Asker:
 
     def __init__(self, settings: Settings, searcher: Searcher | None = None) -> None:
         self._settings = settings
-        self._lake = Lake(settings.lake)
+        self._lake = Lake(settings.lake).required()
         self._searcher = searcher
         names = searchable_filings(self._lake)
         if not names:

@@ -90,7 +90,7 @@ def evaluate(
         UsageError: an unknown system.
     """
     start = time.perf_counter()
-    lake = Lake(settings.lake)
+    lake = Lake(settings.lake).required()
     chosen = chosen_systems(systems or [DEFAULT_SYSTEM], changes)
     rows = lake.read_all("filings").to_pylist()
     pages = {row["filing"]: row["pages"] for row in rows if row["status"] == "ok"}

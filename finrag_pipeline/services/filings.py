@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from finrag_pipeline.errors import LakeError, UsageError
+from finrag_pipeline.errors import LakeError, UsageError, did_you_mean, find_name
+from finrag_pipeline.filings import TEXT_ONLY
 from finrag_pipeline.filings.originals import find_source, get_source, original_path
 from finrag_pipeline.schemas import PER_FILING
 from finrag_pipeline.schemas.catalogue import CATALOGUE
@@ -30,28 +31,34 @@ LISTED = (
 
 
 def require_filing(lake: Lake, filing: str) -> str:
-    """``filing`` when the lake holds it.
+    """The name of a filing as the lake has it; ``filing`` may be in any case.
 
     Raises:
-        UsageError: it does not.
+        UsageError: the lake holds no such filing.
     """
-    if find_source(lake, filing) is None:
-        raise UsageError(f"The lake holds no filing '{filing}'.", "List filings with: finrag filings.")
-    return filing
+    if find_source(lake, filing) is not None:
+        return filing
+    folder = lake.path("filings")
+    kept = lake.fs.ls(folder, detail=False) if lake.fs.exists(folder) else []
+    names = [path.rsplit("/", 1)[-1] for path in kept]
+    if named := find_name(filing, names):
+        return named
+    remedy = f"{did_you_mean(filing, names)}List filings with: finrag filings."
+    raise UsageError(f"The lake holds no filing '{filing}'.", remedy)
 
 
-def require_page(lake: Lake, filing: str, label: int) -> int:
-    """Page ``label``, counted from 1, as the lake counts it.
+def require_page(lake: Lake, filing: str, label: int) -> tuple[str, int]:
+    """A filing and its page ``label``, counted from 1, as the lake has them.
 
     Raises:
         UsageError: there is no such filing or page.
         LakeError: its pages have not been made.
     """
-    require_filing(lake, filing)
+    filing = require_filing(lake, filing)
     pages = lake.read("filing_pages", {"filing": filing}, ["page"]).num_rows
     if not 1 <= label <= pages:
         raise UsageError(f"{filing} has no page {label}.", f"It has pages 1 to {pages}.")
-    return label - 1
+    return filing, label - 1
 
 
 def list_filings(lake: Lake, failed: bool) -> list[dict[str, Any]]:
@@ -78,6 +85,9 @@ def list_filings(lake: Lake, failed: bool) -> list[dict[str, Any]]:
     empty |= {"status": "ok", "conflicts": [], "warnings": []}
     rows.extend({**empty, "filing": filing} for filing in sorted((failures.keys() | kept) - listed))
     for row in rows:
+        read = lake.info("page_tables", {"filing": row["filing"]})
+        if read and not read.rows and TEXT_ONLY not in row["warnings"]:
+            row["warnings"].append("no table could be read")
         if row["filing"] in failures:
             entry = failures[row["filing"]]
             row.update(status="failed", reason=entry["error"], remedy=entry["remedy"])
@@ -145,7 +155,7 @@ def show_page(lake: Lake, filing: str, label: int, folder: Path) -> ShownPage:
     """
     from finrag_pipeline.reporting.page_pictures import page_picture
 
-    page = require_page(lake, filing, label)
+    filing, page = require_page(lake, filing, label)
     cells = _on_page(lake, "page_tables", filing, page)
     facts = _on_page(lake, "statement_facts", filing, page)
     if get_source(lake, filing).source == "html":
@@ -264,13 +274,13 @@ def list_facts(
     from finrag_pipeline.statements.concepts import concept_names
     from finrag_pipeline.statements.facts import find_facts
 
-    require_filing(lake, filing)
+    filing = require_filing(lake, filing)
     if lake.info("statement_facts", {"filing": filing}) is None:
         raise LakeError(f"The lake holds no facts of '{filing}'.", "Materialise statement_facts: finrag run.")
-    known = {name.lower() for name in (*concept_names(), *(concept_model().families if concept else ()))}
-    if concept is not None and concept.lower() not in known:
-        likely = ", ".join(sorted(concept_names()))
-        raise UsageError(f"There is no concept '{concept}'.", f"Choose a us-gaap name, such as: {likely}.")
+    known = {*concept_names(), *(concept_model().families if concept else ())}
+    if concept is not None and find_name(concept, known) is None:
+        remedy = f"{did_you_mean(concept, known)}Choose a us-gaap name, such as Revenues or Assets."
+        raise UsageError(f"There is no concept '{concept}'.", remedy)
     table, scope = lake.read("statement_facts", {"filing": filing}), None if every_scope else "primary"
     found = find_facts(
         table, concept=concept, label=label, fiscal_year=year, statement=statement, scope=scope

@@ -33,7 +33,7 @@ def page_image(lake: Lake, filing: str, label: int, small: bool = False) -> byte
     Raises:
         UsageError: there is no such filing or page, or no picture of it.
     """
-    page = require_page(lake, filing, label)
+    filing, page = require_page(lake, filing, label)
     found = page_images(lake, filing, [page], _THUMBNAIL_DPI if small else DPI, keep=False)[page]
     if isinstance(found, str):
         raise UsageError(found, "Read its text.")
@@ -57,7 +57,7 @@ def page_view(
         UsageError: there is no such filing or page.
         LakeError: its pages have not been made.
     """
-    number = require_page(lake, filing, label)
+    filing, number = require_page(lake, filing, label)
     pages = lake.read("filing_pages", {"filing": filing}, [*_SIZED, "text"])
     page = pages.filter(pc.equal(pages["page"], number)).to_pylist()[0]
     source, text, words = get_source(lake, filing).source, page["text"], page["words"] or ()

@@ -211,7 +211,7 @@ class Searcher:
 
     def __init__(self, settings: Settings, learned: Learned | None = None) -> None:
         self._settings = settings
-        self._lake = Lake(settings.lake)
+        self._lake = Lake(settings.lake).required()
         if not searchable_filings(self._lake):
             raise LakeError("The lake holds nothing to search.", "Run 'finrag run', or 'finrag ingest FILE'.")
         self._learned = learned or trained_models(self._lake, settings, None)
@@ -265,9 +265,9 @@ class Searcher:
             raise ModelError(str(problem), "Train it first, or choose another system: finrag systems.")
         known = self._corpora.known(chosen)
         corpus = self._corpora.over(known.complete, chosen)
+        filings = [one if one in corpus.filings else require_filing(self._lake, one) for one in filings]
         for filing in filings:
             if filing not in corpus.filings:
-                require_filing(self._lake, filing)
                 if filing in known.missing:
                     step = known.missing[filing]
                     raise LakeError(f"'{filing}' is not complete: its {step} is not made yet.", FINISH)

@@ -67,6 +67,19 @@ class Lake:
         """Whether the lake is a folder of this machine."""
         return isinstance(self.fs, LocalFileSystem)
 
+    def required(self) -> Lake:
+        """This lake, for what makes none.
+
+        Raises:
+            LakeError: there is none yet.
+        """
+        if not self.fs.isdir(self.root):
+            raise LakeError(
+                f"There is no lake at {self.root}.",
+                "Make one with 'finrag run' or 'finrag ingest FILE', or name another: finrag --lake FOLDER …",
+            )
+        return self
+
     def path(self, *parts: str) -> str:
         """Path below the root.
 

@@ -169,6 +169,9 @@ class TestSearcher:
             assert len(searcher.search(question, system, 3).results) == 3
 
     def test_an_empty_lake(self, settings: Settings) -> None:
+        with pytest.raises(LakeError, match="There is no lake at"):
+            Searcher(settings)
+        Path(settings.lake).mkdir()
         with pytest.raises(LakeError, match="nothing to search") as caught:
             Searcher(settings)
         assert "finrag run" in caught.value.remedy
@@ -353,6 +356,11 @@ class TestSnippet:
         assert part.startswith("… ")
         assert part.endswith(" …")
         assert len(part) <= SNIPPET_CHARACTERS + 4
+
+    def test_the_words_of_the_question_stand_in_the_middle(self) -> None:
+        text = "a b c d e " * 60 + "R&D fell to a tax rate of 21%. " + "f g h i j " * 60
+        part = snippet(text, "What was the tax rate?", 100)
+        assert 20 < part.index("tax rate") < 80
 
     def test_the_end_of_a_text_is_whole(self) -> None:
         text = "Nothing here at all. " * 60 + "The dividend was raised to five dollars."

@@ -40,6 +40,10 @@ def measured(pipeline: Pipeline, tmp_path: Path) -> Pipeline:
     return pipeline
 
 
+def test_every_schedule_says_what_it_does() -> None:
+    assert all((schedule.description or "").startswith("Every ") for schedule in jobs.SCHEDULES)
+
+
 def test_every_filing_is_brought_up_to_date_every_night(pipeline: Pipeline) -> None:
     assert evaluate(pipeline, jobs.nightly_reindex).skip_message == "The lake holds no filings."
     pipeline.instance.add_dynamic_partitions(filings_partitions.name, ["A_2020_10K", "B_2021_10K"])

@@ -17,7 +17,6 @@ from finrag_pipeline.reporting.explorer import (
     embedded,
     loss_of,
     question_links,
-    score_text,
     write_explorer,
 )
 from finrag_pipeline.reporting.explorer_data import (
@@ -321,8 +320,6 @@ def test_json_in_a_page_ends_no_script() -> None:
         (number_text(1577000000.0), "1,577,000,000"),
         (number_text(-0.125), "−0.125"),
         (number_text(True), ""),
-        (score_text(-1.38629), "−1.386"),
-        (score_text(float("inf")), "–"),
         (cut("abcdef", 3), "abc … (3 more characters)"),
         (cut("abc", 3), "abc"),
         (outline([(1.0, 2.04, 3.26, 4.0)], 1.0), "M0 1H4.3V5H0Z"),

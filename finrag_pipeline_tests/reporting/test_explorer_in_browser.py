@@ -165,7 +165,7 @@ def test_two_systems_are_compared(folder: Path, links: dict[str, str], visit: An
     page.locator("#compare [name=right]").select_option("bm25")
     assert "Gold page" in hits(page, "right")[0]
     assert figures.all_inner_texts() == ["1.00", "1.00", "p. 3: 1"]
-    assert page.locator(".ranking[data-side=right] .why").first.inner_text().startswith("Score")
+    assert not page.locator(".ranking .why", has_text="Score").count(), "no scale that people could read"
     page.locator("#compare [name=left]").select_option("finrag")
     assert "Why: " in page.locator(".ranking[data-side=left] .hit").first.inner_text()
 

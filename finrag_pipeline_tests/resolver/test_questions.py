@@ -95,7 +95,7 @@ def test_the_filing_meant_comes_first(resolver: Resolver, question: str, filing:
     assert resolution.filings, resolution
     assert resolution.filings[0].filing == filing, resolution.filings[:3]
     assert resolution.filings[0].score >= 0.5, resolution.filings[:3]
-    assert resolution.filings[0].reasons[0].startswith("company: ")
+    assert resolution.filings[0].reasons[0].startswith("filed by ")
     assert resolution.unknown_company is None
 
 
@@ -203,7 +203,9 @@ def test_an_event_without_company_is_found_by_the_items_of_the_8k(resolver: Reso
 
 def test_reasons_are_in_words(resolver: Resolver) -> None:
     best = resolver.resolve("Compute PnG's ROA for FY22.").filings[0]
-    assert best.reasons[0] == 'company: "PnG" = THE PROCTER & GAMBLE COMPANY (initials)'
-    assert best.reasons[1] == "fiscal year 2022 = FY2022 of the cover"
+    assert best.reasons[0] == 'filed by THE PROCTER & GAMBLE COMPANY, asked for as "PnG" (initials)'
+    assert best.reasons[1] == "the fiscal year asked for, 2022"
+    other = resolver.resolve("What net income did Zephyrion report for 2019?").filings[0]
+    assert other.reasons[1] == "fiscal year 2020, not 2019"
     loan = resolver.resolve("What did Zephyrion borrow on May 24, 2023?").filings[0]
     assert "date 2023-05-24 is 2 days before the event of 2023-05-26" in loan.reasons

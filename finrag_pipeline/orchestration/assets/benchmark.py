@@ -149,7 +149,8 @@ def retrieval_scores(part: Part) -> Step:
     scores = part.read()
     outside = sum(not 0.0 <= value <= 1.0 + 1e-9 for value in scores["value"].to_pylist())
     step.checks = [check("values_in_range", not outside, outside=outside)]
-    kept = scores.filter((pc.field("k") == 5) & pc.field("metric").isin(["doc_rec", "page_rec"]))
-    means = kept.group_by(["metric", "space"]).aggregate([("value", "mean")]).to_pylist()
-    step.metadata = {f"{row['metric']}_at_5_{row['space']}": round(row["value_mean"], 4) for row in means}
+    headline = (pc.field("k") == 5) & pc.field("metric").isin(["doc_rec", "page_rec"])
+    kept = scores.filter(headline & (pc.field("space") == Space.CORPUS))
+    means = kept.group_by("metric").aggregate([("value", "mean")]).to_pylist()
+    step.metadata = {f"{row['metric']}_at_5": round(row["value_mean"], 4) for row in means}
     return step

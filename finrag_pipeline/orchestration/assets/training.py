@@ -67,8 +67,9 @@ def _examples(values: Settings, store: Lake, corpora: Corpora) -> "tuple[Example
 def page_scorer(part: Part) -> Step:
     """The bi-encoder of a fold, trained on the questions of the others; ``production`` learns from all.
 
-    Trained once per fold and policy of folds; a run that was killed goes on where it was. Where no question
-    is left to learn from, nothing is materialised.
+    A back-fill trains a model for every fold and policy of folds: hours without a GPU, minutes with one. What
+    is trained stays; a run that was killed goes on where it was. Where no question is left to learn from,
+    nothing is materialised.
     """
     from finrag_pipeline.rankers.page_scorer import PageScorerRecipe
 
@@ -79,8 +80,9 @@ def page_scorer(part: Part) -> Step:
 def reranker(part: Part) -> Step:
     """The cross-encoder of a fold, trained on the pairs of the page scorer; ``production`` learns from all.
 
-    Trained once per fold and policy of folds; a run that was killed goes on where it was. Where no question
-    is left to learn from, nothing is materialised.
+    A back-fill trains a model for every fold and policy of folds: hours without a GPU, minutes with one. What
+    is trained stays; a run that was killed goes on where it was. Where no question is left to learn from,
+    nothing is materialised.
     """
     from finrag_pipeline.rankers.reranker import RerankerRecipe
 

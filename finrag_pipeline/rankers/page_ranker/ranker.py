@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 
+from finrag_pipeline.questions.formula_lexicon import formula_lexicon
 from finrag_pipeline.rankers.page_ranker.candidates import read_candidates
 from finrag_pipeline.rankers.page_ranker.features import FilingPages
 from finrag_pipeline.rankers.page_ranker.lexical import closest_label
@@ -136,11 +138,21 @@ def page_reasons(needs: QuestionNeeds, pages: FilingPages, page: int) -> list[st
         if concept in asked:
             held.setdefault(concept, set()).update(years & {year})
     for concept, dates in sorted(held.items(), key=lambda item: (-len(item[1]), item[0]))[:_MOST_CONCEPTS]:
-        found.append("holds " + concept + "".join(f" FY{year}" for year in sorted(dates)))
+        of = " and ".join(f"FY{year}" for year in sorted(dates))
+        found.append(f"shows {_in_words(concept, needs)}" + (f" of {of}" if of else ""))
     label = closest_label(pages.labels, needs.words, page, _LIKE_THE_QUESTION)
     if label:
         found.append(f'table label "{" ".join(label.split())[:_LONGEST_SHOWN]}"')
     matched = sorted(needs.sections() & pages.sections[page])
     if matched:
         found.append("section " + ", ".join(section.replace("_", " ") for section in matched))
-    return found or ["wording"]
+    return found or ["similar words"]
+
+
+def _in_words(concept: str, needs: QuestionNeeds) -> str:
+    """A concept as the line of the lexicon that asks for it is called, else the words of its name."""
+    lexicon = formula_lexicon()
+    named = (need.name for need in needs.needs if need.name in lexicon.entries)
+    lines = (line for name in named for line in lexicon.lines_of(name) if concept in line.concepts)
+    label = next((line.label for line in lines), re.sub(r"(?<=[a-z])(?=[A-Z])", " ", concept))
+    return label[:1].lower() + label[1:]

@@ -267,7 +267,7 @@ function startComparison(form, data, { titles, k }) {
   const defaults = new Map(controls.map((one) => [one.name, one.value]));
   const status = document.getElementById("compared");
 
-  function hit([number, ranks, score, text], system) {
+  function hit([number, ranks, text], system) {
     const [filing, page, gold, kind, anchor, why] = data.places[number];
     const item = make("li", ["hit", gold ? "gold" : "", ranks[0] > k ? "beyond" : ""].filter(Boolean).join(" "));
     const name = make(anchor ? "a" : "span", "", breakable(filing), `, page ${page + 1}`);
@@ -279,7 +279,6 @@ function startComparison(form, data, { titles, k }) {
     if (kind) item.append(make("p", "kind", kind));
     if (text !== null) item.append(make("p", "snippet", data.snippets[text]));
     if (why && system === data.explained) item.append(make("p", "why", `Why: ${why}`));
-    item.append(make("p", "why", `Score ${score}`));
     return item;
   }
 
