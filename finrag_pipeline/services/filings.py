@@ -300,8 +300,8 @@ def list_series(lake: Lake, company: str, concept: str, each: Each) -> list[Peri
 
     rows = {str(row["filing"]): row for row in lake.read_all("filings").to_pylist()}
     resolver = load_resolver(lake, rows, rows.values())
-    filing: str | None = company
-    if company not in rows:
+    filing = find_name(company, rows)
+    if filing is None:
         asked = resolver.resolve(f"What was the revenue of {company}?")
         filing = asked.filings[0].filing if asked.companies else None
     if filing is None:
