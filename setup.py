@@ -5,7 +5,7 @@ from setuptools import find_packages, setup
 # Ranges say what should work; `constraints.txt` pins what has been tested.
 CORE = [
     "dagster>=1.13.20,<1.14",  # partition semantics relied on here are those of 1.13
-    "duckdb>=2.0,<3",  # 2.0 database files cannot be read by 1.x; the file is a rebuildable cache
+    "duckdb>=2.0,<3",
     "fastapi>=0.120",
     "filelock>=3.13",
     "fsspec>=2026.1",

@@ -101,6 +101,7 @@ WRONG: dict[str, list[list[str]]] = {
     "search": [[""], ["x", "-k", "0"], ["x", "--system", "nobody"]],
     "serve": [["--port", "x"], ["--host", "no such host"]],
     "show": [["nobody", "1"], ["x", "first"]],
+    "sql": [["DROP TABLE filings"], ["FROM nowhere"], ["SELECT 1", "--to", "rows.doc"]],
     "systems": [["x"]],
     "tables": [[], ["--pdfs", "nowhere"]],
     "train": [["nobody"], ["reranker", "--folds", "nobody"]],

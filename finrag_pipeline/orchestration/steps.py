@@ -30,6 +30,7 @@ from finrag_pipeline.orchestration.resources import (
 )
 from finrag_pipeline.schemas import TABLES, column_docs
 from finrag_pipeline.schemas.catalogue import CATALOGUE, Entry, ancestors
+from finrag_pipeline.services.sql import sql_views
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
@@ -362,7 +363,7 @@ def table_asset(
         ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
             run = Run(context, settings.get(), lake.open(), engine.open, corpora)
             steps = _each_part(run, entry, make)
-            publish_table(run.store, entry.folder)
+            publish_table(run.store, entry.folder, sql_views)
             yield from _results(steps, [*(blocking_checks or {}), *(checks or {})])
 
         return dg.asset(

@@ -140,6 +140,10 @@ class Resolver:
         """Key of the company that filed ``filing``; the filing itself if it is unknown."""
         return next((c.key for c in self._names.companies if filing in c.filings), filing)
 
+    def companies(self) -> dict[str, str]:
+        """Key of the company of each filing."""
+        return {filing: company.key for company in self._names.companies for filing in company.filings}
+
     def named_at(self, question: str) -> tuple[int, ...]:
         """Positions of the first letters of companies' names in the plain characters of a question."""
         text = plain(question[:MOST_CHARACTERS])

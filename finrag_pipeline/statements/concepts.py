@@ -86,9 +86,13 @@ def lexicon() -> tuple[Concept, ...]:
 
 
 @cache
-def concept_names() -> tuple[str, ...]:
-    """Names of the entries in the order of the file; their hundreds of patterns are not compiled for that."""
-    return tuple(dict.fromkeys(raw["name"] for raw in tomllib.loads(_text())["concept"]))
+def concept_names(statement: str | None = None) -> tuple[str, ...]:
+    """Names of the entries, of one statement or all, in the order of the file.
+
+    Their hundreds of patterns are not compiled for that.
+    """
+    entries = tomllib.loads(_text())["concept"]
+    return tuple(dict.fromkeys(one["name"] for one in entries if statement in (None, *one["statements"])))
 
 
 def _text() -> str:

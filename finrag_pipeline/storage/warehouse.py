@@ -12,9 +12,11 @@ import glob
 import re
 import shutil
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -25,15 +27,29 @@ from finrag_pipeline.schemas.catalogue import FOLDERS
 from finrag_pipeline.storage.lake import Lake
 
 FILE = "warehouse.duckdb"
-WAREHOUSE_VERSION = "1"
+WAREHOUSE_VERSION = "2"
 Query = Callable[..., pa.Table]
 """Gives the rows of a query, which may have parameters."""
 DECLARED = "_declared.parquet"
 """A file without rows beside the parts of a table, which gives its view columns before there is any part."""
 
 
-def build_warehouse(lake: Lake) -> dict[str, int]:
-    """Build the warehouse over the lake and publish it; rows of each table.
+@dataclass(frozen=True)
+class View:
+    """A query over tables, and over views before it, as the warehouse has it under a name."""
+
+    doc: str
+    sql: str
+
+
+Views = Callable[[Lake], Mapping[str, View]]
+"""Gives views of a lake by name, each after those that it reads."""
+
+
+def build_warehouse(lake: Lake, views: Views | None = None) -> dict[str, int]:
+    """Build the warehouse over the lake and publish it, ``views`` beside its tables; rows of each table.
+
+    DuckDB from 1.0 on can open the file. It finds the lake where it lies itself: both can be moved together.
 
     Raises:
         LakeError: a part of the lake is damaged, or the file cannot be written. The published warehouse
@@ -45,19 +61,24 @@ def build_warehouse(lake: Lake) -> dict[str, int]:
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f"{target.name}.{uuid.uuid4().hex}.tmp")
     try:
-        with duckdb.connect(str(temporary)) as connection:
+        with duckdb.connect() as connection:
+            connection.execute(f"ATTACH {literal(str(temporary))} AS made (STORAGE_VERSION 'v1.0.0')")
+            connection.execute("USE made")
             connection.begin()
             lake.write_json(_place(lake), {"root": lake.root})
-            for name in _NAMES:
+            for name in NAMES:
                 if name in FOLDERS:
                     lake.declare(name, TABLES[name], DECLARED)
-                _make_view(connection, lake, name)
+                _make_view(connection, lake, name, _beside(lake))
                 for column, doc in column_docs(TABLES[name]).items():
-                    connection.execute(f'COMMENT ON COLUMN "{name}"."{column}" IS {_literal(doc)}')
-            counts = (f"(SELECT count(*) FROM {name})" for name in _NAMES)  # noqa: S608 - our own names
+                    connection.execute(f'COMMENT ON COLUMN "{name}"."{column}" IS {literal(doc)}')
+            for name, view in views(lake).items() if views else ():
+                connection.execute(f"CREATE VIEW {name} AS {view.sql}")
+                connection.execute(f"COMMENT ON VIEW {name} IS {literal(view.doc)}")
+            counts = (f"(SELECT count(*) FROM {name})" for name in NAMES)  # noqa: S608 - our own names
             (found,) = connection.execute(f"SELECT {', '.join(counts)}").fetchall()
             connection.commit()
-            connection.execute("CHECKPOINT")
+            connection.execute("CHECKPOINT made")
         temporary.replace(target)
     except (duckdb.Error, OSError) as error:
         raise LakeError(
@@ -68,10 +89,22 @@ def build_warehouse(lake: Lake) -> dict[str, int]:
         temporary.unlink(missing_ok=True)
         temporary.with_name(temporary.name + ".wal").unlink(missing_ok=True)
         shutil.rmtree(temporary.with_name(temporary.name + ".tmp"), ignore_errors=True)  # spilled data
-    return dict(zip(_NAMES, found, strict=True))
+    return dict(zip(NAMES, found, strict=True))
 
 
-_NAMES = (*FOLDERS, "ledger")
+NAMES = (*FOLDERS, "ledger")
+"""Tables, in the order of the catalogue."""
+
+
+def _beside(lake: Lake) -> str:
+    """SQL for the folder of the lake: where the warehouse is opened, else where it was built.
+
+    DuckDB tells a view where its file lies by the default of one setting alone, the folder for spilled data.
+    """
+    spilled = "current_setting('temp_directory')"
+    own = f"parse_filename({spilled}) = {literal(f'{FILE}.tmp')}"
+    escaped = rf"regexp_replace(parse_dirpath({spilled}), '([*?\[])', '[\1]', 'g')"
+    return f"CASE WHEN {own} THEN {escaped} ELSE {_root(lake)} END"
 
 
 def view_schema(name: str) -> pa.Schema:
@@ -80,17 +113,17 @@ def view_schema(name: str) -> pa.Schema:
     return TABLES[name].append(pa.field("fold", pa.string())) if of_fold else TABLES[name]
 
 
-def _make_view(connection: Any, lake: Lake, name: str) -> None:
-    """The view of a table; nothing is written to the lake."""
+def _make_view(connection: Any, lake: Lake, name: str, root: str) -> None:
+    """The view of a table, below a root in SQL; nothing is written to the lake."""
     if name == "ledger":
-        connection.execute(f"CREATE VIEW ledger AS {_ledger(lake)}")
+        connection.execute(f"CREATE VIEW ledger AS {_ledger(root)}")
         return
     # What is trained fold by fold has the fold in its path alone.
     of_fold = FOLDERS[name].by == "model"
     columns = [f'"{column}"' for column in TABLES[name].names]
     columns += ["regexp_extract(filename, 'fold=([^/]*)', 1) AS fold"] if of_fold else []
     options = f"hive_partitioning=false, filename={of_fold}"
-    files = _files(lake, "parquet", name, "**", "*.parquet")
+    files = f"{root} || '/parquet/{name}/**/*.parquet'"
     connection.execute(
         f"CREATE VIEW {name} AS SELECT {', '.join(columns)} FROM read_parquet({files}, {options})"  # noqa: S608
     )
@@ -104,24 +137,25 @@ def _make_empty(connection: Any, name: str) -> None:
     connection.register(name, pa.schema(fields).empty_table())
 
 
-def _ledger(lake: Lake) -> str:
+def _ledger(root: str) -> str:
     """Of the files of the ledger those that can be read; other notes may lie beside them."""
     kinds = {"int64": "BIGINT", "double": "DOUBLE", "timestamp[us, tz=UTC]": "TIMESTAMPTZ"}
     columns = ", ".join(f'"{one.name}": "{kinds.get(str(one.type), "VARCHAR")}"' for one in TABLES["ledger"])
     return (
         "SELECT unnest(entry) FROM (SELECT "  # noqa: S608
         f"CASE WHEN json_valid(content) THEN from_json(content, '{{{columns}}}') END AS entry "
-        f"FROM read_text({_files(lake, 'ledger', '**', '*.json')})) "
+        f"FROM read_text({root} || '/ledger/**/*.json')) "
         "WHERE entry.asset IS NOT NULL AND entry.outcome IS NOT NULL"
     )
 
 
-def _files(lake: Lake, folder: str, *pattern: str) -> str:
-    """Literal of a pattern of files; the lake's own path may hold what DuckDB would take for one."""
-    return _literal("/".join([glob.escape(lake.uri(folder)), *pattern]))
+def _root(lake: Lake) -> str:
+    """Literal of the root of the lake, which may hold what DuckDB would take for a pattern."""
+    return literal(glob.escape(lake.uri()))
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
+    """A text in SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -130,7 +164,7 @@ def _place(lake: Lake) -> str:
     return lake.path("ledger", "_warehouse.json")
 
 
-def publish_table(lake: Lake, name: str) -> None:
+def publish_table(lake: Lake, name: str, views: Views | None = None) -> None:
     """Build the warehouse of a local lake where it has no view of a table in the columns that it has now.
 
     A damaged part, which keeps it from being built, is told by the asset of the warehouse. The name is empty
@@ -140,18 +174,18 @@ def publish_table(lake: Lake, name: str) -> None:
         return
     file = lake.local_path(FILE)
     with suppress(LakeError, OSError):
-        # Views of a lake that was copied or moved read it where it was.
+        # Attached to another database, views of a lake that was copied or moved read it where it was.
         stale = not file.exists() or lake.read_json(_place(lake)) != {"root": lake.root}
         if name and not stale:
             lake.declare(name, TABLES[name], DECLARED)
             declared = lake.local_path("parquet", name, DECLARED)
             stale = file.stat().st_mtime_ns < declared.stat().st_mtime_ns
         if stale:
-            build_warehouse(lake)
+            build_warehouse(lake, views)
 
 
 @contextmanager
-def lake_views(lake: Lake) -> Iterator[Query]:
+def lake_views(lake: Lake, views: Mapping[str, View] = MappingProxyType({})) -> Iterator[Query]:
     """What gives the rows of a query over the lake, in the columns of its warehouse, without that file.
 
     It takes the query, with ``?`` or ``$name`` for parameters, and their values. It raises LakeError where a
@@ -164,14 +198,23 @@ def lake_views(lake: Lake) -> Iterator[Query]:
             connection.register_filesystem(lake.fs)
         made: set[str] = set()
 
+        def make(sql: str) -> None:
+            """What a query names, and what that names."""
+            for name in (*NAMES, *views):
+                if name in made or not re.search(rf"\b{name}\b", sql, re.IGNORECASE):
+                    continue
+                made.add(name)
+                if name in views:
+                    make(views[name].sql)
+                    connection.execute(f"CREATE VIEW {name} AS {views[name].sql}")
+                elif lake.ledger_entries() if name == "ledger" else lake.partitions(name):
+                    _make_view(connection, lake, name, _root(lake))
+                else:
+                    _make_empty(connection, name)
+
         def query(sql: str, parameters: Any = None) -> pa.Table:
             try:
-                for name in {one for one in _NAMES if re.search(rf"\b{one}\b", sql)} - made:
-                    if lake.ledger_entries() if name == "ledger" else lake.partitions(name):
-                        _make_view(connection, lake, name)
-                    else:
-                        _make_empty(connection, name)
-                    made.add(name)
+                make(sql)
                 return connection.sql(sql, params=parameters or []).to_arrow_table()
             except (duckdb.IOException, duckdb.InvalidInputException) as error:
                 remedy = "Delete the part that is named, and materialise it again."

@@ -19,6 +19,7 @@ from finrag_pipeline.reporting.tables import metrics_markdown, statistics_markdo
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.sample import SAMPLE_NAME
 from finrag_pipeline.schemas import RETRIEVAL_SCORES
+from finrag_pipeline.services.sql import sql_views
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.warehouse import build_warehouse, lake_views
 
@@ -82,7 +83,7 @@ def warehouse(part: Part) -> Step:
     rows: dict[str, int] = {}
 
     def make() -> int:
-        rows.update(build_warehouse(store))
+        rows.update(build_warehouse(store, sql_views))
         return sum(rows.values())
 
     # Always rebuilt: it takes half a second, and reads every footer.
