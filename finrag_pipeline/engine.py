@@ -6,12 +6,15 @@ One task that crashes, hangs or raises fails alone; the others go on.
 from __future__ import annotations
 
 import pickle
+import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from multiprocessing.context import SpawnContext, SpawnProcess
+from types import ModuleType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -27,6 +30,26 @@ class WorkerTimeoutError(Exception):
 
 class WorkerMemoryError(Exception):
     """A task asked for more memory than a worker may have."""
+
+
+class _Worker(SpawnProcess):
+    """A process that imports nothing of the program that starts it."""
+
+    @staticmethod
+    def _Popen(process_obj: Any) -> Any:  # noqa: N802 - multiprocessing's name
+        # A worker would run the script of its parent again, which may start workers itself. What a module
+        # without a file says of itself is nothing to run.
+        program, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+        try:
+            return SpawnProcess._Popen(process_obj)
+        finally:
+            sys.modules["__main__"] = program
+
+
+class _Workers(SpawnContext):
+    """Starts workers: forking a process that runs threads (gRPC, OpenMP) could deadlock the child."""
+
+    Process = _Worker
 
 
 class Engine:
@@ -49,14 +72,11 @@ class Engine:
         if self._pool is not None and not self._pool.active:
             self.close()
         if self._pool is None:
-            import multiprocessing
-
             from pebble import ProcessPool
 
-            # spawn: forking a process that runs threads (gRPC, OpenMP) can deadlock the child.
             self._pool = ProcessPool(
                 max_workers=self.workers,
-                context=multiprocessing.get_context("spawn"),
+                context=_Workers(),
                 initializer=_limit_memory,
                 initargs=(self.memory,),
             )

@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from finrag_pipeline.engine import Engine, WorkerCrashError, WorkerMemoryError, WorkerTimeoutError
 from finrag_pipeline.errors import FilingError
+from finrag_pipeline_tests.console import REPOSITORY
 from finrag_pipeline_tests.engine_tasks import work
 
 
@@ -35,6 +39,25 @@ def test_tasks_run_in_other_processes_even_with_one_worker() -> None:
         assert pids[0] == pids[1], "workers are kept alive between tasks"
     finally:
         engine.close()
+
+
+def test_a_script_needs_no_guard(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "print('started', flush=True)\n"
+        "from finrag_pipeline.engine import Engine\n"
+        "from finrag_pipeline_tests.engine_tasks import work\n"
+        "print(list(Engine(1, 60.0).map(work, [('double', 2)])))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, script],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("started\n[4]\n", "")
 
 
 @pytest.mark.parametrize(
