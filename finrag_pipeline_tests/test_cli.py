@@ -7,19 +7,24 @@ import re
 import signal
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import typer
+from rich.console import Console
 
 from finrag_pipeline import __version__
 from finrag_pipeline.commands.console import app
+from finrag_pipeline.filings.originals import FilingSource
+from finrag_pipeline.schemas import TABLES
+from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.console import Done, called, finish, start
 from finrag_pipeline_tests.indexed_lake import IndexedLake
-from finrag_pipeline_tests.shared_run import sample_lake
 
 Call = Callable[..., Done]
 
@@ -174,20 +179,51 @@ def test_a_filing_is_named_in_any_case(indexed: IndexedLake) -> None:
     assert search("ALDER_2021_10Q").error()["remedy"].startswith("Did you mean ALDER_2021_10K")
 
 
-@pytest.mark.slow
-def test_filings_and_systems_fit_eighty_columns(tmp_path_factory: pytest.TempPathFactory) -> None:
-    lake, _ = sample_lake(tmp_path_factory)
-    names = [path.name for path in (lake / "filings").iterdir()]
-    shown = called(lake, "filings", COLUMNS="80").out
-    assert all(len(line) <= 80 for line in shown.splitlines())
+def test_filings_and_systems_fit_eighty_columns(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("finrag_pipeline.commands.console.out", Console(width=80))
+    names = ["A_CORPORATION_2022_8K_dated-11-03", "ZOLTEK_2021_10K"]
+    usual = {"status": "ok", "file_name": "a.pdf", "source": "pdf", "bytes": 1, "sha256": "", "pages": 160}
+    for filing in names:
+        about = {
+            "company": "Zoltek Industries of the Northern Shore, Inc.",
+            "form": "10-K",
+            "fiscal_year": 2021,
+        }
+        row = {"filing": filing, **usual, **about, "conflicts": [], "warnings": ["text only: no tables"]}
+        lake.write("filings", pa.Table.from_pylist([row], TABLES["filings"]), "f", {"filing": filing})
+    lake.write("page_tables", TABLES["page_tables"].empty_table(), "f", {"filing": names[0]})
+    shown = called(lake.root, "filings").out
+    assert not [line for line in shown.splitlines() if len(line) > 80 and line.startswith(" ")]
     assert all(name in shown for name in names), "no identifier is broken"
-    systems = called(lake, "systems", COLUMNS="80").out
-    rows = [
-        line.split()[0] for line in systems.splitlines() if re.match(r" \w+ +(?:measured|runs|needs)", line)
-    ]
-    assert len(rows) == len(set(rows)) and {"bm25", "finrag", "calculator", "words"} <= set(rows)
-    assert not {"oracle_filing", "bm25_pages", "prompt_bm25"} & set(rows)
-    assert "oracle_filing" in called(lake, "systems", "--all").out
+    systems = called(lake.root, "systems").out
+    found = re.findall(r"^ (\w+) +(?:measured|runs|needs)", systems, re.MULTILINE)
+    assert len(found) == len(set(found)) and {"bm25", "finrag", "calculator", "words"} <= set(found)
+    assert not {"oracle_filing", "bm25_pages", "prompt_bm25"} & set(found)
+    assert "oracle_filing" in called(lake.root, "systems", "--all").out
+
+
+def test_a_filing_without_any_table_says_so(lake: Lake) -> None:
+    row = {
+        "filing": "A",
+        "status": "ok",
+        "file_name": "a.pdf",
+        "source": "pdf",
+        "bytes": 1,
+        "sha256": "",
+        "pages": 3,
+    }
+    rows = pa.Table.from_pylist([{**row, "conflicts": [], "warnings": []}], TABLES["filings"])
+    lake.write("filings", rows, "f", {"filing": "A"})
+    lake.write("page_tables", TABLES["page_tables"].empty_table(), "f", {"filing": "A"})
+    lake.write("statement_facts", TABLES["statement_facts"].empty_table(), "f", {"filing": "A"})
+    lake.write_json(lake.path("filings", "A", "source.json"), _source("A"))
+    assert called(lake.root, "filings", "--json").json()[0]["warnings"] == ["no table could be read"]
+    found = called(lake.root, "facts", "A", "--label", "x")
+    assert (found.code, found.err) == (0, "") and "No fact" in found.out
+
+
+def _source(filing: str) -> dict[str, Any]:
+    return asdict(FilingSource(filing, "a.pdf", "pdf", 1, "", "original.pdf"))
 
 
 def test_settings_that_make_no_sense_name_the_variable(call: Call) -> None:

@@ -110,7 +110,9 @@ def interval(value: float | None, low: float | None, high: float | None) -> str:
 
 def print_rows(title: str, columns: list[str], rows: Sequence[dict[str, Any]]) -> None:
     """Print rows as a table for people."""
-    table = Table(title=plain(title), box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    table = Table(
+        title=plain(title), box=SIMPLE_HEAD, title_justify="left", collapse_padding=True, pad_edge=False
+    )
     texts = [["" if row.get(one) is None else str(row[one]) for one in columns] for row in rows]
     for place, column in enumerate(columns):
         sentences = any(" " in line[place] for line in texts)

@@ -36,8 +36,8 @@ def filings(
     tagged = ["tagged"] * any(row["tagged"] for row in rows)
     print_rows("Filings", ["filing", "form", "period", "pages", *tagged, "company"], rows)
     for row in rows:
-        said = [*filter(None, (row["reason"], row["remedy"])), *row["conflicts"], *row["warnings"]]
-        if said:
+        why = " ".join(filter(None, (row["reason"], row["remedy"])))
+        if said := [*filter(None, [why]), *row["conflicts"], *row["warnings"]]:
             state = "" if row["status"] == "ok" else f"{row['status']}: "
             told = f"{row['filing']}: {state}{'; '.join(said)}"
             out.print(told, markup=False, highlight=False, soft_wrap=True)
