@@ -184,6 +184,30 @@ def draw_page(
     return target.getvalue()
 
 
+def marked_part(lake: Lake, filing: str, page: int, boxes: Sequence[Box]) -> bytes | None:
+    """PNG of the strip of a zero-based page that holds ``boxes``, marked; None where there is no picture."""
+    from PIL import Image, ImageDraw
+
+    kept = page_images(lake, filing, [page])[page]
+    if isinstance(kept, str):
+        return None
+    picture = Image.open(io.BytesIO(kept)).convert("RGB")
+    scale = DPI / POINTS_PER_INCH
+    draw = ImageDraw.Draw(picture)
+    for x0, y0, x1, y1 in boxes:
+        edges = (x0 - 2) * scale, (y0 - 2) * scale, (x1 + 2) * scale, (y1 + 2) * scale
+        draw.rectangle(edges, outline=UNREADABLE, width=2)
+    _, top, _, bottom = around(boxes)
+    above, below = int((top - _AROUND) * scale), int((bottom + _AROUND) * scale)
+    part = picture.crop((0, max(0, above), picture.width, min(picture.height, below)))
+    target = io.BytesIO()
+    part.quantize(64).save(target, "PNG")
+    return target.getvalue()
+
+
+_AROUND = 48  # points of a page that are shown above and below what is marked
+
+
 def box_of(row: Mapping[str, Any]) -> Box | None:
     """Box of a word, cell or fact; None where it has none."""
     x0, y0, x1, y1 = (row[edge] for edge in EDGES)

@@ -156,8 +156,8 @@ def show_page(lake: Lake, filing: str, label: int, folder: Path) -> ShownPage:
     from finrag_pipeline.reporting.page_pictures import page_picture
 
     filing, page = require_page(lake, filing, label)
-    cells = _on_page(lake, "page_tables", filing, page)
-    facts = _on_page(lake, "statement_facts", filing, page)
+    cells = rows_on_page(lake, "page_tables", filing, page)
+    facts = rows_on_page(lake, "statement_facts", filing, page)
     if get_source(lake, filing).source == "html":
         picture: bytes | None = _html(lake, filing, page, _layers(cells, facts)).encode("utf-8", "replace")
         name = f"{filing}_p{label}.html"
@@ -173,7 +173,7 @@ def show_page(lake: Lake, filing: str, label: int, folder: Path) -> ShownPage:
             raise UsageError(
                 f"{folder} cannot be written to: {error.strerror}.", "Choose another folder with --to."
             ) from error
-    return ShownPage(filing, page, path, _grids(cells), facts)
+    return ShownPage(filing, page, path, table_grids(cells), facts)
 
 
 def page_html(lake: Lake, filing: str, label: int, cells: Collection[str] = ()) -> str:
@@ -186,12 +186,12 @@ def page_html(lake: Lake, filing: str, label: int, cells: Collection[str] = ()) 
         UsageError: there is no such filing or page, or it did not come as HTML.
         LakeError: its tables have not been made.
     """
-    page = require_page(lake, filing, label)
+    filing, page = require_page(lake, filing, label)
     if get_source(lake, filing).source != "html":
         raise UsageError(f"{filing} did not come as HTML.", "Look at its picture: finrag show FILING PAGE.")
     wanted = dict.fromkeys(cells, "used")
     if named := {cell for cell in cells if not cell.startswith(("#", "/"))}:
-        for cell in _on_page(lake, "page_tables", filing, page):
+        for cell in rows_on_page(lake, "page_tables", filing, page):
             place = ":".join(str(cell[name]) for name in ("filing", "page", "table", "row", "column"))
             if place in named and cell["anchor"]:
                 wanted[cell["anchor"]] = "used"
@@ -219,7 +219,12 @@ def _layers(cells: Iterable[Mapping[str, Any]], facts: Iterable[Mapping[str, Any
     return found
 
 
-def _on_page(lake: Lake, table: str, filing: str, page: int) -> list[dict[str, Any]]:
+def rows_on_page(lake: Lake, table: str, filing: str, page: int) -> list[dict[str, Any]]:
+    """Rows of a table of the lake that stand on a zero-based page.
+
+    Raises:
+        LakeError: the table has not been made of the filing.
+    """
     if lake.info(table, {"filing": filing}) is None:
         raise LakeError(f"The lake holds no {table} of '{filing}'.", f"Materialise {table}: finrag run.")
     rows = lake.read(table, {"filing": filing})
@@ -229,7 +234,8 @@ def _on_page(lake: Lake, table: str, filing: str, page: int) -> list[dict[str, A
     return [row for row in here if row["page"] == page]
 
 
-def _grids(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def table_grids(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Tables of the cells of a page: ``{table, caption, detector, scales, header_rows, grid}`` each."""
     tables: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for cell in cells:
         tables[cell["table"]].append(cell)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 
 import duckdb
@@ -14,6 +15,7 @@ import pytest
 from openpyxl import load_workbook
 
 from finrag_pipeline.errors import UsageError
+from finrag_pipeline.filings.originals import FilingSource
 from finrag_pipeline.schemas import FILINGS as FILINGS_SCHEMA
 from finrag_pipeline.services.sql import list_views, run_sql, sql_views, write_rows
 from finrag_pipeline.storage.lake import Lake
@@ -24,16 +26,23 @@ from finrag_pipeline_tests.console import called
 NEWEST, OLD, QUARTER = "ZOLTEK_2021_10K", "ZOLTEK_2020_10K", "ZOLTEK_2022Q2_10Q"
 
 
-@pytest.fixture
-def zoltek(lake: Lake) -> Lake:
-    """A lake with the facts of two annual reports and a quarterly one, which restate one figure."""
+def write_zoltek(lake: Lake) -> Lake:
+    """Write the facts of two annual reports and a quarterly one, which restate one figure."""
     known = {row["filing"]: row for row in FILINGS}
     usual = {"file_name": "a.pdf", "bytes": 1, "sha256": "", "pages": 6, "conflicts": [], "warnings": []}
     for filing, rows in ((NEWEST, annual(NEWEST, ROWS)), (OLD, annual(OLD, OLDER)), (QUARTER, quarter())):
         row = usual | known[filing]
         lake.write("filings", pa.Table.from_pylist([row], FILINGS_SCHEMA), "f", {"filing": filing})
         lake.write("statement_facts", table(rows), "f", {"filing": filing})
+        source = FilingSource(filing, "a.pdf", "pdf", 1, "", "original.pdf")
+        lake.write_json(lake.path("filings", filing, "source.json"), asdict(source))
     return lake
+
+
+@pytest.fixture
+def zoltek(lake: Lake) -> Lake:
+    """A lake with these facts."""
+    return write_zoltek(lake)
 
 
 def test_a_row_per_company_and_period_with_a_column_per_concept(zoltek: Lake) -> None:
