@@ -87,6 +87,7 @@ WRONG: dict[str, list[list[str]]] = {
     "ask": [[""], ["x", "--mode", "poem"], ["x", "--filing", "nobody"]],
     "clean": [["x"]],
     "doctor": [["x"]],
+    "edgar": [["--since", "yesterday"]],
     "evaluate": [[], ["--questions", "nowhere.jsonl"], ["--questions", "."]],
     "export-run": [["nobody"], ["bm25"]],
     "facts": [["nobody"], ["x", "--year", "y"], ["x", "--label", "x"]],
