@@ -15,7 +15,7 @@ from rich.markup import escape as plain
 from rich.measure import Measurement
 from rich.table import Table
 
-from finrag_pipeline import __version__
+import finrag_pipeline
 from finrag_pipeline.settings import Settings, get_settings
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 def _print_version(asked: bool) -> None:
     if asked:
-        sys.stdout.write(f"finrag_pipeline {__version__}\n")
+        sys.stdout.write(f"finrag_pipeline {finrag_pipeline.__version__}\n")
         raise typer.Exit
 
 
