@@ -128,8 +128,9 @@ def evaluate(
     questions: Annotated[
         Path,
         typer.Option(
-            help="Questions, as JSON Lines in FinanceBench's format; or a folder in BEIR's format, "
-            "which brings its documents (corpus.jsonl, queries.jsonl, qrels/test.tsv)."
+            help="Questions: CSV or JSON Lines with question and, where known, answer, filing and page; "
+            "FinanceBench's JSON Lines; or a folder in BEIR's format, which brings its documents "
+            "(corpus.jsonl, queries.jsonl, qrels/test.tsv)."
         ),
     ],
     systems: Annotated[
@@ -148,6 +149,10 @@ def evaluate(
         str | None,
         typer.Option(help="Run each system also with this reranker: hub name or folder."),
     ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option("--report", help="Write a page of it, every question with its answers: FILE.html."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Score questions of a file over the filings of the lake; nothing is trained."""
@@ -156,18 +161,17 @@ def evaluate(
     if questions.is_dir():
         _over_documents(questions, systems or ["bm25"], changes, as_json)
         return
+    from finrag_pipeline.reporting.evaluation_page import remarks, write_evaluation
     from finrag_pipeline.services.evaluate import evaluate as score
 
     done = score(current_settings(), questions, systems or [], changes=changes)
+    if page:
+        write_evaluation(questions.name, vars(done), page)
     if as_json:
         print_json(vars(done))
         return
-    for problem in done.problems:
-        note(problem)
-    for name, seen in done.learned_from.items():
-        note(f"{name} was trained on {len(seen)} of these questions: its scores on them are too good.")
-    for name, reason in done.not_run.items():
-        note(f"{name} was not run: {reason}")
+    for remark in remarks(vars(done)):
+        note(remark)
     rows = [
         {
             "system": row["system"],
@@ -180,10 +184,16 @@ def evaluate(
         if row["slice"] in ("all", "question_type", "doc_type")
     ]
     columns = ["system", "questions", "metric", "value", "n"]
-    print_rows("Evaluation: mean [95 % interval over documents]", columns, rows)
+    if rows:
+        print_rows("Evaluation: mean [95 % interval over documents]", columns, rows)
+    elif not page:
+        shown = [{**row, "answer": "–" if row["abstained"] else row["answer"]} for row in done.answers]
+        print_rows("Answers", ["question_id", "system", "answer"], shown)
     for one in done.comparisons:
         difference = interval(one["difference"], one["low"], one["high"])
         out.print(plain(f"{one['system']} minus {one['baseline']}: PageRec@5 {difference}"))
+    if page:
+        out.print(f"Page: {page}", markup=False, soft_wrap=True)
     hint(f"{done.questions} questions, {done.seconds:.1f} s")
 
 

@@ -53,17 +53,11 @@ def problem_text(file: Path, line: int | Sequence[int], reason: str, remedy: str
     return f"{file.name}, {where}: {reason.rstrip('.')}. {remedy}"
 
 
-def read_objects(file: Path) -> tuple[list[tuple[int, dict[str, Any]]], list[str]]:
-    """Read a JSON Lines file of objects.
-
-    A byte-order mark in front of UTF-8 text is harmless and skipped; ``.gz`` is unpacked.
-
-    Returns:
-        ``(line number from 1, object)`` for every good line, and a problem for every other; blank lines are
-        neither.
+def read_text(file: Path) -> str:
+    """Text of a file; a byte-order mark in front of UTF-8 is harmless and skipped, ``.gz`` is unpacked.
 
     Raises:
-        BenchmarkError: the file cannot be opened, is not UTF-8, or holds one JSON array.
+        BenchmarkError: the file cannot be opened, or is not UTF-8.
     """
     named = f"The benchmark file '{file}'"
     try:
@@ -78,15 +72,28 @@ def read_objects(file: Path) -> tuple[list[tuple[int, dict[str, Any]]], list[str
             f"{named} begins with the byte-order mark of UTF-16 or UTF-32.", "Save it as UTF-8."
         )
     try:
-        text = data.decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise BenchmarkError(
             f"{named} is not UTF-8 text: byte 0x{data[error.start]:02x} on line {line}.", "Save it as UTF-8."
         ) from error
+
+
+def read_objects(file: Path) -> tuple[list[tuple[int, dict[str, Any]]], list[str]]:
+    """Read a JSON Lines file of objects.
+
+    Returns:
+        ``(line number from 1, object)`` for every good line, and a problem for every other; blank lines are
+        neither.
+
+    Raises:
+        BenchmarkError: as `read_text`, or the file holds one JSON array.
+    """
+    text = read_text(file)
     if text.lstrip().startswith("["):
         raise BenchmarkError(
-            f"{named} is one JSON array, not JSON Lines.",
+            f"The benchmark file '{file}' is one JSON array, not JSON Lines.",
             "Write one object per line (for example with: jq -c '.[]').",
         )
     objects: list[tuple[int, dict[str, Any]]] = []

@@ -1,4 +1,4 @@
-"""Evaluating: score any questions in FinanceBench's format over the filings of the lake."""
+"""Evaluating: score any questions, one's own or a benchmark's, over the filings of the lake."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from finrag_pipeline.answering.runs import run_answers
 from finrag_pipeline.answering.systems import get_answer_system
 from finrag_pipeline.errors import BenchmarkError, FinragError
 from finrag_pipeline.evaluation.answer_metrics import SHOWN, as_series, score_answers
+from finrag_pipeline.evaluation.own_questions import having, read_own_questions
 from finrag_pipeline.evaluation.paired_tests import Family, compare_families
 from finrag_pipeline.evaluation.questions import load_questions
 from finrag_pipeline.evaluation.retrieval_metrics import find_gold_chunks, score_runs
@@ -26,9 +27,11 @@ from finrag_pipeline.rankers.registry import trained_models
 from finrag_pipeline.resolver.resolver import load_resolver
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.component import Inputs, Learned
+from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.system import RetrievalSystem, run_system
 from finrag_pipeline.retrieval.systems import DEFAULT_SYSTEM, get_system, variant
+from finrag_pipeline.schemas import RETRIEVAL_SCORES
 from finrag_pipeline.services.search import Corpora
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
@@ -46,6 +49,8 @@ class Evaluation:
         problems: what is wrong with the file and which filings are not searched, one sentence each.
         learned_from: questions that the ranker of a system was trained on, by system; their scores flatter.
         not_run: why systems were not run, by name.
+        columns, unused: what a file of one's own has of `own_questions.COLUMNS`, and its other columns.
+        asked: ``{question_id, question, answer, filing, gold_pages}`` of each question; zero-based pages.
         metrics: ``{system, slice, slice_value, metric, k, mean, low, high, n}`` each.
         comparisons: of systems with one part changed against those without, in the fields of
             ``schemas.SYSTEM_COMPARISONS``; PageRec@5.
@@ -61,6 +66,9 @@ class Evaluation:
     problems: list[str]
     learned_from: dict[str, list[str]]
     not_run: dict[str, str]
+    columns: list[str] = field(default_factory=list)
+    unused: list[str] = field(default_factory=list)
+    asked: list[dict[str, Any]] = field(default_factory=list)
     metrics: list[dict[str, Any]] = field(default_factory=list)
     comparisons: list[dict[str, Any]] = field(default_factory=list)
     per_question: list[dict[str, Any]] = field(default_factory=list)
@@ -80,7 +88,7 @@ def evaluate(
 
     Args:
         settings: settings of the lake.
-        questions_file: JSON Lines in FinanceBench's format.
+        questions_file: CSV or JSON Lines, as `read_own_questions` reads them, or FinanceBench's.
         systems: names; the default system when empty.
         progress: called with the system, its number and how many there are.
         changes: ``chunking``, ``encoder`` or ``reranker``; every system is also run with them changed.
@@ -96,7 +104,10 @@ def evaluate(
     pages = {row["filing"]: row["pages"] for row in rows if row["status"] == "ok"}
     learned, corpora = trained_models(lake, settings, None), Corpora(lake, settings)
     filings, warnings, not_run = _searched(searchable_filings(lake), corpora, chosen, learned)
-    loaded = load_questions(questions_file, None, pages, filings)
+    searched = {filing: count for filing, count in pages.items() if filing in filings}
+    own = read_own_questions(questions_file, searched)
+    columns, unused = (own.columns, own.unused) if own else ([], [])
+    loaded = own or load_questions(questions_file, None, pages, filings)
     problems = [*warnings, *loaded.problems]
     questions = loaded.table.filter(pc.field("status") == "measured")
     if not questions.num_rows:
@@ -120,9 +131,7 @@ def evaluate(
         if seen := [row["question_id"] for row in asked if row["question_id"] in known]:
             learned_from[system.name] = seen
         runs = run_system(system, inputs, asked, [Space.CORPUS])
-        texts = dict(zip(corpus.chunk_ids, corpus.chunks["text"].to_pylist(), strict=True))
-        gold, pair = find_gold_chunks(questions, corpus.chunks), (system.name, Space.CORPUS.value)
-        scores = score_runs(runs, questions, texts, gold, expected=[pair])
+        scores = _scores(runs, questions, corpus, system.name)
         reader = replace(get_answer_system("calculator"), retrieval=system.name)
         embed = corpus.encoder.embed_short
         answers = run_answers(reader, runs, asked, corpus.text, calculator, embed, None, settings)
@@ -132,9 +141,11 @@ def evaluate(
     if made:
         runs, scores, answers = map(pa.concat_tables, zip(*made, strict=True))
         sources = {row["filing"]: row["source"] for row in rows}
-        judged = score_answers(answers, questions, lake)
+        judged = score_answers(answers, having(questions, "answer"), lake)
 
         def means(of: pa.Table, shown: Collection[tuple[str, int]]) -> list[dict[str, Any]]:
+            if not of.num_rows:
+                return []
             table = summarise(of, questions, sources, settings.evaluation).select(_FIELDS).to_pylist()
             return [row for row in table if (row["metric"], row["k"]) in shown]
 
@@ -146,7 +157,30 @@ def evaluate(
             "answers": _answers_shown(answers, judged, questions),
         }
     seconds = round(time.perf_counter() - start, 3)
-    return Evaluation(len(asked), problems, learned_from, not_run, **lists, seconds=seconds)
+    lists["asked"] = [{name: row[name] for name in _ASKED} for row in asked]
+    return Evaluation(len(asked), problems, learned_from, not_run, columns, unused, **lists, seconds=seconds)
+
+
+_ASKED = ("question_id", "question", "answer", "filing", "gold_pages")
+
+
+def _scores(runs: pa.Table, questions: pa.Table, corpus: Corpus, system: str) -> pa.Table:
+    """Scores of a ranking, of each question as far as its filing and pages are known."""
+    texts = dict(zip(corpus.chunk_ids, corpus.chunks["text"].to_pylist(), strict=True))
+
+    def scored(some: pa.Table) -> pa.Table:
+        gold, pair = find_gold_chunks(some, corpus.chunks), (system, Space.CORPUS.value)
+        return score_runs(runs, some, texts, gold, expected=[pair])
+
+    on_pages = having(questions, "filing", "gold_pages")
+    known = set(on_pages["question_id"].to_pylist())
+    rows = [row for row in having(questions, "filing").to_pylist() if row["question_id"] not in known]
+    if not rows:
+        return scored(on_pages) if known else RETRIEVAL_SCORES.empty_table()
+    # Any page stands for the unknown one: only whether the filing was found is kept.
+    filed = scored(pa.Table.from_pylist([{**row, "gold_pages": [0]} for row in rows], questions.schema))
+    filed = filed.filter(pc.field("metric") == "doc_rec")
+    return pa.concat_tables([scored(on_pages), filed]) if known else filed
 
 
 _FIELDS = ["system", "slice", "slice_value", "metric", "k", "mean", "low", "high", "n"]

@@ -25,6 +25,9 @@ KEYS = [
     "problems",
     "learned_from",
     "not_run",
+    "columns",
+    "unused",
+    "asked",
     "metrics",
     "comparisons",
     "per_question",
@@ -194,9 +197,85 @@ class TestFaultyFiles:
 
     def test_an_empty_lake(self, settings: Settings, tmp_path: Path, lake: IndexedLake) -> None:
         path = small_filings.write_lines(tmp_path / "asked.jsonl", [asked(lake, 0)])
+        Path(settings.lake).mkdir()
         with pytest.raises(BenchmarkError, match=r"No question of asked\.jsonl can be measured") as caught:
             evaluate(settings, path, ["bm25"])
         assert "finrag ingest" in caught.value.remedy
+
+
+class TestOwnQuestions:
+    """A table with a column of questions, and of what is known about their answers."""
+
+    CSV = (
+        "Question;Filing;page;answer;note\n"
+        "What was the goodwill of {0}?;{1};2;$12 million;x\n"
+        "Which risks are named?;{1};;;\n"
+        "What was revenue?;NOBODY;1;;\n"
+        "What was tax?;{1};99;;\n"
+        ";{1};1;;\n"
+    )
+
+    @pytest.fixture
+    def table(self, lake: IndexedLake, tmp_path: Path) -> Path:
+        path = tmp_path / "mine.csv"
+        path.write_text(self.CSV.format(COMPANIES[0], lake.filings[0].lower()), encoding="utf-8-sig")
+        return path
+
+    def test_each_question_is_scored_as_far_as_its_answer_is_known(
+        self, lake: IndexedLake, table: Path
+    ) -> None:
+        done = evaluate(lake.settings, table, ["bm25"])
+        assert (done.questions, done.columns, done.unused) == (
+            4,
+            ["question", "answer", "filing", "page"],
+            ["note"],
+        )
+        assert len(done.problems) == 3
+        assert any("no filing 'NOBODY'" in problem for problem in done.problems)
+        assert any("has pages 1 to 5, not 99" in problem for problem in done.problems)
+        counts = {(row["metric"], row["k"]): row["n"] for row in done.metrics if row["slice"] == "all"}
+        assert counts["page_rec", 5] == 1 and counts["doc_rec", 5] == 3
+        assert [row["question_id"] for row in done.answers] == ["line 2", "line 3", "line 4", "line 5"]
+        assert done.answers[0]["gold"] == "$12 million" and done.answers[1]["numeric_match"] is None
+        assert done.asked[0]["gold_pages"] == [1] and done.asked[0]["filing"] == lake.filings[0]
+
+    def test_questions_alone_are_answered(self, lake: IndexedLake, tmp_path: Path) -> None:
+        path = small_filings.write_lines(
+            tmp_path / "mine.jsonl", [{"question": "What was revenue?", "id": "a"}]
+        )
+        done = evaluate(lake.settings, path, ["bm25"])
+        assert done.columns == ["question", "id"] and done.metrics == done.answer_metrics == []
+        assert [row["question_id"] for row in done.answers] == ["a"]
+
+    def test_the_command_says_what_it_found_and_writes_a_page(
+        self, lake: IndexedLake, table: Path, tmp_path: Path
+    ) -> None:
+        page = tmp_path / "mine.html"
+        done = called(
+            lake.settings.lake, "evaluate", "--questions", table, "--systems", "bm25", "--report", page,
+            **lake.variables(),
+        )  # fmt: skip
+        assert done.code == 0, done.err
+        assert "Columns found: question, answer, filing, page; not used: note." in " ".join(done.err.split())
+        html = page.read_text(encoding="utf-8")
+        assert "Which risks are named?" in html and "$12 million" in html and "page_<wbr>rec@5" in html
+        assert "<script" not in html and 'href="assets' not in html, "a file by itself"
+
+    @pytest.mark.parametrize(
+        ("name", "text", "reason"),
+        [
+            ("a.csv", "frage,answer\nWas?,x\n", "has no column 'question'"),
+            ("a.csv", 'question\n"open\n', "is no CSV file"),
+            ("a.csv", "", "No question of a.csv can be measured"),
+        ],
+    )
+    def test_a_table_that_is_none(
+        self, lake: IndexedLake, tmp_path: Path, name: str, text: str, reason: str
+    ) -> None:
+        (tmp_path / name).write_text(text)
+        with pytest.raises(BenchmarkError, match=reason) as caught:
+            evaluate(lake.settings, tmp_path / name, ["bm25"])
+        assert caught.value.remedy
 
 
 class TestWhereNothingWasTrained:

@@ -44,6 +44,7 @@ class TestLake:
         self, settings: Settings, tmp_path: Path
     ) -> None:
         told: list[str] = []
+        Path(settings.lake).mkdir()
         with TestClient(create_app(SearchService(settings, AT_ONCE, tell=told.append))) as client:
             wait_for(lambda: "nothing to search" in client.get("/ready").text)
             for answer in (client.get("/ready"), client.post("/search", json={"question": "revenue"})):
