@@ -397,6 +397,9 @@ class Settings(BaseSettings):
     )
     max_filing_bytes: int = Field(1 << 30, gt=0, description="Larger files are refused.")
     edgar: EdgarSettings = EdgarSettings()
+    definitions: str | None = Field(
+        None, description="TOML file of your own metrics, and of printed labels that mean a line."
+    )
     encoder: EncoderSettings = EncoderSettings()
     chunks: ChunkSettings = ChunkSettings()
     contextual_chunks: ContextualChunkSettings = ContextualChunkSettings()

@@ -128,6 +128,9 @@ class Calculator:
         """
         start = time.perf_counter()
         question = check_question(question, "ask")
+        if (lexicon := formula_lexicon()) is not self._lexicon:  # a user's definitions were changed
+            self._lexicon = lexicon
+            self.__dict__.pop("_opened", None)
         resolution = self.resolver.resolve(question)
         names = self._company_words(question, resolution)
         asked = None if only_pages else read_series(question)

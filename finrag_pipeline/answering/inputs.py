@@ -102,7 +102,16 @@ class FactBook:
         return any(fits(fact, self._infos[fact.filing], period) is not None for fact in self._facts)
 
     def find_line(self, line: Line, period: FiscalPeriod, by_label: bool = True) -> FoundFact | None:
-        """The fact of a line for a period; by its names, else by the label of a row that is none."""
+        """The fact of a line for a period; by its names, else by the label of a row that is none.
+
+        Before both, by a label that a user says to mean the line.
+        """
+        if line.mapped:
+            own = [fact for fact in self._facts if normal_label(fact.label) in line.mapped]
+            if mapped := self._best(
+                [f for f in own if f.statement in line.statements], period, line.statements
+            ):
+                return mapped
         found: list[tuple[int, int, int, FoundFact]] = []
         for place, concept in enumerate(line.concepts):
             facts = [fact for fact in self._by_line.get(concept, ()) if fact.statement in line.statements]

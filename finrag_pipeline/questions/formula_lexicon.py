@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from importlib import resources
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from finrag_pipeline.errors import UsageError
 from finrag_pipeline.questions.expression import Expression, names_in, parse_expression
-from finrag_pipeline.statements.concepts import concept_names
+from finrag_pipeline.settings import get_settings
+from finrag_pipeline.statements.concepts import concept_names, normal_label
 from finrag_pipeline.statements.page_evidence import KINDS
 
 FORMULA_UNITS = ("percent", "ratio", "times", "days", "currency")
@@ -29,6 +32,7 @@ class Line:
 
     Attributes:
         complete: word that the printed label must contain, and the line added where it does not.
+        mapped: printed labels that a user says to mean it, as `normal_label` has them.
     """
 
     name: str
@@ -40,6 +44,7 @@ class Line:
     components: re.Pattern[str] | None = None
     labels: re.Pattern[str] | None = None
     between: tuple[str, str] | None = None
+    mapped: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -132,28 +137,42 @@ def _compile(phrase: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w&-])(?:{spaced})(?![\w&]|-(?=[a-z]))")
 
 
-def read_formulas(text: str) -> Lexicon:
-    """Lines and formulas in TOML.
+def read_formulas(text: str, own: str = "") -> Lexicon:
+    """Lines and formulas in TOML, and a user's ``own``, which replace those of their names.
+
+    Those may have ``[[label]]`` too: a printed ``label`` that means a ``line``.
 
     Raises:
         ValueError: an entry is malformed or uses a name that does not exist; the message names it.
     """
-    raw = tomllib.loads(text)
     entries: dict[str, Line | Formula] = {}
     phrases: list[Phrase] = []
-    for kind, make in (("line", _line), ("formula", _formula)):
-        for place, entry in enumerate(raw.get(kind, [])):
-            name = str(entry.get("name", f"{kind} {place}"))
-            try:
-                if not _NAME.fullmatch(name) or name in entries:
-                    raise ValueError("its name is taken or no name")
-                phrases += [Phrase(phrase, name, _compile(phrase)) for phrase in entry.pop("phrases", ())]
-                entries[name] = make(entry)
-                if entry:
-                    raise ValueError(f"unknown field '{min(entry)}'")
-            except (re.error, KeyError, ValueError) as error:
-                why = f"{type(error).__name__}: {error}"
-                raise ValueError(f"Entry '{name}' of the formulas: {why}.") from error
+    labels: list[dict[str, Any]] = []
+    for source in (text, own):
+        raw = tomllib.loads(source)
+        seen: set[str] = set()
+        for kind, make in (("line", _line), ("formula", _formula)):
+            for place, entry in enumerate(raw.pop(kind, [])):
+                name = str(entry.get("name", f"{kind} {place}"))
+                try:
+                    if not _NAME.fullmatch(name) or name in seen:
+                        raise ValueError("its name is taken or no name")
+                    seen.add(name)
+                    phrases += [Phrase(phrase, name, _compile(phrase)) for phrase in entry.pop("phrases", ())]
+                    entries[name] = make(entry)
+                    if entry:
+                        raise ValueError(f"unknown field '{min(entry)}'")
+                except (re.error, KeyError, TypeError, AttributeError, ValueError) as error:
+                    why = f"{type(error).__name__}: {error}"
+                    raise ValueError(f"Entry '{name}' of the formulas: {why}.") from error
+        labels += raw.pop("label", [])
+        if raw:
+            raise ValueError(f"There is no [[{min(raw)}]], only line, formula and label.")
+    for one in labels:
+        line = entries.get(str(one.get("line")))
+        if set(one) != {"label", "line"} or not isinstance(line, Line):
+            raise ValueError(f"Label {one}: give a printed 'label' and the 'line' that it means.")
+        entries[line.name] = replace(line, mapped=line.mapped | {normal_label(str(one["label"]))})
     _check_names(entries)
     return Lexicon(entries, tuple(phrases))
 
@@ -205,12 +224,24 @@ def _check_names(entries: Mapping[str, Line | Formula]) -> None:
         raise ValueError(f"Entry '{circle[0]}' of the formulas {why}.") from error
 
 
-@lru_cache(maxsize=1)
 def formula_lexicon() -> Lexicon:
-    """The lexicon of ``formulas.toml``.
+    """The lexicon of ``formulas.toml``, and of the file of a user's own, read again when that changes.
 
     Raises:
-        ValueError: an entry is malformed; the message names it.
+        UsageError: that file cannot be read, or an entry of it is malformed, which is named.
     """
+    own = get_settings().definitions
+    try:
+        return _lexicon(own, Path(own).stat().st_mtime_ns if own else 0)
+    except (OSError, ValueError) as error:
+        if own is None:
+            raise
+        told = error.strerror if isinstance(error, OSError) else str(error).rstrip(".")
+        remedy = "Correct it, or unset FINRAG_DEFINITIONS; docs/answers.md explains its entries."
+        raise UsageError(f"The definitions of {own} cannot be used: {told}.", remedy) from error
+
+
+@lru_cache(maxsize=2)
+def _lexicon(own: str | None, changed: int) -> Lexicon:
     text = resources.files("finrag_pipeline.questions").joinpath("formulas.toml").read_text("utf-8")
-    return read_formulas(text)
+    return read_formulas(text, Path(own).read_text("utf-8") if own else "")

@@ -1,6 +1,13 @@
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
+from finrag_pipeline.errors import UsageError
 from finrag_pipeline.questions.formula_lexicon import Formula, Line, formula_lexicon, read_formulas
+from finrag_pipeline.settings import get_settings
+from finrag_pipeline_tests.answering.made_facts import calculator
 
 
 @pytest.mark.parametrize(
@@ -100,3 +107,76 @@ def test_a_space_of_a_phrase_is_spaces_or_hyphens(phrase: str, text: str) -> Non
     assert lexicon.longest(f"the {text}")[4] == (4 + len(text), "a")
     assert 1 not in lexicon.longest(f"x{text}")
     assert lexicon.longest("unrelated words") == {}
+
+
+OWN = """
+[[formula]]
+name = "cash_conversion"
+label = "Cash conversion"
+phrases = ["cash conversion( rate)?"]
+formula = "operating_cash_flow / net_income"
+unit = "percent"
+
+[[label]]
+label = "Film library"
+line = "inventory"
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A user's definitions, as the settings name them."""
+    path = tmp_path / "own.toml"
+    path.write_text(OWN)
+    monkeypatch.setenv("FINRAG_DEFINITIONS", str(path))
+    get_settings.cache_clear()
+    yield path
+    monkeypatch.undo()
+    get_settings.cache_clear()
+
+
+def test_metrics_and_labels_of_ones_own_answer_and_are_read_again_when_they_change(own: Path) -> None:
+    asked = calculator()
+    found = asked.answer("What was Zoltek's cash conversion rate in FY2021?")
+    assert (found.answer, found.formula) == (
+        "137.8%",
+        "cash_conversion@2021 = operating_cash_flow / net_income",
+    )
+    assert asked.answer("What were Zoltek's inventories in FY2021?").value == 33.0, (
+        "the label that was mapped"
+    )
+    own.write_text(OWN.replace("operating_cash_flow / net_income", "net_income / operating_cash_flow"))
+    os.utime(own, ns=(1, 1))
+    assert asked.answer("What was Zoltek's cash conversion rate in FY2021?").answer == "72.6%"
+    own.write_text(OWN.partition("[[label]]")[0])
+    assert asked.answer("What were Zoltek's inventories in FY2021?").value == 200.0
+
+
+def test_a_formula_of_ones_own_takes_the_place_of_that_name(own: Path) -> None:
+    own.write_text(
+        '[[formula]]\nname = "ebitda"\nlabel = "EBITDA"\nformula = "operating_income"\nunit = "currency"\n'
+    )
+    assert calculator().answer("What was Zoltek's EBITDA in FY2021?").value == 330.0
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[[formula]\n", "Expected"),
+        ('[[metric]]\nname = "x"\n', r"no \[\[metric\]\]"),
+        (
+            '[[formula]]\nname = "x"\nlabel = "X"\nformula = "nothing / 2"\nunit = "ratio"\n',
+            "unknown names: nothing",
+        ),
+        ('[[formula]]\nname = "x"\nlabel = "X"\nformula = "revenue"\nunit = "dogs"\n', "unknown unit 'dogs'"),
+        ('[[label]]\nlabel = "Net takings"\nline = "takings"\n', "give a printed 'label'"),
+        (None, "No such file"),
+    ],
+)
+def test_definitions_that_are_wrong_are_named_with_their_file(
+    own: Path, text: str | None, reason: str
+) -> None:
+    own.unlink() if text is None else own.write_text(text)
+    with pytest.raises(UsageError, match=reason) as caught:
+        formula_lexicon()
+    assert str(own) in caught.value.reason and "FINRAG_DEFINITIONS" in caught.value.remedy

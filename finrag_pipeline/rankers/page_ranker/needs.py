@@ -116,7 +116,6 @@ def lexicon() -> tuple[Need, ...]:
     )
 
 
-@cache
 def _line_need(name: str) -> Need:
     """What a line or formula of the calculator's lexicon needs: its lines, where statements print them."""
     lines = formula_lexicon().lines_of(name)
