@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class FinragError(Exception):
@@ -19,7 +20,7 @@ class FinragError(Exception):
         self.reason = reason
         self.remedy = remedy
 
-    def __reduce__(self) -> tuple[type[FinragError], tuple[str, str]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         # Exceptions cross process boundaries by pickling; the default would lose the remedy.
         return (type(self), (self.reason, self.remedy))
 
@@ -66,6 +67,20 @@ class ModelError(FinragError):
 
 class LakeError(FinragError):
     """A missing, damaged or inconsistent part of the lake."""
+
+
+class DamageError(LakeError):
+    """A part or an index that is not as it was written; ``path``, below the root of the lake, is made again.
+
+    A run that meets it sets it aside and makes it anew; otherwise that is for `finrag doctor --heal`.
+    """
+
+    def __init__(self, reason: str, path: str) -> None:
+        super().__init__(reason, "Make it anew: finrag doctor --heal.")
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.reason, self.path)
 
 
 class UsageError(FinragError):

@@ -152,9 +152,19 @@ def _download(url: str, target: Path) -> None:
 
 
 @app.command()
-def doctor(as_json: Json = False) -> None:
+def doctor(
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Also every part, index, model and original against its checksum.")
+    ] = False,
+    heal: Annotated[
+        bool, typer.Option("--heal", help="As --deep; what is damaged is set aside and made again.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """Say what is installed and reachable, and what to do about each gap."""
     findings = examine(current_settings())
+    if deep or heal:
+        findings += _damage(current_settings(), heal)
     if as_json:
         print_json(findings)
     else:
@@ -325,6 +335,37 @@ def _failures(settings: Settings) -> _Finding:
     told = "; ".join(f"{row['asset']} {row['partition']}: {row['error']}" for row in failed[:5])
     more = "; …" if len(failed) > 5 else ""
     return "gap", f"{len(failed)} steps failed: {told}{more}", str(failed[0]["remedy"] or "Run it again.")
+
+
+def _damage(settings: Settings, heal: bool) -> list[dict[str, str]]:
+    """Findings on what is damaged in the lake, and on what was made again where that is wanted."""
+    from finrag_pipeline.orchestration.healing import set_aside_damage
+    from finrag_pipeline.orchestration.instance import open_materialiser
+    from finrag_pipeline.services.damage import find_damage
+    from finrag_pipeline.storage.lake import Lake
+
+    lake, healed = Lake(settings.lake), []
+    if heal:
+        with open_materialiser(settings) as materialiser:
+            set_aside_damage(lake)
+            materialiser.heal()
+            healed = materialiser.healed
+    looked = list(find_damage(lake))
+    found = [
+        (
+            "broken",
+            one.why,
+            "Make it anew: finrag doctor --heal." if one.derived else "Ingest its file again.",
+        )
+        for one in looked
+        if one
+    ]
+    found += [("ok" if text.endswith("is made again.") else "broken", text, "") for text in healed]
+    sound = ("ok", f"{len(looked)} parts, indexes, models and originals are as they were written", "")
+    return [
+        {"check": "damage", "status": status, "found": text, "remedy": remedy}
+        for status, text, remedy in (found if any(looked) else [*found, sound])
+    ]
 
 
 def _instance(settings: Settings) -> _Finding:

@@ -32,6 +32,7 @@ from finrag_pipeline.filings.originals import (
     file_kind,
     filing_files,
     find_source,
+    is_sound,
     original_path,
     preference,
 )
@@ -101,7 +102,7 @@ def accept(
     information = document_information or (before.document_information if before else None)
     entry = FilingSource(filing, name, source, size, sha256, original, information)
     kept = original_path(lake, entry)
-    if entry == before and lake.fs.exists(kept):
+    if entry == before and is_sound(lake, entry):
         return entry
     data = path.read_bytes()
     if hashlib.sha256(data).hexdigest() != sha256:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from filecmp import cmp
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 from finrag_pipeline.errors import BenchmarkError, LakeError, UsageError, did_you_mean, find_name
 from finrag_pipeline.filings.names import filing_id
+from finrag_pipeline.storage.fingerprints import file_sha256
 from finrag_pipeline.storage.lake import Lake
 
 SUFFIXES = {".htm": "html", ".html": "html", ".pdf": "pdf", ".txt": "text", ".jsonl": "page_text"}
@@ -89,6 +91,27 @@ def get_source(lake: Lake, filing: str) -> FilingSource:
 def original_path(lake: Lake, source: FilingSource) -> str:
     """Path of the kept original in the lake."""
     return lake.path("filings", source.filing, source.original)
+
+
+@contextmanager
+def read_original(lake: Lake, source: FilingSource) -> Iterator[Path]:
+    """A local path with the original as it came: readers would repair a damaged one, into other pages.
+
+    Raises:
+        LakeError: it is gone or damaged.
+    """
+    with lake.local_copy(original_path(lake, source)) as path:
+        if not path.is_file() or file_sha256(path) != source.sha256:
+            reason = f"The original {source.file_name} of '{source.filing}' is not as it came."
+            raise LakeError(reason, "Ingest its file again: finrag ingest FILE.")
+        yield path
+
+
+def is_sound(lake: Lake, source: FilingSource) -> bool:
+    """Whether the kept original is there, and is what came."""
+    with suppress(LakeError, OSError), read_original(lake, source):
+        return True
+    return False
 
 
 def drop_older_originals(lake: Lake, published: FilingSource) -> None:

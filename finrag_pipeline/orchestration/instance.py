@@ -6,13 +6,13 @@ import logging
 import os
 import shutil
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from finrag_pipeline import errors
-from finrag_pipeline.errors import FinragError, LakeError
+from finrag_pipeline.errors import DamageError, FinragError, LakeError
 from finrag_pipeline.settings import REPOSITORY, Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.processes import is_alive, process_name
@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 
     from finrag_pipeline.orchestration.resources import Corpora
 
+_Made = TypeVar("_Made")
 _YAML = REPOSITORY / "data_lake" / "dagster_home" / "dagster.yaml"
 _PROCESS_TAG = "finrag/process"
 _WATCH_SECONDS = 5.0
+_MOST_DAMAGED = 50
+"""How often a run is repeated because it meets something else that is damaged."""
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
@@ -57,11 +60,17 @@ def dagster_home(settings: Settings) -> Path:
 
 
 class Materialiser:
-    """Runs jobs of the definitions in this process, on the shared instance."""
+    """Runs jobs of the definitions in this process, on the shared instance.
 
-    def __init__(self, definitions: dg.Definitions, instance: dg.DagsterInstance) -> None:
+    What a run finds damaged is made again, and the run is repeated; ``healed`` says so for people.
+    """
+
+    def __init__(self, definitions: dg.Definitions, instance: dg.DagsterInstance, lake: Lake) -> None:
         self._definitions = definitions
         self.instance = instance
+        self._lake = lake
+        self.healed: list[str] = []
+        self._at_work: set[str] = set()
         self.corpora: Corpora = (definitions.resources or {})["corpora"]
 
     def add_partitions(self, name: str, keys: Sequence[str]) -> None:
@@ -73,7 +82,36 @@ class Materialiser:
             with suppress(IntegrityError):
                 self.instance.add_dynamic_partitions(name, new)
 
-    def run(
+    def run(self, job: str, **options: Any) -> str | None:
+        """`execute`, once more for all that it finds damaged."""
+        error = self.execute(job, **options)
+        for _ in range(_MOST_DAMAGED):
+            if error is None or not self.heal():
+                break
+            error = self.execute(job, **options)
+        return error
+
+    def heal(self, damaged: DamageError | None = None) -> bool:
+        """Make again what was set aside, and ``damaged``; whether there was anything."""
+        from finrag_pipeline.orchestration.healing import make_again
+
+        if damaged is not None:
+            self._lake.set_aside(damaged.path)
+        told = make_again(self, self._lake, self._at_work)
+        self.healed += told
+        return bool(told)
+
+    def sound(self, work: Callable[[], _Made]) -> _Made:
+        """What ``work`` gives, which is repeated when it meets damage outside of a run."""
+        for _ in range(_MOST_DAMAGED):
+            try:
+                return work()
+            except DamageError as error:
+                if not self.heal(error):
+                    raise
+        return work()
+
+    def execute(
         self,
         job: str,
         partition: str | None = None,
@@ -140,7 +178,7 @@ def open_materialiser(settings: Settings) -> Iterator[Materialiser]:
 
     logging.getLogger("dagster").setLevel(logging.ERROR)
     with open_instance(settings) as instance, _clearing_up(instance):
-        yield Materialiser(build_definitions(settings), instance)
+        yield Materialiser(build_definitions(settings), instance, Lake(settings.lake))
 
 
 @contextmanager

@@ -95,17 +95,18 @@ def run(
         register_benchmark(lake, folder.name, list(folder.files), folder.questions, folder.documents)
     with open_materialiser(settings) as materialiser:
         work = _Work(settings, lake, materialiser, outcome, progress)
-        work.index_filings(accepted)
+        materialiser.sound(lambda: work.index_filings(accepted))
         if folder.questions is None:
             work.run("publish", "warehouse", assets=["warehouse"])
         else:
             try:
-                work.measure(chosen)
+                materialiser.sound(lambda: work.measure(chosen))
             except FinragError as error:
                 if not outcome.failures:
                     raise
                 failed = "; ".join(f"{name}: {text}" for name, text in outcome.failures.items())
                 raise FinragError(f"{error.reason} Before that: {failed}", error.remedy) from error
+        outcome.warnings += materialiser.healed
     return outcome
 
 
@@ -164,8 +165,9 @@ def _make_searchable(
     if sources:
         with open_materialiser(settings) as materialiser:
             work = _Work(settings, lake, materialiser, outcome, progress)
-            work.index_filings(sources)
+            materialiser.sound(lambda: work.index_filings(sources))
             work.run("publish", "warehouse", assets=["warehouse"])
+            outcome.warnings += materialiser.healed
 
 
 def index(settings: Settings, systems: Sequence[str], progress: Progress) -> RunReport:
@@ -182,7 +184,9 @@ def index(settings: Settings, systems: Sequence[str], progress: Progress) -> Run
         raise LakeError("The lake holds nothing to index.", "Run 'finrag run', or 'finrag ingest FILE'.")
     outcome = RunReport("lake", len(filings))
     with open_materialiser(settings) as materialiser:
-        stale = _Work(settings, lake, materialiser, outcome, progress).index_on_demand(chosen, filings)
+        work = _Work(settings, lake, materialiser, outcome, progress)
+        stale = materialiser.sound(lambda: work.index_on_demand(chosen, filings))
+        outcome.warnings += materialiser.healed
     outcome.indexed = [filing for filing in stale if filing not in outcome.failures]
     outcome.fresh = [filing for filing in filings if filing not in stale]
     return outcome

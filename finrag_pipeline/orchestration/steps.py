@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.engine import Engine
-from finrag_pipeline.errors import FinragError
+from finrag_pipeline.errors import DamageError, FinragError
 from finrag_pipeline.orchestration.lineage import part_made_from, versions
 from finrag_pipeline.orchestration.partitions import PARTITIONS, filings_partitions, fold_number
 from finrag_pipeline.orchestration.resources import (
@@ -252,6 +252,8 @@ def _each_part(run: Run, entry: Entry, work: Callable[[Part], Step]) -> list[Ste
             steps.append(work(part))
         except FinragError as error:
             part.failed(error)
+            if isinstance(error, DamageError):
+                run.store.set_aside(error.path)  # the next run makes it again
             if not entry.by:
                 raise
             context.log.error(f"{key}: {error}")

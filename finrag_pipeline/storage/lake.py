@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from fsspec.implementations.local import LocalFileSystem
 
-from finrag_pipeline.errors import LakeError
+from finrag_pipeline.errors import DamageError, LakeError
 from finrag_pipeline.schemas import TABLES, conform
 from finrag_pipeline.storage.optional_imports import without
 from finrag_pipeline.storage.processes import is_alive, process_name
@@ -35,6 +35,7 @@ with without("pandas"):
 _PART = "data.parquet"
 _BUFFER = 1 << 16
 _FINGERPRINT = b"finrag.fingerprint"
+_ASIDE = "damaged"
 _BEGUN = ".begun"
 DIED = {
     "outcome": "failed",
@@ -270,9 +271,10 @@ class Lake:
         except FileNotFoundError:
             raise LakeError(f"There is no {where} in the lake.", "Materialise it first.") from None
         except (pa.ArrowInvalid, OSError) as error:
-            # Deleted first: a footer that is still whole would pass for a fresh part.
-            remedy = f"Delete {path} and materialise it again."
-            raise LakeError(f"{where} is damaged ({error}).", remedy) from error
+            if isinstance(error, PermissionError):
+                raise LakeError(f"{path} cannot be read.", "Check the permissions of the lake.") from error
+            reason = " ".join(str(error).split())
+            raise DamageError(f"{where} is damaged ({reason}).", self._below(path)) from error
 
     def read_all(
         self,
@@ -301,6 +303,28 @@ class Lake:
                 ) from error
         schema = TABLES[asset]
         return (schema if columns is None else pa.schema([schema.field(c) for c in columns])).empty_table()
+
+    def _below(self, path: str) -> str:
+        return path.removeprefix(f"{self.root}/")
+
+    def set_aside(self, damaged: str) -> None:
+        """Move what is damaged, a path below the root, out of the way until it is made again.
+
+        A footer that is still whole would pass for a fresh part.
+        """
+        if not self.fs.exists(self.path(damaged)):
+            return  # another one was first
+        name = uuid.uuid4().hex
+        self.write_json(self.path(_ASIDE, f"{name}.json"), {"path": damaged})
+        kept = self.path(_ASIDE, name, damaged)
+        self.fs.makedirs(kept.rsplit("/", 1)[0], exist_ok=True)
+        with suppress(FileNotFoundError):
+            self.fs.mv(self.path(damaged), kept, recursive=True)
+
+    def set_aside_paths(self) -> dict[str, str]:
+        """What was set aside and is not made again yet: path below the root, by the path of its note."""
+        notes = {path: self.read_json(path) for path in self.fs.glob(self.path(_ASIDE, "*.json"))}
+        return {path: one["path"] for path, one in notes.items() if isinstance(one, dict)}
 
     def remove(self, asset: str, partition: Mapping[str, str]) -> None:
         """Remove a part, if it is there."""

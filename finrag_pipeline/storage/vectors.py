@@ -6,6 +6,9 @@ ones. Searches apply their filter before ranking (a pre-filter).
 
 from __future__ import annotations
 
+import json
+import re
+import uuid
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,11 +20,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from finrag_pipeline.errors import LakeError
+from finrag_pipeline.errors import DamageError, LakeError
+from finrag_pipeline.storage.fingerprints import file_sha256
 from finrag_pipeline.storage.optional_imports import without
 
 # Partitions of an approximate index that a search reads; candidates per result that it scores again.
 _PROBES, _REFINE = 64, 5
+_OUTSIDE = re.compile(r"permission denied|Too many open files|No space left|conflict", re.IGNORECASE)
+"""What LanceDB's errors say where the fault is not in its files."""
 
 
 def sql_literal(value: str) -> str:
@@ -122,8 +128,61 @@ class VectorIndex:
                 raise LakeError(
                     f"There is no vector index '{self.name}'.", "Materialise chunk_index first."
                 ) from error
-        self._table.checkout_latest()
+        with self._reading():
+            self._table.checkout_latest()
         return self._table
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """LanceDB tells of missing and damaged files by errors of several kinds."""
+        try:
+            yield
+        except (OSError, RuntimeError, ValueError) as error:
+            reason = " ".join(str(error).split()).split(", /root/", 1)[0]
+            if _OUTSIDE.search(reason):
+                remedy = "Check the disk of the lake."
+                raise LakeError(f"{self.name} cannot be read: {reason}.", remedy) from error
+            self._table = None
+            raise DamageError(f"The vector index {self.name} is damaged ({reason}).", self.path) from error
+
+    @property
+    def path(self) -> str:
+        """Its folder below the root of the lake."""
+        return f"{Path(self._uri).name}/{self.name}.lance"
+
+    def _seal(self) -> None:
+        """Keep the hashes of its files; a file is written once, and read again only to be checked."""
+        if "://" not in self._uri:
+            known = self._sealed()
+            files = {one.name: one for one in Path(self._uri, f"{self.name}.lance", "data").glob("*.lance")}
+            hashes = {name: known.get(name) or file_sha256(file) for name, file in files.items()}
+            temporary = self._seals.with_suffix(f".{uuid.uuid4().hex}.tmp")
+            temporary.write_text(json.dumps(hashes, sort_keys=True))
+            temporary.replace(self._seals)
+
+    @property
+    def _seals(self) -> Path:
+        return Path(self._uri, f".{self.name}.sha256.json")
+
+    def _sealed(self) -> dict[str, str]:
+        try:
+            return dict(json.loads(self._seals.read_text()))
+        except (OSError, ValueError):
+            return {}
+
+    def verify(self) -> None:
+        """Read what it needs for a search, and its files against the hashes that they were written with.
+
+        Raises:
+            DamageError: a file is missing, or is not as it was written.
+        """
+        with _one_writer(self._uri):
+            self.count_by_filing()
+            for name, sha256 in self._sealed().items():
+                file = Path(self._uri, f"{self.name}.lance", "data", name)
+                if not file.is_file() or file_sha256(file) != sha256:
+                    what = f"The vector index {self.name} is damaged ({name} is not as it was written)."
+                    raise DamageError(what, self.path)
 
     def exists(self) -> bool:
         """Whether the table has been made."""
@@ -142,7 +201,9 @@ class VectorIndex:
         with _one_writer(self._uri):
             table = self._database.create_table(self.name, schema=rows.schema, exist_ok=True)
             merge = table.merge_insert("vector_id").when_matched_update_all().when_not_matched_insert_all()
-            merge.when_not_matched_by_source_delete(f"filing = {sql_literal(filing)}").execute(rows)
+            with self._reading():
+                merge.when_not_matched_by_source_delete(f"filing = {sql_literal(filing)}").execute(rows)
+            self._seal()
         self._table = None
         return rows.num_rows
 
@@ -158,7 +219,9 @@ class VectorIndex:
         """Rows of a filing, or of the whole index; 0 when it does not exist yet."""
         if not self.exists():
             return 0
-        return int(self._open().count_rows(f"filing = {sql_literal(filing)}" if filing else None))
+        table = self._open()
+        with self._reading():
+            return int(table.count_rows(f"filing = {sql_literal(filing)}" if filing else None))
 
     def count_by_filing(self) -> Counter[str]:
         """Rows of each filing; the column is read once for every version of the table."""
@@ -166,7 +229,9 @@ class VectorIndex:
             return Counter()
         version = self.version()
         if self._counted is None or self._counted[0] != version:
-            table = self._open().search().select(["filing"]).limit(self.count() or 1).to_arrow()
+            query = self._open().search().select(["filing"]).limit(self.count() or 1)
+            with self._reading():
+                table = query.to_arrow()
             self._counted = version, Counter(table["filing"].to_pylist())
         return Counter(self._counted[1])
 
@@ -178,7 +243,10 @@ class VectorIndex:
         """Remove filings."""
         if filings and self.exists():
             with _one_writer(self._uri):
-                self._open().delete(_among("filing", tuple(filings)))
+                table = self._open()
+                with self._reading():
+                    table.delete(_among("filing", tuple(filings)))
+                self._seal()
 
     def search(self, vector: np.ndarray, units: int, where: VectorFilter) -> list[dict[str, Any]]:
         """The best ``units`` units, each by its best vector (max over its windows).
@@ -189,7 +257,8 @@ class VectorIndex:
         """
         table = self._open()
         condition = where.sql()
-        total = int(table.count_rows(condition))
+        with self._reading():
+            total = int(table.count_rows(condition))
         limit = min(total, units * 4)
         while limit:
             query = table.search(vector.astype(np.float32)).distance_type("dot").limit(limit)
@@ -200,7 +269,9 @@ class VectorIndex:
             else:
                 # Candidates of the approximate index are scored again with their full vectors.
                 query = query.nprobes(_PROBES).refine_factor(_REFINE)
-            found = query.select(["unit_id", "filing", "page", "text", "_distance"]).to_arrow().to_pylist()
+            with self._reading():
+                shown = query.select(["unit_id", "filing", "page", "text", "_distance"])
+                found = shown.to_arrow().to_pylist()
             best: dict[str, dict[str, Any]] = {}
             for row in found:
                 # For unit vectors LanceDB's dot distance is 1 - cosine.
@@ -224,12 +295,14 @@ class VectorIndex:
             return
         with _one_writer(self._uri):
             table = self._open()
-            table.optimize(cleanup_older_than=timedelta(days=1))
+            with self._reading():
+                table.optimize(cleanup_older_than=timedelta(days=1))
             indexed = {column for index in table.list_indices() for column in index.columns}
             configs = {"filing": Bitmap(), "page": BTree(), "vector": IvfPq(distance_type="dot")}
             if table.count_rows() >= self.exact_below:
                 for column in [name for name in configs if name not in indexed]:
                     table.create_index(column, config=configs[column])
+            self._seal()
 
 
 @contextmanager

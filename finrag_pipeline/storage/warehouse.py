@@ -21,7 +21,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from finrag_pipeline.errors import LakeError
+from finrag_pipeline.errors import DamageError, LakeError
 from finrag_pipeline.schemas import TABLES, column_docs
 from finrag_pipeline.schemas.catalogue import FOLDERS
 from finrag_pipeline.storage.lake import Lake
@@ -81,9 +81,8 @@ def build_warehouse(lake: Lake, views: Views | None = None) -> dict[str, int]:
             connection.execute("CHECKPOINT made")
         temporary.replace(target)
     except (duckdb.Error, OSError) as error:
-        raise LakeError(
-            f"The warehouse cannot be built: {error}.",
-            "Free disk space, or delete a part that is named as damaged, then run again.",
+        raise _damage(lake, error) or LakeError(
+            f"The warehouse cannot be built: {error}.", "Free disk space, then run again."
         ) from error
     finally:
         temporary.unlink(missing_ok=True)
@@ -217,10 +216,18 @@ def lake_views(lake: Lake, views: Mapping[str, View] = MappingProxyType({})) -> 
                 make(sql)
                 return connection.sql(sql, params=parameters or []).to_arrow_table()
             except (duckdb.IOException, duckdb.InvalidInputException) as error:
-                remedy = "Delete the part that is named, and materialise it again."
-                raise LakeError(f"The lake cannot be read: {error}.", remedy) from error
+                remedy = "See what is damaged: finrag doctor --deep."
+                raise _damage(lake, error) or LakeError(
+                    f"The lake cannot be read: {error}.", remedy
+                ) from error
 
         yield query
+
+
+def _damage(lake: Lake, error: Exception) -> DamageError | None:
+    """The part of the lake that an error of DuckDB names, which is damaged."""
+    named = re.search(rf"{re.escape(lake.root)}/(parquet/[^\"'\n]*\.parquet)", str(error))
+    return DamageError(f"{named[1]} is damaged ({error}).", named[1]) if named else None
 
 
 def query_tables(sql: str, parameters: Any = None, **tables: pa.Table) -> pa.Table:

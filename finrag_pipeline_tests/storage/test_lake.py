@@ -252,7 +252,7 @@ class TestCrashes:
         assert lake.info("folds", {"filing": "a"}) is None
         with pytest.raises(LakeError, match=r"folds \{'filing': 'a'\} is damaged") as caught:
             lake.read("folds", {"filing": "a"})
-        assert str(path) in caught.value.remedy
+        assert "finrag doctor --heal" in caught.value.remedy
         with pytest.raises(LakeError, match="is damaged"):
             lake.read_all("folds")
         lake.write("folds", _folds("q1"), "f", {"filing": "a"})

@@ -7,7 +7,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from finrag_pipeline.errors import LakeError
+from finrag_pipeline.errors import DamageError, LakeError
 from finrag_pipeline.schemas import FILING_CHUNKS, FOLDS, SYSTEM_METRICS, TABLES, column_docs
 from finrag_pipeline.schemas.catalogue import FOLDERS
 from finrag_pipeline.storage import warehouse
@@ -155,7 +155,7 @@ def test_a_failed_build_leaves_the_published_warehouse_and_no_files(lake: Lake) 
     build_warehouse(lake)
     lake.write("filing_chunks", _chunks("a", 2), "f", {"filing": "a"})
     Path(lake.part_path("filing_chunks", {"filing": "a"})).write_bytes(b"PAR1 no parquet")
-    with pytest.raises(LakeError, match="The warehouse cannot be built") as caught:
+    with pytest.raises(DamageError, match="is damaged") as caught:
         build_warehouse(lake)
     assert "filing=a" in caught.value.reason, "it names the damaged part"
     assert _leftovers(lake) == []
@@ -207,7 +207,7 @@ class TestLakeViews:
         Path(lake.part_path("filing_chunks", {"filing": "a"})).write_bytes(b"PAR1 no parquet")
         with lake_views(lake) as query, pytest.raises(LakeError, match="filing=a") as caught:
             query("FROM filing_chunks")
-        assert "Delete" in caught.value.remedy
+        assert "finrag doctor --heal" in caught.value.remedy
 
     def test_a_wrong_query_is_not_taken_for_a_damaged_part(self, lake: Lake) -> None:
         with lake_views(lake) as query:

@@ -16,7 +16,7 @@ from finrag_pipeline.chunking.fixed import parent_child_chunks as make_parent_ch
 from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, PARENT_CHILD, Chunking
 from finrag_pipeline.errors import FilingError, LakeError
 from finrag_pipeline.filings.intake import collect_from_inbox
-from finrag_pipeline.filings.originals import drop_older_originals, get_source, original_path
+from finrag_pipeline.filings.originals import drop_older_originals, get_source, read_original
 from finrag_pipeline.filings.pages import extract_pages
 from finrag_pipeline.orchestration.lineage import source_facts
 from finrag_pipeline.orchestration.steps import Part, Step, check, picture, table_asset
@@ -46,7 +46,7 @@ def filings(part: Part) -> Step:
     def make() -> pa.Table:
         from finrag_pipeline.filings.describe import describe_in_worker
 
-        with store.local_copy(original_path(store, source)) as path:
+        with read_original(store, source) as path:
             described = describe_in_worker(path, source, part.run.engine)
         (row,) = described.to_pylist()
         if row["status"] == "failed" and store.info("filing_pages", part.partition):
@@ -87,7 +87,7 @@ def filing_pages(part: Part) -> Step:
 
     def make() -> pa.Table:
         try:
-            with store.local_copy(original_path(store, source)) as path:
+            with read_original(store, source) as path:
                 return extract_pages(path, part.key, source.source, part.run.engine)
         except FilingError as error:
             # People know the file by the name it came with, not by the one the lake keeps it under.
@@ -126,7 +126,7 @@ def page_tables(part: Part) -> Step:
         from finrag_pipeline.tables.extract import extract_tables
 
         source = get_source(store, part.key)
-        with store.local_copy(original_path(store, source)) as path:
+        with read_original(store, source) as path:
             pages = part.read("filing_pages")
             return extract_tables(part.filing, pages, part.values.tables, path, part.run.engine)
 
