@@ -400,6 +400,9 @@ class Settings(BaseSettings):
     definitions: str | None = Field(
         None, description="TOML file of your own metrics, and of printed labels that mean a line."
     )
+    service_token: SecretStr | None = Field(
+        None, description="Asked for by a service that other machines reach; a new one each time when None."
+    )
     encoder: EncoderSettings = EncoderSettings()
     chunks: ChunkSettings = ChunkSettings()
     contextual_chunks: ContextualChunkSettings = ContextualChunkSettings()

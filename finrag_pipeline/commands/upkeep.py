@@ -67,7 +67,7 @@ def serve(
     from finrag_pipeline.serving.server import serve as answer
 
     if not is_loopback(host):
-        warn([f"everyone who can reach {host} can search; there is no log-in."])
+        warn([f"everyone who can reach {host} and has the token can search; nothing is encrypted."])
     answer(current_settings(), host, port, lambda text: out.print(text, markup=False, soft_wrap=True))
 
 

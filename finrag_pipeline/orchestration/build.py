@@ -13,7 +13,11 @@ from finrag_pipeline.orchestration.resources import Corpora, EngineResource, Lak
 from finrag_pipeline.schemas.catalogue import CATALOGUE
 from finrag_pipeline.settings import Settings, get_settings
 
-_SECRETS: dict[str, Any] = {"language_model": {"key"}, "judge": {"models": {"__all__": {"key"}}}}
+_SECRETS: dict[str, Any] = {
+    "service_token": True,
+    "language_model": {"key"},
+    "judge": {"models": {"__all__": {"key"}}},
+}
 
 
 def build_definitions(settings: Settings | None = None) -> dg.Definitions:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from finrag_pipeline.chunking.registry import CHUNKINGS
 from finrag_pipeline.orchestration.partitions import sweep_range, trained_range
 from finrag_pipeline.schemas.catalogue import CATALOGUE, INDEX_ON_DEMAND
 from finrag_pipeline.services.damage import find_damage
 from finrag_pipeline.storage.lake import Lake
-
-if TYPE_CHECKING:
-    from finrag_pipeline.orchestration.instance import Materialiser
 
 ASKED_FOR = ("page_scorer", "reranker")
 """Trainings that take hours without a GPU: nobody wants them to begin by themselves."""
@@ -26,10 +23,11 @@ def set_aside_damage(lake: Lake) -> None:
             lake.set_aside(found.path)
 
 
-def make_again(materialiser: Materialiser, lake: Lake, at_work: set[str]) -> list[str]:
+def make_again(run: Callable[..., str | None], lake: Lake, at_work: set[str]) -> list[str]:
     """Make what was set aside again, in the order of the catalogue; what came of each, for people.
 
-    What is being made, a run of which may meet more damage, is ``at_work`` by the paths of its notes.
+    ``run`` is `Materialiser.run`, which may meet more damage: what is being made is ``at_work``, by the paths
+    of its notes.
     """
     order = list(CATALOGUE)
     aside = lake.set_aside_paths().items()
@@ -41,7 +39,7 @@ def make_again(materialiser: Materialiser, lake: Lake, at_work: set[str]) -> lis
         for name, job, options in runs:
             if name in ASKED_FOR:
                 came = f"train it again: finrag train {name}"
-            elif error := materialiser.run(job, assets=[name], **options):
+            elif error := run(job, assets=[name], **options):
                 came = f"it cannot be made again: {error}"
         with suppress(FileNotFoundError):
             lake.fs.rm_file(note)

@@ -97,7 +97,7 @@ class Materialiser:
 
         if damaged is not None:
             self._lake.set_aside(damaged.path)
-        told = make_again(self, self._lake, self._at_work)
+        told = make_again(self.run, self._lake, self._at_work)
         self.healed += told
         return bool(told)
 

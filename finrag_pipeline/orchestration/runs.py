@@ -330,6 +330,10 @@ def _problems(
     return {name: problem for name, problem in found.items() if problem is not None}
 
 
+_NO_RESULT = {"lake", "workers", "page_timeout", "worker_memory", "service_token", "edgar"}
+"""Settings that change no result."""
+
+
 def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
     """What the results in the lake are and were made from; equal before and after when nothing changed."""
     made = ("system_metrics", "gap_counts", "answer_metrics")
@@ -352,9 +356,6 @@ def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
         for name in systems
         if prepared and name not in not_run
     ]
-    # A lake that has moved, other limits of workers, or other companies to watch change no result.
-    chosen = settings.model_dump(
-        mode="json", exclude={"lake", "workers", "page_timeout", "worker_memory", "edgar"}
-    )
+    chosen = settings.model_dump(mode="json", exclude=_NO_RESULT)
     code = {name: versions(name) for name in CATALOGUE}
     return fingerprint(parts, record, published, (chosen, list(systems), code, not_run, trained, models))

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from starlette.exceptions import HTTPException
 
 from finrag_pipeline.errors import FinragError
@@ -45,7 +45,9 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
     400: {"model": Problem, "description": "The request cannot be understood, or was sent to another host."},
     404: {"model": Problem, "description": "There is no such retrieval system or filing."},
     408: {"model": Problem, "description": "The body of the request did not arrive in time."},
+    401: {"model": Problem, "description": "The token is missing or wrong (where others reach the service)."},
     413: {"model": Problem, "description": "The body of the request is too long."},
+    415: {"model": Problem, "description": "The body of the request is not JSON by its Content-Type."},
     422: {"model": Problem, "description": "A value is missing, unknown, of the wrong type or out of range."},
     500: {"model": Problem, "description": "A defect of the service, which has logged it."},
     503: {
@@ -56,11 +58,16 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
 
 
 def _errors(*codes: int) -> dict[int | str, dict[str, Any]]:
-    return {code: _ERRORS[code] for code in sorted({400, 408, 413, 422, 500, *codes})}
+    return {code: _ERRORS[code] for code in sorted({400, 401, 408, 413, 415, 422, 500, *codes})}
 
 
-def create_app(service: SearchService, hosts: Collection[str] | None = None) -> FastAPI:
-    """The application over a service, which it starts and stops; it answers to ``hosts``, or to any host."""
+def create_app(
+    service: SearchService, hosts: Collection[str] | None = None, token: str | None = None
+) -> FastAPI:
+    """The application over a service, which it starts and stops; it answers to ``hosts``, or to any host.
+
+    With a ``token`` it answers to those who send it.
+    """
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -83,6 +90,8 @@ def create_app(service: SearchService, hosts: Collection[str] | None = None) -> 
         body_bytes=service.limits.body_bytes,
         body_seconds=service.limits.body_seconds,
         hosts=hosts,
+        token=token,
+        answered=service.answered,
     )
     _add_error_handlers(app)
     _add_answers(app, service)
@@ -144,6 +153,11 @@ def _add_states(app: FastAPI, service: SearchService) -> None:
             problem=service.problem(),
             warnings=loaded.warnings,
         )
+
+    @app.get("/metrics", response_class=PlainTextResponse, include_in_schema=False)
+    async def metrics() -> str:
+        """Counts of requests and what is loaded, as Prometheus reads them."""
+        return service.metrics()
 
     @app.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:

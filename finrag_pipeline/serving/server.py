@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import os
+import secrets
 import signal
 import socket
 import sys
 from collections.abc import Callable
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from finrag_pipeline.errors import UsageError
 from finrag_pipeline.serving.app import create_app
@@ -18,6 +22,8 @@ from finrag_pipeline.settings import Settings
 
 _HEADER_BYTES = 512 * 1024
 """Longest request line and headers: a question of the greatest length fits into a link."""
+HEADER_SECONDS = 10.0
+"""In which the headers of a request must arrive."""
 _GRACE_SECONDS = 5
 
 
@@ -32,9 +38,10 @@ def serve(settings: Settings, host: str, port: int, tell: Callable[[str], object
     listener = listen(host, port)
     address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
     service = SearchService(settings, tell=tell)
+    token = None if is_loopback(host) else service_token(settings)
     config = uvicorn.Config(
-        create_app(service, own_names(host)),
-        http="h11",  # has a limit on the length of headers
+        create_app(service, own_names(host), token),
+        http=_Protocol,
         h11_max_incomplete_event_size=_HEADER_BYTES,
         ws="none",
         lifespan="on",
@@ -45,7 +52,8 @@ def serve(settings: Settings, host: str, port: int, tell: Callable[[str], object
     )
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        _Server(config, lambda: tell(address)).run(sockets=[listener])
+        told = address if token is None else f"{address}\nAuthorization: Bearer {token}"
+        _Server(config, lambda: tell(told)).run(sockets=[listener])
     except KeyboardInterrupt:
         pass  # uvicorn has stopped in good order and passes the signal on
     finally:
@@ -57,6 +65,48 @@ def serve(settings: Settings, host: str, port: int, tell: Callable[[str], object
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
+
+
+def service_token(settings: Settings) -> str:
+    """The token that a service asks for which other machines reach: that of the settings, or a new one."""
+    chosen = settings.service_token
+    return chosen.get_secret_value() if chosen else secrets.token_urlsafe()
+
+
+class _Protocol(H11Protocol):  # h11 has a limit on the length of headers
+    """Gives up a connection on which the headers of a request do not arrive in time."""
+
+    _limit: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._unwatch()
+
+    def _watch(self) -> None:
+        # Between two requests uvicorn closes it by itself.
+        if self.conn.their_state is not h11.IDLE:
+            self._unwatch()
+        elif self._limit is None:
+            self._limit = self.loop.call_later(HEADER_SECONDS, self._too_slow)
+
+    def _unwatch(self) -> None:
+        if self._limit is not None:
+            self._limit.cancel()
+            self._limit = None
+
+    def _too_slow(self) -> None:
+        self.transport.write(
+            b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+        )
+        self.transport.close()
 
 
 class _Server(uvicorn.Server):

@@ -13,6 +13,7 @@ import glob
 import logging
 import threading
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -136,6 +137,8 @@ class SearchService:
         self._pictures = lru_cache(_PICTURES_KEPT)(self._draw)
         self._slots = threading.BoundedSemaphore(self.limits.waiting)
         self._running: set[Future[Any]] = set()
+        self._answers: Counter[tuple[str, int]] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
         self._stopping = threading.Event()
         self.at_rest = True
         """Whether none of its threads works; set by `stop`."""
@@ -227,6 +230,32 @@ class SearchService:
             kept = "" if self._loaded is None else "The state before is searched still. "
             self._tell(f"{'Not ready' if self._loaded is None else 'Not renewed'}: {kept}{error}")
         self._problem = error
+
+    def answered(self, route: str, status: int, seconds: float) -> None:
+        """Count an answer."""
+        self._answers[route, status] += 1
+        self._seconds[route] += seconds
+
+    def metrics(self) -> str:
+        """Counts and states in Prometheus' text format (version 0.0.4)."""
+        loaded = self._loaded
+        rows: list[tuple[str, str, dict[str, object], float]] = [
+            ("requests_total", "counter", {"route": r, "status": s}, n) for (r, s), n in self._answers.items()
+        ]
+        rows += [("request_seconds_total", "counter", {"route": r}, n) for r, n in self._seconds.items()]
+        rows += [
+            ("requests_running", "gauge", {}, len(self._running)),
+            ("ready", "gauge", {}, int(loaded is not None)),
+            ("problem", "gauge", {}, int(self._problem is not None)),
+            ("filings", "gauge", {}, len(loaded.filings) if loaded else 0),
+        ]
+        lines = []
+        for name, kind, labels, value in rows:
+            if f"# TYPE finrag_{name} {kind}" not in lines:
+                lines.append(f"# TYPE finrag_{name} {kind}")
+            told = ",".join(f'{label}="{of}"' for label, of in labels.items())
+            lines.append(f"finrag_{name}{{{told}}} {value}" if told else f"finrag_{name} {value}")
+        return "\n".join(lines) + "\n"
 
     # -- answers -------------------------------------------------------------------------------
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from pydantic import SecretStr
 
 from finrag_pipeline.serving.app import create_app
 from finrag_pipeline.serving.middleware import RequestLimits, host_name
-from finrag_pipeline.serving.server import own_names
-from finrag_pipeline.serving.service import SearchService
+from finrag_pipeline.serving.server import own_names, service_token
+from finrag_pipeline.serving.service import Limits, SearchService
+from finrag_pipeline.settings import Settings
+from finrag_pipeline_tests.indexed_lake import IndexedLake
 
 
 class TestBody:
@@ -84,3 +88,66 @@ class TestHost:
     )
     def test_name_without_port(self, header: str, name: str) -> None:
         assert host_name(header) == name
+
+
+class TestKindOfBody:
+    @pytest.mark.parametrize(
+        ("kind", "status"),
+        [
+            ("application/json", 200),
+            ("application/problem+json; charset=utf-8", 200),
+            ("text/plain", 415),
+            ("application/x-www-form-urlencoded", 415),
+        ],
+    )
+    def test_json_alone_is_read(self, client: TestClient, kind: str, status: int) -> None:
+        body = b'{"question": "tax", "system": "bm25"}'
+        answer = client.post("/search", content=body, headers={"Content-Type": kind})
+        assert answer.status_code == status
+        if status == 415:
+            assert "Content-Type: application/json" in answer.json()["remedy"]
+
+
+class TestToken:
+    @pytest.fixture
+    def asked(self, service: SearchService) -> TestClient:
+        return TestClient(create_app(service, token="abc"))
+
+    @pytest.mark.parametrize(
+        "given", [None, "Bearer abd", "Bearer", "Basic !", "Basic dTphYmQ=", "Basic dTphYmM"]
+    )
+    def test_without_it_nothing_is_answered(self, asked: TestClient, given: str | None) -> None:
+        headers = {"Authorization": given} if given else {}
+        for path in ("/filings", "/metrics", "/docs", "/nothing"):
+            answer = asked.get(path, headers=headers)
+            assert (answer.status_code, answer.headers["WWW-Authenticate"][:5]) == (401, "Basic")
+        assert asked.post("/search", json={"question": "tax"}, headers=headers).status_code == 401
+        assert asked.get("/health").status_code == 200
+
+    @pytest.mark.parametrize("given", ["Bearer abc", "bearer abc", "Basic dTphYmM="])
+    def test_with_it_all_is(self, asked: TestClient, given: str) -> None:
+        assert asked.get("/filings", headers={"Authorization": given}).status_code == 200
+
+    def test_it_is_the_one_that_was_set_or_a_new_one(self) -> None:
+        chosen = Settings(service_token=SecretStr("mine"))
+        assert service_token(chosen) == "mine" and "mine" not in repr(chosen)
+        assert service_token(Settings()) != service_token(Settings())
+
+
+def test_metrics_count_what_was_answered(indexed: IndexedLake) -> None:
+    service = SearchService(indexed.settings, Limits(seconds=300))
+    assert service.refresh()
+    with TestClient(create_app(service)) as client:
+        assert client.post("/search", json={"question": "tax", "system": "bm25"}).status_code == 200
+        assert client.get("/search").status_code == 422
+        assert client.get("/no/such%0Apage").status_code == 404
+        answer = client.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain")
+    lines = answer.text.splitlines()
+    assert 'finrag_requests_total{route="/search",status="200"} 1' in lines
+    assert 'finrag_requests_total{route="/search",status="422"} 1' in lines
+    assert 'finrag_requests_total{route="other",status="404"} 1' in lines
+    assert f"finrag_filings {len(indexed.filings)}" in lines and "finrag_ready 1" in lines
+    assert all(
+        re.fullmatch(r"# TYPE \w+ (counter|gauge)|finrag_\w+(\{[^{}]*\})? [\d.e-]+", line) for line in lines
+    )

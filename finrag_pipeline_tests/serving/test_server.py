@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import signal
 import socket
@@ -11,12 +12,15 @@ from collections.abc import Iterator
 from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import httpx
 import pytest
+import uvicorn
 
 from finrag_pipeline.errors import UsageError
+from finrag_pipeline.serving import server
 from finrag_pipeline.serving.server import is_loopback, listen
 from finrag_pipeline_tests.console import called, finish, start
 from finrag_pipeline_tests.indexed_lake import IndexedLake
@@ -64,7 +68,8 @@ def test_from_start_to_stop(
             answer = client.post("/search", json={"question": "net revenue", "k": 2})
             assert len(answer.json()["results"]) == 2
             assert status_of_longest_link(address) == 200
-            assert client.post("/search", content=b" " * 600_000).status_code == 413
+            # Without waiting for the answer of somebody who refuses it: far more than any buffer holds.
+            assert client.post("/search", content=b" " * 30_000_000).status_code == 413
             assert client.get("/health", headers={"Host": "rebound.example.com"}).status_code == 400
         # Else it is stopped while the models are being loaded.
         process.send_signal(stopped_by)
@@ -74,6 +79,37 @@ def test_from_start_to_stop(
     if stopped_by == signal.SIGTERM:
         ready = f"Ready: {len(indexed.filings)} filings, searched with finrag."
         assert done.out.startswith(ready)
+
+
+def test_headers_that_do_not_arrive_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "HEADER_SECONDS", 0.3)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.sleep(0.6)  # an answer may take longer than headers
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def asked() -> tuple[bytes, bytes, bytes]:
+        config = uvicorn.Config(app, http=server._Protocol, lifespan="off", log_level="error")
+        running = uvicorn.Server(config)
+        with closing(listen("127.0.0.1", 0)) as listener:
+            serving = asyncio.create_task(running.serve(sockets=[listener]))
+            address = listener.getsockname()
+            slow, slow_end = await asyncio.open_connection(*address)
+            slow_end.write(b"GET / HTTP/1.1\r\nHost: x\r\nX-Sl")
+            whole, whole_end = await asyncio.open_connection(*address)
+            whole_end.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            first = await whole.readuntil(b"\r\n\r\n")
+            whole_end.write(b"GET / HT")  # the next request of a connection that is kept
+            found = await slow.read(), first, await whole.read()
+            running.should_exit = True
+            await serving
+        return found
+
+    given_up, answered, second = asyncio.run(asyncio.wait_for(asked(), 30))
+    assert given_up.startswith(b"HTTP/1.1 408 ")
+    assert answered.startswith(b"HTTP/1.1 200 ")
+    assert second.startswith(b"HTTP/1.1 408 ")
 
 
 @pytest.mark.slow

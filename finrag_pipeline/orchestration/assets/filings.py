@@ -162,7 +162,7 @@ def xbrl_facts(part: Part) -> Step:
 
         if source.source != "html":
             return XBRL_FACTS.empty_table()
-        with store.local_copy(original_path(store, source)) as path:
+        with read_original(store, source) as path:
             tags = read_tag_rows(path, part.run.engine)
         return facts_of_tags(part.filing, tags, part.read("page_tables"))
 
