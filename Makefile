@@ -4,7 +4,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
-EXTRAS := offline,fast,tatr,ui,dev
+EXTRAS := offline,fast,tatr,ui,mcp,dev
 PORT ?= 3000
 
 .PHONY: run test ui env lint types unit bench constraints clean

@@ -52,6 +52,8 @@ EXTRAS = {
     "fast": ["openvino>=2026.1", "nncf>=3.0"],
     # The Table Transformer's backbone; its weights come from the hub or a folder.
     "tatr": ["timm>=1.0", "torchvision>=0.24"],
+    # The tools of the lake for assistants: finrag mcp, and /mcp of the service.
+    "mcp": ["mcp>=2.3,<3"],
     # dagster-webserver 1.13 is the matching release of dagster's UI.
     "ui": ["dagster-webserver>=1.13.20,<1.14"],
     "dev": [

@@ -58,6 +58,7 @@ class PeriodValue:
                     "period": one.period,
                     "value": one.value,
                     "printed": one.fact.printed,
+                    "box": list(one.fact.box) if one.fact.box else None,
                     "period_start": one.fact.period_start and one.fact.period_start.isoformat(),
                     "period_end": one.fact.period_end and one.fact.period_end.isoformat(),
                 }

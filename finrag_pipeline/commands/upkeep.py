@@ -72,6 +72,16 @@ def serve(
 
 
 @app.command()
+def mcp() -> None:
+    """Answer an assistant over standard input and output (Model Context Protocol); see docs/assistants.md."""
+    from finrag_pipeline.serving.server import serve_assistant
+
+    serve_assistant(
+        current_settings(), lambda text: err.print(text, markup=False, soft_wrap=True, highlight=False)
+    )
+
+
+@app.command()
 def fetch(what: Annotated[Literal["financebench"], typer.Argument(help="What to download.")]) -> None:
     """Download a public benchmark into the lake (over the network)."""
     from finrag_pipeline.storage.lake import Lake

@@ -138,6 +138,16 @@ class Asker:
                 raise ModelError(answer.generated.error, "Ask without a language model: --mode calculator.")
         return self._reply(answer, chosen, found.system.name, start, found.warnings)
 
+    def rows(self, question: str, filings: Sequence[str] = ()) -> list[EvidenceRow]:
+        """The printed rows that come closest to a question, of ``filings`` or of those that it means.
+
+        Raises:
+            UsageError: empty or endless question, unknown filing.
+            LakeError: the tables of a filing are damaged.
+        """
+        question = check_question(question, "ask")
+        return self._evidence.closest(question, [require_filing(self._lake, one) for one in filings] or None)
+
     @cached_property
     def _evidence(self) -> Evidence:
         """Finds evidence; only an abstention needs what it imports."""

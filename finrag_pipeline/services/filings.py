@@ -19,6 +19,7 @@ from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
     from finrag_pipeline.answering.fact_series import Each, PeriodValue
+    from finrag_pipeline.resolver.resolver import Resolver
 
 DPI = 110
 FINISH = "Wait for the run that makes it, or run 'finrag run' or 'finrag ingest FILE' again."
@@ -176,6 +177,26 @@ def show_page(lake: Lake, filing: str, label: int, folder: Path) -> ShownPage:
     return ShownPage(filing, page, path, table_grids(cells), facts)
 
 
+def page_content(lake: Lake, filing: str, label: int) -> dict[str, Any]:
+    """What was read from page ``label``, counted from 1.
+
+    Returns:
+        ``filing``, ``page``, ``page_label``, ``text``, and ``tables`` as `ShownPage`, each with its ``box``.
+
+    Raises:
+        UsageError: there is no such filing or page.
+        LakeError: its tables have not been made.
+    """
+    from finrag_pipeline.reporting.page_pictures import table_outlines
+
+    filing, page = require_page(lake, filing, label)
+    text = lake.read("filing_pages", {"filing": filing}, ["text"])["text"][page].as_py()
+    cells = rows_on_page(lake, "page_tables", filing, page)
+    boxes = table_outlines(cells)
+    tables = [table | {"box": boxes.get(table["table"])} for table in table_grids(cells)]
+    return {"filing": filing, "page": page, "page_label": str(label), "text": text, "tables": tables}
+
+
 def page_html(lake: Lake, filing: str, label: int, cells: Collection[str] = ()) -> str:
     """Page ``label``, counted from 1, of an HTML filing as a document that loads and runs nothing.
 
@@ -294,8 +315,12 @@ def list_facts(
     return list(found.to_pylist())
 
 
-def list_series(lake: Lake, company: str, concept: str, each: Each) -> list[PeriodValue]:
+def list_series(
+    lake: Lake, company: str, concept: str, each: Each, resolver: Resolver | None = None
+) -> list[PeriodValue]:
     """A concept over all filings of a company, named or by its ticker or one of its filings.
+
+    The ``resolver`` of the lake is loaded when None.
 
     Raises:
         UsageError: no filing of the company is in the lake, or no concept of that name in its filings.
@@ -305,7 +330,7 @@ def list_series(lake: Lake, company: str, concept: str, each: Each) -> list[Peri
     from finrag_pipeline.statements.filed_facts import FACT_COLUMNS, read_facts, read_info
 
     rows = {str(row["filing"]): row for row in lake.read_all("filings").to_pylist()}
-    resolver = load_resolver(lake, rows, rows.values())
+    resolver = resolver or load_resolver(lake, rows, rows.values())
     filing = find_name(company, rows)
     if filing is None:
         asked = resolver.resolve(f"What was the revenue of {company}?")

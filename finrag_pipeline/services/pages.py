@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -19,7 +19,7 @@ from finrag_pipeline.reporting.explorer_pages import (
     sheet_view,
     text_parts,
 )
-from finrag_pipeline.reporting.page_pictures import DPI, Box, box_of, page_images
+from finrag_pipeline.reporting.page_pictures import DPI, Box, around, box_of, page_images
 from finrag_pipeline.services.filings import require_page
 from finrag_pipeline.storage.lake import Lake
 
@@ -97,17 +97,32 @@ def hits_on_pages(
         By place ``width`` and ``height`` of the page in points and ``boxes``; nothing of filings that came as
         text, whose pages have no size.
     """
-    found: dict[Place, dict[str, Any]] = {}
+    return {
+        place: page | {"boxes": _word_boxes(page["words"] or (), question)}
+        for place, page in _sized(lake, results)
+        if page["width"] and page["height"]
+    }
+
+
+def with_boxes(lake: Lake, found: Sequence[Mapping[str, Any]], passage: str) -> list[dict[str, Any]]:
+    """What was found on pages, each with the ``box`` around its ``passage``; None where it has none."""
+    pages = dict(_sized(lake, found))
+    shown = []
+    for one in found:
+        boxes = marked_boxes(pages[one["filing"], one["page"]]["words"] or (), [one[passage]])
+        shown.append({**one, "box": around(boxes) if boxes else None})
+    return shown
+
+
+def _sized(lake: Lake, found: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Size and words of the pages on which something was found."""
     by_filing: dict[str, set[int]] = {}
-    for result in results:
-        by_filing.setdefault(result["filing"], set()).add(result["page"])
+    for one in found:
+        by_filing.setdefault(one["filing"], set()).add(one["page"])
     for filing, numbers in by_filing.items():
         pages = lake.read("filing_pages", {"filing": filing}, _SIZED)
         for page in pages.filter(pc.field("page").isin(numbers)).to_pylist():
-            if page["width"] and page["height"]:
-                boxes = _word_boxes(page["words"] or (), question)
-                found[filing, page["page"]] = page | {"boxes": boxes}
-    return found
+            yield (filing, page["page"]), page
 
 
 def _matching(words: Iterable[str], question: str) -> list[bool]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from importlib.metadata import version
-from typing import Annotated, Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
@@ -30,8 +31,11 @@ from finrag_pipeline.serving.models import (
     SystemRow,
 )
 from finrag_pipeline.serving.pages import add_report, docs_page
-from finrag_pipeline.serving.problems import problem, status_of
+from finrag_pipeline.serving.problems import NO_MCP, NotFoundError, problem, status_of
 from finrag_pipeline.serving.service import SearchService
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
 
 _log = logging.getLogger(__name__)
 
@@ -72,7 +76,8 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         service.start()
-        yield
+        async with mcp.session_manager.run() if mcp else nullcontext():
+            yield
         service.stop()
 
     app = FastAPI(
@@ -98,6 +103,7 @@ def create_app(
     _add_states(app, service)
     add_report(app, service.lake)
     add_local_page(app, service)
+    mcp = _add_mcp(app, service, hosts)
     return app
 
 
@@ -133,6 +139,19 @@ def _add_answers(app: FastAPI, service: SearchService) -> None:
     ) -> list[dict[str, Any]]:
         """The filings of the lake: identity, state, and what is odd about them."""
         return await service.filings(failed)
+
+
+def _add_mcp(app: FastAPI, service: SearchService, hosts: Collection[str] | None) -> MCPServer[Any] | None:
+    if find_spec("mcp") is not None:
+        from finrag_pipeline.serving.mcp_server import add_mcp  # an extra
+
+        return add_mcp(app, service, hosts)
+
+    @app.api_route("/mcp", methods=["GET", "POST"], include_in_schema=False)
+    async def not_installed() -> None:
+        raise NotFoundError(*NO_MCP)
+
+    return None
 
 
 def _add_states(app: FastAPI, service: SearchService) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from finrag_pipeline.errors import FinragError, UsageError
 
 _LONGEST_TEXT = 500
+NO_MCP = ("The MCP SDK is not installed.", "Install the mcp extra: pip install 'finrag_pipeline[mcp]'.")
 
 
 class NotFoundError(UsageError):

@@ -10,13 +10,15 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 
 import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from finrag_pipeline.errors import UsageError
+from finrag_pipeline.errors import ModelError, UsageError
 from finrag_pipeline.serving.app import create_app
+from finrag_pipeline.serving.problems import NO_MCP
 from finrag_pipeline.serving.service import SearchService
 from finrag_pipeline.settings import Settings
 
@@ -59,6 +61,33 @@ def serve(settings: Settings, host: str, port: int, tell: Callable[[str], object
     finally:
         signal.signal(signal.SIGTERM, before)
         listener.close()
+    _leave(service)
+
+
+def serve_assistant(settings: Settings, tell: Callable[[str], object]) -> None:
+    """Answer one assistant over standard input and output, until it closes them.
+
+    ``tell`` is called when the lake is loaded or renewed; it must not print to standard output.
+
+    Raises:
+        ModelError: the MCP SDK is not installed.
+    """
+    if find_spec("mcp") is None:
+        raise ModelError(*NO_MCP)
+    from finrag_pipeline.serving.mcp_server import create_mcp
+
+    service = SearchService(settings, tell=tell)
+    service.start()
+    try:
+        create_mcp(service).run("stdio")
+    except KeyboardInterrupt:
+        pass
+    finally:
+        service.stop()
+    _leave(service)
+
+
+def _leave(service: SearchService) -> None:
     if not service.at_rest:
         # A search that still runs cannot be stopped, and the interpreter would wait for its thread. What is
         # written to the lake is written under another name first: nothing is left half done.

@@ -19,7 +19,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache, partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from finrag_pipeline.answering.answer import AnswerMode
 from finrag_pipeline.errors import FinragError, UsageError
@@ -30,13 +30,24 @@ from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.systems import get_system
 from finrag_pipeline.schemas.catalogue import FOLDERS, ancestors
 from finrag_pipeline.services.ask import Asker
-from finrag_pipeline.services.filings import LISTED, list_filings, require_filing
-from finrag_pipeline.services.pages import hits_on_pages, page_image, page_view
+from finrag_pipeline.services.filings import (
+    LISTED,
+    fact_json,
+    list_facts,
+    list_filings,
+    list_series,
+    page_content,
+    require_filing,
+)
+from finrag_pipeline.services.pages import hits_on_pages, page_image, page_view, with_boxes
 from finrag_pipeline.services.search import Searcher, list_systems
 from finrag_pipeline.serving.problems import BusyError, NotFoundError, NotReadyError
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
+
+if TYPE_CHECKING:
+    from finrag_pipeline.answering.fact_series import Each, PeriodValue
 
 SEARCHED_TABLES = tuple(name for name in FOLDERS if name in ancestors(["retrieval_runs"]))
 """Tables whose parts decide what a search finds."""
@@ -68,6 +79,7 @@ _T = TypeVar("_T")
 
 _WARM_UP = "revenue"
 """Searched for once after loading: indexes and models are loaded by the first search."""
+_LOADING = NotReadyError("The models are being loaded.", "Ask again in a few seconds.")
 _PICTURES_KEPT = 128
 """Pictures, of at most `MOST_DOTS` dots, that are kept in memory."""
 _STOPPING = ("The service is being stopped.", "Start it again: finrag serve.")
@@ -80,6 +92,7 @@ class Limits:
     """How much the service takes on."""
 
     seconds: float = 30.0  # from a request to its answer
+    loading: float = 120.0  # that an assistant waits, which would not ask again
     waiting: int = 32  # requests that wait or run; more are refused at once
     body_bytes: int = 512 * 1024
     body_seconds: float = 10.0  # in which a body must arrive
@@ -124,9 +137,7 @@ class SearchService:
         self._load = load
         self._tell = tell
         self._loaded: Loaded | None = None
-        self._problem: FinragError | None = NotReadyError(
-            "The models are being loaded.", "Ask again in a few seconds."
-        )
+        self._problem: FinragError | None = _LOADING
         self._renewing = threading.Lock()
         self._tried_state: str | None = None
         self._tried_at = 0.0
@@ -271,6 +282,13 @@ class SearchService:
         assert error is not None
         raise NotReadyError(error.reason, error.remedy)
 
+    async def until_loaded(self) -> Loaded:
+        """The same, once loading that goes on is over; waits `Limits.loading` seconds at most."""
+        deadline = time.monotonic() + self.limits.loading
+        while self._loaded is None and self._problem is _LOADING and time.monotonic() < deadline:
+            await asyncio.sleep(0.1)
+        return self.loaded()
+
     def problem(self) -> str | None:
         """Why the newest state of the lake could not be loaded, if it could not."""
         return None if self._problem is None else str(self._problem)
@@ -302,19 +320,28 @@ class SearchService:
         """
 
         def work(loaded: Loaded) -> dict[str, Any]:
-            if not loaded.asker:
-                loaded.asker.append(Asker(self._settings, loaded.searcher))
-            return loaded.asker[0].ask(question, mode, filings, system).as_json()
+            return self._asker(loaded).ask(question, mode, filings, system).as_json()
 
         return await self._search(system, filings, work)
 
-    async def _search(
-        self, system: str | None, filings: Sequence[str], work: Callable[[Loaded], dict[str, Any]]
-    ) -> dict[str, Any]:
+    async def rows(self, question: str, filings: Sequence[str]) -> list[dict[str, Any]]:
+        """Printed rows closest to a question, as ``evidence`` of `ask`; raises what `search` raises."""
+
+        def work(loaded: Loaded) -> list[dict[str, Any]]:
+            return [row.as_json() for row in self._asker(loaded).rows(question, filings)]
+
+        return await self._search(None, filings, work)
+
+    def _asker(self, loaded: Loaded) -> Asker:
+        if not loaded.asker:
+            loaded.asker.append(Asker(self._settings, loaded.searcher))
+        return loaded.asker[0]
+
+    async def _search(self, system: str | None, filings: Sequence[str], work: Callable[[Loaded], _T]) -> _T:
         """Check the names and run ``work`` with what is loaded, in the thread of the searches."""
         loaded = self.loaded()
 
-        def guarded() -> dict[str, Any]:
+        def guarded() -> _T:
             if system is not None:
                 try:
                     get_system(system)
@@ -378,6 +405,40 @@ class SearchService:
     ) -> dict[Place, dict[str, Any]]:
         """`hits_on_pages` of search results; raises what `page` raises."""
         return await self._read(partial(hits_on_pages, self.lake, results, question))
+
+    async def with_boxes(self, found: Sequence[Mapping[str, Any]], passage: str) -> list[dict[str, Any]]:
+        """`with_boxes` of what was found; raises what `page` raises."""
+        return await self._read(partial(with_boxes, self.lake, found, passage))
+
+    async def content(self, filing: str, label: int) -> dict[str, Any]:
+        """`page_content` of a page; raises what `page` raises."""
+        return await self._read(partial(page_content, self.lake, filing, label))
+
+    async def facts(
+        self,
+        filing: str,
+        concept: str | None = None,
+        label: str | None = None,
+        year: int | None = None,
+        series: Each | None = None,
+    ) -> list[dict[str, Any]]:
+        """What ``finrag facts --json`` prints; as a ``series``, of a company.
+
+        Raises:
+            NotFoundError: there is no such filing or concept.
+            UsageError: no concept was named for a series, or there is none of the company.
+            BusyError, FinragError: as `page`.
+        """
+        if series is None:
+            found = await self._read(partial(list_facts, self.lake, filing, concept, label, year))
+            return [fact_json(fact) for fact in found]
+        if concept is None:
+            raise UsageError("A series is of one concept.", "Name it, for instance Revenues.")
+
+        def work(loaded: Loaded) -> list[PeriodValue]:
+            return list_series(self.lake, filing, concept, series, loaded.searcher.resolver)
+
+        return [value.as_json() for value in await self._search(None, (), work)]
 
     async def picture(self, filing: str, label: int, small: bool = False) -> tuple[bytes, str]:
         """A picture of a page, WebP, and what changes with it; the last ones are kept.
