@@ -1,11 +1,13 @@
 """The command line ``finrag``: the same graph as the Dagster UI, and answers from the index.
 
-Exit codes: 0 all done; 1 it failed; 2 wrong usage; 3 done, but some filings failed; 130 stopped by Ctrl-C.
+Exit codes: 0 all done; 1 it failed; 2 wrong usage; 3 done, but some filings failed, or
+with less than this lake can give; 130 stopped by Ctrl-C.
 Errors go to stderr: one line for people, ``{"error", "remedy"}`` with ``--json``.
 """
 
 from __future__ import annotations
 
+import errno
 import gc
 import json
 import os
@@ -25,6 +27,9 @@ for _module in iter_modules(commands.__path__):
     resolve_name(f"finrag_pipeline.commands.{_module.name}")  # adds its commands
 
 
+_OF_THE_DISK = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
+
+
 def main() -> None:
     """Entry point; turns errors into one line for people or JSON for programs."""
     # What is imported stays: looking through it for garbage is an eighth of a short command's time.
@@ -38,6 +43,11 @@ def main() -> None:
     except BrokenPipeError:  # its reader has seen enough: finrag facts … | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except OSError as error:
+        if error.errno not in _OF_THE_DISK:
+            raise
+        remedy = "Check the permissions and the free space of the lake."
+        _fail(f"{error.filename or 'A file'} cannot be written: {error.strerror}.", remedy, FAILED)
     except Exception as error:
         # Typer's own errors: an unknown option, a missing argument, a value of the wrong type.
         context, message = getattr(error, "ctx", None), getattr(error, "format_message", None)

@@ -49,6 +49,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"Did you mean {' or '.join(likely)}? " if likely else ""
 
 
+class Fallback(str):
+    """A warning that an answer is worse than this lake can give, and the remedy."""
+
+
 class FilingError(FinragError):
     """A filing that cannot be read: corrupt, encrypted, empty, not a PDF, malformed page text."""
 

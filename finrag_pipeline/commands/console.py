@@ -16,6 +16,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 import finrag_pipeline
+from finrag_pipeline.errors import Fallback
 from finrag_pipeline.settings import Settings, get_settings
 
 if TYPE_CHECKING:
@@ -80,10 +81,11 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def warn(warnings: Sequence[str]) -> None:
-    """Print what people should know beside an answer, apart from it."""
+def warn(warnings: Sequence[str]) -> int:
+    """Print what people should know beside an answer, apart from it; the exit code that follows from it."""
     for warning in warnings:
         err.print(f"warning: {warning}", markup=False, soft_wrap=True)
+    return PARTLY if any(isinstance(warning, Fallback) for warning in warnings) else 0
 
 
 def note(text: str) -> None:

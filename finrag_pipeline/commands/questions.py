@@ -43,10 +43,10 @@ def search(
     from finrag_pipeline.services.search import Searcher
 
     answer = Searcher(current_settings()).search(question, system, k, filing or [])
-    warn(answer.warnings)
+    code = warn(answer.warnings)
     if as_json:
         print_json(answer.as_json())
-        return
+        raise typer.Exit(code)
     for result in answer.results:
         out.print(
             f"[bold]{result['rank']}. {plain(result['filing'])}[/bold], page {result['page_label']}"
@@ -55,6 +55,7 @@ def search(
         )
         out.print(f"   {result['snippet']}", markup=False, soft_wrap=True)
     hint(f"{answer.system}, {answer.seconds:.2f} s")
+    raise typer.Exit(code)
 
 
 @app.command()
@@ -78,15 +79,16 @@ def ask(
     from finrag_pipeline.services.ask import Asker
 
     reply = Asker(current_settings()).ask(question, mode, filing or [], system)
-    warn(reply.warnings)
+    code = warn(reply.warnings)
     if as_json:
         print_json(reply.as_json())
-        return
+        raise typer.Exit(code)
     out.print(reply.answer.as_text(), markup=False, soft_wrap=True, highlight=False)
     if reply.evidence:
         print_evidence(reply.evidence)
     made = ", ".join(part for part in (reply.answer.mode, reply.system) if part)
     hint(f"{made}, {reply.seconds:.2f} s")
+    raise typer.Exit(code)
 
 
 def print_evidence(evidence: Sequence[EvidenceRow]) -> None:

@@ -172,7 +172,14 @@ def doctor(
     as_json: Json = False,
 ) -> None:
     """Say what is installed and reachable, and what to do about each gap."""
+    history = None
+    if heal:
+        from finrag_pipeline.orchestration.instance import set_aside_history
+
+        history = set_aside_history(current_settings())
     findings = examine(current_settings())
+    if history:
+        findings.append({"check": "history of runs", "status": "ok", "found": history, "remedy": ""})
     if deep or heal:
         findings += _damage(current_settings(), heal)
     if as_json:
@@ -222,7 +229,11 @@ def examine(settings: Settings) -> list[dict[str, str]]:
             status, found, remedy = "broken", error.reason, error.remedy
         except Exception as error:
             found = f"{type(error).__name__}: {error}"
-            status, remedy = "broken", "Reinstall the environment: make env."
+            of_disk = isinstance(error, OSError)
+            remedy = (
+                "Check permissions and free space." if of_disk else "Reinstall the environment: make env."
+            )
+            status = "broken"
         findings.append({"check": check, "status": status, "found": found, "remedy": remedy})
     return findings
 

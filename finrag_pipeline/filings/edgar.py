@@ -34,7 +34,7 @@ from tenacity.wait import wait_random_exponential
 from finrag_pipeline.errors import EdgarError, FilingError, FinragError, UsageError
 from finrag_pipeline.filings.forms import canonical_form, find_form
 from finrag_pipeline.filings.html import parse
-from finrag_pipeline.filings.originals import find_source
+from finrag_pipeline.filings.originals import find_source, name_in_lake
 from finrag_pipeline.filings.submission import EXHIBITS
 from finrag_pipeline.settings import EdgarSettings
 from finrag_pipeline.storage.lake import Lake
@@ -222,7 +222,7 @@ def _file(lake: Lake, listing: Listing) -> Path:
 
 def _is_known(lake: Lake, filing: str) -> bool:
     waiting = lake.local_path("inbox", f"{filing}.txt")
-    return find_source(lake, filing) is not None or waiting.exists()
+    return find_source(lake, name_in_lake(lake, filing)) is not None or waiting.exists()
 
 
 class _AgainError(Exception):

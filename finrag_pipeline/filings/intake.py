@@ -27,6 +27,7 @@ from finrag_pipeline.engine import Engine
 from finrag_pipeline.errors import FilingError, LakeError
 from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.filings.originals import (
+    ALIAS,
     SUFFIXES,
     FilingSource,
     file_kind,
@@ -60,8 +61,12 @@ def accept(
     max_bytes: int = 1 << 30,
     engine: Engine | None = None,
     must_read: bool = False,
+    alias: bool = True,
 ) -> FilingSource:
     """Keep a copy of a file as the original of its filing; the file itself is left alone.
+
+    A file that the lake has already under another name is no second filing: that name becomes an ``alias`` of
+    the first, whose source is returned, unless each name is to be a filing of its own.
 
     A file of the same name with other contents is a new version, and so is a file of another kind, such as
     the PDF of a filing that was page text before. It takes the place of the earlier one only when it can be
@@ -89,6 +94,12 @@ def accept(
     source = file_kind(path)
     filing = filing_id(path.name)
     before = find_source(lake, filing)
+    known = lake.path("filings", ".by-sha256", f"{sha256}.json")
+    first = (lake.read_json(known) or {}).get("filing", filing)
+    same = find_source(lake, first)
+    if alias and before is None and first != filing and same and same.sha256 == sha256:
+        lake.write_json(lake.path("filings", filing, ALIAS), {"filing": first, "file_name": name})
+        return same
     # File systems may keep accents apart from their letters; that does not make another name.
     names = {unicodedata.normalize("NFC", one) for one in (name, before.file_name if before else name)}
     if before and before.source == source and len(names) > 1:
@@ -102,7 +113,10 @@ def accept(
     information = document_information or (before.document_information if before else None)
     entry = FilingSource(filing, name, source, size, sha256, original, information)
     kept = original_path(lake, entry)
+    unknown = same is None or same.sha256 != sha256
     if entry == before and is_sound(lake, entry):
+        if unknown:
+            lake.write_json(known, {"filing": filing})
         return entry
     data = path.read_bytes()
     if hashlib.sha256(data).hexdigest() != sha256:
@@ -122,6 +136,10 @@ def accept(
             lake.record("filings", filing, "failed", error=error.reason + stays, remedy=error.remedy)
             raise FilingError(error.reason + stays, error.remedy) from error
     lake.write_json(lake.path("filings", filing, "source.json"), asdict(entry))
+    if unknown:
+        lake.write_json(known, {"filing": filing})
+    with suppress(FileNotFoundError):
+        lake.fs.rm_file(lake.path("filings", filing, ALIAS))
     return entry
 
 

@@ -37,6 +37,9 @@ def _head(path: Path) -> bytes:
         return stream.read(_HEAD)
 
 
+ALIAS = "alias.json"
+
+
 @dataclass(frozen=True)
 class FilingSource:
     """The original of a filing as the lake keeps it."""
@@ -74,6 +77,19 @@ def find_source(lake: Lake, filing: str) -> FilingSource | None:
         return FilingSource(**entry) if isinstance(entry, dict) else None
     except TypeError:  # other fields: the file has to be ingested again
         return None
+
+
+def name_in_lake(lake: Lake, filing: str) -> str:
+    """The filing that ``filing`` is: another one where the same file was there before under another name."""
+    entry = lake.read_json(lake.path("filings", filing, ALIAS))
+    return str(entry["filing"]) if isinstance(entry, dict) and "filing" in entry else filing
+
+
+def aliases(lake: Lake) -> dict[str, str]:
+    """Filings by the other names that the same file came under."""
+    paths = lake.fs.glob(lake.path("filings", "*", ALIAS))
+    names = [path.rsplit("/", 2)[1] for path in paths]
+    return {name: name_in_lake(lake, name) for name in sorted(names)}
 
 
 def get_source(lake: Lake, filing: str) -> FilingSource:

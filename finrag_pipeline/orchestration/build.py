@@ -34,7 +34,9 @@ def build_definitions(settings: Settings | None = None) -> dg.Definitions:
         schedules=jobs.SCHEDULES,
         resources={
             # Values are shown with every run; the keys of language models come from the environment.
-            "settings": SettingsResource(values=settings.model_dump(mode="json", exclude=_SECRETS)),
+            "settings": SettingsResource(
+                values=settings.model_dump(mode="json", exclude=_SECRETS, exclude_none=True)
+            ),
             "lake": LakeResource(root=settings.lake),
             "engine": EngineResource(
                 workers=settings.workers, timeout=settings.page_timeout, memory=settings.worker_memory

@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 import threading
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -187,18 +188,40 @@ def open_instance(settings: Settings) -> Iterator[dg.DagsterInstance]:
     home = dagster_home(settings)
     os.environ["DAGSTER_HOME"] = str(home)
     import dagster as dg
+    from alembic.util import CommandError
     from filelock import FileLock
+    from sqlalchemy.exc import DatabaseError
 
     from finrag_pipeline.orchestration.event_log import event_log_kept_open
 
     # Two processes that make its tables at once leave a database that no process can open any more.
-    with FileLock(home / ".making-tables.lock"):
-        instance = dg.DagsterInstance.get()
-        instance.get_runs(limit=1)
-        instance.get_dynamic_partitions("filings")
-        instance.all_instigator_state()
+    try:
+        with FileLock(home / ".making-tables.lock"):
+            instance = dg.DagsterInstance.get()
+            instance.get_runs(limit=1)
+            instance.get_dynamic_partitions("filings")
+            instance.all_instigator_state()
+    except (DatabaseError, CommandError) as error:
+        reason = " ".join(str(getattr(error, "orig", error)).split())
+        remedy = "It holds the history of runs, no data; begin a new one: finrag doctor --heal."
+        raise LakeError(f"Dagster's database in {home} cannot be used: {reason}.", remedy) from error
     with instance, event_log_kept_open(instance.event_log_storage):
         yield instance
+
+
+def set_aside_history(settings: Settings) -> str | None:
+    """Begin a new history of runs where the kept one cannot be opened; says so, None where it can be."""
+    try:
+        with open_instance(settings):
+            return None
+    except LakeError as error:
+        home = dagster_home(settings)
+        kept = home / f"damaged-{uuid.uuid4().hex[:8]}"
+        kept.mkdir()
+        for name in ("history", "schedules", "storage"):
+            with suppress(FileNotFoundError):
+                (home / name).rename(kept / name)
+        return f"{error.reason} It is set aside in {kept}; a new one is begun."
 
 
 @contextmanager

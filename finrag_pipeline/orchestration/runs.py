@@ -16,7 +16,13 @@ from finrag_pipeline.evaluation.benchmark import benchmark_filings, get_benchmar
 from finrag_pipeline.evaluation.questions import find_document_information, read_document_information
 from finrag_pipeline.filings.intake import accept
 from finrag_pipeline.filings.names import filing_id
-from finrag_pipeline.filings.originals import FilingSource, SourceFolder, find_source, read_source_folder
+from finrag_pipeline.filings.originals import (
+    FilingSource,
+    SourceFolder,
+    find_source,
+    name_in_lake,
+    read_source_folder,
+)
 from finrag_pipeline.orchestration.instance import Materialiser, open_materialiser
 from finrag_pipeline.orchestration.lineage import stale_filings, stale_on_demand, versions
 from finrag_pipeline.orchestration.partitions import FILINGS, FOLD_COUNT, sweep_range, trained_range
@@ -137,7 +143,7 @@ def ingest_from_edgar(settings: Settings, progress: Progress) -> RunReport:
         outcome.failures["EDGAR"] = str(found.refused)
     _accept_files(settings, lake, found.files, outcome, progress)
     # What an earlier run has fetched but not finished is finished too.
-    kept = [source for filing in found.listed if (source := find_source(lake, filing))]
+    kept = [source for filing in found.listed if (source := find_source(lake, name_in_lake(lake, filing)))]
     _make_searchable(settings, lake, kept, outcome, progress)
     return outcome
 
@@ -156,7 +162,17 @@ def _accept_files(
             accepted[filing] = accept(lake, path, max_bytes=settings.max_filing_bytes)
         except FilingError as error:
             outcome.failures[path.name] = str(error)
-    return list(accepted.values())
+    return _distinct(accepted, outcome)
+
+
+def _distinct(accepted: Mapping[str, FilingSource], outcome: RunReport) -> list[FilingSource]:
+    """Sources of files by the identifiers of their names; those that go by another name are told."""
+    outcome.warnings += [
+        f"{name} is the same file as {source.file_name}: filing '{source.filing}' goes by both names."
+        for name, source in accepted.items()
+        if source.filing != name
+    ]
+    return list({source.filing: source for source in accepted.values()}.values())
 
 
 def _make_searchable(
@@ -216,7 +232,7 @@ def _accept_all(
     documents: dict[str, Any] = {}
     if folder.documents is not None:
         documents, outcome.warnings = read_document_information(folder.documents)
-    accepted = []
+    accepted = {}
     for number, (filing, path) in enumerate(folder.files.items()):
         progress("accept", filing, number, len(folder.files))
         declared = None
@@ -224,11 +240,13 @@ def _accept_all(
             named = {"company": one.company, "doc_type": one.form}
             declared = {**named, "doc_period": one.year, "gics_sector": one.sector}
         try:
-            accepted.append(accept(lake, path, declared, settings.max_filing_bytes))
+            # A benchmark's questions ask of its filings by name: each is one of its own.
+            alias = folder.questions is None
+            accepted[filing] = accept(lake, path, declared, settings.max_filing_bytes, alias=alias)
         except FilingError as error:
             outcome.failures[filing] = str(error)
     progress("accept", "", len(folder.files), len(folder.files))
-    return accepted
+    return _distinct(accepted, outcome)
 
 
 @dataclass

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from finrag_pipeline.errors import BenchmarkError
+from finrag_pipeline.errors import BenchmarkError, Fallback
 from finrag_pipeline.rankers.card import Folder, check_no_leak, kept_folder, load_card
 from finrag_pipeline.rankers.page_ranker.library import PageLibrary
 from finrag_pipeline.rankers.page_ranker.model import general_model, load_model
@@ -30,6 +30,10 @@ ALPHA_SWEEP = "hybrid_alpha_sweep"
 PAGE_RANKER = "page_ranker"
 PAGE_SCORER = "page_scorer"
 RERANKER = "reranker"
+_LOST = Fallback(
+    "The page ranker that was trained on this lake is gone: the general one ranks alone. "
+    "Train it again: finrag run, with the --source of its questions."
+)
 
 
 def trained_models(
@@ -130,7 +134,8 @@ def load_page_ranker(
             return None
         for seen in (model, general_model()):
             _refuse_leak(lake, PAGE_RANKER, fold, seen.card)
-    return LearnedPageRanker(model, library or PageLibrary(lake))
+    lost = info is not None and model is None
+    return LearnedPageRanker(model, library or PageLibrary(lake), _LOST if lost else None)
 
 
 def _part(fold: int | None) -> dict[str, str]:

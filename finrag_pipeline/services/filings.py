@@ -12,7 +12,7 @@ import numpy as np
 
 from finrag_pipeline.errors import LakeError, UsageError, did_you_mean, find_name
 from finrag_pipeline.filings import TEXT_ONLY
-from finrag_pipeline.filings.originals import find_source, get_source, original_path
+from finrag_pipeline.filings.originals import aliases, find_source, get_source, name_in_lake, original_path
 from finrag_pipeline.schemas import PER_FILING
 from finrag_pipeline.schemas.catalogue import CATALOGUE
 from finrag_pipeline.storage.lake import Lake
@@ -32,18 +32,19 @@ LISTED = (
 
 
 def require_filing(lake: Lake, filing: str) -> str:
-    """The name of a filing as the lake has it; ``filing`` may be in any case.
+    """The name of a filing as it came first; ``filing`` may be in any case, or another name of its file.
 
     Raises:
         UsageError: the lake holds no such filing.
     """
+    filing = name_in_lake(lake, filing)
     if find_source(lake, filing) is not None:
         return filing
     folder = lake.path("filings")
     kept = lake.fs.ls(folder, detail=False) if lake.fs.exists(folder) else []
     names = [path.rsplit("/", 1)[-1] for path in kept]
     if named := find_name(filing, names):
-        return named
+        return name_in_lake(lake, named)
     remedy = f"{did_you_mean(filing, names)}List filings with: finrag filings."
     raise UsageError(f"The lake holds no filing '{filing}'.", remedy)
 
@@ -85,10 +86,15 @@ def list_filings(lake: Lake, failed: bool) -> list[dict[str, Any]]:
     empty: dict[str, Any] = dict.fromkeys((*LISTED, "tagged"))
     empty |= {"status": "ok", "conflicts": [], "warnings": []}
     rows.extend({**empty, "filing": filing} for filing in sorted((failures.keys() | kept) - listed))
+    others: dict[str, list[str]] = defaultdict(list)
+    for name, first in aliases(lake).items():
+        others[first].append(name)
     for row in rows:
         read = lake.info("page_tables", {"filing": row["filing"]})
         if read and not read.rows and TEXT_ONLY not in row["warnings"]:
             row["warnings"].append("no table could be read")
+        if names := others.get(row["filing"]):
+            row["warnings"] = [*row["warnings"], f"the same file came as {', '.join(names)} too"]
         if row["filing"] in failures:
             entry = failures[row["filing"]]
             row.update(status="failed", reason=entry["error"], remedy=entry["remedy"])

@@ -279,7 +279,9 @@ class Searcher:
             # The order of its pages does not depend on how many are shown; that of fused rankings does.
             depth=k if isinstance(chosen.pages, PageOrder) else max(k, self._settings.retrieval.depth),
         )
-        warnings = list(known.warnings)
+        learned = (self._learned.models[name] for name in chosen.models)
+        lost = (getattr(model, "fallback", None) for model in learned)
+        warnings = [*filter(None, lost), *known.warnings]
         stranger = None if filings else self.resolver.stranger(question)
         texts = (corpus.text(hit.chunk_id).lower() for hit in hits[:k])
         if stranger and not any(stranger.lower() in text for text in texts):

@@ -11,6 +11,7 @@ import atexit
 import glob
 import re
 import shutil
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -28,6 +29,7 @@ from finrag_pipeline.storage.lake import Lake
 
 FILE = "warehouse.duckdb"
 WAREHOUSE_VERSION = "2"
+_LONGEST_BUILD = 600.0
 Query = Callable[..., pa.Table]
 """Gives the rows of a query, which may have parameters."""
 DECLARED = "_declared.parquet"
@@ -59,6 +61,10 @@ def build_warehouse(lake: Lake, views: Views | None = None) -> dict[str, int]:
 
     target = lake.local_path(FILE)
     target.parent.mkdir(parents=True, exist_ok=True)
+    for left in target.parent.glob(f"{FILE}.*.tmp*"):  # by a run that was killed while it built
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > _LONGEST_BUILD:
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
     temporary = target.with_name(f"{target.name}.{uuid.uuid4().hex}.tmp")
     try:
         with duckdb.connect() as connection:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -208,6 +209,19 @@ def half(indexed: IndexedLake, tmp_path_factory: pytest.TempPathFactory) -> Inde
         open_chunk_index(found.lake, found.encoder, found.settings, chunking).remove([found.filings[0]])
     found.lake.remove("page_sentences", {"filing": found.filings[0]})
     return found
+
+
+def test_an_answer_says_that_the_ranker_of_the_lake_is_gone(indexed: IndexedLake, tmp_path: Path) -> None:
+    lake = copied(indexed, tmp_path)
+    train(lake, lake.questions, "production")
+    call = partial(called, lake.settings.lake, **lake.variables())
+    assert call("search", "goodwill of Cedar Corp", "--json").code == 0
+    shutil.rmtree(lake.lake.local_path("models"))
+    for command in ("search", "ask"):
+        done = call(command, "Why did the goodwill of Cedar Corp change?", "--system", "finrag", "--json")
+        assert done.code == 3, done.err
+        assert any("the general one ranks alone" in told for told in done.json()["warnings"])
+        assert "Train it again: finrag run" in done.err
 
 
 class TestHalfIngested:

@@ -13,7 +13,12 @@ from dagster._core.test_utils import create_run_for_test
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.orchestration import instance as module
-from finrag_pipeline.orchestration.instance import dagster_home, release_dead_runs
+from finrag_pipeline.orchestration.instance import (
+    dagster_home,
+    open_instance,
+    release_dead_runs,
+    set_aside_history,
+)
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.processes import is_alive, process_name
 
@@ -46,6 +51,27 @@ class TestHome:
         assert "DAGSTER_HOME" in caught.value.remedy
         monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "home"))
         assert dagster_home(remote) == tmp_path / "home"
+
+
+def test_a_history_that_cannot_be_opened_is_set_aside(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    with open_instance(settings) as instance:
+        instance.add_dynamic_partitions("filings", ["a"])
+    assert set_aside_history(settings) is None
+    monkeypatch.delenv("DAGSTER_HOME")
+    for database in dagster_home(settings).rglob("*.db"):
+        database.write_bytes(b"\0no database" * 500)
+    with (
+        pytest.raises(LakeError, match=r"Dagster's database in .* cannot be used") as caught,
+        open_instance(settings),
+    ):
+        pass
+    assert "finrag doctor --heal" in caught.value.remedy
+    assert "a new one is begun" in (set_aside_history(settings) or "")
+    with open_instance(settings) as instance:
+        assert instance.get_dynamic_partitions("filings") == []
 
 
 class TestDeadRuns:

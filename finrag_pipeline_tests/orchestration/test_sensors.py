@@ -11,11 +11,12 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from finrag_pipeline.filings.intake import SETTLED_SECONDS, STALLED_SECONDS
+from finrag_pipeline.filings.intake import SETTLED_SECONDS, STALLED_SECONDS, accept
 from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.orchestration import sensors
 from finrag_pipeline.orchestration.partitions import filings_partitions
 from finrag_pipeline.orchestration.resources import LakeResource
+from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.orchestration.conftest import Pipeline
 
@@ -255,3 +256,18 @@ def test_odd_names_go_all_the_way(daemon: Daemon, pipeline: Pipeline, inbox: Pat
         (row,) = pipeline.lake.read("filings", {"filing": filing}).to_pylist()
         assert (row["filing"], row["file_name"], row["status"]) == (filing, name, "ok")
     assert not (inbox / ODD_NAMES[0]).exists() and (inbox / ODD_NAMES[2]).exists()
+
+
+def test_a_file_that_is_there_under_another_name_is_one_filing(pipeline: Pipeline, tmp_path: Path) -> None:
+    first = small_filings.annual_report(tmp_path / "ALDER_2021_10K.pdf", "Alder Corp", 2021)
+    assert pipeline.index(pipeline.accept(first)).success
+    (tmp_path / "copy.pdf").write_bytes(first.read_bytes())
+    assert accept(pipeline.lake, tmp_path / "copy.pdf").filing == "ALDER_2021_10K"
+    pipeline.instance.add_dynamic_partitions("filings", ["copy"])
+    result = pipeline.index("copy")
+    assert result.success and not result.get_asset_materialization_events()
+    entry = pipeline.lake.ledger_entry("filings", "copy")
+    assert (
+        entry and entry["outcome"] == "skipped" and "same file as filing 'ALDER_2021_10K'" in entry["error"]
+    )
+    assert searchable_filings(pipeline.lake) == ("ALDER_2021_10K",)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -160,6 +161,16 @@ def test_a_failed_build_leaves_the_published_warehouse_and_no_files(lake: Lake) 
     assert "filing=a" in caught.value.reason, "it names the damaged part"
     assert _leftovers(lake) == []
     assert query_warehouse(lake, "SELECT count(*) AS n FROM folds").to_pylist() == [{"n": 1}]
+
+
+def test_what_a_killed_build_left_is_cleared_away(lake: Lake) -> None:
+    lake.write("folds", _folds("q1"), "f1")
+    old, young = (Path(lake.root, f"warehouse.duckdb.{letter * 32}.tmp") for letter in "ab")
+    for path in (old, young):
+        path.write_bytes(b"half")
+    os.utime(old, (1e9, 1e9))
+    build_warehouse(lake)
+    assert young.exists() and not old.exists(), "another process may be building"
 
 
 def test_an_interrupted_build_leaves_no_files(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from finrag_pipeline.chunking.fixed import parent_child_chunks as make_parent_ch
 from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, PARENT_CHILD, Chunking
 from finrag_pipeline.errors import FilingError, LakeError
 from finrag_pipeline.filings.intake import collect_from_inbox
-from finrag_pipeline.filings.originals import drop_older_originals, get_source, read_original
+from finrag_pipeline.filings.originals import drop_older_originals, get_source, name_in_lake, read_original
 from finrag_pipeline.filings.pages import extract_pages
 from finrag_pipeline.orchestration.lineage import source_facts
 from finrag_pipeline.orchestration.steps import Part, Step, check, picture, table_asset
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 @table_asset(
     blocking_checks={"readable": "The file can be opened and read."},
     checks={"identity_agrees": "Cover page, file name and declared identity agree."},
+    optional=True,
 )
 def filings(part: Part) -> Step:
     """Identity of a filing, read from its cover page and checked against its name and declared identity.
@@ -41,6 +42,8 @@ def filings(part: Part) -> Step:
     """
     store, key = part.store, part.key
     collect_from_inbox(store, key, part.values.max_filing_bytes, part.run.engine)
+    if (first := name_in_lake(store, key)) != key:
+        return part.skipped(f"It is the same file as filing '{first}', which goes by both names.")
     source = get_source(store, key)
 
     def make() -> pa.Table:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from finrag_pipeline.errors import Fallback
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
 from finrag_pipeline.rankers.page_ranker.candidates import read_candidates
 from finrag_pipeline.rankers.page_ranker.features import FilingPages
@@ -43,9 +44,13 @@ class LearnedPageRanker:
     own; it is read when it is first needed.
     """
 
-    def __init__(self, own: RankingModel | None, library: PageLibrary) -> None:
+    def __init__(
+        self, own: RankingModel | None, library: PageLibrary, fallback: Fallback | None = None
+    ) -> None:
         self._own = own
         self._library = library
+        self.fallback = fallback
+        """Why it ranks worse than it could here."""
 
     @property
     def fingerprint(self) -> str:
