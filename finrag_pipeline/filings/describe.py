@@ -20,8 +20,8 @@ from finrag_pipeline.filings.names import (
     declared_from_name,
 )
 from finrag_pipeline.filings.originals import FilingSource
-from finrag_pipeline.filings.pages import texts_and_exhibits
-from finrag_pipeline.filings.pdf import inspect_pdf, read_texts
+from finrag_pipeline.filings.pages import first_texts
+from finrag_pipeline.filings.pdf import inspect_pdf
 from finrag_pipeline.filings.xbrl import read_tagged_identity
 from finrag_pipeline.schemas import FILINGS
 
@@ -38,25 +38,23 @@ def describe_filing(path: Path, source: FilingSource) -> pa.Table:
         declared_from_name(source.filing), declared_from_document_information(listed) if listed else None
     )
     pages, warnings = 0, []
-    exhibits: list[str] = []
     try:
         if source.source == "pdf":
             info = inspect_pdf(path)
-            pages, texts = info.pages, read_texts(path, 0, _FIRST_PAGES)
+            pages, texts = info.pages, first_texts(path, source.source, _FIRST_PAGES)
             if info.repaired:
                 warnings.append("the file is damaged and was repaired while reading")
         else:
-            texts, exhibits = texts_and_exhibits(path, source.source)
+            texts = first_texts(path, source.source)
             pages = len(texts)
             if source.source == "page_text":
                 warnings.append(TEXT_ONLY)
-        identity = read_identity(texts[:_FIRST_PAGES], exhibits)
+        identity = read_identity(texts[:_FIRST_PAGES])
         if pages > _FIRST_PAGES and (identity.form is None or identity.company is None):
             # An illustrated annual report may stand before the cover page.
-            texts = read_texts(path, 0, pages) if source.source == "pdf" else texts
-            identity = read_identity(texts, exhibits)
+            identity = read_identity(first_texts(path, source.source, pages))
         if source.source == "html" and (tagged := read_tagged_identity(path)):
-            identity = _as_tagged(identity, tagged, bool(exhibits))
+            identity = _as_tagged(identity, tagged)
     except FilingError as error:
         # The original has a name of its own in the lake; people know the file by the name it came with.
         failure = FilingError(error.reason.replace(path.name, source.file_name), error.remedy)
@@ -65,10 +63,10 @@ def describe_filing(path: Path, source: FilingSource) -> pa.Table:
     return _row(source, declared, pages=pages, warnings=warnings, **found)
 
 
-def _as_tagged(read: FilingIdentity, tagged: FilingIdentity, exhibits: bool) -> FilingIdentity:
-    """What the cover is tagged with, else what was read; exhibits of a current report have its period."""
+def _as_tagged(read: FilingIdentity, tagged: FilingIdentity) -> FilingIdentity:
+    """What the cover is tagged with, else what was read; a release behind it has a period of its own."""
     said = {name: value for name, value in asdict(tagged).items() if value is not None}
-    if exhibits and form_family(tagged.form) == CURRENT:
+    if read.fiscal_quarter and form_family(tagged.form) == CURRENT:
         return replace(read, **{name: said[name] for name in ("company", "form", "ticker") if name in said})
     return replace(read, **{"fiscal_quarter": None, **said})
 

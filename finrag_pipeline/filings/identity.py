@@ -31,14 +31,16 @@ from finrag_pipeline.filings.press_release import is_earnings_release, read_rele
 
 # Statements and the notes on fiscal years stand within these pages of the cover.
 _WORD_PAGES = 45
+# Exhibits begin within these pages of a current report.
+_FORM_PAGES = 8
 _NAMED_FISCAL_YEAR = re.compile(r"(?:FOR)?(?:THE)?FISCALYEAR:?((?:19|20)\d\d)(?!\d)")
 
 
-def read_identity(pages: Sequence[str], exhibits: Sequence[str] = ()) -> FilingIdentity:
-    """Read the identity of a filing from the texts of its pages, and of those of exhibits among them.
+def read_identity(pages: Sequence[str]) -> FilingIdentity:
+    """Read the identity of a filing from the texts of its pages.
 
     The cover page is searched in the first 250 pages, the wording of periods in the 45 from the cover on. An
-    8-K with an earnings release among its exhibits reports on the period of that.
+    8-K with an earnings release behind it reports on the period of that.
     """
     cover = find_cover(pages)
     if cover is None and is_earnings_release(pages):
@@ -48,10 +50,8 @@ def read_identity(pages: Sequence[str], exhibits: Sequence[str] = ()) -> FilingI
     form = (form_on_cover(pages[cover]) if cover is not None else None) or self_named_form(words)
     face = squeeze(pages[cover]) if cover is not None else ""
     year, quarter, period_end = _period(form, face, words)
-    if form_family(form) == CURRENT and is_earnings_release(exhibits):
-        release = read_release(exhibits)
-        if release.fiscal_quarter and release.period_end:
-            year, quarter, period_end = release.fiscal_year, release.fiscal_quarter, release.period_end
+    if form_family(form) == CURRENT and (release := _release_behind(pages[start + 1 :])):
+        year, quarter, period_end = release.fiscal_year, release.fiscal_quarter, release.period_end
     return FilingIdentity(
         company=read_company(pages, cover),
         form=form,
@@ -60,6 +60,16 @@ def read_identity(pages: Sequence[str], exhibits: Sequence[str] = ()) -> FilingI
         period_end=period_end,
         ticker=read_ticker("\n".join(pages[cover : cover + 2])) if cover is not None else None,
     )
+
+
+def _release_behind(pages: Sequence[str]) -> FilingIdentity | None:
+    """The earnings release that begins on one of the first pages behind the cover of a current report."""
+    for first in range(min(_FORM_PAGES, len(pages))):
+        if is_earnings_release(pages[first:]):
+            release = read_release(pages[first:])
+            if release.fiscal_quarter and release.period_end:
+                return release
+    return None
 
 
 def _period(form: str | None, face: str, words: str) -> tuple[int | None, int | None, dt.date | None]:

@@ -21,9 +21,9 @@ from finrag_pipeline.filings.pdf import (
     inspect_pdf,
     is_garbled,
     read_pages,
+    read_texts,
 )
 from finrag_pipeline.filings.plain_text import read_plain_text
-from finrag_pipeline.filings.submission import EXHIBITS
 from finrag_pipeline.schemas import FILING_PAGES
 
 PAGES_VERSION = "1"
@@ -111,15 +111,16 @@ def _in_workers(
     return tables
 
 
-def texts_and_exhibits(path: Path, source: str) -> tuple[list[str], list[str]]:
-    """Text of every page of a filing that is no PDF, and of those of its exhibits among them.
+def first_texts(path: Path, source: str, pages: int = MOST_PAGES) -> list[str]:
+    """Text of the first ``pages`` pages of a filing.
 
     Raises:
         FilingError: the file cannot be read.
     """
-    table = _READERS[source](path, "")
-    texts, labels = table["text"].to_pylist(), table["label"].to_pylist()
-    return texts, [text for text, label in zip(texts, labels, strict=True) if EXHIBITS.match(label or "")]
+    if source == "pdf":
+        return read_texts(path, 0, pages)
+    texts: list[str] = _READERS[source](path, "")["text"].to_pylist()
+    return texts[:pages]
 
 
 def _fault(row: object) -> str | None:

@@ -15,9 +15,9 @@ from finrag_pipeline.filings.pages import (
     MOST_PAGES,
     MOST_PAGES_PER_TASK,
     extract_pages,
+    first_texts,
     page_ranges,
     read_page_text,
-    texts_and_exhibits,
 )
 from finrag_pipeline.schemas import FILING_PAGES, conform
 from finrag_pipeline_tests import small_filings
@@ -197,7 +197,7 @@ class TestPageText:
     )
     def test_a_bad_line_refuses_the_file(self, tmp_path: Path, bad: object, reason: str) -> None:
         path = _lines(tmp_path / "ACME it's.jsonl", _row(0), bad, _row(5))
-        for use in (lambda: read_page_text(path, "f"), lambda: texts_and_exhibits(path, "page_text")):
+        for use in (lambda: read_page_text(path, "f"), lambda: first_texts(path, "page_text", 1)):
             with pytest.raises(FilingError) as caught:
                 use()
             assert caught.value.reason.startswith(f"ACME it's.jsonl, {reason}")
@@ -242,6 +242,13 @@ class TestPageText:
         assert extract_pages(path, "a", "page_text", engine)["needs_ocr"].to_pylist() == [False, True]
 
 
+def test_first_texts(tmp_path: Path) -> None:
+    pdf = _many_pages(tmp_path / "a.pdf", 5)
+    assert first_texts(pdf, "pdf", 2) == ["This is page 0\n", "This is page 1\n"]
+    text = _lines(tmp_path / "a.jsonl", _row(0, "x"), _row(1, "y"), _row(2, "z"))
+    assert first_texts(text, "page_text", 2) == ["x", "y"]
+
+
 def test_html_is_read_in_a_worker_with_the_numbers_it_prints(tmp_path: Path, engine: Engine) -> None:
     path = tmp_path / "a.htm"
     brk = '<hr style="page-break-after:always">'
@@ -249,7 +256,7 @@ def test_html_is_read_in_a_worker_with_the_numbers_it_prints(tmp_path: Path, eng
     pages = extract_pages(path, "a", "html", engine)
     assert pages["label"].to_pylist() == [None, "2", "3", None]
     assert pages["needs_ocr"].to_pylist() == [False, False, False, True]
-    assert texts_and_exhibits(path, "html") == (pages["text"].to_pylist(), [])
+    assert first_texts(path, "html", 2) == ["Cover", "Sales\nPage 2"]
     path.write_text("<div>" * 9999 + "x")
     with pytest.raises(FilingError, match=r"^a\.htm is nested too deeply"):
         extract_pages(path, "a", "html", engine)

@@ -18,7 +18,9 @@ def test_earnings_releases(release: str) -> None:
     assert read_identity(["", "Investor News", text]) == expected
 
 
-def test_an_earnings_release_behind_the_cover_of_a_current_report_is_one() -> None:
+def test_a_current_report_with_an_earnings_release_behind_its_cover_has_the_period_of_that() -> None:
     cover = current("Date of Report (Date of earliest event reported): April 25, 2023")
+    alone = read_identity([cover, "Item 2.02 Results. The company announced its first quarter results."])
     found = read_identity([cover, RELEASES["listed name behind a dateline"][0]])
-    assert (found.form, found.period_end) == ("8-K", dt.date(2023, 4, 25))
+    assert (alone.form, alone.fiscal_quarter, alone.period_end) == ("8-K", None, dt.date(2023, 4, 25))
+    assert (found.form, found.fiscal_quarter, found.period_end) == ("8-K", 1, dt.date(2023, 3, 25))
