@@ -11,6 +11,10 @@ EXHIBITS = re.compile(r"EX-(?:13(?:\.\d+)?|99(?:\.0?1)?)")
 _DOCUMENT = re.compile(rb"<DOCUMENT>(.*?)<TEXT>(.*?)(?:</TEXT>|\Z)", re.DOTALL | re.IGNORECASE)
 _TYPE = re.compile(rb"<TYPE>\s*([^\s<]+)", re.IGNORECASE)
 _ATTACHED = re.compile(rb"\s*(?:<(?:PDF|XML|XBRL)>|begin \d{3} )", re.IGNORECASE)
+_INLINE = re.compile(
+    rb"\s*<XBRL>(?=\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<html\b)", re.DOTALL | re.IGNORECASE
+)
+"""What stands before a document in inline XBRL, which is no attachment."""
 
 
 class Document(NamedTuple):
@@ -25,6 +29,7 @@ def documents(data: bytes) -> list[Document]:
     found: list[Document] = []
     for head, body in _DOCUMENT.findall(data):
         kind = named[1].decode("ascii", "replace").upper() if (named := _TYPE.search(head)) else ""
+        body = _INLINE.sub(b"", body, count=1)
         # The main document comes first; its type is the form.
         if not _ATTACHED.match(body) and (not found or EXHIBITS.fullmatch(kind)):
             found.append(Document(kind if found else None, body.strip()))

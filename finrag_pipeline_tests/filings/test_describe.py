@@ -16,6 +16,7 @@ from finrag_pipeline.filings.originals import FilingSource, original_path
 from finrag_pipeline.schemas import conform
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests import small_filings
+from finrag_pipeline_tests.filings.tagged import COVER, FOCUS, document
 
 
 def _describe(lake: Lake, path: Path, information: dict | None = None) -> dict:
@@ -143,3 +144,29 @@ class TestInWorker:
         )
         assert "page text" in row["remedy"]
         assert (row["declared_form"], row["declared_year"]) == ("10-K", 2021)
+
+
+def test_a_tagged_cover_says_who_filed_what_where_the_print_is_misleading(lake: Lake, tmp_path: Path) -> None:
+    path = tmp_path / "ACME_2024Q2_10Q.htm"
+    logo = "<p>Lampshade Wordmark.gif</p><p>For the quarterly period ended September 30, 2019</p>"
+    path.write_bytes(document(logo + COVER, FOCUS))
+    row = _describe(lake, path)
+    assert (row["company"], row["ticker"], row["form"]) == ("Acme Lamps, Inc.", "ACML", "10-Q")
+    assert (row["fiscal_year"], row["fiscal_quarter"]) == (2024, 2)
+    assert (row["period_end"], row["source"]) == (dt.date(2024, 6, 30), "html")
+
+
+def test_the_period_of_a_tagged_8k_is_that_of_its_release(lake: Lake, tmp_path: Path) -> None:
+    release = (
+        b"<html><body><p>Acme Lamps Reports Third Quarter 2024 Results</p>"
+        b"<p>Net sales for the three months ended September 30, 2024 were $ 120 million.</p></body></html>"
+    )
+    parts = [("8-K", b"<XBRL>\n" + document(COVER.replace("10-Q", "8-K"))), ("EX-99.1", release)]
+    path = tmp_path / "ACME_8K.txt"
+    path.write_bytes(
+        b"<SEC-DOCUMENT>\n"
+        + b"".join(b"<DOCUMENT>\n<TYPE>%b\n<TEXT>\n%b\n</TEXT>\n" % (k.encode(), d) for k, d in parts)
+    )
+    row = _describe(lake, path)
+    assert (row["company"], row["ticker"], row["form"]) == ("Acme Lamps, Inc.", "ACML", "8-K")
+    assert (row["fiscal_quarter"], row["period_end"]) == (3, dt.date(2024, 9, 30))
