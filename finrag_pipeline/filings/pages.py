@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,10 @@ MOST_PAGES_PER_TASK = 512
 """Pages a worker reads at a time at most: opening the file again for each task costs some milliseconds."""
 
 _WORTH_SHARING = 32
+
+MOST_WORDS = 200_000
+"""Words of a page that are kept: whole filings printed as one page have fewer."""
+MOST_WORDS_OF_FILING = 5_000_000
 
 MOST_PAGES = 100_000
 """Page numbers past this are taken for a mistake."""
@@ -80,7 +85,37 @@ def extract_pages(path: Path, filing: str, source: str, engine: Engine) -> pa.Ta
             f"{path.name} has no text layer: all {table.num_rows} pages are images or unreadable (a scan).",
             "Run optical character recognition on it ('ocrmypdf in.pdf out.pdf'), then ingest the result.",
         )
-    return table
+    return _bounded(table)
+
+
+def _bounded(pages: pa.Table) -> pa.Table:
+    """Pages without the words beyond `MOST_WORDS` of a page and `MOST_WORDS_OF_FILING` of all."""
+    rest, rows = MOST_WORDS_OF_FILING, []
+    counts = pages["word_count"].to_pylist()
+    if max(counts, default=0) <= MOST_WORDS and sum(counts) <= rest:
+        return pages
+    for row in pages.to_pylist():
+        kept = min(row["word_count"], MOST_WORDS, rest)
+        rest -= kept
+        if kept < row["word_count"]:
+            ends = (found.end() for found in islice(re.finditer(r"\S+", row["text"]), kept))
+            text = row["text"][: max(ends, default=0)]
+            row |= {"text": text, "characters": len(text), "word_count": kept}
+            row["words"] = row["words"] and row["words"][:kept]
+        rows.append(row)
+    return pa.Table.from_pylist(rows, schema=pages.schema)
+
+
+def left_out(word_counts: Sequence[int]) -> str | None:
+    """What was left out of pages with so many words, for people."""
+    long = [str(number) for number, count in enumerate(word_counts, start=1) if count >= MOST_WORDS]
+    if sum(word_counts) >= MOST_WORDS_OF_FILING:
+        return f"It has more than {MOST_WORDS_OF_FILING:,} words; those beyond are left out."
+    return (
+        f"Pages {', '.join(long[:5])} have more than {MOST_WORDS:,} words; the rest is left out."
+        if long
+        else None
+    )
 
 
 def page_ranges(pages: int, workers: int) -> list[tuple[int, int]]:

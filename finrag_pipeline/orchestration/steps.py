@@ -214,6 +214,12 @@ class Part:
         if entry is None or (entry["run_id"], entry["outcome"]) != (self.context.run.run_id, "failed"):
             self._note("failed", **_why(error))
 
+    def warn(self, step: Step, text: str) -> None:
+        """Note what is odd about a part that was made."""
+        outcome = "cache_hit" if step.cache_hit else "materialised"
+        made = {"fingerprint": step.fingerprint, "rows": step.rows, "seconds": step.seconds}
+        self._note(outcome, error=text, **made)
+
     def _note(self, outcome: str, **what: Any) -> None:
         name, key = self.entry.name, ledger_key(self.key)
         self.store.record(name, key, outcome, run_id=self.context.run.run_id, **what)

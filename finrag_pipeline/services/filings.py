@@ -74,12 +74,13 @@ def list_filings(lake: Lake, failed: bool) -> list[dict[str, Any]]:
         row["tagged"] = str(tagged[row["filing"]]) if row["filing"] in tagged else None
     listed = {row["filing"] for row in rows}
     # The first step that failed when it last ran, by filing.
-    failures = {
-        entry["partition"]: entry
-        for asset in reversed([name for name, made in CATALOGUE.items() if made.by == "filing"])
-        for entry in lake.ledger_entries(asset)
-        if entry["outcome"] == "failed"
-    }
+    failures, odd = {}, {}
+    for asset in reversed([name for name, made in CATALOGUE.items() if made.by == "filing"]):
+        for entry in lake.ledger_entries(asset):
+            if entry["outcome"] == "failed":
+                failures[entry["partition"]] = entry
+            elif entry["error"] and entry["outcome"] != "skipped":
+                odd[entry["partition"]] = entry["error"]
     made = [(asset, {keys["filing"] for keys in lake.partitions(asset)}) for asset in PER_FILING]
     # A file that was refused, or whose run was killed, before anything of it was made has no row.
     kept = {path.rsplit("/", 2)[1] for path in lake.fs.glob(lake.path("filings", "*", "source.json"))}
@@ -93,6 +94,8 @@ def list_filings(lake: Lake, failed: bool) -> list[dict[str, Any]]:
         read = lake.info("page_tables", {"filing": row["filing"]})
         if read and not read.rows and TEXT_ONLY not in row["warnings"]:
             row["warnings"].append("no table could be read")
+        if row["filing"] in odd:
+            row["warnings"] = [*row["warnings"], odd[row["filing"]]]
         if names := others.get(row["filing"]):
             row["warnings"] = [*row["warnings"], f"the same file came as {', '.join(names)} too"]
         if row["filing"] in failures:

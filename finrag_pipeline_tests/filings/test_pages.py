@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from finrag_pipeline.engine import Engine, WorkerCrashError, WorkerTimeoutError
 from finrag_pipeline.errors import FilingError
+from finrag_pipeline.filings import pages
 from finrag_pipeline.filings.pages import (
     MOST_PAGES,
     MOST_PAGES_PER_TASK,
@@ -260,3 +261,34 @@ def test_html_is_read_in_a_worker_with_the_numbers_it_prints(tmp_path: Path, eng
     path.write_text("<div>" * 9999 + "x")
     with pytest.raises(FilingError, match=r"^a\.htm is nested too deeply"):
         extract_pages(path, "a", "html", engine)
+
+
+class TestBounds:
+    @pytest.mark.parametrize(
+        ("of_page", "of_filing", "kept", "told"),
+        [
+            (20, 100, [3, 20, 3], "Pages 2 have more than 20 words; the rest is left out."),
+            (200, 10, [3, 7, 0], "It has more than 10 words; those beyond are left out."),
+            (200, 300, [3, 40, 3], None),
+        ],
+    )
+    def test_words_beyond_all_measure_are_left_out(
+        self,
+        tmp_path: Path,
+        engine: Engine,
+        monkeypatch: pytest.MonkeyPatch,
+        of_page: int,
+        of_filing: int,
+        kept: list[int],
+        told: str | None,
+    ) -> None:
+        monkeypatch.setattr(pages, "MOST_WORDS", of_page)
+        monkeypatch.setattr(pages, "MOST_WORDS_OF_FILING", of_filing)
+        texts = ["one two three", " ".join(f"word{n}" for n in range(40)), "the last page"]
+        path = small_filings.write_pdf(tmp_path / "long.pdf", texts)
+        table = extract_pages(path, "f", "pdf", engine)
+        assert table["word_count"].to_pylist() == kept
+        assert [len(words) for words in table["words"].to_pylist()] == kept
+        assert [len(text.split()) for text in table["text"].to_pylist()] == kept
+        assert pages.left_out(kept) == told
+        assert table.schema.equals(FILING_PAGES)

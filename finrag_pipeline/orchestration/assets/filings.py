@@ -17,7 +17,7 @@ from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, PARENT_CHILD, C
 from finrag_pipeline.errors import FilingError, LakeError
 from finrag_pipeline.filings.intake import collect_from_inbox
 from finrag_pipeline.filings.originals import drop_older_originals, get_source, name_in_lake, read_original
-from finrag_pipeline.filings.pages import extract_pages
+from finrag_pipeline.filings.pages import extract_pages, left_out
 from finrag_pipeline.orchestration.lineage import source_facts
 from finrag_pipeline.orchestration.steps import Part, Step, check, picture, table_asset
 from finrag_pipeline.retrieval.chunk_index import index_chunks, open_chunk_index, searchable_filings, to_index
@@ -81,7 +81,10 @@ def filings(part: Part) -> Step:
 
 @table_asset(
     blocking_checks={"has_pages": "At least one page."},
-    checks={"text_layer": "No page needs optical character recognition."},
+    checks={
+        "text_layer": "No page needs optical character recognition.",
+        "within_bounds": "No page and no filing has more words than are kept.",
+    },
 )
 def filing_pages(part: Part) -> Step:
     """Text, words with boxes, and counts of every page, read in worker processes."""
@@ -102,9 +105,12 @@ def filing_pages(part: Part) -> Step:
     counts = part.read(columns=["needs_ocr", "word_count", "characters"])
     scanned = [n + 1 for n, needs_ocr in enumerate(counts["needs_ocr"].to_pylist()) if needs_ocr]
     description = f"pages without usable text: {scanned[:20]}" if scanned else None
+    if cut := left_out(counts["word_count"].to_pylist()):
+        part.warn(step, cut)
     step.checks = [
         check("has_pages", counts.num_rows > 0, pages=counts.num_rows),
         check("text_layer", not scanned, warn=True, description=description, pages=len(scanned)),
+        check("within_bounds", not cut, warn=True, description=cut),
     ]
     step.metadata = {
         "pages": counts.num_rows,
