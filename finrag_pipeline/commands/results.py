@@ -181,7 +181,7 @@ def evaluate(
             "n": str(row["n"]),
         }
         for row in [*done.metrics, *done.answer_metrics]
-        if row["slice"] in ("all", "question_type", "doc_type")
+        if row["slice"] in (("all",) if done.columns else ("all", "question_type", "doc_type"))
     ]
     columns = ["system", "questions", "metric", "value", "n"]
     if rows:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from finrag_pipeline.errors import UsageError
-from finrag_pipeline.reporting.grid import Cell, Estimate, make_grid, number, prose, tag, text
+from finrag_pipeline.reporting.grid import Cell, Estimate, make_grid, metric_label, number, prose, tag, text
 from finrag_pipeline.reporting.site import TEMPLATES, render_page
 
 
@@ -23,7 +23,7 @@ def write_evaluation(name: str, done: Mapping[str, Any], path: Path) -> None:
         "Systems and metrics",
         (
             text("System", of="system"),
-            text("Metric", of=lambda row: f"{row['metric']}@{row['k']}" if row["k"] else row["metric"]),
+            text("Metric", of=lambda row: metric_label(row["metric"], row["k"])),
             number("Mean", of=lambda row: Estimate(row["mean"], row["low"], row["high"], row["n"], row["n"])),
             number("Questions", of="n"),
         ),

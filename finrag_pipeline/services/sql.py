@@ -63,8 +63,9 @@ def _views() -> dict[str, View]:
     income, balance, cash = (
         {kind: concept_names(kind)} for kind in ("income_statement", "financial_position", "cash_flows")
     )
-    years = f"SELECT company, {_MONTH} FROM latest_facts WHERE {_ANNUAL}"  # noqa: S608
-    of_a_year = f"({_ANNUAL} OR months IS NULL) AND (company, {_MONTH}) IN ({years})"
+    end = f"row(company, {_MONTH})"  # DuckDB before 1.2 compares no two columns with a query
+    years = f"SELECT {end} FROM latest_facts WHERE {_ANNUAL}"  # noqa: S608
+    of_a_year = f"({_ANNUAL} OR months IS NULL) AND {end} IN ({years})"
     return {
         "latest_facts": View(
             "Every line of the statements in every period, as the newest filing has it.",

@@ -258,7 +258,7 @@ class TestOwnQuestions:
         assert done.code == 0, done.err
         assert "Columns found: question, answer, filing, page; not used: note." in " ".join(done.err.split())
         html = page.read_text(encoding="utf-8")
-        assert "Which risks are named?" in html and "$12 million" in html and "page_<wbr>rec@5" in html
+        assert "Which risks are named?" in html and "$12 million" in html and "PageRec@5" in html
         assert "<script" not in html and 'href="assets' not in html, "a file by itself"
 
     @pytest.mark.parametrize(
