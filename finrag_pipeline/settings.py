@@ -397,8 +397,8 @@ class Settings(BaseSettings):
     )
     max_filing_bytes: int = Field(1 << 30, gt=0, description="Larger files are refused.")
     edgar: EdgarSettings = EdgarSettings()
-    definitions: str | None = Field(
-        None, description="TOML file of your own metrics, and of printed labels that mean a line."
+    definitions: str = Field(  # none is no null: Dagster's configuration has no null at this level
+        "", description="TOML file of your own metrics, and of printed labels that mean a line."
     )
     service_token: SecretStr | None = Field(
         None, description="Asked for by a service that other machines reach; a new one each time when None."

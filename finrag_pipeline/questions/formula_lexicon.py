@@ -234,7 +234,7 @@ def formula_lexicon() -> Lexicon:
     try:
         return _lexicon(own, Path(own).stat().st_mtime_ns if own else 0)
     except (OSError, ValueError) as error:
-        if own is None:
+        if not own:
             raise
         told = error.strerror if isinstance(error, OSError) else str(error).rstrip(".")
         remedy = "Correct it, or unset FINRAG_DEFINITIONS; docs/answers.md explains its entries."
@@ -242,6 +242,6 @@ def formula_lexicon() -> Lexicon:
 
 
 @lru_cache(maxsize=2)
-def _lexicon(own: str | None, changed: int) -> Lexicon:
+def _lexicon(own: str, changed: int) -> Lexicon:
     text = resources.files("finrag_pipeline.questions").joinpath("formulas.toml").read_text("utf-8")
     return read_formulas(text, Path(own).read_text("utf-8") if own else "")
