@@ -100,6 +100,7 @@ WRONG: dict[str, list[list[str]]] = {
     "labels check": [["nowhere.csv"]],
     "labels import": [["nowhere.csv"]],
     "labels write": [[]],
+    "mcp": [["x"]],
     "metrics": [["--by", "colour"]],
     "report": [[]],
     "reproduce": [["nobody"], ["financerag"]],
@@ -294,7 +295,7 @@ def test_ingest_makes_files_searchable_and_names_those_it_refuses(tmp_path: Path
     assert again.code == 0 and again.json()["fresh"] == ["ALDER_2021_10K"]
     spread = spread.rename(tmp_path / "[red] 100%.xlsx")
     nothing = called(root, "ingest", spread)
-    assert nothing.code == 3 and "failed: [red] 100%.xlsx: [red] 100%.xlsx is neither" in nothing.err
+    assert nothing.code == 3 and "failed: [red] 100%.xlsx: [red] 100%.xlsx is no filing" in nothing.err
 
 
 @pytest.mark.slow
