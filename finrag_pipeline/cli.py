@@ -43,11 +43,6 @@ def main() -> None:
     except BrokenPipeError:  # its reader has seen enough: finrag facts … | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
-    except OSError as error:
-        if error.errno not in _OF_THE_DISK:
-            raise
-        remedy = "Check the permissions and the free space of the lake."
-        _fail(f"{error.filename or 'A file'} cannot be written: {error.strerror}.", remedy, FAILED)
     except Exception as error:
         # Typer's own errors: an unknown option, a missing argument, a value of the wrong type.
         context, message = getattr(error, "ctx", None), getattr(error, "format_message", None)
@@ -65,12 +60,10 @@ def main() -> None:
 
 def _told(error: Exception) -> tuple[str, str]:
     """What is wrong where nothing said it better, and what to do."""
-    if isinstance(error, OSError) and error.filename:
-        reason = f"{error.filename} cannot be used: {error.strerror}."
-        return (
-            reason,
-            "Check the path, its permissions and the free space; another lake: finrag --lake FOLDER …",
-        )
+    full = isinstance(error, OSError) and error.errno in _OF_THE_DISK
+    if isinstance(error, OSError) and (full or error.filename):
+        told = f"{error.filename or 'A file'} cannot be {'written' if full else 'used'}: {error.strerror}."
+        return told, "Check path, permissions and free space of the lake; another: finrag --lake FOLDER …"
     with NamedTemporaryFile("w", prefix="finrag-", suffix=".log", delete=False) as file:
         traceback.print_exception(error, file=file)
     first = (str(error).strip().splitlines() or [""])[0]
