@@ -397,7 +397,7 @@ class Settings(BaseSettings):
     )
     max_filing_bytes: int = Field(1 << 30, gt=0, description="Larger files are refused.")
     edgar: EdgarSettings = EdgarSettings()
-    definitions: str = Field(  # none is no null: Dagster's configuration has no null at this level
+    definitions: str = Field(
         "", description="TOML file of your own metrics, and of printed labels that mean a line."
     )
     service_token: SecretStr | None = Field(

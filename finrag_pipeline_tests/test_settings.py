@@ -99,10 +99,6 @@ def test_a_group_given_as_one_value_is_refused(environment: pytest.MonkeyPatch) 
         get_settings()
 
 
-def test_no_setting_without_a_group_is_null(environment: pytest.MonkeyPatch) -> None:
-    assert None not in get_settings().model_dump(mode="json").values(), "Dagster refuses a run with one"
-
-
 def test_settings_survive_their_json(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("FINRAG_RETRIEVAL__DEPTH", "50")
     settings = get_settings()
