@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pyarrow.compute as pc
 
@@ -47,11 +47,13 @@ def page_view(
     boxes: Sequence[Box] = (),
     passages: Sequence[str] = (),
     question: str = "",
+    cell: str = "",
 ) -> dict[str, Any]:
     """What ``page_content`` of ``proof.html.jinja`` shows of page ``label``, counted from 1.
 
-    Marked are cells by their ``boxes``, ``passages``, and words of a ``question``. Besides what `sheet_view`
-    gives: ``text`` in parts, each with whether it is marked, and ``last``, how many pages the filing has.
+    Marked are cells by their ``boxes``, or by the identifier of a fact on a page of HTML, ``passages``, and
+    words of a ``question``. Besides what `sheet_view` gives: ``html``, where the service has a page of HTML;
+    ``text`` in parts, each with whether it is marked; and ``last``, how many pages the filing has.
 
     Raises:
         UsageError: there is no such filing or page.
@@ -73,6 +75,8 @@ def page_view(
     content = page | {"source": source, "problem": None, "layers": layers}
     picture = picture_path(filing, label) if source == "pdf" else None
     view = sheet_view(shown, content, picture, "sheet")
+    html = f"{_path(filing, label)}.html" + (f"?{urlencode({'cell': cell})}" if cell else "")
+    view["html"] = html if source == "html" else None
     return view | {"text": text_parts(text, spans), "last": pages.num_rows}
 
 
@@ -85,7 +89,11 @@ def matching_spans(text: str, question: str) -> list[tuple[int, int]]:
 
 def picture_path(filing: str, label: int, small: bool = False) -> str:
     """Where the service has the picture of a page, from its root."""
-    return f"pages/{quote(filing, safe='')}/{label}.webp" + ("?small=true" if small else "")
+    return f"{_path(filing, label)}.webp" + ("?small=true" if small else "")
+
+
+def _path(filing: str, label: int) -> str:
+    return f"pages/{quote(filing, safe='')}/{label}"
 
 
 def hits_on_pages(

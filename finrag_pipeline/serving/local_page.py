@@ -19,6 +19,7 @@ from starlette.staticfiles import StaticFiles
 
 from finrag_pipeline.answering.derivation import SeriesValue, headline
 from finrag_pipeline.errors import FinragError, UsageError
+from finrag_pipeline.filings.html_page import POLICY
 from finrag_pipeline.reporting.explorer_data import WORDING
 from finrag_pipeline.reporting.explorer_pages import outline, text_parts
 from finrag_pipeline.reporting.page_pictures import Box
@@ -33,7 +34,7 @@ _MENU = [("Ask", ""), ("Report", "report/"), ("For programs", "docs")]
 _ASSETS = ("report.css", "report.js", "explorer.css", "ask.css", "ask.js")
 _HEADERS = {
     "Content-Security-Policy": PAGE_POLICY.replace(
-        "form-action 'none'", "form-action 'self'; connect-src 'self'"
+        "form-action 'none'", "form-action 'self'; connect-src 'self'; frame-src 'self'"
     ),
     "Cache-Control": "no-cache",
     "X-Content-Type-Options": "nosniff",
@@ -54,6 +55,7 @@ class Address:
         filing, page: what is open beside the answer; pages count from 1.
         box: cells that are marked on it, in points.
         mark: a passage that is marked on it.
+        cell: a fact whose cell is marked on it where it is HTML.
     """
 
     q: str = ""
@@ -64,13 +66,16 @@ class Address:
     page: int = 0
     box: tuple[Box, ...] = ()
     mark: str = ""
+    cell: str = ""
 
     @classmethod
     def of(cls, query: QueryParams) -> Address:
         """The address with a query; what cannot be read in it is left out."""
         page = query.get("page", "")
         boxes = [box for text in query.getlist("box")[:_MOST_BOXES] if (box := _read_box(text))]
-        texts = {name: query.get(name, "").strip() for name in ("q", "company", "form", "year", "filing")}
+        texts = {
+            name: query.get(name, "").strip() for name in ("q", "company", "form", "year", "filing", "cell")
+        }
         number = int(page) if page.isascii() and page.isdigit() and len(page) < 7 else 0
         return cls(**texts, page=number, box=tuple(boxes), mark=query.get("mark", "")[:_LONGEST_MARK])
 
@@ -81,10 +86,13 @@ class Address:
         query = urlencode([(name, value) for name, value in values.items() if value], doseq=True)
         return f"/?{query}" if query else "/"
 
-    def opening(self, filing: str, page: int, box: Sequence[float] | None = None, mark: str = "") -> str:
-        """The address with a zero-based page open, a cell or else a passage marked on it."""
-        boxes = (tuple(box),) if box else ()
-        return self.link(filing=filing, page=page + 1, box=boxes, mark="" if box else mark[:_LONGEST_MARK])
+    def opening(
+        self, filing: str, page: int, box: Sequence[float] | None = None, mark: str = "", cell: str = ""
+    ) -> str:
+        """The address with a zero-based page open, on it marked a cell by its box, or else by its passage."""
+        if box:
+            return self.link(filing=filing, page=page + 1, box=(tuple(box),), mark="", cell="")
+        return self.link(filing=filing, page=page + 1, box=(), mark=mark[:_LONGEST_MARK], cell=cell)
 
 
 def _read_box(text: str) -> Box | None:
@@ -123,6 +131,11 @@ def add_local_page(app: FastAPI, service: SearchService) -> None:
         known = request.headers.get("if-none-match") == tag
         headers = {"ETag": tag, "Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
         return Response(b"" if known else found, 304 if known else 200, headers, "image/webp")
+
+    @app.get("/pages/{filing}/{label}.html", include_in_schema=False)
+    async def html(filing: str, label: int, cell: str = "") -> HTMLResponse:
+        headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-cache"}
+        return HTMLResponse(await service.html(filing, label, cell), headers=headers)
 
     files = StaticFiles(directory=TEMPLATES)
 
@@ -218,7 +231,8 @@ def _evidence_tables(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _input_link(address: Address) -> Any:
     def link(one: Mapping[str, Any]) -> str:
-        return address.opening(one["filing"], one["page"], one["box"], f"{one['label']} {one['printed']}")
+        passage = f"{one['label']} {one['printed']}"
+        return address.opening(one["filing"], one["page"], one["box"], passage, one["fact_id"])
 
     return link
 
@@ -230,7 +244,7 @@ async def _sheet(service: SearchService, address: Address) -> tuple[dict[str, An
     passages = [address.mark] if address.mark else []
     words = "" if address.box or address.mark else address.q
     try:
-        sheet = await service.page(address.filing, address.page, address.box, passages, words)
+        sheet = await service.page(address.filing, address.page, address.box, passages, words, address.cell)
     except FinragError as error:
         return {"sheet": None, "sheet_problem": error}, status_of(error)
     return {"sheet": sheet, "sheet_problem": None}, 200

@@ -255,6 +255,7 @@ class EvidenceValue(AnswerPart):
     value: float = Field(description="In full units; 0.12 for 12 %.")
     printed: str = Field(description="As printed.")
     box: list[float] | None = Field(None, description="Its box in points: x0, y0, x1, y1.")
+    fact_id: str = Field(description="Its cell: filing:page:table:row:column, zero-based.")
 
 
 class EvidenceRow(OnPage):

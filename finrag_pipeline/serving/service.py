@@ -37,6 +37,7 @@ from finrag_pipeline.services.filings import (
     list_filings,
     list_series,
     page_content,
+    page_html,
     require_filing,
 )
 from finrag_pipeline.services.pages import hits_on_pages, page_image, page_view, with_boxes
@@ -389,7 +390,13 @@ class SearchService:
         return await self._run(self._lists, lambda: list_filings(self.lake, failed))
 
     async def page(
-        self, filing: str, label: int, boxes: Sequence[Box], passages: Sequence[str], question: str
+        self,
+        filing: str,
+        label: int,
+        boxes: Sequence[Box],
+        passages: Sequence[str],
+        question: str,
+        cell: str,
     ) -> dict[str, Any]:
         """`page_view` of a page.
 
@@ -398,7 +405,11 @@ class SearchService:
             BusyError: it took too long.
             FinragError: the lake is damaged.
         """
-        return await self._read(partial(page_view, self.lake, filing, label, boxes, passages, question))
+        return await self._read(partial(page_view, self.lake, filing, label, boxes, passages, question, cell))
+
+    async def html(self, filing: str, label: int, cell: str = "") -> str:
+        """`page_html` of a page of HTML with a cell marked; raises what `page` raises."""
+        return await self._read(partial(page_html, self.lake, filing, label, [cell] if cell else []))
 
     async def hits_on_pages(
         self, results: Sequence[Mapping[str, Any]], question: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -16,8 +17,9 @@ from starlette.datastructures import QueryParams
 
 from finrag_pipeline.filings.intake import accept
 from finrag_pipeline.filings.originals import original_path
-from finrag_pipeline.filings.pages import read_page_text
+from finrag_pipeline.filings.pages import read_html_pages, read_page_text
 from finrag_pipeline.filings.pdf import MOST_DOTS, read_pages
+from finrag_pipeline.schemas import TABLES
 from finrag_pipeline.services.filings import select_filings
 from finrag_pipeline.serving import service as services
 from finrag_pipeline.serving.app import create_app
@@ -47,14 +49,16 @@ def reading(lake: Lake, tmp_path: Path) -> Lake:
     """A lake with a PDF and a filing of page text whose texts are hostile, and nothing to search."""
     paper = write_pdf(tmp_path / "ALDER_2021_10K.pdf", ["cover", f"Net revenue 221\n{HOSTILE}", "end"])
     text = {"doc": "TEXT", "page": 0, "text": f"Net revenue 4,321 of Birch\n{HOSTILE}"}
-    for path in (paper, write_lines(tmp_path / "TEXT.jsonl", [text])):
+    filed = tmp_path / "BIRCH_2021_10K.htm"
+    filed.write_text(f"<html><body><p>{'Net revenue of Birch. ' * 9}</p><script>x</script></body></html>")
+    readers = {
+        "pdf": partial(read_pages, start=0, stop=3),
+        "html": read_html_pages,
+        "page_text": read_page_text,
+    }
+    for path in (paper, filed, write_lines(tmp_path / "TEXT.jsonl", [text])):
         source = accept(lake, path)
-        original = Path(original_path(lake, source))
-        pages = (
-            read_pages(original, source.filing, 0, 3)
-            if source.source == "pdf"
-            else read_page_text(original, source.filing)
-        )
+        pages = readers[source.source](Path(original_path(lake, source)), source.filing)
         lake.write("filing_pages", pages, "f", {"filing": source.filing})
     return lake
 
@@ -144,6 +148,20 @@ def test_a_page_shows_its_picture_with_the_cell_marked(reader: TestClient) -> No
     picture = reader.get(str(image["src"]))
     assert picture.headers["Content-Type"] == "image/webp"
     assert Image.open(io.BytesIO(picture.content)).size == (935, 1210)
+
+
+def test_a_page_of_html_is_shown_in_a_frame_in_which_nothing_runs(reader: TestClient, reading: Lake) -> None:
+    tables = TABLES["page_tables"].empty_table()
+    reading.write("page_tables", tables, "f", {"filing": "BIRCH_2021_10K"})
+    page = parse(
+        reader.get("/", params={"filing": "BIRCH_2021_10K", "page": 1, "cell": "BIRCH:0:0:0:0"}).text
+    )
+    (frame,) = found(page, "iframe")
+    assert frame["sandbox"] is None and not found(page, "img")
+    shown = reader.get(str(frame["src"]))
+    assert shown.status_code == 200 and "Net revenue of Birch." in shown.text and "<script" not in shown.text
+    assert "sandbox" in shown.headers["Content-Security-Policy"]
+    assert reader.get("/pages/ALDER_2021_10K/1.html").status_code == 404
 
 
 def test_words_and_passages_are_marked_on_pictures_and_texts(reader: TestClient) -> None:

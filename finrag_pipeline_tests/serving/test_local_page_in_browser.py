@@ -45,6 +45,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def open_page(visit: Any, address: str, question: str = "", **options: Any) -> Any:  # noqa: F811
     page = visit(**options).page
+    page.set_default_timeout(60_000)  # the first question loads models
     page.goto(f"{address}/?{urlencode({'q': question})}" if question else f"{address}/")
     return page
 
