@@ -41,7 +41,7 @@ from transformers import AutoModel
 
 from benchmarks import arguments, finqa, tatqa
 from benchmarks.row_cross_encoder import FRAMES, SCALE, adapt, random_text
-from benchmarks.row_questions import number, tatqa_training
+from benchmarks.row_questions import READINGS, number, tatqa_training
 from finrag_pipeline.answering.row_book import in_series
 from finrag_pipeline.embedding.model_files import MINILM, model_folder
 from finrag_pipeline.questions.formula_lexicon import Line, formula_lexicon
@@ -62,8 +62,7 @@ BATCH, RATE, EPOCHS = 32, 1.2e-3, 2.5
 OF_OPERATION = 0.4
 """Weight of the operation beside that of the words."""
 
-READINGS = Path(__file__).parent / "questions" / "readings.jsonl"
-TIMES_WRITTEN, MADE, ANSWERED, ANSWERED_IN_WORDS = 8, 3000, 8000, 1500
+TIMES_WRITTEN, MADE, ANSWERED, ANSWERED_IN_WORDS = 4, 3000, 8000, 1500
 """How often each question written is seen, and how many of the others there are."""
 
 _CLEARLY = 0.05

@@ -8,6 +8,8 @@ that it can say that no row is right, some questions are asked without theirs, o
 foreign word; so that words of talking do not mislead it, others are asked in more words than they need, or in
 phrases of the lexicon. Every sixth filing or company is left out of training.
 
+``TAGS`` may be left out where a training goes on (``--resume``).
+
 Trained are adapters of rank 16 on the upper four layers of the default encoder (Hu et al., LoRA, 2021), about
 440,000 weights: an hour on two cores.
 """
@@ -20,7 +22,7 @@ import random
 import re
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -29,7 +31,7 @@ import numpy as np
 import torch
 from rich.console import Console
 from rich.progress import track
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 from tokenizers import Tokenizer
 from torch import nn
 from transformers import AutoModel
@@ -56,6 +58,13 @@ SEED = 0
 BATCH = 16
 RANK, SCALE, FROZEN_LAYERS = 16, 2.0, 2
 RATES = (1.2e-3, 2e-3)
+RESUMED, OTHERS = 0.4, 3000
+"""Share of the rates with which a training goes on, and how many examples not written for it it sees."""
+
+WRITTEN = ", written"
+TIMES_WRITTEN = 2
+"""How often each question written for its rows is seen."""
+
 _CANDIDATES = 30
 _LISTWISE = 0.5
 _POINTWISE = 4.0
@@ -124,7 +133,10 @@ def of_questions(source: str, asked: Sequence[Labelled], rng: random.Random) -> 
         candidates = [*likely[:20], *own[:6], *likely[20:]]
         if len(set(candidates) - one.right) < 2:
             continue
-        yield example(source, one, candidates, rng)
+        yield example(f"{source}{WRITTEN}" if one.written else source, one, candidates, rng)
+        if one.written:
+            for _ in range(TIMES_WRITTEN - 1):
+                yield example(f"{source}{WRITTEN}", one, candidates, rng)
         kind, word = rng.random(), rng.choice(foreign)
         known = {term for row in one.rows for term in terms(" ".join((*row.path, *row.columns)))}
         if kind < 0.15:
@@ -239,6 +251,13 @@ class Reader(nn.Module):
         rows = means @ states
         return self.head(torch.cat([rows, rows * states[:, :1]], -1)).squeeze(-1)
 
+    def resume(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Go on from adapters as they are shipped."""
+        for name, value in self.named_parameters():
+            if value.requires_grad:
+                shipped = torch.tensor(arrays[name.removeprefix("encoder.")].astype(np.float32))
+                value.data = shipped / SCALE if name.endswith(".b") else shipped
+
     def arrays(self) -> dict[str, np.ndarray]:
         """Adapters and last layer as they are shipped, in half precision."""
         found = {}
@@ -274,20 +293,25 @@ def loss_of(logits: torch.Tensor, right: torch.Tensor, real: torch.Tensor) -> to
     return (_POINTWISE * (each * real).sum(1) / real.sum(1) + _LISTWISE * chosen).mean()
 
 
-def train(examples: list[Example], epochs: float, tokens: RowReaderTokens, folder: Path) -> Reader:
+def train(
+    examples: list[Example], epochs: float, tokens: RowReaderTokens, folder: Path, resumed: bool = False
+) -> Reader:
     """The adapters, trained; rows of an example come in another order each time."""
     rng = random.Random(SEED)
     torch.manual_seed(SEED)
     model = Reader(folder).train()
+    if resumed:
+        model.resume(load_file(str(files("finrag_pipeline.answering") / ADAPTER_FILE)))
     adapters = [p for name, p in model.named_parameters() if p.requires_grad and "head" not in name]
+    slower = RESUMED if resumed else 1.0
     groups = [
-        {"params": adapters, "lr": RATES[0]},
-        {"params": list(model.head.parameters()), "lr": RATES[1]},
+        {"params": adapters, "lr": slower * RATES[0]},
+        {"params": list(model.head.parameters()), "lr": slower * RATES[1]},
     ]
     optimiser = torch.optim.AdamW(groups, weight_decay=0.01)
-    steps = max(1, int(epochs * len(examples) / BATCH))
+    steps = int(epochs * len(examples) / BATCH)
     schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: min(1.0, (step + 1) / 40) * max(0.02, 1 - step / steps)
+        optimiser, lambda step: min(1.0, (step + 1) / 40) * max(0.02, 1 - step / max(steps, 1))
     )
     begun = time.perf_counter()
     queue: list[list[Example]] = []
@@ -331,10 +355,11 @@ def first_right(model: Reader, examples: Sequence[Example], tokens: RowReaderTok
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("tags", type=Path)
+    parser.add_argument("tags", type=Path, nargs="?")
     parser.add_argument("--tatqa", type=Path, required=True)
     parser.add_argument("--finqa", type=Path, required=True)
     parser.add_argument("--epochs", type=float, default=2.0)
+    parser.add_argument("--resume", action="store_true", help="go on from the shipped adapters")
     parser.add_argument("--write", action="store_true", help="replace the shipped adapters")
     options = parser.parse_args()
     rng = random.Random(SEED)
@@ -343,11 +368,19 @@ def main() -> None:
     examples = [
         *of_questions("TAT-QA", list(tatqa(options.tatqa)), rng),
         *of_questions("FinQA", list(finqa(options.finqa)), rng),
-        *of_filings(options.tags, Lake(get_settings().lake), rng),
+        *(of_filings(options.tags, Lake(get_settings().lake), rng) if options.tags else ()),
     ]
     kept = [one for one in examples if not one.left_out]
-    model = train(kept, options.epochs, tokens, folder)
-    Console().print(first_right(model, [one for one in examples if one.left_out], tokens))
+    if options.resume:
+        rng.shuffle(kept)
+        written = [one for one in kept if one.source.endswith(WRITTEN)]
+        kept = [*written, *[one for one in kept if not one.source.endswith(WRITTEN)][:OTHERS]]
+    left_out = [one for one in examples if one.left_out]
+    if options.resume:
+        before = train([], 0, tokens, folder, resumed=True)
+        Console().print("before", first_right(before, left_out, tokens))
+    model = train(kept, options.epochs, tokens, folder, options.resume)
+    Console().print(first_right(model, left_out, tokens))
     if options.write:
         save_file(model.arrays(), str(files("finrag_pipeline.answering") / ADAPTER_FILE))
 

@@ -1,4 +1,7 @@
-"""Questions of TAT-QA and FinQA with the rows that answer them, worked out from the answers.
+"""Questions over the tables of TAT-QA and FinQA with the rows that they mean.
+
+Their own training questions: the rows are worked out from the answers. And those of ``readings.jsonl``
+that were written for rows of these tables, in other words than theirs.
 
 Neither set says of its training questions which cells an answer comes from. A row, or a pair of rows, is
 taken to be right where an operation that people ask for gives the answer's digits and no other row shares as
@@ -25,6 +28,8 @@ from finrag_pipeline.questions.plan import read_plan
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.statements.filing_rows import FilingRow
 
+READINGS = Path(__file__).parent / "questions" / "readings.jsonl"
+
 _NUMBER = re.compile(r"([-(]?)[$€£]?(-?)(\d[\d,]*\.?\d*|\.\d+)")
 _MOST_VALUES = 6
 _MOST_ROWS = 4
@@ -40,6 +45,7 @@ class Labelled:
     Attributes:
         group: filing or company, which train and test do not share.
         own: number of rows, the first ones, of the question's own table.
+        written: whether it was written for its rows.
     """
 
     group: str
@@ -48,6 +54,7 @@ class Labelled:
     rows: Sequence[FilingRow]
     own: int
     right: frozenset[int]
+    written: bool = False
 
 
 def number(text: object) -> float | None:
@@ -166,6 +173,9 @@ def tatqa(folder: Path) -> Iterator[Labelled]:
             filings[one["doc_name"]],
             pools,
         )
+    yield from _written(
+        {name: context.get("doc_name") or "" for name, context in contexts.items()}, tables, filings, pools
+    )
 
 
 def finqa(folder: Path) -> Iterator[Labelled]:
@@ -195,6 +205,8 @@ def finqa(folder: Path) -> Iterator[Labelled]:
             companies[one["ticker"]],
             pools,
         )
+    tickers = {one["corpus_id"]: one["ticker"] for one in kept}
+    yield from _written(tickers, tables, companies, pools)
 
 
 def _rows(name: str, context: Mapping[str, Any]) -> list[FilingRow]:
@@ -218,9 +230,7 @@ def _labelled(
     right = right_rows(question, own, answers, percent)
     if not 0 < len(right) <= _MOST_ROWS:
         return
-    if name not in pools:
-        others = [row for other in of_filing[:15] if other != name for row in tables[other]]
-        pools[name] = [*own, *others]
+    pool = _pool(name, tables, of_filing, pools)
     plan = read_plan(question)
     measures = plan.measures if plan is not None else (question,)
     for measure in measures:
@@ -228,4 +238,43 @@ def _labelled(
         best = max(right, key=lambda place: (shared[place], -place))
         mine = right if len(measures) == 1 else frozenset([best] if shared[best] else [])
         if mine:
-            yield Labelled(group, measure, question, pools[name], len(own), mine)
+            yield Labelled(group, measure, question, pool, len(own), mine)
+
+
+def _pool(
+    name: str,
+    tables: Mapping[str, Sequence[FilingRow]],
+    of_filing: Sequence[str],
+    pools: dict[str, list[FilingRow]],
+) -> list[FilingRow]:
+    """The rows of a table, and behind them those of other tables of its filing."""
+    if name not in pools:
+        others = [row for other in of_filing[:15] if other != name for row in tables[other]]
+        pools[name] = [*tables[name], *others]
+    return pools[name]
+
+
+def _written(
+    groups: Mapping[str, str],
+    tables: Mapping[str, Sequence[FilingRow]],
+    filings: Mapping[str, Sequence[str]],
+    pools: dict[str, list[FilingRow]],
+) -> Iterator[Labelled]:
+    """Questions that were written for rows of these tables, once for each measure.
+
+    Args:
+        groups: filing or company of each table.
+        tables: rows by name of their table.
+        filings: tables of each filing or company.
+        pools: rows that were put together before.
+    """
+    for one in map(json.loads, READINGS.read_text("utf-8").splitlines()):
+        name = one.get("table")
+        if name not in groups or one["operation"] == "text":
+            continue
+        marked = one["question"]
+        question = re.sub(r"[][{}]", "", marked)
+        pool = _pool(name, tables, filings[groups[name]], pools)
+        for spans, row in zip((r"\[(.*?)\]", r"\{(.*?)\}"), one["rows"], strict=False):
+            measure = " ".join(re.findall(spans, marked))
+            yield Labelled(groups[name], measure, question, pool, len(tables[name]), frozenset([row]), True)

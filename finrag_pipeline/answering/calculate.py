@@ -249,13 +249,27 @@ class Calculation:
         entry = None if name in self._open else self._definitions.get(name)
         found = entry or self._lexicon.entries.get(name)
         if isinstance(found, Formula):
-            quantity = self._formula(found, period)
+            quantity = self._formula_or_printed(found, period)
         elif isinstance(found, Line):
             quantity = self._line(found, period)
         else:
             quantity = self._printed(name, period)
         self._known[key] = quantity
         return quantity
+
+    def _formula_or_printed(self, formula: Formula, period: FiscalPeriod) -> Quantity:
+        """A formula; where its parts are not reported, the row that prints it, such as 'Net debt'."""
+        if self._open:
+            return self._formula(formula, period)
+        mark = self._mark()
+        try:
+            return self._formula(formula, period)
+        except Abstention as missing:
+            found = self._book.find_named(formula.name, period.shift(self._shift))
+            if missing.kind is not AbstentionKind.NOT_REPORTED or found is None:
+                raise
+            self._back(mark)
+            return self.take(found, found.fact.label, period, False)
 
     def _formula(self, formula: Formula, period: FiscalPeriod) -> Quantity:
         if len(self._open) > DEEPEST or formula.name in self._open:

@@ -147,6 +147,10 @@ class FactBook:
                 rows[fact.row] = self._best([fact], period, line.statements)
         return [part for _, part in sorted(rows.items()) if part is not None]
 
+    def find_named(self, name: str, period: FiscalPeriod) -> FoundFact | None:
+        """The fact of a row that prints what a formula computes; None without one."""
+        return None
+
     def find_label(self, words: str, period: FiscalPeriod) -> FoundFact | None:
         """The fact whose printed label is what the words say; None if no label is near enough."""
         wanted = normal_label(words)

@@ -285,16 +285,18 @@ class PlanReader:
     def _average(
         self, measure: str, name: Expression, periods: Sequence[FiscalPeriod]
     ) -> list[tuple[str, Expression, FiscalPeriod]]:
-        """The mean of periods, of all that are shown where none is named; of a balance, with its opening."""
+        """The mean of periods, of all that are shown where none is named; of one, with the period before."""
         words, last = f"average {measure}", periods[-1] if periods else self._default
-        rows = self._book.rows
-        printed = rows.find(words, last) if rows else None
-        if printed and "average" in printed.fact.label.lower():  # such as an average price
+        if self._prints_average(words, last):  # such as an average price
             return [(period.label, Name(words), period) for period in periods or (last,)]
         if len(periods) == 1:
-            return [("", Call("avg", (name,)) if self._is_balance(name, last) else Name(words), last)]
+            return [("", Call("avg", (name,)), last)]
         shown = periods or self._shown(name) or (last,)
         return [("", Call("mean", tuple(At(name, period) for period in shown)), last)]
+
+    def _prints_average(self, words: str, period: FiscalPeriod) -> bool:
+        printed = self._book.rows.find(words, period) if self._book.rows else None
+        return printed is not None and "average" in printed.fact.label.lower()
 
     def _shown(self, expression: Expression) -> tuple[FiscalPeriod, ...]:
         """The last years that the filings show, in order of time."""
@@ -323,7 +325,13 @@ class PlanReader:
     # ------------------------------------------------------------------ measures
 
     def _name(self, measure: str, spoken: str = "") -> Expression:
-        """Lines and formulas that words name exactly; else the words, to be looked up among all rows."""
+        """Lines and formulas that words name exactly; else the words, to be looked up among all rows.
+
+        An average that no row prints is that with the period before.
+        """
+        alone = re.sub(r"^average ", "", measure)
+        if alone != measure and not self._known(measure) and not self._prints_average(measure, self._default):
+            return Call("avg", (self._name(alone, spoken),))
         if not self._known(measure) and self._known(spoken):
             measure = spoken
         parts = [measure] if self._known(measure) else _JOIN.split(measure)

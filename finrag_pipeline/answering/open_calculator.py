@@ -159,6 +159,9 @@ class OpenCalculator:
         if best.fiscal_year is None:
             raise Abstention(AbstentionKind.UNKNOWN_PERIOD, "the question names no period")
         default = FiscalPeriod(best.fiscal_year, None if best.annual else best.fiscal_quarter)
+        if plan.quarters:  # the last ones of that name
+            year = best.fiscal_year - (max(plan.quarters) > (default.quarter or 4))
+            plan = replace(plan, periods=tuple(FiscalPeriod(year, quarter) for quarter in plan.quarters))
         return PlanReader(self._book(plan, infos), self._lexicon, default).answer(plan)
 
     def _book(self, plan: QuestionPlan, infos: Sequence[FilingInfo], newest: bool = False) -> OpenBook:

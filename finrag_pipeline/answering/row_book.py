@@ -50,6 +50,9 @@ _UNNAMED = 0.05
 
 _SIGN = re.compile(r"\s*\((?:loss(?:es)?|income|expenses?|benefit)\)")
 
+_OTHER = re.compile(r"\bother\b", re.IGNORECASE)
+_OPENING = re.compile(r"\b(?:beginning|opening|start of)\b", re.IGNORECASE)
+
 _FOOTNOTE = re.compile(r"\s*(?:\(\w\)\s*)+$")
 
 _OUTFLOW = re.compile(
@@ -143,15 +146,17 @@ class RowBook:
             period: asked for; a longer one is never taken in its place.
         """
         chances = self._probabilities(words)
+        opening = bool(_OPENING.search(words))
         groups: list[list[_Candidate]] = []
         for place in np.argsort(-chances, kind="stable")[:_MOST_ROWS]:
             if chances[place] <= 0:
                 break
             row = self._rows[place]
-            fact = self._of_period(row, period)
+            opens = opening and _OPENING.search(row.label)
+            fact = self._of_period(row, period, opens)
             if fact is None:
                 continue
-            together = tuple(self._of_period(row, other) for other in self._together)
+            together = tuple(self._of_period(row, other, opens) for other in self._together)
             spans = fact.months is not None or period.quarter is None
             one = _Candidate(
                 float(chances[place]) * (1 if spans else _NO_SPAN), self._order[row.filing], fact, together
@@ -297,7 +302,10 @@ class RowBook:
                 rf"(?<![a-z0-9]){re.escape(name.lower().removesuffix(chr(39) + 's'))}", re.IGNORECASE
             )
             chances *= np.array([1.0 if said.search(text) else _UNNAMED for text in self._texts])
-        self._prefer_totals(set(terms(words)), chances)
+        other = bool(_OTHER.search(words))
+        if other:  # 'Other assets' are not the assets, nor their total
+            chances *= np.array([1.0 if "other" in text else _UNNAMED for text in self._texts])
+        self._prefer_totals({*terms(words), *(["other"] if other else [])}, chances)
         if len(self._together) > 1:
             shown = np.array(
                 [
@@ -320,14 +328,17 @@ class RowBook:
         for siblings, places in parts.items():
             total = self._totals[siblings]
             own = set(terms(self._rows[total].label))
-            if any(said & set(terms(self._rows[place].label)) - own for place in places):
+            if any(said & {*_label_terms(self._rows[place])} - own for place in places):
                 chances[total] *= _PART_OF
                 continue
             chances[total] = max(chances[total], *chances[places])
             chances[places] *= _PART_OF
 
-    def _of_period(self, row: FilingRow, period: FiscalPeriod) -> Fact | None:
+    def _of_period(self, row: FilingRow, period: FiscalPeriod, opening: bool = False) -> Fact | None:
+        """The number of a period; of an opening balance that of the day before it begins."""
         info = self._infos[row.filing]
+        if opening and period.end is None and not all(value.months for value in row.values):
+            period = period.shift(-1)
         for value in row.values:
             fact = row_fact(row, value, info)
             if fact is None or fits(fact, info, period) != 0:
@@ -432,6 +443,10 @@ def row_fact(row: FilingRow, value: RowValue, info: FilingInfo) -> Fact | None:
     )
 
 
+def _label_terms(row: FilingRow) -> set[str]:
+    return {*terms(row.label), *(["other"] if _OTHER.search(row.label) else [])}
+
+
 def _is_total(row: FilingRow, part: FilingRow) -> bool:
     return _TOTAL.match(row.label) is not None and row.columns == part.columns
 
@@ -472,6 +487,12 @@ def _same(one: Fact, other: Fact) -> bool:
 
 def _label(fact: Fact) -> str:
     return " ".join(fact.path[-1].lower().split()) if fact.path else ""
+
+
+def _says(fact: Fact, words: str) -> bool:
+    """Whether words are the whole label of a row, a total or not."""
+    own, said = (normal_label(text).removeprefix("total ") for text in (_label(fact), words))
+    return own == said
 
 
 def _is_primary(fact: Fact, label: str) -> bool:
@@ -534,6 +555,13 @@ class OpenBook(FactBook):
             return self._printed(self.rows, self.said[line.name], period)
         return self._printed(self.rows, line.label, period, _PLAINLY)
 
+    def find_named(self, name: str, period: FiscalPeriod) -> FoundFact | None:
+        """The fact of the row that words of the question name, where they name a formula too."""
+        words = self.said.get(name)
+        if words is None or not self._lines_too or self.rows is None:
+            return None
+        return self._printed(self.rows, words, period, _PLAINLY)
+
     def find_label(self, words: str, period: FiscalPeriod) -> FoundFact | None:
         """The fact of the row that words name; None where there is none of the period.
 
@@ -567,9 +595,12 @@ class OpenBook(FactBook):
     def _printed(
         self, rows: RowBook, words: str, period: FiscalPeriod, least: float = 0.0
     ) -> FoundFact | None:
-        """The fact of the row that words name with a probability of at least ``least``, which is noted."""
+        """The fact of the row that words name with a probability of at least ``least``, which is noted.
+
+        A row that has these words for its label names it plainly, however likely it is.
+        """
         found = rows.find(words, period)
-        if found is None or found.probability < least:
+        if found is None or (found.probability < least and not _says(found.fact, words)):
             return None
         self.chances[words] = min(found.probability, self.chances.get(words, 1.0))
         return FoundFact(found.fact)

@@ -29,6 +29,9 @@ MOST_CANDIDATES = 50
 BLEND = (-0.16, 0.63, 0.48)
 """Weights of a constant, of the log-odds by words and of those of the cross-encoder."""
 
+BY_LABEL = 0.6
+"""Probability of a row whose label is all that words say, where they are too plain to be weighed."""
+
 _CAPTION_WORDS = 30
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _TOTAL = re.compile(r"\W*(?:total|consolidated|worldwide)\b", re.IGNORECASE)
@@ -262,8 +265,9 @@ class RowMatcher:
             question: that the words are of, without companies.
         """
         chances = np.zeros(len(rows))
-        if not len(rows) or not terms(measure):
-            return chances
+        if not len(rows) or not terms(measure):  # 'Other' is a label without a word that tells anything
+            same = [row.label.lower().removeprefix("total ") == measure.lower() for row in rows]
+            return np.where(same, BY_LABEL, 0.0) if measure.strip() else chances
         key = (id(rows), len(rows), id(rows[0]), id(rows[-1]))
         if self._known.get(key) is not rows:
             self._known = {key: rows}

@@ -52,6 +52,7 @@ class QuestionPlan:
         measures: what is looked up, in words of the question without companies and periods; of a ratio the
             numerator first; the last stands for the whole of which a part is asked.
         periods: in order of time; a change is from the last but one to the last.
+        quarters: those named without a year, where no period is named.
         spoken: the measures with the small words between theirs.
         each: a value of every period is asked for.
         partial: periods that no filing shows are left out, and named.
@@ -79,6 +80,7 @@ class QuestionPlan:
     operation: Operation
     measures: tuple[str, ...]
     periods: tuple[FiscalPeriod, ...]
+    quarters: tuple[int, ...] = ()
     spoken: tuple[str, ...] = ()
     each: bool = False
     partial: bool = False
@@ -208,6 +210,10 @@ _MOVE = (
 )
 # 'Net increase in cash' is a line of its own.
 _CHANGED = re.compile(rf"\b(?<!\bnet )(?:{UP}|{DOWN}|{_MOVE})\b", re.IGNORECASE)
+_MOVED = re.compile(
+    r"\b(?<!\bnet )(?:increase|decrease|rise|drop|fall|decline|reduction|growth|change)s? (?:in|of)\b",
+    re.IGNORECASE,
+)
 _UP, _DOWN = (re.compile(rf"\b{words}\b", re.IGNORECASE) for words in (UP, DOWN))
 _MORE = re.compile(
     r"\b(?:more|larger|bigger|greater|higher|exceed(?:s|ed)?|above|over|topped|longer|outspent)\b",
@@ -391,6 +397,10 @@ class _Reader:
         self.directives = directives
         self.named, masked = _masked(text, places)
         self.periods = tuple(sorted(dict.fromkeys(p for periods in self.named for p in periods), key=_order))
+        alone = (
+            asked for place in places for asked in place.periods if not (asked.fiscal_year or asked.date)
+        )
+        self.quarters = () if self.periods else tuple(sorted({one.quarter for one in alone if one.quarter}))
         self.asked = text
         marks = {name: chr(ord(_FIRST) + place) for place, name in enumerate(companies)}
         for name in sorted(companies, key=len, reverse=True):
@@ -450,6 +460,7 @@ class _Reader:
         names = (*_capitalised(self.whole), *_PER.findall(self.whole), *_qualifiers(self.whole))
         return replace(
             plan,
+            quarters=self.quarters,
             yes_no=self.yes_no,
             directives=self.directives,
             names=names,
@@ -533,8 +544,9 @@ class _Reader:
         reading = self.reading if text is self.text else read_question(_spelled(text))
         chances = reading.operations()
         if self.known(_content(text, self.names)):  # a ratio by name is a value
-            chances[Operation.VALUE] += sum(chances[one] for one in _PAIRS)
-            among = [one for one in among if one not in _PAIRS]
+            pairs = [one for one in _PAIRS if one is not Operation.SUM or len(self.periods) < 2]
+            chances[Operation.VALUE] += sum(chances[one] for one in pairs)
+            among = [one for one in among if one not in pairs]
         elif (
             (match := _MARGIN.search(text))
             and _content(match["part"], self.names)
@@ -614,6 +626,10 @@ class _Reader:
                 words = _AVERAGED if operation is Operation.AVERAGE else _ADDED_UP
                 return self._plan(operation, (_SO_MANY_YEARS.sub(" ", words.sub(" ", text)),))
             case Operation.VALUE:
+                if len(self.periods) < 2 and not self.years_back and (moved := _MOVED.search(text)):
+                    rest = text[: moved.start()] + " " + text[moved.end() :]
+                    if _content(rest, self.names):
+                        return self._plan(Operation.CHANGE, (rest,))
                 if is_range and len(self.periods) == 2 and _EACH.search(text):
                     self.periods = _every_year(*self.periods)
                 return self._plan(operation, (_EACH.sub(" ", text) if each else text,), each=each)

@@ -55,11 +55,11 @@ _PHRASE = re.compile(
     rf"""
     (?:
         # in thousands; in U.S. $ millions; in thousands of dollars; in hundreds of millions
-        \bin\s+(?:{_CURRENCY}\s*)?(?P<plural>{_SIZE})(?:s|(?=\s*[),;]))
+        (?:\bin\s+|\(in)(?:{_CURRENCY}\s*)?(?P<plural>{_SIZE})(?:s|(?=\s*(?:[),;]|(?:[A-Z]{{2,3}}\s)?{_CURRENCY})))
             (?:\s+of\s+(?P<of>[^\W\d]+\.?(?:\s?[^\W\d]\.)?(?:\s+dollars)?))?
       | \b(?:in|of)\s+(?:{_CURRENCY})\s*(?P<singular>{_SIZE})\b
         # $ millions; dollars millions; US$ million; thousands of dollars
-      | (?:(?<=\()|(?<=[\s,;])|^)(?:{_CURRENCY})\s*(?:in\s+)?(?P<after>{_SIZE})s?\b
+      | (?:(?<=\()|(?<=[\s,;])|^)(?:{_CURRENCY})[\s'’]*(?:in\s+)?(?P<after>{_SIZE})s?\b
       | (?<!\d\s)(?<!of\s)\b(?P<before>{_SIZE})s?\s+of\s+(?P<money>{_CURRENCY}|{_SHARES})
         # (Millions); (Millions except per share); (Thousands, unaudited)
       | \(\s*(?P<alone>{_SIZE})s?\s*(?=[),;]|except|unless|where|as\ )
