@@ -52,6 +52,7 @@ _SIGN = re.compile(r"\s*\((?:loss(?:es)?|income|expenses?|benefit)\)")
 
 _OTHER = re.compile(r"\bother\b", re.IGNORECASE)
 _OPENING = re.compile(r"\b(?:beginning|opening|start of)\b", re.IGNORECASE)
+_CLOSING = re.compile(r"\b(?:end|ending|closing|close)\b", re.IGNORECASE)
 
 _FOOTNOTE = re.compile(r"\s*(?:\(\w\)\s*)+$")
 
@@ -146,13 +147,14 @@ class RowBook:
             period: asked for; a longer one is never taken in its place.
         """
         chances = self._probabilities(words)
-        opening = bool(_OPENING.search(words))
+        said = f"{words} {self._question}"
+        opening = _OPENING.search(said) is not None and not _CLOSING.search(said)
         groups: list[list[_Candidate]] = []
         for place in np.argsort(-chances, kind="stable")[:_MOST_ROWS]:
             if chances[place] <= 0:
                 break
             row = self._rows[place]
-            opens = opening and _OPENING.search(row.label)
+            opens = opening and _OPENING.search(row.label) is not None
             fact = self._of_period(row, period, opens)
             if fact is None:
                 continue

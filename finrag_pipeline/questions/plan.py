@@ -674,7 +674,7 @@ class _Reader:
         spoken = tuple(_spoken(measure) for measure in measures)
         content = _measure if operation in _PAIRS or len(measures) > 1 else _content
         named = tuple(content(measure, self.names) or content(measure) for measure in measures)
-        plan = QuestionPlan(operation, named, periods, spoken)
+        plan = QuestionPlan(operation, named, periods, spoken=spoken)
         if self.several:
             plan = replace(plan, of_company=self.of_company)
         return replace(plan, years_back=self.years_back, **more)  # type: ignore[arg-type]

@@ -235,6 +235,34 @@ def test_a_fourth_quarter_is_the_year_less_nine_months_and_says_so() -> None:
     assert any("the year less its first nine months" in step for step in found.steps)
 
 
+OPENING = (
+    row(0, ["Provision for rebates", "Balance at beginning of year"], value(5e6, 2022, None), value(4e6, 2021, None)),
+    row(1, ["Provision for rebates", "Balance at end of year"], value(6e6, 2023, None), value(5e6, 2022, None)),
+)  # fmt: skip
+OTHERS = (
+    row(0, ["Toner sales"], *yearly(40e6, 45e6, 48e6)),
+    row(1, ["Other sales"], *yearly(1e6, 3e6, 2e6)),
+    row(2, ["Total sales"], *yearly(41e6, 48e6, 50e6)),
+)
+PRINTED = (*OTHERS, row(3, ["Net debt"], *yearly(30e6, 27e6, 20e6)))
+
+
+@pytest.mark.parametrize(
+    ("question", "rows", "answer"),
+    [
+        ("What was the beginning balance of the provision for rebates in 2023?", OPENING, "$5 million"),
+        ("What was the provision for rebates at the end of 2023?", OPENING, "$6 million"),
+        ("What were other sales in 2023?", OTHERS, "$2 million"),
+        ("What was net debt in 2023?", PRINTED, "$20 million"),
+        ("What was the average of paper sales in 2023?", ROWS, "$93 million"),
+        ("What was the increase in paper sales in 2023?", ROWS, "$6 million"),
+    ],
+)
+def test_what_words_say_of_a_row(question: str, rows: Sequence[FilingRow], answer: str) -> None:
+    """The opening of a period, 'other' beside a total, a printed ratio, an average of one year, an increase."""
+    assert told(question, rows) == answer
+
+
 @pytest.mark.parametrize(
     "question",
     [

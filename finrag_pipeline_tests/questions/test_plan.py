@@ -192,3 +192,14 @@ def test_a_share_that_rises_is_judged_as_a_share() -> None:
     assert (plan.operation, plan.measures) == (Operation.CHANGE, ("paper sales", "sales"))
     assert plan.verdict is Verdict.RISE
     assert [period.year for period in plan.periods] == [2022, 2023]
+
+
+def test_quarters_without_a_year_are_kept() -> None:
+    assert plan("What were toner sales in the third quarter?").quarters == (3,)
+    assert plan("By how much did toner sales change between Q3 and Q4?").quarters == (3, 4)
+    assert plan("What were toner sales in the third quarter of 2023?").quarters == ()
+
+
+def test_the_sum_of_a_known_line_over_years_is_one_number() -> None:
+    found = plan("What was the sum of net sales in 2022 and 2023?")
+    assert found.operation is Operation.SUM and periods(found) == ["FY2022", "FY2023"]
