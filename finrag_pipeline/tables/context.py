@@ -11,7 +11,7 @@ from typing import Any
 
 from finrag_pipeline.filings.cover_text import add_months
 from finrag_pipeline.tables.fiscal_calendar import DAY, FiscalCalendar
-from finrag_pipeline.tables.scale import ScaleRule, find_scale
+from finrag_pipeline.tables.scale import ScaleRule, find_scale, only_scale, scales_in
 
 
 @dataclass(frozen=True)
@@ -129,6 +129,10 @@ def filing_context(filings_row: Mapping[str, Any], pages_text: Sequence[str]) ->
         item = items[-1] if items else item
         before = len(defaults)
         lines = [line for line in text.split("\n", _HEAD_LINES)[:_HEAD_LINES] if len(line) <= _LONGEST_HEAD]
+        # The title of a statement and its units may be the last lines of the page before.
+        last = text.rstrip().rsplit("\n", 1)[-1]
+        if only_scale(last) and last.startswith("("):
+            heads.setdefault(page + 1, scales_in(last))
         if rules := [rule for rule in find_scale(lines) if _heads_page(rule)]:
             heads[page] = tuple(rules)
             if words := _running_words(lines, rules[0]):

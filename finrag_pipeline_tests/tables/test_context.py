@@ -21,6 +21,14 @@ def test_scales_stated_for_all_tables() -> None:
     assert context.page_scales[3][0].scale == 1e6
 
 
+def test_units_at_the_foot_of_a_page() -> None:
+    foot = "Amounts in millions of dollars except per share amounts or as otherwise specified."
+    assert filing_context({}, [f"Net sales\n5\n{foot}", "x"]).default_scale(1).scale == 1e6
+    title = "Consolidated statements of cash flows\n(Unaudited; dollars in millions)\n"
+    context = filing_context({}, [title, "Net earnings\n7", "Other\n8"])
+    assert context.page_scales[1][0].scale == 1e6 and 2 not in context.page_scales
+
+
 def test_prose_states_nothing() -> None:
     context = filing_context(
         {}, ["Sales rose to $5 million unless otherwise adjusted. We have thousands of dollars."]
