@@ -34,9 +34,9 @@ from finrag_pipeline.questions.tokens import tokenise_question
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.statements.periods import FiscalPeriod
 
-LEAST_CONFIDENCE = 0.27
+LEAST_CONFIDENCE = 0.15
 """Least confidence; an answer that is less sure is none. It was chosen on the build questions of
-``benchmarks/questions``; it is that of a value whose row has a chance of .11."""
+``benchmarks/questions``; it is that of a value whose row has a chance of .04."""
 
 LEAST_OPERATION = 0.35
 """Least probability of the operation."""
@@ -129,7 +129,8 @@ class PlanReader:
             (one.fact.filing, one.fact.page, one.fact.row, one.fact.column, one.fact.printed)
             for one in trace.inputs
         }
-        if len(plan.measures) > 1 and len(cells) == 1:
+        amounts = {(one.value, one.fact.period_end) for one in trace.inputs}
+        if len(plan.measures) > 1 and (len(cells) == 1 or (len(trace.inputs) == 2 and len(amounts) == 1)):
             raise Abstention(AbstentionKind.NOT_UNDERSTOOD, "one number fits both parts of the question")
         if plan.among_periods:
             if len(values) < 2:
