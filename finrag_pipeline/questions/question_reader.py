@@ -67,6 +67,8 @@ _LEAST_BESIDE = 0.04
 _LEAST_JOINT = 0.5
 _JOINTS = frozenset(("and", "or", "plus", "minus", "less"))
 """Words that stand inside the name of a measure, or between two."""
+_OWNERS = frozenset(("its", "their"))
+"""Words that a measure begins with."""
 
 
 class Operation(StrEnum):
@@ -129,7 +131,7 @@ class Reading:
             found = self.words.get(key, ())
             chances = found[min(seen[key], len(found) - 1)] if found else (0.0, 0.0)
             seen[key] += 1
-            joins = key in _JOINTS and sum(chances) < _least(key)
+            joins = key in _OWNERS or (key in _JOINTS and sum(chances) < _least(key))
             if found and not joins and (self.names(word) or sum(chances) >= _least(key)):
                 phrases[-1].append((word, *chances))
             elif phrases[-1]:

@@ -109,7 +109,8 @@ _SUBJECT_MONEY = re.compile(
     rf"(?:{_CURRENCY}|\bdollar)(?:\s+(?:data|amounts?|figures|values?))?(?:\s+(?:are|is))?\s*$", re.IGNORECASE
 )
 _BOTH = re.compile(
-    r"(?:\bdollars?|\bamounts?|\$)(?: amounts?)? (?:and|&) (?:number of )?(?:shares?|units|\w+ square feet)\b",
+    r"(?:\bdollars?|\bamounts?|\$)(?: amounts?)? (?:and|&) (?:number of )?"
+    r"(?:shares?|units|\w+ square feet)\b",
     re.IGNORECASE,
 )
 _SUBJECT_COUNT = re.compile(
