@@ -130,7 +130,7 @@ class PlanReader:
             for one in trace.inputs
         }
         amounts = {(one.value, one.fact.period_end) for one in trace.inputs}
-        if len(plan.measures) > 1 and (len(cells) == 1 or (len(trace.inputs) == 2 and len(amounts) == 1)):
+        if len(names) > 1 and (len(cells) == 1 or (len(trace.inputs) == 2 and len(amounts) == 1)):
             raise Abstention(AbstentionKind.NOT_UNDERSTOOD, "one number fits both parts of the question")
         if plan.among_periods:
             if len(values) < 2:

@@ -45,6 +45,9 @@ _TOTAL = re.compile(r"\W*(?:total|worldwide|consolidated)\b", re.IGNORECASE)
 _NO_SPAN = 0.7
 """What is left of the probability of a row whose headers do not tell a quarter from a longer time."""
 
+_BALANCE = 0.3
+"""That of a row without spans of time where months are asked for."""
+
 _UNNAMED = 0.05
 """What is left of the probability of a row that does not say a name that is asked for."""
 
@@ -159,10 +162,12 @@ class RowBook:
             if fact is None:
                 continue
             together = tuple(self._of_period(row, other, opens) for other in self._together)
-            spans = fact.months is not None or period.quarter is None
-            one = _Candidate(
-                float(chances[place]) * (1 if spans else _NO_SPAN), self._order[row.filing], fact, together
-            )
+            chance = float(chances[place])
+            if fact.months is None and period.end is not None and period.months:
+                chance *= _BALANCE
+            elif fact.months is None and period.quarter is not None:
+                chance *= _NO_SPAN
+            one = _Candidate(chance, self._order[row.filing], fact, together)
             same = next((group for group in groups if _agree(group[0], one)), None)
             if same is None:
                 groups.append([one])
