@@ -213,7 +213,11 @@ def lake_views(lake: Lake, views: Mapping[str, View] = MappingProxyType({})) -> 
                     make(views[name].sql)
                     connection.execute(f"CREATE VIEW {name} AS {views[name].sql}")
                 elif lake.ledger_entries() if name == "ledger" else lake.partitions(name):
-                    _make_view(connection, lake, name, _root(lake))
+                    try:
+                        _make_view(connection, lake, name, _root(lake))
+                    except duckdb.BinderException as error:
+                        told = f"The parts of {name} have other columns than now: {error}."
+                        raise LakeError(told.partition("\n")[0], "Make them again: finrag run.") from error
                 else:
                     _make_empty(connection, name)
 

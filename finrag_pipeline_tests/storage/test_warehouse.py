@@ -6,6 +6,7 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from finrag_pipeline.errors import DamageError, LakeError
@@ -219,6 +220,14 @@ class TestLakeViews:
         with lake_views(lake) as query, pytest.raises(LakeError, match="filing=a") as caught:
             query("FROM filing_chunks")
         assert "finrag doctor --heal" in caught.value.remedy
+
+    def test_parts_of_another_version_are_told(self, lake: Lake) -> None:
+        path = Path(lake.part_path("folds"))
+        path.parent.mkdir(parents=True)
+        pq.write_table(_folds("q1").drop_columns("fold"), path)
+        with lake_views(lake) as query, pytest.raises(LakeError, match="folds have other columns") as caught:
+            query("FROM folds")
+        assert "finrag run" in caught.value.remedy and "\n" not in caught.value.reason
 
     def test_a_wrong_query_is_not_taken_for_a_damaged_part(self, lake: Lake) -> None:
         with lake_views(lake) as query:
