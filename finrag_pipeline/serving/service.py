@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from finrag_pipeline.answering.answer import AnswerMode
 from finrag_pipeline.errors import FinragError, UsageError
-from finrag_pipeline.filings.originals import get_source, name_in_lake
+from finrag_pipeline.filings.originals import aliases, get_source
 from finrag_pipeline.reporting.explorer_pages import Place
 from finrag_pipeline.reporting.page_pictures import Box
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
@@ -349,7 +349,7 @@ class SearchService:
                 except UsageError as error:
                     raise NotFoundError(error.reason, "List them: /systems.") from error
             for filing in filings:
-                if name_in_lake(self.lake, filing) not in loaded.filings:
+                if filing not in loaded.filings and aliases(self.lake).get(filing) not in loaded.filings:
                     raise NotFoundError(f"No filing '{filing}' is searched here.", "List them: /filings.")
             try:
                 return work(loaded)
