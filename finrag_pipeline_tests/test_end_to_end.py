@@ -24,6 +24,7 @@ from finrag_pipeline.retrieval.systems import ALL_SYSTEMS, SYSTEMS
 from finrag_pipeline.sample.generate import entries
 from finrag_pipeline.schemas.catalogue import FOLDERS
 from finrag_pipeline.services.ask import Asker
+from finrag_pipeline.services.sql import sql_views
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.console import Done, called, environment
@@ -162,7 +163,7 @@ def test_the_warehouse_holds_every_table(warehouse: duckdb.DuckDBPyConnection, r
     names = {
         name for (name,) in warehouse.execute("SELECT table_name FROM information_schema.tables").fetchall()
     }
-    assert names == {*FOLDERS, "ledger"}
+    assert names == {*FOLDERS, "ledger", *sql_views(Lake(root))}
 
     def value(sql: str) -> Any:
         (row,) = warehouse.execute(sql).fetchall()

@@ -921,13 +921,14 @@ def _qualifiers(text: str) -> list[str]:
 
 _LAST_WORD = re.compile(r"([^\W\d_][\w&'-]*)\s+$")
 _CONDITION = re.compile(
-    r"\s+(?:before|after|at|from|without|excluding|of|in|for|on|by)\s+"
+    r"\s+(?:before|after|at|from|to|without|excluding|of|in|for|on|by)\s+"
     r"((?:[^\W\d_][\w&'-]*\s*)+)",
     re.IGNORECASE,
 )
 _CONDITION_WORDS = 2
 _WHOLES = word_set(
-    "worldwide overall companywide group consolidated whole entire combined more less most least higher lower"
+    "worldwide overall companywide group consolidated whole entire combined more less most least higher lower "
+    "customers shareholders stockholders holders owners investors"
 )
 """Words for the whole company, which a row may leave unsaid, and words of comparing."""
 

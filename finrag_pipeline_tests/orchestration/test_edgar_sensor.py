@@ -20,7 +20,7 @@ from finrag_pipeline_tests.orchestration.test_sensors import Daemon, age
 
 def tick(pipeline: Pipeline) -> str:
     """Why the sensor launches nothing itself."""
-    values = pipeline.settings.model_dump(mode="json")
+    values = pipeline.settings.model_dump(mode="json", exclude_none=True)
     with dg.build_sensor_context(
         instance=pipeline.instance,
         resources={
