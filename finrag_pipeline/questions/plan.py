@@ -927,8 +927,8 @@ _CONDITION = re.compile(
 )
 _CONDITION_WORDS = 2
 _WHOLES = word_set(
-    "worldwide overall companywide group consolidated whole entire combined more less most least higher lower "
-    "customers shareholders stockholders holders owners investors"
+    "worldwide overall companywide group consolidated whole entire combined more less most least higher"
+    " lower customers shareholders stockholders holders owners investors"
 )
 """Words for the whole company, which a row may leave unsaid, and words of comparing."""
 
