@@ -20,7 +20,7 @@ from lxml import etree
 from lxml.etree import _Element as Element
 
 from finrag_pipeline.errors import FilingError
-from finrag_pipeline.filings.submission import documents
+from finrag_pipeline.filings.submission import documents, read_file
 
 HTML_READER_VERSION = "2"
 MOST_BYTES = 256 << 20
@@ -180,13 +180,7 @@ def read_html(path: Path) -> HtmlFiling:
     Raises:
         FilingError: as `parse`, or the file cannot be opened.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise FilingError(
-            f"{path.name} cannot be opened: {error.strerror}.", "Check that the file exists and is readable."
-        ) from error
-    return parse(data, path.name)
+    return parse(read_file(path), path.name)
 
 
 def parse(data: bytes, name: str = "The document") -> HtmlFiling:

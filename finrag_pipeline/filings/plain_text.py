@@ -9,7 +9,7 @@ from typing import Any
 
 from finrag_pipeline.errors import FilingError
 from finrag_pipeline.filings.html import decode
-from finrag_pipeline.filings.submission import documents
+from finrag_pipeline.filings.submission import documents, read_file
 
 _PAGE = re.compile(r"^[ \t]*<PAGE>.*$|\f", re.MULTILINE | re.IGNORECASE)
 _TAG = re.compile(r"</?(?:TABLE|CAPTION|S|C|FN|F\d+|R|TEXT|PRE)>", re.IGNORECASE)
@@ -29,15 +29,9 @@ def read_plain_text(path: Path) -> list[dict[str, Any]]:
     Raises:
         FilingError: the file cannot be opened, or holds no text.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise FilingError(
-            f"{path.name} cannot be opened: {error.strerror}.", "Check that the file exists and is readable."
-        ) from error
     found = [
         {**_page(lines), "part": document.kind}
-        for document in documents(data)
+        for document in documents(read_file(path))
         for lines in _pages(decode(document.data))
         if any(lines)
     ]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import NamedTuple
+
+from finrag_pipeline.errors import FilingError
 
 EXHIBITS = re.compile(r"EX-(?:13(?:\.\d+)?|99(?:\.0?1)?)")
 """Exhibits that are read: the annual report to which a 10-K may leave its statements, and releases."""
@@ -22,6 +25,20 @@ class Document(NamedTuple):
 
     kind: str | None
     data: bytes
+
+
+def read_file(path: Path) -> bytes:
+    """The bytes of a file.
+
+    Raises:
+        FilingError: it cannot be opened.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise FilingError(
+            f"{path.name} cannot be opened: {error.strerror}.", "Check that the file exists and is readable."
+        ) from error
 
 
 def documents(data: bytes) -> list[Document]:
