@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal, DecimalException, localcontext
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from finrag_pipeline.answering.derivation import Input
@@ -169,13 +169,13 @@ class Calculation:
             quotient = _binary("/", after, before, first)
             return Quantity(quotient.value - 1, quotient.unit, f"{quotient.text} - 1")
         if function == "optional":
-            found = self._tried(first, period)
+            found = self._tried(partial(self._value, first, period))
             zero = Quantity(Decimal(0), NONE if isinstance(first, Number) else MONEY, "0")
             return zero if isinstance(found, Abstention) else found
         if function == "first":
             missing: list[Abstention] = []
             for choice in arguments:
-                found = self._tried(choice, period)
+                found = self._tried(partial(self._value, choice, period))
                 if not isinstance(found, Abstention):
                     return found
                 missing.append(found)
@@ -200,7 +200,8 @@ class Calculation:
     def _average(self, of: Expression, period: FiscalPeriod) -> Quantity:
         after = self._value(of, period)
         before = self._tried(
-            of, period.shift(-1), (AbstentionKind.NOT_REPORTED, AbstentionKind.UNKNOWN_PERIOD)
+            partial(self._value, of, period.shift(-1)),
+            (AbstentionKind.NOT_REPORTED, AbstentionKind.UNKNOWN_PERIOD),
         )
         if isinstance(before, Abstention):
             self.trace.steps.append(
@@ -213,14 +214,13 @@ class Calculation:
 
     def _tried(
         self,
-        of: Expression,
-        period: FiscalPeriod,
+        compute: Callable[[], Quantity],
         unless: Sequence[AbstentionKind] = (AbstentionKind.NOT_REPORTED,),
     ) -> Quantity | Abstention:
-        """The value of an expression; an abstention of these kinds leaves nothing of the try."""
+        """What is computed; an abstention of these kinds leaves nothing of the try."""
         mark = self._mark()
         try:
-            return self._value(of, period)
+            return compute()
         except Abstention as missing:
             if missing.kind not in unless:
                 raise
@@ -261,15 +261,13 @@ class Calculation:
         """A formula; where its parts are not reported, the row that prints it, such as 'Net debt'."""
         if self._open:
             return self._formula(formula, period)
-        mark = self._mark()
-        try:
-            return self._formula(formula, period)
-        except Abstention as missing:
-            found = self._book.find_named(formula.name, period.shift(self._shift))
-            if missing.kind is not AbstentionKind.NOT_REPORTED or found is None:
-                raise
-            self._back(mark)
-            return self.take(found, found.fact.label, period, False)
+        computed = self._tried(partial(self._formula, formula, period))
+        if not isinstance(computed, Abstention):
+            return computed
+        found = self._book.find_named(formula.name, period.shift(self._shift))
+        if found is None:
+            raise computed
+        return self.take(found, found.fact.label, period, False)
 
     def _formula(self, formula: Formula, period: FiscalPeriod) -> Quantity:
         if len(self._open) > DEEPEST or formula.name in self._open:
