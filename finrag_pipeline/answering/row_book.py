@@ -309,10 +309,10 @@ class RowBook:
                 rf"(?<![a-z0-9]){re.escape(name.lower().removesuffix(chr(39) + 's'))}", re.IGNORECASE
             )
             chances *= np.array([1.0 if said.search(text) else _UNNAMED for text in self._texts])
-        other = bool(_OTHER.search(words))
-        if other:  # 'Other assets' are not the assets, nor their total
+        said_words = _terms_and_other(words)
+        if "other" in said_words:  # 'Other assets' are not the assets, nor their total
             chances *= np.array([1.0 if "other" in text else _UNNAMED for text in self._texts])
-        self._prefer_totals({*terms(words), *(["other"] if other else [])}, chances)
+        self._prefer_totals(said_words, chances)
         if len(self._together) > 1:
             shown = np.array(
                 [
@@ -335,7 +335,7 @@ class RowBook:
         for siblings, places in parts.items():
             total = self._totals[siblings]
             own = set(terms(self._rows[total].label))
-            if any(said & {*_label_terms(self._rows[place])} - own for place in places):
+            if any(said & _terms_and_other(self._rows[place].label) - own for place in places):
                 chances[total] *= _PART_OF
                 continue
             chances[total] = max(chances[total], *chances[places])
@@ -450,8 +450,9 @@ def row_fact(row: FilingRow, value: RowValue, info: FilingInfo) -> Fact | None:
     )
 
 
-def _label_terms(row: FilingRow) -> set[str]:
-    return {*terms(row.label), *(["other"] if _OTHER.search(row.label) else [])}
+def _terms_and_other(text: str) -> set[str]:
+    """Terms of a text, and 'other' where it says so, which is no term elsewhere."""
+    return {*terms(text), *(["other"] if _OTHER.search(text) else [])}
 
 
 def _is_total(row: FilingRow, part: FilingRow) -> bool:
