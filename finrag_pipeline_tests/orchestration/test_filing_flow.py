@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import dagster as dg
@@ -17,6 +18,7 @@ from finrag_pipeline.orchestration.lineage import stale_filings
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index, searchable_filings
 from finrag_pipeline.schemas import PER_FILING
 from finrag_pipeline.services.filings import list_filings
+from finrag_pipeline.storage.fingerprints import file_sha256
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.orchestration.conftest import Pipeline, caches, failure_text, made
 
@@ -243,7 +245,7 @@ def test_a_sound_filing_stays_when_a_broken_file_of_its_name_comes(
     assert pipeline.lake.read("filing_pages", {"filing": filing}).num_rows == 4
 
 
-def test_a_filing_whose_original_is_damaged_stays(
+def test_a_filing_that_a_newer_reader_cannot_read_any_more_stays(
     pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = small_filings.annual_report(tmp_path / "ALDER_2021_10K.pdf", "Alder Corp", 2021)
@@ -251,10 +253,15 @@ def test_a_filing_whose_original_is_damaged_stays(
     readers = [dg.AssetKey("filings"), dg.AssetKey("filing_pages")]
     assert pipeline.run("index_filing", partition_key=filing, asset_selection=readers).success
     before = pipeline.lake.read("filings", {"filing": filing})
-    small_filings.truncated(Path(original_path(pipeline.lake, get_source(pipeline.lake, filing))))
+    source = get_source(pipeline.lake, filing)
+    unreadable = small_filings.truncated(Path(original_path(pipeline.lake, source)))
     monkeypatch.setattr(pages, "reader_version", lambda: "a newer one")
+    damaged = pipeline.run("index_filing", partition_key=filing, asset_selection=readers)
+    assert not damaged.success and "is not as it came" in failure_text(damaged)
+    known = asdict(source) | {"sha256": file_sha256(unreadable)}
+    pipeline.lake.write_json(pipeline.lake.path("filings", filing, "source.json"), known)
     result = pipeline.run("index_filing", partition_key=filing, asset_selection=readers)
-    assert not result.success and "is not as it came" in failure_text(result)
+    assert not result.success and "ALDER_2021_10K.pdf is truncated" in failure_text(result)
     assert pipeline.lake.read("filings", {"filing": filing}) == before
     assert pipeline.lake.info("filing_pages", {"filing": filing}) is not None
 
