@@ -371,12 +371,11 @@ def main() -> None:
         *(of_filings(options.tags, Lake(get_settings().lake), rng) if options.tags else ()),
     ]
     kept = [one for one in examples if not one.left_out]
+    left_out = [one for one in examples if one.left_out]
     if options.resume:
         rng.shuffle(kept)
         written = [one for one in kept if one.source.endswith(WRITTEN)]
         kept = [*written, *[one for one in kept if not one.source.endswith(WRITTEN)][:OTHERS]]
-    left_out = [one for one in examples if one.left_out]
-    if options.resume:
         before = train([], 0, tokens, folder, resumed=True)
         Console().print("before", first_right(before, left_out, tokens))
     model = train(kept, options.epochs, tokens, folder, options.resume)
