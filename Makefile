@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 EXTRAS := offline,fast,tatr,ui,mcp,dev
 PORT ?= 3000
 
-.PHONY: run test ui env lint types unit bench constraints clean
+.PHONY: run test ui env lint types unit bench faults constraints clean
 
 run: env
 	$(BIN)/finrag run
@@ -39,6 +39,9 @@ bench:
 	$(BIN)/python -m benchmarks.embedding
 	$(BIN)/python -m benchmarks.bm25
 	$(BIN)/python -m benchmarks.pages data_lake/sources/sample/pdfs
+
+faults:
+	$(BIN)/python -m benchmarks.faults
 
 constraints: env
 	$(BIN)/uv pip compile setup.py --extra offline --extra fast --extra ui --extra tatr --extra dev --python-version 3.11 \

@@ -23,6 +23,7 @@ from finrag_pipeline.commands.console import (
     err,
     out,
     print_json,
+    print_rows,
     warn,
 )
 
@@ -119,6 +120,25 @@ def index(
 
     done = _done(lambda bar: make(current_settings(), systems, bar), as_json)
     raise typer.Exit(PARTLY if done.failures else 0)
+
+
+@app.command()
+def stale(as_json: Json = False) -> None:
+    """Say what the next run would make of the filings of the lake, and why; nothing is run."""
+    from finrag_pipeline.filings.originals import all_sources
+    from finrag_pipeline.orchestration.lineage import why_stale
+
+    lake = current_lake()
+    rows = [
+        {"asset": asset, "filing": filing, "why": why}
+        for asset, filing, why in why_stale(lake, current_settings(), all_sources(lake))
+    ]
+    if as_json:
+        print_json(rows)
+    elif rows:
+        print_rows("What the next run makes", ["filing", "asset", "why"], rows)
+    else:
+        out.print("Everything is fresh.")
 
 
 def _done(work: Callable[[ProgressBar], Any], as_json: bool) -> Any:

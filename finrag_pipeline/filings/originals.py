@@ -79,6 +79,13 @@ def find_source(lake: Lake, filing: str) -> FilingSource | None:
         return None
 
 
+def all_sources(lake: Lake) -> list[FilingSource]:
+    """The kept originals, by the names of their filings."""
+    paths = lake.fs.glob(lake.path("filings", "*", "source.json"))
+    found = (find_source(lake, path.rsplit("/", 2)[1]) for path in sorted(paths))
+    return [source for source in found if source]
+
+
 def name_in_lake(lake: Lake, filing: str) -> str:
     """The filing that ``filing`` is: another one where the same file was there before under another name."""
     entry = lake.read_json(lake.path("filings", filing, ALIAS))

@@ -5,7 +5,8 @@ Used by the assets to skip work, and by the command line to know what is stale w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from finrag_pipeline.retrieval.chunk_index import open_chunk_index
 from finrag_pipeline.schemas import PER_FILING
 from finrag_pipeline.schemas.catalogue import CATALOGUE, Entry
 from finrag_pipeline.settings import Settings
-from finrag_pipeline.storage.fingerprints import fingerprint
+from finrag_pipeline.storage.fingerprints import canonical_json, fingerprint
 from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
@@ -49,10 +50,10 @@ def source_facts(name: str, source: FilingSource) -> list[Any]:
     return [*found, *other_reader_version(source.source)] if found else []
 
 
-def part_made_from(
+def made_from(
     name: str, store: Lake, partition: Mapping[str, str], settings: Settings, *others: Any
-) -> str:
-    """Fingerprint of a part as it should be: code, inputs that the lake holds, settings, and ``others``.
+) -> dict[str, Any]:
+    """What a part should be made from: its ``code``, inputs that the lake holds, settings, ``others``.
 
     Raises:
         LakeError: an input of the same partition is missing.
@@ -77,8 +78,71 @@ def part_made_from(
             return tokenizer_fingerprint(settings.encoder)
         return attrgetter(named)(settings)
 
-    inputs = [read(CATALOGUE[one]) for one in entry.inputs]
-    return fingerprint(name, *versions(name), *inputs, *map(setting, entry.settings), *others)
+    return {
+        "code": versions(name),
+        **{one: read(CATALOGUE[one]) for one in entry.inputs},
+        **{f"setting {named}": setting(named) for named in entry.settings},
+        "source": others,
+    }
+
+
+def part_fingerprint(name: str, parts: Mapping[str, Any]) -> str:
+    """Fingerprint of a part that is made from what `made_from` gives."""
+    between = [value for kind, value in parts.items() if kind not in ("code", "source")]
+    return fingerprint(name, *parts["code"], *between, *parts["source"])
+
+
+def part_made_from(
+    name: str, store: Lake, partition: Mapping[str, str], settings: Settings, *others: Any
+) -> str:
+    """Fingerprint of a part as it should be.
+
+    Raises:
+        LakeError: an input of the same partition is missing.
+    """
+    return part_fingerprint(name, made_from(name, store, partition, settings, *others))
+
+
+def short_hashes(parts: Mapping[str, Any]) -> str:
+    """What the ledger keeps of `made_from`: JSON of a short hash of each, to tell later what has changed."""
+    return canonical_json({kind: fingerprint(value)[:8] for kind, value in parts.items()})
+
+
+def why_stale(
+    lake: Lake, settings: Settings, sources: Sequence[FilingSource]
+) -> Iterator[tuple[str, str, str]]:
+    """Asset, filing and reason of each part of a filing that the next run would make."""
+    for source in sources:
+        key, again = source.filing, set[str]()
+        for name in PER_FILING:
+            why = _why_stale(name, lake, settings, source, again)
+            if why:
+                again.add(name)
+                yield name, key, why
+
+
+def _why_stale(
+    name: str, lake: Lake, settings: Settings, source: FilingSource, again: set[str]
+) -> str | None:
+    partition = {"filing": source.filing}
+    entry = lake.ledger_entry(name, source.filing) or {}
+    if entry.get("outcome") == "failed":
+        return f"failed: {entry['error']}"
+    info = lake.info(name, partition)
+    if info is None:
+        return "not made yet"
+    if first := [one for one in CATALOGUE[name].inputs if one in again]:
+        return f"{', '.join(first)} is made again, and may change"
+    try:
+        wanted = made_from(name, lake, partition, settings, *source_facts(name, source))
+    except LakeError as error:
+        return error.reason
+    if info.fingerprint == part_fingerprint(name, wanted):
+        return None
+    known = json.loads(entry.get("made_from") or "{}")
+    now = json.loads(short_hashes(wanted))
+    changed = [kind for kind in now if known.get(kind) != now[kind]]
+    return f"changed: {', '.join(changed)}" if known and changed else "made from something else"
 
 
 def _is_fresh(name: str, lake: Lake, filing: str, settings: Settings, *others: Any) -> bool:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.engine import Engine
 from finrag_pipeline.errors import DamageError, FinragError
-from finrag_pipeline.orchestration.lineage import part_made_from, versions
+from finrag_pipeline.orchestration.lineage import made_from, part_fingerprint, short_hashes, versions
 from finrag_pipeline.orchestration.partitions import PARTITIONS, filings_partitions, fold_number
 from finrag_pipeline.orchestration.resources import (
     Corpora,
@@ -127,6 +127,7 @@ class Part:
     def __init__(self, run: Run, entry: Entry, key: str) -> None:
         self.run, self.entry, self.key = run, entry, key
         self.values, self.store, self.context = run.values, run.store, run.context
+        self._made_from: str | None = None
         if isinstance(key, dg.MultiPartitionKey):
             keys = key.keys_by_dimension
             self.partition = {"system": keys["system"], "fold": keys["fold"]}
@@ -158,7 +159,9 @@ class Part:
         Raises:
             LakeError: an input is missing.
         """
-        return part_made_from(self.entry.name, self.store, self.partition, self.values, *others)
+        parts = made_from(self.entry.name, self.store, self.partition, self.values, *others)
+        self._made_from = short_hashes(parts)
+        return part_fingerprint(self.entry.name, parts)
 
     def made(
         self,
@@ -204,7 +207,10 @@ class Part:
                 self._note("failed", **_why(error))
                 raise
         seconds = 0.0 if hit else time.perf_counter() - start
-        outcome = "cache_hit" if hit else "materialised"
+        before = self.store.ledger_entry(self.entry.name, ledger_key(self.key)) or {}
+        # What was lost and is made again from the same is no news to what was made from it.
+        again = self.entry.by == "filing" and before.get("fingerprint") == wanted
+        outcome = "cache_hit" if hit else "made_again" if again else "materialised"
         self._note(outcome, fingerprint=wanted, rows=rows, seconds=seconds)
         return Step(self.key, wanted, rows, seconds, hit)
 
@@ -216,13 +222,14 @@ class Part:
 
     def warn(self, step: Step, text: str) -> None:
         """Note what is odd about a part that was made."""
-        outcome = "cache_hit" if step.cache_hit else "materialised"
+        entry = self.store.ledger_entry(self.entry.name, ledger_key(self.key)) or {}
         made = {"fingerprint": step.fingerprint, "rows": step.rows, "seconds": step.seconds}
-        self._note(outcome, error=text, **made)
+        self._note(entry.get("outcome", "materialised"), error=text, **made)
 
     def _note(self, outcome: str, **what: Any) -> None:
         name, key = self.entry.name, ledger_key(self.key)
-        self.store.record(name, key, outcome, run_id=self.context.run.run_id, **what)
+        what |= {"run_id": self.context.run.run_id, "made_from": self._made_from}
+        self.store.record(name, key, outcome, **what)
 
     def skipped(self, reason: str) -> Step:
         """This part, not made for a reason that is nobody's failure; ledger and log note it."""

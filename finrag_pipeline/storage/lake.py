@@ -408,7 +408,9 @@ class Lake:
                 return None
             entry = dict.fromkeys(TABLES["ledger"].names) | entry | DIED
         # Other notes may lie beside the ledger, and an unreadable entry says nothing.
-        return entry if isinstance(entry, dict) and entry.keys() >= set(TABLES["ledger"].names) else None
+        if not isinstance(entry, dict) or not entry.keys() >= {"asset", "partition", "outcome", "at"}:
+            return None
+        return dict.fromkeys(TABLES["ledger"].names) | entry
 
     def ledger(self) -> pa.Table:
         """The latest outcome of every asset and partition."""

@@ -8,7 +8,7 @@ import pytest
 
 from finrag_pipeline import tables
 from finrag_pipeline.filings.originals import get_source
-from finrag_pipeline.orchestration.lineage import stale_filings, versions
+from finrag_pipeline.orchestration.lineage import stale_filings, versions, why_stale
 from finrag_pipeline.orchestration.partitions import PARTITIONS
 from finrag_pipeline.orchestration.steps import dependencies
 from finrag_pipeline.retrieval.systems import ALL_SYSTEMS
@@ -65,7 +65,13 @@ def test_another_version_of_the_code_makes_filings_stale(
     assert pipeline.index(filing).success
     source = get_source(pipeline.lake, filing)
     state = pipeline.lake, pipeline.settings, [source], pipeline.instance
-    assert stale_filings(*state) == []
+    assert stale_filings(*state) == [] == list(why_stale(*state[:3]))
     monkeypatch.setattr(tables, "TABLES_VERSION", "another")
     assert stale_filings(*state) == [filing]
+    why = {asset: one for asset, _, one in why_stale(*state[:3])}
+    assert why.pop("page_tables") == "changed: code"
+    assert why and all("is made again, and may change" in one for one in why.values())
+    other = pipeline.configured(chunks=pipeline.settings.chunks.model_copy(update={"tokens": 99}))
+    found = {asset: one for asset, _, one in why_stale(pipeline.lake, other.settings, [source])}
+    assert found["filing_chunks"] == "changed: setting chunks"
     assert versions("page_tables")[0] == "another"

@@ -1,0 +1,269 @@
+"""Faults, tried again and again: what is done to a lake, what happens, whether it is what it was afterwards.
+
+    python -m benchmarks.faults [--times 20] [--only PART-OF-A-NAME]
+
+Each trial begins with a copy of one sound lake (or with none), does the damage, then lets `finrag ingest` and
+`finrag index` run as they would anyway, and the doctor heal what these have not met. It counts as survived
+when every part of the lake has the bytes that it has without the fault, every checksum holds, and a search
+finds the same. Printed as a Markdown table, which docs/faults.md holds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from finrag_pipeline.errors import FinragError
+from finrag_pipeline.orchestration.healing import set_aside_damage
+from finrag_pipeline.orchestration.instance import open_materialiser, set_aside_history
+from finrag_pipeline.orchestration.runs import index, ingest
+from finrag_pipeline.sample.generate import write_sample
+from finrag_pipeline.services.damage import find_damage
+from finrag_pipeline.services.search import Searcher
+from finrag_pipeline.settings import Settings, get_settings
+from finrag_pipeline.storage.lake import Lake
+
+QUESTION = "What was the capital expenditure in 2023?"
+_RUNS_MAY_KEEP = ("embeddings",)
+"""Folders of parts whose names are drawn at random."""
+
+
+@dataclass
+class Trial:
+    """A lake to damage, the files that it was made of, and chance."""
+
+    root: Path
+    files: list[Path]
+    chance: random.Random
+
+    @property
+    def lake(self) -> Lake:
+        """The lake."""
+        return Lake(self.root)
+
+    def some(self, pattern: str) -> Path:
+        """One of the files that match."""
+        return self.chance.choice(sorted(self.root.glob(pattern)))
+
+    def start(self, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
+        """The command line as a process of its own."""
+        command = [
+            sys.executable,
+            "-m",
+            "finrag_pipeline.cli",
+            "--lake",
+            str(self.root),
+            *map(str, arguments),
+        ]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        variables = {name: value for name, value in os.environ.items() if name != "DAGSTER_HOME"}
+        return subprocess.Popen(command, env=variables, **quiet, **options)
+
+    def killed(self, *arguments: object) -> None:
+        """SIGKILL to a command at any moment of its first seconds."""
+        process = self.start(*arguments)
+        time.sleep(self.chance.uniform(0.5, 8.0))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+
+def flip(trial: Trial, pattern: str) -> None:
+    """Change bytes of a file, its last ones excepted."""
+    path = trial.some(pattern)
+    data = bytearray(path.read_bytes())
+    first = trial.chance.randrange(4, max(5, len(data) * 2 // 3))
+    for place in range(first, min(first + 16, len(data))):
+        data[place] ^= 1 + trial.chance.randrange(255)
+    path.write_bytes(data)
+
+
+def cut(trial: Trial, pattern: str) -> None:
+    """Leave only the beginning of a file, or nothing of it."""
+    path = trial.some(pattern)
+    path.write_bytes(path.read_bytes()[: trial.chance.randrange(path.stat().st_size)])
+
+
+def lose(trial: Trial, pattern: str) -> None:
+    """Remove a file or folder."""
+    path = trial.some(pattern)
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def litter(trial: Trial) -> None:
+    """Leave what killed writers leave."""
+    for _ in range(5):
+        path = trial.some("parquet/*/filing=*/data.parquet")
+        path.with_name(f"data.parquet.{trial.chance.randbytes(16).hex()}.tmp").write_bytes(b"PAR1 half")
+
+
+def no_space(trial: Trial) -> None:
+    """No file may become longer than some kilobytes, as on a full disk."""
+    from resource import RLIMIT_FSIZE, setrlimit
+
+    limit = trial.chance.randrange(2_000, 60_000)
+    trial.start("ingest", *trial.files, preexec_fn=lambda: setrlimit(RLIMIT_FSIZE, (limit, limit))).wait()
+
+
+def poison(trial: Trial) -> None:
+    """Bad files come with the good ones."""
+    bad = trial.root.parent / "bad"
+    bad.mkdir(parents=True, exist_ok=True)
+    (bad / "EMPTY_2020_10K.pdf").write_bytes(b"")
+    (bad / "NOISE_2020_10K.pdf").write_bytes(b"%PDF-1.7\n" + trial.chance.randbytes(5_000))
+    half = trial.files[0].read_bytes()
+    (bad / "HALF_2020_10K.pdf").write_bytes(half[: trial.chance.randrange(len(half))])
+    names = sorted(bad.iterdir())
+    trial.start("ingest", *trial.chance.sample([*names, *trial.files], len(names) + len(trial.files))).wait()
+
+
+def twice(trial: Trial) -> None:
+    """Two processes bring the same files at the same time."""
+    for process in [trial.start("ingest", *trial.files) for _ in range(2)]:
+        process.wait()
+
+
+PARTS = ("filings", "filing_pages", "page_tables", "statement_facts", "page_profiles", "page_sentences")
+FAULTS: dict[str, tuple[bool, Callable[[Trial], object]]] = {
+    **{
+        f"flipped bytes in a part of `{table}`": (
+            True,
+            lambda t, p=table: flip(t, f"parquet/{p}/*/data.parquet"),
+        )
+        for table in (*PARTS, "filing_chunks")
+    },
+    "a part cut short": (True, lambda t: cut(t, "parquet/*/filing=*/data.parquet")),
+    "a part lost": (True, lambda t: lose(t, "parquet/*/filing=*/data.parquet")),
+    "a folder of a table lost": (True, lambda t: lose(t, f"parquet/{t.chance.choice(PARTS)}")),
+    "flipped bytes in a vector index": (True, lambda t: flip(t, "lance/*.lance/data/*.lance")),
+    "a file of a vector index lost": (True, lambda t: lose(t, "lance/*.lance/data/*.lance")),
+    "a vector index lost": (True, lambda t: lose(t, "lance/*.lance")),
+    "flipped bytes in kept vectors": (True, lambda t: flip(t, "parquet/embeddings/*/*/data.parquet")),
+    "an original damaged": (True, lambda t: flip(t, "filings/*/*.pdf")),
+    "an original lost": (True, lambda t: lose(t, "filings/*/*.pdf")),
+    "notes on an original lost": (True, lambda t: lose(t, "filings/*/source.json")),
+    "the ledger lost": (True, lambda t: lose(t, "ledger")),
+    "an entry of the ledger cut short": (True, lambda t: cut(t, "ledger/*/*.json")),
+    "the warehouse damaged": (True, lambda t: flip(t, "warehouse.duckdb")),
+    "the history of Dagster damaged": (True, lambda t: cut(t, "dagster_home/**/*.db")),
+    "leftovers of killed writers": (True, litter),
+    "`ingest` killed at any moment": (False, lambda t: t.killed("ingest", *t.files)),
+    "`index` killed at any moment": (True, lambda t: (lose(t, "lance/*.lance"), t.killed("index", "dense"))),
+    "no space on the disk": (False, no_space),
+    "bad files among good ones": (False, poison),
+    "two writers at once": (False, twice),
+}
+"""What is done, and whether it is done to a lake that was finished before."""
+
+
+def bring(settings: Settings, files: list[Path]) -> None:
+    """`finrag ingest` and `finrag index dense`."""
+    os.environ.pop("DAGSTER_HOME", None)  # of the lake before
+    done = ingest(settings, files, lambda *_: None)
+    if done.failures:
+        raise FinragError(f"failed: {done.failures}", "")
+    index(settings, ["dense"], lambda *_: None)
+
+
+def contents(root: Path) -> dict[str, str]:
+    """Hash of every part, and what a search finds."""
+    base = root / "parquet"
+    found = {
+        str(path.relative_to(base)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in base.rglob("data.parquet")
+        if path.relative_to(base).parts[0] not in _RUNS_MAY_KEEP
+    }
+    searcher = Searcher(settings_of(root))
+    for system in ("finrag", "dense"):
+        answer = searcher.search(QUESTION, system, 10)
+        found[f"search {system}"] = repr(
+            [(one["chunk_id"], one["score"]) for one in answer.results] + answer.warnings
+        )
+    return found
+
+
+def settings_of(root: Path) -> Settings:
+    """Settings of a lake."""
+    return get_settings().model_copy(update={"lake": str(root)})
+
+
+def survive(trial: Trial) -> str:
+    """Let the commands run over what a fault has left; who mended it. FinragError where nothing did."""
+    settings, by = settings_of(trial.root), "run"
+    os.environ.pop("DAGSTER_HOME", None)
+    try:
+        bring(settings, trial.files)
+    except FinragError as error:
+        if "finrag doctor --heal" not in error.remedy:
+            raise
+        by = "doctor"
+        os.environ.pop("DAGSTER_HOME", None)
+        set_aside_history(settings)
+        bring(settings, trial.files)
+    if any(find_damage(trial.lake)):
+        by = "doctor"
+        os.environ.pop("DAGSTER_HOME", None)
+        with open_materialiser(settings) as materialiser:
+            set_aside_damage(trial.lake)
+            materialiser.heal()
+        bring(settings, trial.files)
+    if damage := [one.why for one in find_damage(trial.lake) if one]:
+        raise FinragError(f"still damaged: {damage}", "")
+    return by
+
+
+def main() -> None:
+    """Try every fault, and print what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--times", type=int, default=20, help="trials of each fault")
+    parser.add_argument("--only", default="", help="faults with this in their names")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="faults-") as folder:
+        files = sorted((write_sample(Path(folder, "sample")) / "pdfs").glob("*.pdf"))[:3]
+        sound = Path(folder, "sound")
+        bring(settings_of(sound), files)
+        expected = contents(sound)
+        print(
+            "| fault | tried | survived | by the next run | by the doctor | seconds |",
+            "|---" * 6 + "|",
+            sep="\n",
+        )
+        for name, (finished, fault) in FAULTS.items():
+            if asked.only not in name:
+                continue
+            mended, start, problems = {"run": 0, "doctor": 0}, time.monotonic(), []
+            for number in range(asked.times):
+                root = Path(folder, "trial", "lake")
+                if finished:
+                    shutil.copytree(sound, root)
+                trial = Trial(root, files, random.Random(f"{name} {number}"))
+                try:
+                    fault(trial)
+                    by = survive(trial)
+                    if (found := contents(root)) != expected:
+                        raise FinragError(
+                            f"differs: {[k for k in expected if found.get(k) != expected[k]]}", ""
+                        )
+                    mended[by] += 1
+                except Exception as error:
+                    problems.append(f"{number}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
+                shutil.rmtree(root.parent, ignore_errors=True)
+            seconds = (time.monotonic() - start) / asked.times
+            survived = sum(mended.values())
+            row = (name, asked.times, survived, mended["run"], mended["doctor"], f"{seconds:.1f}")
+            print(f"| {' | '.join(map(str, row))} |", *problems, sep="\n    ", flush=True)
+
+
+if __name__ == "__main__":
+    main()
