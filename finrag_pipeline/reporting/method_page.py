@@ -202,7 +202,7 @@ def folds_grid(folds: pa.Table) -> Grid:
     return make_grid("folds", "Folds of the questions", columns, found, empty)
 
 
-OUTCOMES = ("materialised", "cache_hit", "skipped", "failed")
+OUTCOMES = ("materialised", "made_again", "cache_hit", "skipped", "failed")
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -276,6 +276,9 @@ def test_a_damaged_part_is_made_again(pipeline: Pipeline, tmp_path: Path) -> Non
     assert again.success
     assert caches(again) == {**dict.fromkeys(PER_FILING, "hit"), "filing_pages": "miss"}
     assert made(again)["filing_pages"].version == made(first)["filing_pages"].version
+    # What is as it was is no news: the filing is searched although its chunks are older than its pages.
+    entry = pipeline.lake.ledger_entry("filing_pages", filing)
+    assert entry and entry["outcome"] == "made_again"
 
 
 def test_a_filing_that_the_lake_does_not_hold_says_what_to_do(pipeline: Pipeline) -> None:
