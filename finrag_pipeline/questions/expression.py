@@ -88,8 +88,9 @@ Expression = Number | Name | Negative | Binary | Call | At
 
 _PERIOD = re.compile(r"(\d{4}-\d\d-\d\d)(?:M(\d\d?))?|(\d{4})(?:Q([1-4])|M(\d\d?))?")
 _MARKS = re.compile(
-    rf'"(?P<quoted>[^"\n]+)"|@\s*(?P<place>[+-]\d\d?|(?:{_PERIOD.pattern})(?!\w))|(?P<space>\s+)'
-    r"|(?P<odd>[#;\\']|\b\d[\d.]*[^\W\d])"
+    r'(?<!\w)"(?P<quoted>[^"\n]+)"(?!\s*")'
+    rf"|@\s*(?P<place>[+-]\d\d?|(?:{_PERIOD.pattern})(?!\w))|(?P<space>\s+)"
+    r"""|(?P<odd>[#;\\"']|\b\d[\d.]*[^\W\d])"""
 )
 _OPERATORS: dict[type[ast.AST], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 _STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2}
