@@ -1,6 +1,6 @@
 """Faults, tried again and again: what is done to a lake, what happens, whether it is what it was afterwards.
 
-    python -m benchmarks.faults [--times 20] [--only PART-OF-A-NAME]
+    python -m benchmarks.faults [--times 20] [--only PART-OF-A-NAME] [--to TABLE.md]
 
 Each trial begins with a copy of one sound lake (or with none), does the damage, then lets `finrag ingest` and
 `finrag index` run as they would anyway, and the doctor heal what these have not met. It counts as survived
@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,8 @@ from finrag_pipeline.settings import Settings, get_settings
 from finrag_pipeline.storage.lake import Lake
 
 QUESTION = "What was the capital expenditure in 2023?"
+FILINGS = 2
+"""Filings of the sample in the lake that is damaged."""
 _RUNS_MAY_KEEP = ("embeddings",)
 """Folders of parts whose names are drawn at random."""
 
@@ -223,46 +226,58 @@ def survive(trial: Trial) -> str:
     return by
 
 
+def attempt(name: str, number: int, sound: Path, files: list[Path], expected: dict[str, str]) -> str:
+    """One trial of a fault; who mended it. Raises what nobody mended."""
+    root = sound.with_name("trial") / "lake"
+    finished, fault = FAULTS[name]
+    try:
+        if finished:
+            shutil.copytree(sound, root)
+        trial = Trial(root, files, random.Random(f"{name} {number}"))
+        fault(trial)
+        by = survive(trial)
+        if (found := contents(root)) != expected:
+            raise FinragError(f"differs: {[key for key in expected if found.get(key) != expected[key]]}", "")
+        return by
+    finally:
+        shutil.rmtree(root.parent, ignore_errors=True)
+
+
 def main() -> None:
-    """Try every fault, and print what came of it."""
+    """Try every fault, one after the other and then again; after each round the table so far is written."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--times", type=int, default=20, help="trials of each fault")
+    parser.add_argument("--first", type=int, default=0, help="number of the first trial, to go on with")
     parser.add_argument("--only", default="", help="faults with this in their names")
+    parser.add_argument("--to", type=Path, help="file for the table; printed where absent")
     asked = parser.parse_args()
+    ended = {name: Counter[str]() for name in FAULTS if asked.only in name}
     with tempfile.TemporaryDirectory(prefix="faults-") as folder:
-        files = sorted((write_sample(Path(folder, "sample")) / "pdfs").glob("*.pdf"))[:3]
+        files = sorted((write_sample(Path(folder, "sample")) / "pdfs").glob("*.pdf"))[:FILINGS]
         sound = Path(folder, "sound")
         bring(settings_of(sound), files)
         expected = contents(sound)
-        print(
-            "| fault | tried | survived | by the next run | by the doctor | seconds |",
-            "|---" * 6 + "|",
-            sep="\n",
-        )
-        for name, (finished, fault) in FAULTS.items():
-            if asked.only not in name:
-                continue
-            mended, start, problems = {"run": 0, "doctor": 0}, time.monotonic(), []
-            for number in range(asked.times):
-                root = Path(folder, "trial", "lake")
-                if finished:
-                    shutil.copytree(sound, root)
-                trial = Trial(root, files, random.Random(f"{name} {number}"))
+        for number in range(asked.first, asked.first + asked.times):
+            for name, ends in ended.items():
                 try:
-                    fault(trial)
-                    by = survive(trial)
-                    if (found := contents(root)) != expected:
-                        raise FinragError(
-                            f"differs: {[k for k in expected if found.get(k) != expected[k]]}", ""
-                        )
-                    mended[by] += 1
+                    ends[attempt(name, number, sound, files, expected)] += 1
                 except Exception as error:
-                    problems.append(f"{number}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
-                shutil.rmtree(root.parent, ignore_errors=True)
-            seconds = (time.monotonic() - start) / asked.times
-            survived = sum(mended.values())
-            row = (name, asked.times, survived, mended["run"], mended["doctor"], f"{seconds:.1f}")
-            print(f"| {' | '.join(map(str, row))} |", *problems, sep="\n    ", flush=True)
+                    ends["nobody"] += 1
+                    why = " ".join(str(error).split())[:300]
+                    print(f"{name}, {number}: {type(error).__name__}: {why}", file=sys.stderr, flush=True)
+            if asked.to:
+                asked.to.write_text(table(ended), encoding="utf-8")
+    if not asked.to:
+        print(table(ended))
+
+
+def table(ended: dict[str, Counter[str]]) -> str:
+    """The trials as Markdown, by who mended what they damaged."""
+    rows = [["fault", "tried", "survived", "by the next run", "by the doctor"], ["---"] * 5]
+    for name, ends in ended.items():
+        tried = ends.total()
+        rows.append([name, *(str(n) for n in (tried, tried - ends["nobody"], ends["run"], ends["doctor"]))])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 if __name__ == "__main__":
