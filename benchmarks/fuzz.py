@@ -1,4 +1,4 @@
-"""Fuzzers of what reads text that others wrote, and of the service. By hand; docs/faults.md says what came of it.
+"""Fuzzers of what reads text that others wrote, and of the service; by hand (see docs/faults.md).
 
     pip install 'finrag_pipeline[fuzz]'
     python -m benchmarks.fuzz values --minutes 60      # or periods, scales, questions, formulas, html
