@@ -23,6 +23,11 @@ MOST_CHARACTERS = 4000
 MOST_CANDIDATES = 200
 """What more filings than this may fit narrows nothing."""
 
+IDENTITY = (
+    "filing", "status", "source", "company", "declared_company", "ticker", "form", "declared_form",
+    "fiscal_year", "declared_year", "fiscal_quarter", "declared_quarter", "period_end",
+)  # fmt: skip
+"""Columns of ``filings`` that say whose a filing is and of which period."""
 _COVER_CHARACTERS = 20_000
 _WITHOUT_COMPANY = 0.6
 _WORTH_NAMING = 0.6
@@ -231,10 +236,10 @@ def load_resolver(
     Args:
         lake: holds ``filings`` and ``filing_pages``.
         filings: names of filings.
-        rows: all rows of ``filings``, where they were read already.
+        rows: the `IDENTITY` of all filings, where it was read already.
     """
     if rows is None:
-        rows = lake.read_all("filings", only={"filing": filings}).to_pylist()
+        rows = lake.read_all("filings", IDENTITY, only={"filing": filings}).to_pylist()
     wanted = set(filings)
     covers: dict[str, str] = {}
     for filing in wanted & {keys["filing"] for keys in lake.partitions("filing_pages")}:

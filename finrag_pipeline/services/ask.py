@@ -22,7 +22,7 @@ from finrag_pipeline.answering.tools import FinancialTools
 from finrag_pipeline.errors import LakeError, ModelError
 from finrag_pipeline.language_models.load import language_model_problem, load_language_model
 from finrag_pipeline.language_models.protocol import LanguageModel
-from finrag_pipeline.resolver.resolver import load_resolver
+from finrag_pipeline.resolver.resolver import IDENTITY, load_resolver
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.question_text import check_question
 from finrag_pipeline.services.filings import require_filing
@@ -83,7 +83,7 @@ class Asker:
         names = searchable_filings(self._lake)
         if not names:
             raise LakeError("The lake holds nothing to ask.", "Run 'finrag run', or 'finrag ingest FILE'.")
-        rows = self._lake.read_all("filings").to_pylist()
+        rows = self._lake.read_all("filings", IDENTITY).to_pylist()
         resolver = searcher.resolver if searcher else load_resolver(self._lake, names, rows)
         self._calculator = Calculator.of_lake(self._lake, resolver, filings=rows)
         self._resolver = resolver

@@ -335,10 +335,10 @@ def list_series(
         UsageError: no filing of the company is in the lake, or no concept of that name in its filings.
     """
     from finrag_pipeline.answering.fact_series import fact_series
-    from finrag_pipeline.resolver.resolver import load_resolver
+    from finrag_pipeline.resolver.resolver import IDENTITY, load_resolver
     from finrag_pipeline.statements.filed_facts import FACT_COLUMNS, read_facts, read_info
 
-    rows = {str(row["filing"]): row for row in lake.read_all("filings").to_pylist()}
+    rows = {str(row["filing"]): row for row in lake.read_all("filings", IDENTITY).to_pylist()}
     resolver = resolver or load_resolver(lake, rows, rows.values())
     filing = find_name(company, rows)
     if filing is None:

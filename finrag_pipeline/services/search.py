@@ -282,7 +282,9 @@ class Searcher:
         learned = (self._learned.models[name] for name in chosen.models)
         lost = (getattr(model, "fallback", None) for model in learned)
         warnings = [*filter(None, lost), *known.warnings]
-        stranger = None if filings else self.resolver.stranger(question)
+        stranger = None if filings else corpus.resolver.stranger(question)
+        if stranger and known.missing:  # the company may be that of a filing that is not complete
+            stranger = self.resolver.stranger(question)
         texts = (corpus.text(hit.chunk_id).lower() for hit in hits[:k])
         if stranger and not any(stranger.lower() in text for text in texts):
             warnings.append(f"No filing in the lake is of '{stranger}', and no page found names it.")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from finrag_pipeline.answering.systems import ANSWER_SYSTEMS
 from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, PARENT_CHILD
 from finrag_pipeline.errors import FinragError, LakeError, ModelError, UsageError
+from finrag_pipeline.resolver import resolver
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index
 from finrag_pipeline.retrieval.component import Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
@@ -301,6 +302,19 @@ class TestHalfIngested:
         for system in ("hybrid_rrf", "dense", "hybrid_rrf"):
             assert searcher.search("goodwill", system, 5).results
         assert len(scanned) == len(set(scanned)) == 1
+
+    def test_covers_are_read_once(self, half: IndexedLake, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Not those of the complete filings, and of all of them to see whether the company is unknown."""
+        loaded: list[Collection[str]] = []
+        monkeypatch.setattr(
+            resolver,
+            "load_resolver",
+            lambda lake, filings, load=resolver.load_resolver: (loaded.append(filings), load(lake, filings))[
+                1
+            ],
+        )
+        assert Searcher(half.settings).search("What was the goodwill of Cedar Corp?", "finrag", 5).results
+        assert len(loaded) == 1
 
     def test_vectors_of_an_earlier_version_are_not_searched(
         self, indexed: IndexedLake, tmp_path: Path
