@@ -151,7 +151,7 @@ def _parse(path: tuple[str, ...], context: FiscalCalendar, hints: tuple[str, ...
     words = _read(pieces)
     if words is None or (words.day is None and words.year is None and words.fiscal is None):
         return None
-    hinted = _hint(hints, words)
+    hinted = _hint(hints, words, context)
     if words.day is None and words.year is not None:
         words.day = _completed(words)
     elif words.day is None and words.fiscal is not None and words.month_day:
@@ -251,8 +251,11 @@ def _split(text: str) -> str:
     return re.sub(r"(twenty|thirty|forty|fifty)(?=[a-z])", r"\1 ", text)
 
 
-def _hint(hints: tuple[str, ...], words: _Words) -> PeriodKind | None:
-    """Kind the hints speak of; takes length and day of the month from them where the path has none."""
+def _hint(hints: tuple[str, ...], words: _Words, context: FiscalCalendar) -> PeriodKind | None:
+    """Kind the hints speak of; takes length and day of the month from them where the path has none.
+
+    'December 29, 2024 and December 31, 2023' has a day of its own for each year.
+    """
     for hint in hints:
         piece = " ".join(hint.translate(_DASHES).lower().split())
         kind: PeriodKind | None = None
@@ -265,8 +268,12 @@ def _hint(hints: tuple[str, ...], words: _Words) -> PeriodKind | None:
                 _lengths(piece, words)
         elif _POSITION.search(piece) or _DAY_ALONE.fullmatch(piece):
             kind = "instant"
-        if kind and not (words.month_day or words.month or words.day) and words.year is not None:
-            _month_day(piece, words)
+        undated = not (words.month_day or words.month or words.day or words.quarter)
+        if kind and undated and words.year is not None:
+            days = _days(piece)
+            words.day = next((day for day in days if day.year == words.year), None)
+            if not (days and context.weekly):
+                _month_day(piece, words)
             words.month = None
         if kind:
             return kind

@@ -87,9 +87,13 @@ def shifted(period: Period | None, label: str | None, calendar: FiscalCalendar) 
         return period
     if period.kind == "instant":
         year = period.fiscal_year
-        if year is None or not _FLOW.match(label) or calendar.year_end(year) != period.end:
+        if year is None or calendar.year_end(year) != period.end:
             return period
         before = calendar.year_end(year - 1)
+        if _BEGINNING.search(label):
+            return Period("instant", None, before, year - 1) if before else None
+        if not _FLOW.match(label):
+            return period
         return Period("duration", before + DAY if before else None, period.end, year)
     if _BEGINNING.search(label):
         if period.start is None:
@@ -120,7 +124,10 @@ def row_periods(
         if path and _BALANCE.search(path[-1]):
             found = parse_periods([path[-1]], calendar)
             if found and found.end and "(" not in path[-1][:1]:
-                period = Period("instant", None, found.end, found.fiscal_year)
+                # The balance at January 1 is that of the evening before.
+                opens = found.end.day == 1 and calendar.quarter_of(found.end - DAY) is not None
+                day = found.end - DAY if opens else found.end
+                period = Period("instant", None, day, calendar.year_of(day) or found.fiscal_year)
                 balances.append(len(periods))
         if period is None:
             for label in reversed(path):

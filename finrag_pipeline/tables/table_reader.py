@@ -11,6 +11,7 @@ from typing import Literal
 from finrag_pipeline.tables.applied_scale import WIDE, Source, applied_scale
 from finrag_pipeline.tables.column_facts import column_facts
 from finrag_pipeline.tables.context import TableContext
+from finrag_pipeline.tables.fiscal_calendar import DAY
 from finrag_pipeline.tables.model import Cell, Table, column_extents
 from finrag_pipeline.tables.paths import Headers, header_block, read_paths
 from finrag_pipeline.tables.periods import Period, parse_periods
@@ -57,6 +58,7 @@ _YEAR_HEADING = re.compile(r"(?:fiscal(?: year)? |fy ?)?(?:19|20)\d\d", re.IGNOR
 _QUARTER_HEADER = re.compile(
     r"quarter|\bq[1-4]\b|[1-4]q\b|[a-z]{3,9}\.? \d{1,2}|^(?:first|second|third|fourth)$", re.IGNORECASE
 )
+_AS_OF = re.compile(r"\bas (?:of|at)\b|\bat (?=[a-z]{3,9}\.? \d)", re.IGNORECASE)
 _CONTINUED = re.compile(r"\W*\(?\bcont(?:inued|’d|'d|\.)?\)?\W*", re.IGNORECASE)
 
 
@@ -109,6 +111,8 @@ class TableReader:
         self._numbered = {row for (row, _), value in self._parsed.items() if value.kind == "number"}
         self._sources = self._find_sources(follows)
         self._hints = self._find_hints(goes_on)
+        known = follows.hints if follows else ()
+        self._kinds = (*self._hints, *(hint for hint in known if _AS_OF.search(hint) and "ended" not in hint))
         self._currency = self._find_currency()
         self._columns = column_facts(self._parsed)
         rules = [rule for source in self._sources for rule in source.rules]
@@ -314,16 +318,26 @@ class TableReader:
 
     def _period(self, row: int, path: tuple[str, ...], label: str | None) -> Period | None:
         calendar = self.context.calendar
-        period = parse_periods(path, calendar, self._hints) if path else None
+        period = parse_periods(path, calendar, self._kinds) if path else None
+        own = self._row_periods[row]
+        if own is not None and own.kind == "instant" and period is not None and _encloses(period, own):
+            # 'Balance, June 30, 2024' under 'Nine Months Ended March 31, 2025'
+            return own
         if period is None and path and (year := self._row_years[row]):
             # Quarters in the columns, years in the rows.
             period = parse_periods((year, *path), calendar, self._hints) if _names_quarter(path) else None
         if period is None:
-            period = self._row_periods[row]
-            if period is not None:
-                return period
+            if own is not None:
+                return own
             period = None if _CHANGE.search(" ".join(path)) else self._stated
         return shifted(period, label, calendar)
+
+
+def _encloses(period: Period, day: Period) -> bool:
+    """Whether a day is one of a duration, or the one before it."""
+    if period.kind != "duration" or period.start is None or period.end is None or day.end is None:
+        return False
+    return period.start - DAY <= day.end <= period.end
 
 
 def _goes_on(table: Table, before: PreviousTable) -> bool:

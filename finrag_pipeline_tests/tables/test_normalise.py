@@ -342,3 +342,54 @@ def test_a_scale_beside_one_date_holds_for_all_columns() -> None:
     # Beside a quantity it holds for that column only.
     table = make_table([["", "Amount", "Shares (in millions)"], ["Bought back", "$ 5", "4"]])
     assert cells(table)[0, 1, 1]["scale"] == 1.0
+
+
+def test_a_balance_under_a_duration_is_an_instant() -> None:
+    calendar = FiscalCalendar(2025, 3, dt.date(2025, 3, 31), "10-Q")
+    grid = [
+        ["", "Nine Months Ended March 31, 2025"],
+        ["Balance June 30, 2024", "5"],
+        ["Net earnings", "2"],
+        ["Balance March 31, 2025", "7"],
+    ]
+    found = cells(make_table(grid), context=TableContext(calendar))
+    assert [found[0, row, 1]["period_end"] for row in (1, 2, 3)] == [
+        dt.date(2024, 6, 30),
+        dt.date(2025, 3, 31),
+        dt.date(2025, 3, 31),
+    ]
+    assert [found[0, row, 1]["period_kind"] for row in (1, 2, 3)] == ["instant", "duration", "instant"]
+
+
+def test_the_balance_of_a_first_day_is_that_of_the_day_before() -> None:
+    calendar = FiscalCalendar(2024, None, dt.date(2024, 12, 31), "10-K")
+    grid = [
+        ["", "Amount"],
+        ["Balance at January 1, 2024", "5"],
+        ["Used", "2"],
+        ["Balance at December 31, 2024", "3"],
+    ]
+    found = cells(make_table(grid), context=TableContext(calendar))
+    assert found[0, 1, 1]["period_end"] == dt.date(2023, 12, 31)
+    assert found[0, 2, 1]["period_start"] == dt.date(2024, 1, 1)
+
+
+def test_years_have_the_days_that_stand_above() -> None:
+    calendar = FiscalCalendar(2024, None, dt.date(2024, 12, 29), "10-K")
+    table = make_table(
+        [["", "2024", "2023"], ["Inventories", "5", "4"]],
+        above=["As of December 29, 2024 and December 31, 2023 (in millions)"],
+    )
+    found = cells(table, context=TableContext(calendar))
+    ends = [found[0, 1, column]["period_end"] for column in (1, 2)]
+    assert ends == [dt.date(2024, 12, 29), dt.date(2023, 12, 31)]
+    assert found[0, 1, 2]["period_kind"] == "instant"
+
+
+def test_the_beginning_of_a_day_is_the_year_before() -> None:
+    calendar = FiscalCalendar(2024, None, dt.date(2024, 12, 31), "10-K")
+    found = cells(
+        make_table([["", "December 31, 2024"], ["Balance, beginning of year", "5"]]),
+        context=TableContext(calendar),
+    )
+    assert found[0, 1, 1]["period_end"] == dt.date(2023, 12, 31)
