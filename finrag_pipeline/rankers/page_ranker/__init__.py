@@ -1,6 +1,6 @@
 """Page ranker: which pages of the candidate filings a question needs, and why."""
 
-PROFILES_VERSION = "2"
+PROFILES_VERSION = "3"
 """Changes whenever the profiles of pages may change."""
 
 SENTENCES_VERSION = "1"

@@ -82,6 +82,8 @@ _NOTE = re.compile(r"^(?:note\s+)?(\d{1,2})\s*[.:)—–-]\s*(?=[A-Z])|^note\s+(
 _RUNNING = ("risk_factors", "mdna", "market_risk", "statements", "notes", "exhibits")
 """Sections that a page's head may open without an item number."""
 _CONTENTS_ITEMS = 6
+_WORDS_OF_CONTENTS, _NUMBERS_OF_CONTENTS = 32, 1.6
+"""Words beside an item in contents at most, or page numbers at the ends of lines at least."""
 _HEAD_LINES = 4
 _LONGEST = 130
 _MOST_HEADINGS = 40
@@ -114,7 +116,7 @@ def outline(texts: Sequence[str], form: str | None) -> list[PageOutline]:
     for number, text in enumerate(texts):
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         headings = tuple(line for line in lines if is_heading(line))[:_MOST_HEADINGS]
-        if sum(bool(_ITEM.match(line)) for line in lines) >= _CONTENTS_ITEMS:
+        if _are_contents(lines):
             pages.append(PageOutline(("contents",), "", headings))
             continue
         if number and section == "cover":
@@ -142,6 +144,16 @@ def outline(texts: Sequence[str], form: str | None) -> list[PageOutline]:
             note = ""
         pages.append(PageOutline(tuple(dict.fromkeys(found)), note, headings))
     return pages
+
+
+def _are_contents(lines: Sequence[str]) -> bool:
+    """Whether a page lists items, rather than holds short ones, such as those that refer to the proxy statement."""
+    items = sum(bool(_ITEM.match(line)) for line in lines)
+    if items < _CONTENTS_ITEMS:
+        return False
+    words = [line.split() for line in lines]
+    numbers = sum(one[-1].strip(".").isdigit() for one in words)
+    return sum(map(len, words)) <= _WORDS_OF_CONTENTS * items or numbers >= _NUMBERS_OF_CONTENTS * items
 
 
 def _opens_at_top(lines: Sequence[str], form: str | None, part: int) -> bool:

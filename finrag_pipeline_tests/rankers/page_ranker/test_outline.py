@@ -75,6 +75,25 @@ class TestAnnualReport:
             "",
         ]
 
+    def test_short_items_on_one_page_are_no_contents(self) -> None:
+        titles = (
+            "9B. Other Information",
+            "10. Directors",
+            "11. Executive Compensation",
+            "12. Security Ownership",
+        )
+        proxy = (
+            "The information required by this item will be in the proxy statement for the annual meeting of "
+        )
+        short = "\n".join(
+            f"Item {title}\n{proxy}shareholders, which is part of this report by reference. {PROSE}"
+            for title in (*titles, "13. Relationships", "14. Fees", "15. Exhibits")
+        )
+        contents = CONTENTS.replace("Item", f"{PROSE} 3\n{PROSE} 4\nItem")
+        found = sections([ANNUAL[0], contents, *ANNUAL[3:-1], short], "10-K")
+        assert found[1] == ("contents",)
+        assert found[-1] == ("other", "governance", "exhibits")
+
     def test_an_unknown_form_is_read_like_an_annual_report(self) -> None:
         assert sections(ANNUAL, None) == sections(ANNUAL, "10-K")
 
