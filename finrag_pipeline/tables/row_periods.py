@@ -124,8 +124,9 @@ def row_periods(
         if path and _BALANCE.search(path[-1]):
             found = parse_periods([path[-1]], calendar)
             if found and found.end and "(" not in path[-1][:1]:
-                # The balance at January 1 is that of the evening before.
-                opens = found.end.day == 1 and calendar.quarter_of(found.end - DAY) is not None
+                # The balance at January 1 is that of the evening before; weekly years may end on a first day.
+                monthly = found.end.day == 1 and not calendar.weekly
+                opens = monthly and calendar.quarter_of(found.end - DAY) is not None
                 day = found.end - DAY if opens else found.end
                 period = Period("instant", None, day, calendar.year_of(day) or found.fiscal_year)
                 balances.append(len(periods))

@@ -58,6 +58,7 @@ _YEAR_HEADING = re.compile(r"(?:fiscal(?: year)? |fy ?)?(?:19|20)\d\d", re.IGNOR
 _QUARTER_HEADER = re.compile(
     r"quarter|\bq[1-4]\b|[1-4]q\b|[a-z]{3,9}\.? \d{1,2}|^(?:first|second|third|fourth)$", re.IGNORECASE
 )
+_YEAR = re.compile(r"\byear\b", re.IGNORECASE)
 _AS_OF = re.compile(r"\bas (?:of|at)\b|\bat (?=[a-z]{3,9}\.? \d)", re.IGNORECASE)
 _CONTINUED = re.compile(r"\W*\(?\bcont(?:inued|’d|'d|\.)?\)?\W*", re.IGNORECASE)
 
@@ -318,7 +319,8 @@ class TableReader:
 
     def _period(self, row: int, path: tuple[str, ...], label: str | None) -> Period | None:
         calendar = self.context.calendar
-        period = parse_periods(path, calendar, self._kinds) if path else None
+        hints = self._hints if any(_YEAR.search(header) for header in path) else self._kinds
+        period = parse_periods(path, calendar, hints) if path else None
         own = self._row_periods[row]
         if own is not None and own.kind == "instant" and period is not None and _encloses(period, own):
             # 'Balance, June 30, 2024' under 'Nine Months Ended March 31, 2025'

@@ -373,6 +373,12 @@ def test_the_balance_of_a_first_day_is_that_of_the_day_before() -> None:
     assert found[0, 1, 1]["period_end"] == dt.date(2023, 12, 31)
     assert found[0, 2, 1]["period_start"] == dt.date(2024, 1, 1)
 
+    # Years of 52 and 53 weeks may end on a first day.
+    weekly = FiscalCalendar(2023, None, dt.date(2023, 12, 1), "10-K")
+    grid[1] = ["Balance at December 1, 2023", "5"]
+    found = cells(make_table(grid), context=TableContext(weekly))
+    assert found[0, 1, 1]["period_end"] == dt.date(2023, 12, 1)
+
 
 def test_years_have_the_days_that_stand_above() -> None:
     calendar = FiscalCalendar(2024, None, dt.date(2024, 12, 29), "10-K")
