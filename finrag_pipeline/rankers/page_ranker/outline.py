@@ -147,7 +147,7 @@ def outline(texts: Sequence[str], form: str | None) -> list[PageOutline]:
 
 
 def _are_contents(lines: Sequence[str]) -> bool:
-    """Whether a page lists items, rather than holds short ones, such as those that refer to the proxy statement."""
+    """Whether a page lists items, rather than holds short ones that refer to the proxy statement."""
     items = sum(bool(_ITEM.match(line)) for line in lines)
     if items < _CONTENTS_ITEMS:
         return False
