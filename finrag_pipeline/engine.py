@@ -13,6 +13,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from functools import cached_property
 from multiprocessing.context import SpawnContext, SpawnProcess
 from types import ModuleType
 from typing import Any, TypeVar
@@ -67,6 +68,11 @@ class Engine:
         self.timeout = timeout
         self.memory = memory
         self._pool: Any = None
+
+    @cached_property
+    def reader(self) -> Engine:
+        """One worker, always the same: what it has read for a task serves the next one of the same file."""
+        return self if self.workers == 1 else Engine(1, self.timeout, self.memory)
 
     def _started(self) -> Any:
         if self._pool is not None and not self._pool.active:
@@ -135,6 +141,8 @@ class Engine:
 
     def close(self) -> None:
         """Stop the worker processes."""
+        if (reader := self.__dict__.pop("reader", self)) is not self:
+            reader.close()
         if self._pool is not None:
             self._pool.stop()
             self._pool.join()

@@ -160,6 +160,12 @@ def test_a_closed_engine_can_be_used_again() -> None:
     engine.close()
 
 
+def test_the_reader_is_one_process_for_all_tasks(engine: Engine) -> None:
+    processes = {process for _ in range(4) for process in engine.reader.map(work, [("process", 0)])}
+    assert len(processes) == 1
+    assert os.getpid() not in processes
+
+
 def _fail(name: str) -> None:
     raise FilingError(f"{name} is odd.", "Mend it.")
 

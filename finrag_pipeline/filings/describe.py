@@ -73,7 +73,8 @@ def _as_tagged(read: FilingIdentity, tagged: FilingIdentity) -> FilingIdentity:
 
 def describe_in_worker(path: Path, source: FilingSource, engine: Engine) -> pa.Table:
     """`describe_filing` in a worker process: a file that crashes or hangs the reader harms nobody else."""
-    (result,) = engine.map(describe_filing, [(path, source)])
+    workers = engine.reader if source.source == "html" else engine
+    (result,) = workers.map(describe_filing, [(path, source)])
     if not isinstance(result, Exception):
         return result
     failure = FilingError(

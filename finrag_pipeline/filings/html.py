@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from hashlib import sha256
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ MOST_BYTES = 256 << 20
 _LONGEST_PAGE = 10_000
 """Characters after which a page without a break of its own ends, as it would on paper."""
 _LONGEST_CELL = 120
+_LATEST: dict[bytes, HtmlFiling] = {}
 _SUBMISSION = "submission"
 """Root over several documents."""
 _AGAIN = "Download the filing again."
@@ -175,12 +177,18 @@ class HtmlFiling:
 
 
 def read_html(path: Path) -> HtmlFiling:
-    """The filing in a file.
+    """The filing in a file; the latest one is kept, as its pages, tables and tags are read one after the other.
 
     Raises:
         FilingError: as `parse`, or the file cannot be opened.
     """
-    return parse(read_file(path), path.name)
+    data = read_file(path)
+    key = sha256(data).digest()
+    filing = _LATEST.get(key)
+    if filing is None:
+        _LATEST.clear()
+        filing = _LATEST[key] = parse(data, path.name)
+    return filing
 
 
 def parse(data: bytes, name: str = "The document") -> HtmlFiling:

@@ -73,7 +73,7 @@ def extract_pages(path: Path, filing: str, source: str, engine: Engine) -> pa.Ta
         tasks = [(path, filing, start, stop) for start, stop in ranges]
         table = pa.concat_tables(_in_workers(engine, read_pages, tasks))
     else:
-        (table,) = _in_workers(engine, _READERS[source], [(path, filing)])
+        (table,) = _in_workers(engine.reader, _READERS[source], [(path, filing)])
     readable = pc.and_(pc.greater(table["word_count"], 0), pc.invert(table["needs_ocr"]))
     if not pc.any(readable).as_py():
         if source != "pdf":

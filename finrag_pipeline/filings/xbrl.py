@@ -263,7 +263,7 @@ def read_tag_rows(path: Path, engine: Engine) -> list[dict[str, Any]]:
     Raises:
         FilingError: the file cannot be read, or not within the limits.
     """
-    (found,) = engine.map(tag_rows, [(path,)])
+    (found,) = engine.reader.map(tag_rows, [(path,)])
     if isinstance(found, FilingError):
         raise found
     if isinstance(found, Exception):

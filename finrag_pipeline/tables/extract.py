@@ -85,7 +85,7 @@ def extract_tables(
         return PAGE_TABLES.empty_table()
     words = filing_words(name, pages, path)
     if source == "html":
-        (tables,) = engine.map(html_tables, [(path,)])
+        (tables,) = engine.reader.map(html_tables, [(path,)])
         if isinstance(tables, Exception):
             raise FilingError(
                 f"The tables of {name} cannot be read: {tables}.", "Ingest it as a PDF."

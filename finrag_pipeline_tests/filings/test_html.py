@@ -1,9 +1,11 @@
 """The HTML reader: pages, what is shown, lines, and cells of tables."""
 
+from pathlib import Path
+
 import pytest
 
 from finrag_pipeline.errors import FilingError
-from finrag_pipeline.filings.html import parse
+from finrag_pipeline.filings.html import parse, read_html
 
 
 def html(body: str, head: str = "") -> bytes:
@@ -12,6 +14,14 @@ def html(body: str, head: str = "") -> bytes:
 
 def texts(body: str, head: str = "") -> list[str]:
     return [page.text for page in parse(html(body, head)).pages]
+
+
+def test_a_file_is_parsed_once_until_it_or_the_file_changes(tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    path.write_bytes(html("<p>First</p>"))
+    assert read_html(path) is read_html(path)
+    path.write_bytes(html("<p>Other</p>"))
+    assert read_html(path).pages[0].text == "Other"
 
 
 @pytest.mark.parametrize(
