@@ -177,7 +177,7 @@ class HtmlFiling:
 
 
 def read_html(path: Path) -> HtmlFiling:
-    """The filing in a file; the latest one is kept, as its pages, tables and tags are read one after the other.
+    """The filing in a file; the latest is kept, as pages, tables and tags are read one after the other.
 
     Raises:
         FilingError: as `parse`, or the file cannot be opened.
