@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from hashlib import sha256
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,7 +28,6 @@ MOST_BYTES = 256 << 20
 _LONGEST_PAGE = 10_000
 """Characters after which a page without a break of its own ends, as it would on paper."""
 _LONGEST_CELL = 120
-_LATEST: dict[bytes, HtmlFiling] = {}
 _SUBMISSION = "submission"
 """Root over several documents."""
 _AGAIN = "Download the filing again."
@@ -182,13 +180,12 @@ def read_html(path: Path) -> HtmlFiling:
     Raises:
         FilingError: as `parse`, or the file cannot be opened.
     """
-    data = read_file(path)
-    key = sha256(data).digest()
-    filing = _LATEST.get(key)
-    if filing is None:
-        _LATEST.clear()
-        filing = _LATEST[key] = parse(data, path.name)
-    return filing
+    return _parsed(read_file(path), path.name)
+
+
+@lru_cache(maxsize=1)
+def _parsed(data: bytes, name: str) -> HtmlFiling:
+    return parse(data, name)
 
 
 def parse(data: bytes, name: str = "The document") -> HtmlFiling:
