@@ -4,16 +4,14 @@
         --ixbrl FOLDER --detector words,pymupdf,tatr [--icdar FOLDER] [--errors FILE]
 
 The labels and how they were made: docs/table-labels.md. Filings in inline XBRL are printed to PDF by a
-headless Chromium; the numbers that their filers tagged in tables are the truth. Models are those of
-FINRAG_TABLES__…. Intervals are 95 %, bootstrapped over filings.
+headless Chromium; the numbers that their filers tagged in tables are the truth, each at its place
+(`benchmarks.printed_tags`). Models are those of FINRAG_TABLES__…. Intervals are 95 %, bootstrapped over
+filings.
 """
 
 from __future__ import annotations
 
 import json
-import math
-import shutil
-import subprocess
 import tempfile
 import time
 from collections import defaultdict
@@ -25,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import arguments
+from benchmarks.printed_tags import MEASURES, Number, outcomes, print_filing, read_numbers
 from benchmarks.table_metrics import (
     Detections,
     Rates,
@@ -38,6 +37,7 @@ from finrag_pipeline.evaluation.intervals import cluster_bootstrap
 from finrag_pipeline.filings.identity import read_identity
 from finrag_pipeline.filings.pdf import inspect_pdf, read_pages
 from finrag_pipeline.settings import get_settings
+from finrag_pipeline.statements.facts import statement_facts
 from finrag_pipeline.tables.context import filing_context
 from finrag_pipeline.tables.extract import get_detector
 from finrag_pipeline.tables.model import Box, Cell, FilingWords, Table, TableDetector
@@ -47,7 +47,6 @@ from finrag_pipeline.tables.words_of_pages import filing_words
 THRESHOLDS = (0.5, 0.75)
 UNREADABLE = ("eu-015",)
 """Documents of ICDAR 2013 whose text cannot be extracted."""
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 COVER_PAGES = 60
 """Pages in which the cover page is looked for."""
 READINGS = ("found", "printed", "value", "scale", "value and scale", "unit", "period_end")
@@ -168,50 +167,73 @@ def measure(detector: TableDetector, labels: Path, pdfs: Path, whole: bool) -> S
     return scores
 
 
-def measure_tagged(detector: TableDetector, folder: Path) -> Scores:
-    """Scores of a detector on all pages of filings in inline XBRL, printed to PDF.
+@dataclass
+class Tagged:
+    """What became of the tagged numbers of printed filings."""
 
-    A tagged number is found where a cell of the filing has its value, and has its period where such a cell
-    ends on the day of its tag: wherever it stands, so that a value printed twice counts if one is right.
-    """
-    from benchmarks.concepts import read_tags
-
-    scores = Scores()
-    with tempfile.TemporaryDirectory() as printed:
-        for path in sorted([*folder.glob("*.htm"), *folder.glob("*.html")]):
-            filing = words_of(print_filing(path, Path(printed) / f"{path.stem}.pdf"), path.stem)
-            start, cpu_start = time.perf_counter(), time.process_time()
-            tables = dict(enumerate(detector.detect(filing)))
-            scores.seconds += time.perf_counter() - start
-            scores.cpu_seconds += time.process_time() - cpu_start
-            scores.pages += len(tables)
-            ends: dict[float, set[str]] = defaultdict(set)
-            for cells in values_of(filing, tables).values():
-                for cell in cells:
-                    if cell["value"] is not None:
-                        ends[_rounded(cell["value"])].add(str(cell["period_end"]))
-            for tag in read_tags(path):
-                if tag.value:
-                    days = ends.get(_rounded(tag.value), set())
-                    scores.cells["tagged value found"].append((path.stem, bool(days)))
-                    scores.cells["with its period"].append((path.stem, str(tag.end) in days))
-    return scores
+    read: list[tuple[str, Number, dict[str, bool]]] = field(default_factory=list)
+    misses: list[dict[str, Any]] = field(default_factory=list)
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    pages: int = 0
 
 
-def _rounded(value: float) -> float:
-    """The size of a value to nine digits, whatever its sign."""
-    return float(f"{abs(value):.9g}") if math.isfinite(value) else value
+def measure_tagged(detector: TableDetector, folder: Path, printed: Path) -> Tagged:
+    """Scores a detector on filings in inline XBRL, printed to PDF into the folder ``printed``."""
+    result = Tagged()
+    for path in sorted([*folder.glob("*.htm"), *folder.glob("*.html")]):
+        pdf = printed / f"{path.stem}.pdf"
+        if not pdf.exists():
+            print_filing(path, pdf)
+        numbers, filing = read_numbers(path, pdf), words_of(pdf, path.stem)
+        start, cpu_start = time.perf_counter(), time.process_time()
+        tables = [table for found in detector.detect(filing) for table in found]
+        result.seconds += time.perf_counter() - start
+        result.cpu_seconds += time.process_time() - cpu_start
+        result.pages += len(filing.pages)
+        texts = [page.text for page in filing.pages]
+        identity = asdict(read_identity(texts[:COVER_PAGES]))
+        rows = normalise_tables(filing.filing, tables, filing_context(identity, texts))
+        facts = {
+            (fact["page"], fact["table"], fact["row"], fact["column"]): fact
+            for fact in statement_facts(path.stem, rows, filing, identity["form"]).to_pylist()
+            if fact["scope"] == "primary"
+        }
+        cells: dict[int, list[dict[str, Any]]] = defaultdict(list)
+        for cell in rows.to_pylist():
+            cells[cell["page"]].append(cell)
+        for number in numbers:
+            read, cell = outcomes(number, cells[number.page], facts)
+            result.read.append((path.stem, number, read))
+            if not all(read.values()):
+                result.misses.append(miss(path.stem, number, read, cell))
+    return result
 
 
-def print_filing(page: Path, to: Path) -> Path:
-    """Print an HTML file to PDF; nothing is fetched."""
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if browser is None:
-        raise SystemExit("No Chromium is installed: apt install chromium")
-    quiet = ["--headless", "--no-sandbox", "--disable-gpu"]
-    alone = ["--host-resolver-rules=MAP * 0.0.0.0", "--no-pdf-header-footer", f"--print-to-pdf={to}"]
-    subprocess.run([browser, *quiet, *alone, page.absolute().as_uri()], check=True, capture_output=True)
-    return to
+def miss(
+    filing: str, number: Number, read: Mapping[str, bool], cell: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """A number that was not read as it is tagged, for people."""
+    names = ("table", "row", "column", "row_path", "column_path", "text", "kind", "value", "scale", "reason")
+    days = ("scale_source", "period_start", "period_end")
+    return {
+        "filing": filing,
+        "place": number.statement or number.note,
+        "page": number.page + 1,
+        "tags": [
+            (
+                one.name,
+                one.printed,
+                one.value,
+                str(one.context.start),
+                str(one.context.end),
+                one.context.members,
+            )
+            for one in number.tags
+        ],
+        "wrong": [name for name, right in read.items() if not right],
+        "cell": cell and {name: str(cell[name]) for name in (*names, *days)},
+    }
 
 
 @dataclass
@@ -273,16 +295,38 @@ def interval(outcomes: Sequence[tuple[str, bool]]) -> str:
     return f"{mean[0]:.3f} [{low[0]:.3f}, {high[0]:.3f}]  n = {len(outcomes)}"
 
 
-def show(name: str, measured: Sequence[Scores], icdar: Icdar | None) -> None:
+def show_tagged(tagged: Tagged) -> None:
+    """Prints shares of the tagged numbers by filing, by statement, and by note."""
+    by_place: dict[tuple[str, ...], list[Mapping[str, bool]]] = defaultdict(list)
+    for filing, number, read in tagged.read:
+        part = "statements" if number.statement else "notes"
+        for key in ((part,), (part, filing), (number.statement or number.note or "",)):
+            by_place[key].append(read)
+    print(f"  {'':<44}{'tags':>7}" + "".join(f"{name:>9}" for name in MEASURES))
+    for key, reads in sorted(by_place.items(), key=lambda one: (len(one[0]), -len(one[1]), one[0])):
+        shares = []
+        for name in MEASURES:
+            told = [read[name] for read in reads if name in read]
+            shares.append(f"{sum(told) / len(told):>9.4f}" if told else f"{'':>9}")
+        print(f"  {' '.join(key)[:43]:<44}{len(reads):>7}{''.join(shares)}")
+    _show_speed(tagged)
+
+
+def _show_speed(one: Scores | Tagged) -> None:
+    pages = max(1, one.pages)
+    print(
+        f"  seconds per page {one.seconds / pages:.4f} (CPU {one.cpu_seconds / pages:.4f})  n = {one.pages}"
+    )
+
+
+def show(name: str, scores: Scores | None, tagged: Tagged | None, icdar: Icdar | None) -> None:
     print(f"\n{name}")
-    for scores in measured:
+    if tagged:
+        show_tagged(tagged)
+    if scores:
         for metric, outcomes in {**scores.tables, **scores.cells}.items():
             print(f"  {metric:<16} {interval(outcomes)}")
-        pages = max(1, scores.pages)
-        print(
-            f"  seconds per page {scores.seconds / pages:.4f} "
-            f"(CPU {scores.cpu_seconds / pages:.4f})  n = {scores.pages}"
-        )
+        _show_speed(scores)
     if icdar:
         for threshold, rates in icdar.detection.items():
             print(
@@ -310,6 +354,7 @@ def main(given: Sequence[str] | None = None) -> None:
         "--whole", default="words", help="detectors that read the whole filings, not only the pages"
     )
     parser.add_argument("--ixbrl", type=Path, help="folder of filings in inline XBRL, HTML")
+    parser.add_argument("--prints", type=Path, help="folder that keeps their PDFs for the next time")
     parser.add_argument("--icdar", type=Path, help="folder of ICDAR 2013 with tables.jsonl")
     parser.add_argument(
         "--errors", type=Path, help="writes what each detector got wrong, page by page (JSON)"
@@ -317,16 +362,18 @@ def main(given: Sequence[str] | None = None) -> None:
     options = parser.parse_args(given)
     if bool(options.labels) != bool(options.pdfs) or not (options.labels or options.icdar or options.ixbrl):
         parser.error("give --labels with --pdfs, --ixbrl, or --icdar")
-    errors = {}
-    for name in options.detector.split(","):
-        detector = get_detector(name, get_settings().tables)
-        measured = []
-        if options.labels:
-            measured = [measure(detector, options.labels, options.pdfs, name in options.whole.split(","))]
-            errors[name] = measured[0].errors
-        if options.ixbrl:
-            measured.append(measure_tagged(detector, options.ixbrl))
-        show(name, measured, measure_icdar(detector, options.icdar) if options.icdar else None)
+    errors: dict[str, list[dict[str, Any]]] = {}
+    with tempfile.TemporaryDirectory() as passing:
+        for name in options.detector.split(","):
+            detector = get_detector(name, get_settings().tables)
+            scores = tagged = None
+            if options.labels:
+                whole = name in options.whole.split(",")
+                scores = measure(detector, options.labels, options.pdfs, whole)
+            if options.ixbrl:
+                tagged = measure_tagged(detector, options.ixbrl, options.prints or Path(passing))
+            errors[name] = [*(scores.errors if scores else ()), *(tagged.misses if tagged else ())]
+            show(name, scores, tagged, measure_icdar(detector, options.icdar) if options.icdar else None)
     if options.errors:
         options.errors.write_text(json.dumps(errors, indent=1), encoding="utf-8")
 
