@@ -30,8 +30,8 @@ from rich.progress import track
 
 from benchmarks import arguments
 from benchmarks.answers import read_questions
+from benchmarks.intervals import cluster_bootstrap
 from finrag_pipeline.embedding.encoder import Encoder
-from finrag_pipeline.evaluation.intervals import cluster_bootstrap
 from finrag_pipeline.rankers.page_ranker import RANKER_VERSION
 from finrag_pipeline.rankers.page_ranker import model as page_model
 from finrag_pipeline.rankers.page_ranker.candidates import Candidates, read_candidates

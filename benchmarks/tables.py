@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import arguments
+from benchmarks.intervals import cluster_bootstrap
 from benchmarks.printed_tags import MEASURES, Number, outcomes, print_filing, read_numbers
 from benchmarks.table_metrics import (
     Detections,
@@ -33,7 +34,6 @@ from benchmarks.table_metrics import (
     match_tables,
     read_cell,
 )
-from finrag_pipeline.evaluation.intervals import cluster_bootstrap
 from finrag_pipeline.filings.identity import read_identity
 from finrag_pipeline.filings.pdf import inspect_pdf, read_pages
 from finrag_pipeline.settings import get_settings

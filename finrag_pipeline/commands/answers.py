@@ -80,7 +80,6 @@ _TABLES = {
     "agreement": "judge_agreement",
     "comparisons": "system_comparisons",
     "sensitivity": "judge_sensitivity",
-    "coverage": "interval_coverage",
 }
 _RECORDED = "recorded "
 _BY_CHANCE = {("baseline", "relevance")}
@@ -96,9 +95,9 @@ def judge_answers(
     answers in any case.
 
     Returns:
-        Rows by ``rates``, ``calibration``, ``estimates``, ``agreement``, ``comparisons``, ``sensitivity`` and
-        ``coverage``; ``judges_not_asked`` and ``bad_sheets`` with reasons by name; ``missing``, the verdicts
-        that no judge gave, by judge and criterion; ``not_calibrated``, why there is no calibration, or None.
+        Rows by ``rates``, ``calibration``, ``estimates``, ``agreement``, ``comparisons`` and
+        ``sensitivity``; ``judges_not_asked`` and ``bad_sheets`` with reasons by name; ``missing``, the
+        verdicts that no judge gave, by judge and criterion; ``not_calibrated``, why there is no calibration.
 
     Raises:
         UsageError: there is no such system.

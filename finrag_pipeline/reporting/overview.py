@@ -28,7 +28,6 @@ from finrag_pipeline.reporting.grid import (
 from finrag_pipeline.reporting.method_page import definitions
 from finrag_pipeline.reporting.plots import (
     alpha_plot,
-    coverage_plot,
     gap_levels_plot,
     gap_plot,
     recall_curve,
@@ -207,8 +206,6 @@ def overview_plots(data: ReportData) -> dict[str, Callable[..., bytes]]:
         plots["gap-levels"] = partial(gap_levels_plot, counts)
     if (sensitivity := data.table("judge_sensitivity")).num_rows:
         plots["judge-sensitivity"] = partial(sensitivity_plot, sensitivity.to_pylist())
-    if (coverage := data.table("interval_coverage")).num_rows:
-        plots["interval-coverage"] = partial(coverage_plot, coverage.to_pylist(), data.confidence)
     return plots
 
 

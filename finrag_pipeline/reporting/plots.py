@@ -462,17 +462,6 @@ def training_plot(theme: Theme, curves: Mapping[str, Sequence[Mapping[str, Any]]
     return figure
 
 
-INTERVALS = {
-    "wald": "Wald",
-    "wilson": "Wilson",
-    "clustered": "Over questions or documents",
-    "ppi_normal": "PPI++, normal",
-    "ppi": "PPI, small samples",
-    "bootstrap": "Bootstrap",
-}
-"""Titles of the intervals, in the order of the plot."""
-
-
 @plot
 def sensitivity_plot(theme: Theme, rows: Sequence[Mapping[str, Any]]) -> Figure | None:
     """Half width of the PPI++ interval over the agreement of people and judge (Martinon et al., 10.5).
@@ -534,30 +523,4 @@ def reliability_plot(theme: Theme, metrics: pa.Table) -> Figure | None:
     axes.set_ylim(-0.02, 1.04)
     axes.set(xlabel="Confidence stated, mean of ten points", ylabel="Share that is right")
     axes.legend(loc="upper left")
-    return figure
-
-
-@plot
-def coverage_plot(theme: Theme, rows: Sequence[Mapping[str, Any]], confidence: float = 0.95) -> Figure | None:
-    """Coverage of every interval in every simulated study, beside the coverage aimed at.
-
-    It is drawn from ``schemas.INTERVAL_COVERAGE``.
-    """
-    if not rows:
-        return None
-    studies = list(dict.fromkeys(row["study"] for row in rows))
-    place = {study: len(studies) - number for number, study in enumerate(studies)}
-    figure, axes = _single_axes((8.0, 1.9 + 0.52 * len(studies)), grid="x")
-    axes.axvline(100 * confidence, color=theme.muted, linewidth=1.2, linestyle=_DASHED)
-    for number, (name, title) in enumerate(INTERVALS.items()):
-        mine = [row for row in rows if row["interval"] == name]
-        # Side by side: points of intervals that cover alike would hide one another.
-        heights = [place[row["study"]] + 0.12 * (2.5 - number) for row in mine]
-        style = _look(theme.systems, number)
-        axes.scatter([100 * row["coverage"] for row in mine], heights, s=34, label=title, zorder=3, **style)
-    names = ["\n".join(textwrap.wrap(study.replace(" %", "\u00a0%"), 34)) for study in studies]
-    axes.set_yticks(list(place.values()), names)
-    axes.set_ylim(0.4, len(studies) + 0.6)
-    axes.set_xlabel(f"Intervals that hold the truth, % (dashed: {100 * confidence:g} % aimed at)")
-    figure.legend(loc="outside upper center", ncols=3)
     return figure

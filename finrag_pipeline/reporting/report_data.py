@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 WHOLE = (
     "answer_metrics", "false_answers", "system_comparisons", "folds", "retrieval_gap", "gap_counts",
-    "answer_rates", "judge_calibration", "judged_estimates", "judge_sensitivity", "interval_coverage",
+    "answer_rates", "judge_calibration", "judged_estimates", "judge_sensitivity",
     "hybrid_alpha_sweep", "page_scorer", "page_ranker",
 )  # fmt: skip
 """Tables that are shown as they are."""

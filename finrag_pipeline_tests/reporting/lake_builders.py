@@ -274,7 +274,6 @@ def calibration_row(**overrides: Any) -> dict[str, Any]:
 
 def full_tables() -> dict[str, pa.Table]:
     """Every optional table, small."""
-    texts = ("first 20 labels", "five answers per question")
     return {
         "statement_facts": facts_table([*balance_sheet(), *balance_sheet("EXAMPLE_1941_10K", off_by=7e6)]),
         "page_profiles": profiles_table([profile(page) for page in range(45)]),
@@ -367,14 +366,6 @@ def full_tables() -> dict[str, pa.Table]:
                     "expected_effective_n": 31.0,
                 }
                 for agreement in (0.8, 0.9)
-            ),
-        ),
-        "interval_coverage": table_of(
-            "interval_coverage",
-            *(
-                {"study": text, "interval": name, "coverage": 0.95, "half_width": 0.1, "draws": 100}
-                for text in texts
-                for name in ("wald", "clustered")
             ),
         ),
     }

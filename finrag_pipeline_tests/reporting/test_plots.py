@@ -16,17 +16,12 @@ import pytest
 
 from finrag_pipeline.errors import UsageError
 from finrag_pipeline.evaluation.simulations import (
-    SCORE_STUDIES,
-    STUDIES,
-    interval_coverage,
     sensitivity_to_agreement,
 )
 from finrag_pipeline.reporting.plots import (
     DARK,
-    INTERVALS,
     LIGHT,
     alpha_plot,
-    coverage_plot,
     gap_plot,
     recall_curve,
     sensitivity_plot,
@@ -200,22 +195,14 @@ def test_another_format_of_trainings_is_refused() -> None:
 
 
 SENSITIVITY = sensitivity_to_agreement([0.8, 0.94], draws=50).to_pylist()
-COVERAGE = interval_coverage(STUDIES[:2], SCORE_STUDIES[:1], draws=5).to_pylist()
-
-
-def test_every_interval_has_a_name() -> None:
-    assert {row["interval"] for row in COVERAGE} == set(INTERVALS)
 
 
 def test_the_same_figures_give_the_same_bytes_and_others_do_not() -> None:
-    for plot, rows, name in (
-        (sensitivity_plot, SENSITIVITY, "half_width"),
-        (coverage_plot, COVERAGE, "coverage"),
-    ):
-        drawn = plot(rows)
-        assert drawn.startswith(b"<?xml") and drawn == plot(rows)
-        assert drawn != plot([{**rows[0], name: rows[0][name] / 2}, *rows[1:]])
-        assert plot(rows, fmt="png", dark=True).startswith(b"\x89PNG")
-        assert plot([], fmt="png").startswith(b"\x89PNG")
-        with pytest.raises(UsageError, match="gif"):
-            plot(rows, fmt="gif")
+    first, *others = SENSITIVITY
+    drawn = sensitivity_plot(SENSITIVITY)
+    assert drawn.startswith(b"<?xml") and drawn == sensitivity_plot(SENSITIVITY)
+    assert drawn != sensitivity_plot([{**first, "half_width": first["half_width"] / 2}, *others])
+    assert sensitivity_plot(SENSITIVITY, fmt="png", dark=True).startswith(b"\x89PNG")
+    assert sensitivity_plot([], fmt="png").startswith(b"\x89PNG")
+    with pytest.raises(UsageError, match="gif"):
+        sensitivity_plot(SENSITIVITY, fmt="gif")

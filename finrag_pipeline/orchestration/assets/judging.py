@@ -39,7 +39,6 @@ from finrag_pipeline.evaluation.labels import (
     write_sheets,
 )
 from finrag_pipeline.evaluation.paired_tests import ANSWERS, RETRIEVAL, compare_families
-from finrag_pipeline.evaluation.simulations import interval_coverage as simulate_intervals
 from finrag_pipeline.evaluation.simulations import sensitivity_to_agreement
 from finrag_pipeline.orchestration.assets.answering import RECORDED
 from finrag_pipeline.orchestration.lineage import versions
@@ -47,7 +46,7 @@ from finrag_pipeline.orchestration.resources import Corpora
 from finrag_pipeline.orchestration.steps import Part, Run, Step, check, picture, table_asset
 from finrag_pipeline.orchestration.sweeps import measured_systems
 from finrag_pipeline.reporting.grid import grid_markdown
-from finrag_pipeline.reporting.plots import coverage_plot, sensitivity_plot
+from finrag_pipeline.reporting.plots import sensitivity_plot
 from finrag_pipeline.reporting.tables import calibration_grid, comparison_grid, estimates_grid, rates_grid
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.schemas import JUDGE_CALIBRATION, LABEL_SAMPLE, SYSTEM_COMPARISONS
@@ -359,9 +358,6 @@ AGREEMENTS = tuple(round(0.62 + 0.02 * step, 2) for step in range(15)) + tuple(
 )
 """Agreements of people and judge that are simulated: 62 % to 99 %, closer where it matters."""
 
-_HOLD = {"clustered", "ppi"}
-"""Intervals that must hold the truth in every study."""
-
 
 @table_asset(
     blocking_checks={
@@ -418,28 +414,4 @@ def judge_sensitivity(part: Part) -> Step:
     plot = picture(sensitivity_plot(rows, fmt="png"), "Half width of the interval over agreement with people")
     widths = {f"half_width_at_{100 * row['agreement']:.0f}": row["half_width"] for row in rows[-9:]}
     step.metadata = {"plot": plot, **widths}
-    return step
-
-
-@table_asset(
-    checks={
-        "intervals_hold": "Intervals over questions hold the truth as often as they say, in every study."
-    },
-)
-def interval_coverage(part: Part) -> Step:
-    """How often each interval holds the truth in simulated studies, with its mean half width."""
-    values = part.values
-    draws, confidence = values.judge.simulation_draws, values.evaluation.confidence
-    step = part.made(lambda: simulate_intervals(draws=draws, confidence=confidence, seed=values.seed))
-    found = part.read()
-    rows = found.to_pylist()
-    # One point below what is aimed at, and three standard errors of the simulation.
-    least = confidence - 0.01 - 3 * (confidence * (1 - confidence) / draws) ** 0.5
-    short = [row for row in rows if row["interval"] in _HOLD and row["coverage"] < least]
-    description = (
-        "; ".join(f"{row['interval']}, {row['study']}: {row['coverage']:.3f}" for row in short) or None
-    )
-    step.checks = [check("intervals_hold", not short, description=description)]
-    plot = picture(coverage_plot(rows, confidence, fmt="png"), "Coverage by interval and study")
-    step.metadata = {"plot": plot}
     return step
