@@ -42,10 +42,10 @@ def find_name(name: str, known: Iterable[str]) -> str | None:
     return next((one for one in sorted(known, key=name.__ne__) if one.lower() == name.lower()), None)
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str], most: int = 3) -> str:
     """``Did you mean A or B? ``, the likeliest of ``known``; nothing where none is alike."""
     lowered = {one.lower(): one for one in known}
-    likely = [lowered[one] for one in get_close_matches(name.lower(), lowered)]
+    likely = [lowered[one] for one in get_close_matches(name.lower(), lowered, most)]
     return f"Did you mean {' or '.join(likely)}? " if likely else ""
 
 

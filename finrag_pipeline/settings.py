@@ -430,7 +430,7 @@ def get_settings() -> Settings:
     known = {*variables(), *OTHER_VARIABLES}
     for name in sorted(os.environ):
         if name.startswith("FINRAG_") and not any(re.fullmatch(_pattern(one), name) for one in known):
-            remedy = f"{did_you_mean(name, known)}Correct or unset it; all settings: docs/settings.md."
+            remedy = f"{did_you_mean(name, known, 1)}Correct or unset it; all settings: docs/settings.md."
             raise UsageError(f"There is no setting {name}.", remedy)
     try:
         return Settings()

@@ -110,24 +110,33 @@ def interval(value: float | None, low: float | None, high: float | None) -> str:
     return f"{value:.3f}" if low is None or high is None else f"{value:.3f} [{low:.2f}, {high:.2f}]"
 
 
+_SHORT, _NARROW = 12, 8
+"""Characters up to which a cell stays on one line, and the fewest that a column of sentences is given."""
+
+
 def print_rows(title: str, columns: list[str], rows: Sequence[dict[str, Any]]) -> None:
     """Print rows as a table for people."""
     table = Table(
         title=plain(title), box=SIMPLE_HEAD, title_justify="left", collapse_padding=True, pad_edge=False
     )
     texts = [["" if row.get(one) is None else str(row[one]) for one in columns] for row in rows]
+    needed = 0
     for place, column in enumerate(columns):
-        sentences = any(" " in line[place] for line in texts)
+        cells = [column, *(line[place] for line in texts)]
+        longest = max(map(len, cells))
+        sentences = longest > _SHORT and any(" " in cell for cell in cells)
+        needed += 2 + (_NARROW if sentences else longest)
         table.add_column(column.replace("_", " "), overflow="fold", no_wrap=not sentences)
     for line in texts:
         table.add_row(*map(plain, line))
-    print_table(table)
+    print_table(table, needed)
 
 
-def print_table(table: Table, whole: bool = False) -> None:
-    """Print a table, wider than the terminal where that would break words, or cells of a ``whole`` one."""
-    needed = Measurement.get(out, out.options.update(max_width=10_000), table)
-    Console(width=max(out.width, needed.maximum if whole else needed.minimum)).print(table)
+def print_table(table: Table, least: int | None = None) -> None:
+    """Print a table as wide as the terminal, or wider: ``least`` columns, or all that it needs when None."""
+    if least is None:
+        least = Measurement.get(out, out.options.update(max_width=10_000), table).maximum
+    Console(width=max(out.width, least)).print(table)
 
 
 def joined(rows: Iterable[dict[str, Any]], keys: Sequence[str]) -> list[dict[str, Any]]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from finrag_pipeline.commands.console import Json, app, current_lake, out, plain, print_json, print_rows
-
-if TYPE_CHECKING:
-    from finrag_pipeline.answering.fact_series import Each
 
 Statement = Literal["income_statement", "comprehensive_income", "financial_position", "cash_flows", "equity"]
 
@@ -34,7 +32,7 @@ def filings(
         quarter = f"Q{row['fiscal_quarter']} " if row["fiscal_quarter"] else ""
         row["period"] = f"{quarter}FY{row['fiscal_year']}" if row["fiscal_year"] else row["period_end"]
     tagged = ["tagged"] * any(row["tagged"] for row in rows)
-    print_rows("Filings", ["filing", "form", "period", "pages", *tagged, "company"], rows)
+    print_rows("Filings", ["filing", "form", "period", *tagged, "company"], rows)
     for row in rows:
         why = " ".join(filter(None, (row["reason"], row["remedy"])))
         if said := [*filter(None, [why]), *row["conflicts"], *row["warnings"]]:
@@ -107,30 +105,24 @@ def facts(
     A series names the filing that each value is taken from, how it is told where it is not printed, and what
     other filings show instead.
     """
-    from finrag_pipeline.services.filings import fact_json, list_facts
+    from finrag_pipeline.services.filings import asked_series, facts_json
 
-    if quarterly or yearly or trailing:
-        _print_series(filing, concept, "year" if yearly else "twelve" if trailing else "quarter", as_json)
-        return
-    found = list_facts(current_lake(), filing, concept, label, year, statement, every_scope)
+    series = asked_series(quarterly, yearly, trailing)
+    found = facts_json(
+        current_lake(), filing, concept, series=series,
+        label=label, year=year, statement=statement, every_scope=every_scope,
+    )  # fmt: skip
     if as_json:
-        print_json([fact_json(fact) for fact in found])
+        print_json(found)
+    elif series:
+        _print_series(f"{concept} of {filing}", found)
     elif found:
         print_rows(f"Facts of {found[0]['filing']}", FACT_COLUMNS, [_for_people(fact) for fact in found])
     else:
         out.print("No fact of this filing is what was asked for. Its remarks: finrag filings.")
 
 
-def _print_series(company: str, concept: str | None, each: Each, as_json: bool) -> None:
-    from finrag_pipeline.errors import UsageError
-    from finrag_pipeline.services.filings import list_series
-
-    if concept is None:
-        raise UsageError("A series is of one concept.", "Name it, for instance: --concept Revenues.")
-    found = [one.as_json() for one in list_series(current_lake(), company, concept, each)]
-    if as_json:
-        print_json(found)
-        return
+def _print_series(title: str, found: Sequence[Mapping[str, Any]]) -> None:
     rows = [
         {
             "period": one["period"],
@@ -147,7 +139,7 @@ def _print_series(company: str, concept: str | None, each: Each, as_json: bool) 
         }
         for one in found
     ]
-    print_rows(f"{concept} of {plain(company)}", list(rows[0]), rows)
+    print_rows(title, list(rows[0]), rows)
 
 
 def _for_people(fact: dict[str, Any]) -> dict[str, Any]:

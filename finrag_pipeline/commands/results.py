@@ -78,7 +78,7 @@ def print_metrics(table: Any, by: str | None) -> None:
         found = [cells.get((value, space, system, metric, k)) for metric, k in HEADLINE]
         n = next((str(cell["n"]) for cell in found if cell), "")
         grid.add_row(*([plain(value)] if by else []), space, system, n, *map(_dimmed, found))
-    print_table(grid, whole=True)
+    print_table(grid)
     for sentence in fewer_questions(rows):
         out.print(f"[yellow]{plain(sentence)}[/yellow]", soft_wrap=True)
 

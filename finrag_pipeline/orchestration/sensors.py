@@ -103,7 +103,11 @@ def failed_run_sensor(context: dg.RunFailureSensorContext, lake: LakeResource) -
 def _automation(name: str, target: dg.AssetSelection, seconds: int) -> dg.AutomationConditionSensorDefinition:
     status = dg.DefaultSensorStatus.RUNNING
     return dg.AutomationConditionSensorDefinition(
-        name, target=target, default_status=status, minimum_interval_seconds=seconds
+        name,
+        target=target,
+        default_status=status,
+        minimum_interval_seconds=seconds,
+        description="Makes anew what its conditions say, once what it is made from has changed.",
     )
 
 

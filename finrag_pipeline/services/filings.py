@@ -71,7 +71,8 @@ def list_filings(lake: Lake, failed: bool) -> list[dict[str, Any]]:
     tagged = agreement(lake.read_all("xbrl_facts", AGREEMENT_COLUMNS))
     for row in rows:
         row["period_end"] = row["period_end"].isoformat() if row["period_end"] else None
-        row["tagged"] = str(tagged[row["filing"]]) if row["filing"] in tagged else None
+        beside = tagged.get(row["filing"])
+        row["tagged"] = str(beside) if beside and beside.tagged else None
     listed = {row["filing"] for row in rows}
     # The first step that failed when it last ran, by filing.
     failures, odd = {}, {}
@@ -304,11 +305,12 @@ def list_facts(
 
     Raises:
         UsageError: there is no such filing, or no such concept is known.
-        LakeError: its facts have not been made.
+        LakeError: its facts have not been made, or by another version.
     """
     from finrag_pipeline.statements.concept_model import concept_model
     from finrag_pipeline.statements.concepts import concept_names
     from finrag_pipeline.statements.facts import find_facts
+    from finrag_pipeline.statements.filed_facts import checked_facts
 
     filing = require_filing(lake, filing)
     if lake.info("statement_facts", {"filing": filing}) is None:
@@ -317,49 +319,89 @@ def list_facts(
     if concept is not None and find_name(concept, known) is None:
         remedy = f"{did_you_mean(concept, known)}Choose a us-gaap name, such as Revenues or Assets."
         raise UsageError(f"There is no concept '{concept}'.", remedy)
-    table, scope = lake.read("statement_facts", {"filing": filing}), None if every_scope else "primary"
+    table = checked_facts(lake.read("statement_facts", {"filing": filing}))
+    scope = None if every_scope else "primary"
     found = find_facts(
         table, concept=concept, label=label, fiscal_year=year, statement=statement, scope=scope
     )
     return list(found.to_pylist())
 
 
+def asked_series(quarterly: bool, yearly: bool, trailing: bool) -> Each | None:
+    """What follows upon what in the series that is asked for; None where none is.
+
+    Raises:
+        UsageError: several are asked for.
+    """
+    each: dict[Each, bool] = {"quarter": quarterly, "year": yearly, "twelve": trailing}
+    chosen = [one for one, asked in each.items() if asked]
+    if len(chosen) > 1:
+        raise UsageError("A series is quarterly, yearly or trailing.", "Choose one of them.")
+    return chosen[0] if chosen else None
+
+
 def list_series(
-    lake: Lake, company: str, concept: str, each: Each, resolver: Resolver | None = None
+    lake: Lake, company: str, concept: str | None, each: Each, resolver: Resolver | None = None
 ) -> list[PeriodValue]:
     """A concept over all filings of a company, named or by its ticker or one of its filings.
 
     The ``resolver`` of the lake is loaded when None.
 
     Raises:
-        UsageError: no filing of the company is in the lake, or no concept of that name in its filings.
+        UsageError: no concept, no filing of the company in the lake, or no such concept in its filings.
     """
     from finrag_pipeline.answering.fact_series import fact_series
     from finrag_pipeline.resolver.resolver import IDENTITY, load_resolver
-    from finrag_pipeline.statements.filed_facts import FACT_COLUMNS, read_facts, read_info
+    from finrag_pipeline.statements.facts import find_facts
+    from finrag_pipeline.statements.filed_facts import FACT_COLUMNS, checked_facts, read_facts, read_info
 
-    rows = {str(row["filing"]): row for row in lake.read_all("filings", IDENTITY).to_pylist()}
-    resolver = resolver or load_resolver(lake, rows, rows.values())
-    filing = find_name(company, rows)
+    if concept is None:
+        raise UsageError("A series is of one concept.", "Name it, for instance Revenues.")
+    names = [keys["filing"] for keys in lake.partitions("filings")]
+    resolver = resolver or load_resolver(lake, names)
+    filing = find_name(company, names)
     if filing is None:
         asked = resolver.resolve(f"What was the revenue of {company}?")
         filing = asked.filings[0].filing if asked.companies else None
     if filing is None:
         raise UsageError(f"The lake holds no filing of '{company}'.", "List filings with: finrag filings.")
+    own = {"filing": resolver.filings_of(filing)}
+    rows = lake.read_all("filings", IDENTITY, own).to_pylist()
+    infos = {str(row["filing"]): read_info(row) for row in rows}
     known = {keys["filing"] for keys in lake.partitions("statement_facts")}
-    filings = [
-        (read_info(rows[name]), read_facts(lake.read("statement_facts", {"filing": name}, FACT_COLUMNS)))
-        for name in resolver.filings_of(filing)
+    tables = {
+        name: checked_facts(lake.read("statement_facts", {"filing": name}, FACT_COLUMNS))
+        for name in infos
         if name in known
+    }
+    # Making facts of all rows takes ten times as long.
+    filings = [
+        (infos[name], read_facts(find_facts(table, concept=concept, scope=None)))
+        for name, table in tables.items()
     ]
     found = fact_series(filings, concept, each)
     if not found:
-        likely = sorted({fact.concept for _, facts in filings for fact in facts if fact.concept})
+        shown = {one for table in tables.values() for one in table["concept"].to_pylist() if one}
         raise UsageError(
-            f"The {len(filings)} filings of '{company}' show no '{concept}'.",
-            f"Choose a us-gaap name, such as: {', '.join(likely[:20])}.",
+            f"The {len(tables)} filings of '{company}' show no '{concept}'.",
+            f"{did_you_mean(concept, shown)}Choose one that 'finrag facts {filing}' lists.",
         )
     return found
+
+
+def facts_json(
+    lake: Lake,
+    filing: str,
+    concept: str | None = None,
+    *,
+    series: Each | None = None,
+    resolver: Resolver | None = None,
+    **conditions: Any,
+) -> list[dict[str, Any]]:
+    """What ``finrag facts --json`` prints: `list_facts` on conditions, or a ``series``, of a company."""
+    if series is not None:
+        return [value.as_json() for value in list_series(lake, filing, concept, series, resolver)]
+    return [fact_json(fact) for fact in list_facts(lake, filing, concept, **conditions)]
 
 
 def fact_json(fact: dict[str, Any]) -> dict[str, Any]:

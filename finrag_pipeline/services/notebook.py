@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -236,17 +236,13 @@ class OpenLake:
             UsageError: no such filing, company or concept.
             LakeError: the facts of the filing have not been made.
         """
-        from finrag_pipeline.services.filings import fact_json, list_facts, list_series
+        from finrag_pipeline.services.filings import asked_series, facts_json
 
-        if quarterly or yearly or trailing:
-            if concept is None:
-                raise UsageError("A series is of one concept.", "Name it, for instance: concept='Revenues'.")
-            each: Literal["year", "twelve", "quarter"]
-            each = "year" if yearly else "twelve" if trailing else "quarter"
-            series = list_series(self._lake, filing, concept, each)
-            return _rows(f"{concept} of {filing}", [one.as_json() for one in series])
-        found = list_facts(self._lake, filing, concept, label, year, statement)
-        return _rows(f"Facts of {filing}", [fact_json(fact) for fact in found])
+        series = asked_series(quarterly, yearly, trailing)
+        found = facts_json(
+            self._lake, filing, concept, series=series, label=label, year=year, statement=statement
+        )
+        return _rows(f"{concept} of {filing}" if series else f"Facts of {filing}", found)
 
     def table(self, filing: str, page: int, number: int = 0) -> PageTable:
         """A table of a page, counted from 1, as it was read; ``number`` tells several of them apart, from 0.

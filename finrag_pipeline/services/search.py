@@ -57,7 +57,8 @@ class Completeness:
         if not self.missing:
             return []
         names = ", ".join(sorted(self.missing)[:_SHOWN]) + (" …" if len(self.missing) > _SHOWN else "")
-        told = f"{len(self.missing)} filings are not searched, {self.steps} is not made yet: {names}."
+        are = "1 filing is" if len(self.missing) == 1 else f"{len(self.missing)} filings are"
+        told = f"{are} not searched, {self.steps} is not made yet: {names}."
         return [f"{told} {self.remedy}"]
 
     @property

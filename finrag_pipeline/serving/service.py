@@ -32,10 +32,8 @@ from finrag_pipeline.schemas.catalogue import FOLDERS, ancestors
 from finrag_pipeline.services.ask import Asker
 from finrag_pipeline.services.filings import (
     LISTED,
-    fact_json,
-    list_facts,
+    facts_json,
     list_filings,
-    list_series,
     page_content,
     page_html,
     require_filing,
@@ -48,7 +46,7 @@ from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
-    from finrag_pipeline.answering.fact_series import Each, PeriodValue
+    from finrag_pipeline.answering.fact_series import Each
 
 SEARCHED_TABLES = tuple(name for name in FOLDERS if name in ancestors(["retrieval_runs"]))
 """Tables whose parts decide what a search finds."""
@@ -440,16 +438,10 @@ class SearchService:
             UsageError: no concept was named for a series, or there is none of the company.
             BusyError, FinragError: as `page`.
         """
+        work = partial(facts_json, self.lake, filing, concept, series=series, label=label, year=year)
         if series is None:
-            found = await self._read(partial(list_facts, self.lake, filing, concept, label, year))
-            return [fact_json(fact) for fact in found]
-        if concept is None:
-            raise UsageError("A series is of one concept.", "Name it, for instance Revenues.")
-
-        def work(loaded: Loaded) -> list[PeriodValue]:
-            return list_series(self.lake, filing, concept, series, loaded.searcher.resolver)
-
-        return [value.as_json() for value in await self._search(None, (), work)]
+            return await self._read(work)
+        return await self._search(None, (), lambda loaded: work(resolver=loaded.searcher.resolver))
 
     async def picture(self, filing: str, label: int, small: bool = False) -> tuple[bytes, str]:
         """A picture of a page, WebP, and what changes with it; the last ones are kept.

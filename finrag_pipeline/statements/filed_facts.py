@@ -97,8 +97,8 @@ class FilingInfo:
         return end, bool(self.form and self.form.endswith("/A"))
 
 
-def read_facts(table: pa.Table) -> list[Fact]:
-    """Rows of ``statement_facts`` as facts, without those of the parent alone and of other entities.
+def checked_facts(table: pa.Table) -> pa.Table:
+    """The same rows of ``statement_facts``.
 
     Raises:
         LakeError: they were made by another version, which had other columns.
@@ -108,8 +108,17 @@ def read_facts(table: pa.Table) -> list[Fact]:
             f"The facts of the lake were made by another version: no column {', '.join(missing)}.",
             "Run 'finrag run', which makes them anew.",
         )
+    return table
+
+
+def read_facts(table: pa.Table) -> list[Fact]:
+    """Rows of ``statement_facts`` as facts, without those of the parent alone and of other entities.
+
+    Raises:
+        LakeError: as `checked_facts`.
+    """
     facts = []
-    for row in table.select(FACT_COLUMNS).to_pylist():
+    for row in checked_facts(table).select(FACT_COLUMNS).to_pylist():
         if row["scope"] not in SCOPES or row["period_end"] is None:
             continue
         edges = tuple(row.pop(edge) for edge in _BOX)

@@ -237,7 +237,7 @@ class TestHalfIngested:
             return
         assert found and half.filings[0] not in found
         (warning,) = answer.warnings
-        assert warning.startswith("1 filings are not searched") and half.filings[0] in warning
+        assert warning.startswith("1 filing is not searched") and half.filings[0] in warning
         by_ingest = system in ("finrag", "filtered_sentences")
         assert ("finrag ingest FILE" if by_ingest else f"finrag index {system}.") in warning
         assert answer.as_json()["warnings"] == answer.warnings

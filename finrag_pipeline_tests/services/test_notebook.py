@@ -42,6 +42,10 @@ def test_facts_and_queries_are_rows_that_show_themselves(lake: Lake) -> None:
     assert next(iter(opened.filings()))["filing"] == "ZOLTEK_2020_10K"
     with pytest.raises(UsageError, match="A series is of one concept"):
         opened.facts("Zoltek", quarterly=True)
+    with pytest.raises(UsageError, match="quarterly, yearly or trailing"):
+        opened.facts("Zoltek", concept="Revenues", quarterly=True, yearly=True)
+    with pytest.raises(UsageError, match="Did you mean Revenues"):
+        opened.facts("Zoltek", concept="Revenue", yearly=True)
 
 
 def test_rows_without_pandas_are_told_what_to_install(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
