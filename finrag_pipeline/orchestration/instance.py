@@ -192,7 +192,7 @@ def open_instance(settings: Settings) -> Iterator[dg.DagsterInstance]:
     from filelock import FileLock
     from sqlalchemy.exc import DatabaseError
 
-    from finrag_pipeline.orchestration.event_log import event_log_kept_open
+    from finrag_pipeline.orchestration.event_log import databases_kept_open
 
     # Two processes that make its tables at once leave a database that no process can open any more.
     try:
@@ -205,7 +205,7 @@ def open_instance(settings: Settings) -> Iterator[dg.DagsterInstance]:
         reason = " ".join(str(getattr(error, "orig", error)).split())
         remedy = "It holds the history of runs, no data; begin a new one: finrag doctor --heal."
         raise LakeError(f"Dagster's database in {home} cannot be used: {reason}.", remedy) from error
-    with instance, event_log_kept_open(instance.event_log_storage):
+    with instance, databases_kept_open(instance):
         yield instance
 
 

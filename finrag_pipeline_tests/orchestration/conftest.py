@@ -15,7 +15,7 @@ import pytest
 from finrag_pipeline.evaluation.benchmark import register_benchmark
 from finrag_pipeline.filings.intake import accept
 from finrag_pipeline.orchestration.build import build_definitions
-from finrag_pipeline.orchestration.event_log import event_log_kept_open
+from finrag_pipeline.orchestration.event_log import databases_kept_open
 from finrag_pipeline.orchestration.instance import dagster_home
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT, filings_partitions
 from finrag_pipeline.orchestration.resources import Corpora
@@ -115,16 +115,28 @@ def rows(table: str, *values: dict) -> pa.Table:
     return pa.Table.from_pylist([blank | one for one in values], schema)
 
 
+@pytest.fixture(scope="session")
+def blank_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of an instance that has run nothing; to make its tables takes four times as long as to copy them."""
+    home = dagster_home(Settings(lake=str(tmp_path_factory.mktemp("blank") / "lake")))
+    with dg.DagsterInstance.from_config(str(home)) as instance:
+        instance.get_runs(limit=1)
+        instance.get_dynamic_partitions("filings")
+        instance.all_instigator_state()
+    return home
+
+
 @pytest.fixture
-def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pipeline]:
+def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blank_home: Path) -> Iterator[Pipeline]:
     root = tmp_path / "lake"
+    shutil.copytree(blank_home, root / "dagster_home")
     monkeypatch.setenv("FINRAG_LAKE", str(root))
     monkeypatch.setenv("DAGSTER_HOME", str(root / "dagster_home"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     settings = Settings(lake=str(root), workers=1)
     with (
         dg.DagsterInstance.from_config(str(dagster_home(settings))) as instance,
-        event_log_kept_open(instance.event_log_storage),
+        databases_kept_open(instance),
     ):
         yield Pipeline(settings, instance)
 
@@ -137,10 +149,13 @@ def inbox(pipeline: Pipeline) -> Path:
 
 
 @pytest.fixture
-def answering(indexed: IndexedLake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pipeline]:
+def answering(
+    indexed: IndexedLake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blank_home: Path
+) -> Iterator[Pipeline]:
     """A lake with a benchmark whose rankings of `finrag` are made up: every question, the first chunks there are."""
     root = tmp_path / "lake"
     shutil.copytree(indexed.lake.root, root)
+    shutil.copytree(blank_home, root / "dagster_home", dirs_exist_ok=True)
     settings = indexed.settings.model_copy(update={"lake": str(root)})
     lake, names = Lake(settings.lake), indexed.filings
     for keys in lake.partitions("retrieval_runs"):  # the lake is shared: other tests may have searched it
@@ -189,6 +204,6 @@ def answering(indexed: IndexedLake, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("DAGSTER_HOME", str(root / "dagster_home"))
     with (
         dg.DagsterInstance.from_config(str(dagster_home(settings))) as instance,
-        event_log_kept_open(instance.event_log_storage),
+        databases_kept_open(instance),
     ):
         yield Pipeline(settings, instance)

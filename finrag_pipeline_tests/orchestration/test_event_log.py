@@ -11,7 +11,7 @@ import pytest
 from dagster._core.storage.event_log.sqlite import sqlite_event_log
 
 from finrag_pipeline.orchestration import event_log
-from finrag_pipeline.orchestration.event_log import KEPT, event_log_kept_open
+from finrag_pipeline.orchestration.event_log import KEPT, databases_kept_open
 
 
 @dg.asset(check_specs=[dg.AssetCheckSpec("positive", asset="number")])
@@ -46,7 +46,7 @@ def test_other_processes_read_the_same_events_while_it_is_open(
     home: Path, instance: dg.DagsterInstance
 ) -> None:
     plain = materialise(instance)
-    with event_log_kept_open(instance.event_log_storage):
+    with databases_kept_open(instance):
         kept = materialise(instance)
         with dg.DagsterInstance.from_config(str(home)) as reader:
             assert kinds(reader, kept.run_id) == kinds(reader, plain.run_id) != []
@@ -57,29 +57,28 @@ def test_other_processes_read_the_same_events_while_it_is_open(
 
 
 def test_a_run_makes_few_engines_and_closes_all_of_them(instance: dg.DagsterInstance) -> None:
-    storage = instance.event_log_storage
     made = []
 
     def noted(*arguments: object, **options: object) -> object:
         made.append(sqlite_event_log.create_engine(*arguments, **options))
         return made[-1]
 
-    with patch.object(event_log, "create_engine", noted), event_log_kept_open(storage):
+    with patch.object(event_log, "create_engine", noted), databases_kept_open(instance):
         for _ in range(KEPT + 2):
             assert materialise(instance).success
-        assert len(made) == 1 + KEPT + 2, "one for the index and one for every run"
-        assert sum(engine.pool.checkedin() for engine in made) == KEPT, "files of runs that ended are closed"
+        assert len(made) == 2 + KEPT + 2, "one for the runs, one for the index and one for every run"
+        assert sum(engine.pool.checkedin() for engine in made) == 1 + KEPT, "files of ended runs are closed"
     assert sum(engine.pool.checkedin() for engine in made) == 0
-    assert materialise(instance).success and len(made) == 1 + KEPT + 2, "afterwards all is as Dagster has it"
+    assert materialise(instance).success and len(made) == 2 + KEPT + 2, "afterwards all is as Dagster has it"
 
 
 def test_an_error_inside_leaves_the_log_usable(instance: dg.DagsterInstance) -> None:
-    with pytest.raises(ValueError, match="stop"), event_log_kept_open(instance.event_log_storage):
+    with pytest.raises(ValueError, match="stop"), databases_kept_open(instance):
         materialise(instance)
         raise ValueError("stop")
     assert materialise(instance).success
 
 
 def test_a_log_that_is_no_sqlite_file_is_left_alone() -> None:
-    with dg.DagsterInstance.ephemeral() as instance, event_log_kept_open(instance.event_log_storage):
+    with dg.DagsterInstance.ephemeral() as instance, databases_kept_open(instance):
         assert materialise(instance).success
