@@ -15,6 +15,7 @@ import duckdb
 import pytest
 
 from finrag_pipeline.filings.names import filing_id
+from finrag_pipeline.rankers.page_ranker import model
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.console import Done, called, finish, start
@@ -30,8 +31,10 @@ BAD = {
     "SHEET_2020_10K": (small_filings.not_a_pdf, "SHEET_2020_10K.pdf is not a PDF."),
     "SCAN_2020_10K": (small_filings.scanned, "SCAN_2020_10K.pdf has no text layer: all 2 pages are images"),
 }
-SYSTEMS = [part for name in ("bm25", "dense", "finrag") for part in ("--systems", name)]
-"""Measured here: of terms, of vectors and learned; more of them would only take longer."""
+TWO = ["--systems", "bm25", "--systems", "finrag"]
+"""Measured on bad files: of terms and learned; more of them would only take longer."""
+SYSTEMS = [*TWO, "--systems", "dense"]
+"""Measured by runs that are killed or meet: vectors too."""
 GOOD = sorted([*small_filings.COMPANIES, "COPY_2021_10K", filing_id(ODD)])
 
 
@@ -102,7 +105,14 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def first(root: Path, source: Path) -> Done:
-    return called(root, "run", "--source", source, *SYSTEMS, "--json")
+    return measured_quickly(root, source)
+
+
+def measured_quickly(root: Path, source: Path) -> Done:
+    """A run whose rankers hardly learn."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(model, "ROUNDS", 3)
+        return called(root, "run", "--source", source, *TWO, "--json")
 
 
 def test_what_is_good_is_done_and_what_is_bad_is_named(first: Done, root: Path) -> None:
@@ -173,7 +183,7 @@ def test_odd_and_double_filings_stay_visible(first: Done, root: Path) -> None:
 
 def test_a_second_run_tries_the_bad_ones_alone(first: Done, root: Path, source: Path) -> None:
     before = metrics(root)
-    done = called(root, "run", "--source", source, *SYSTEMS, "--json")
+    done = measured_quickly(root, source)
     assert done.code == 3
     report = done.json()
     assert report["indexed"] == [] and report["fresh"] == GOOD
@@ -186,7 +196,7 @@ def test_replacing_bad_files_and_running_again_finishes_the_work(
 ) -> None:
     for number, name in enumerate(BAD):
         small_filings.annual_report(source / "pdfs" / f"{name}.pdf", f"Mended {number} Corp", 2020)
-    done = called(root, "run", "--source", source, *SYSTEMS, "--json")
+    done = measured_quickly(root, source)
     assert done.code == 0, done.json()["failures"]
     assert done.json()["indexed"] == sorted(BAD) and done.json()["fresh"] == GOOD
     assert called(root, "filings", "--failed", "--json").json() == []
@@ -197,7 +207,7 @@ def test_replacing_bad_files_and_running_again_finishes_the_work(
     # And the other way round: a bad file takes the place of no good one, which is searched and measured still.
     before = metrics(root)
     small_filings.scanned(source / "pdfs" / "CEDAR_2023_10K.pdf")
-    done = called(root, "run", "--source", source, *SYSTEMS, "--json")
+    done = measured_quickly(root, source)
     (failed,) = done.json()["failures"]
     assert done.code == 3 and failed["filing"] == "CEDAR_2023_10K"
     assert (
@@ -213,7 +223,7 @@ def test_a_benchmark_without_one_good_question_says_so(tmp_path: Path) -> None:
     root = tmp_path / "lake"
     small_filings.annual_report(tmp_path / "bench" / "pdfs" / "ALDER_2021_10K.pdf", "Alder Corp", 2021)
     small_filings.write_lines(tmp_path / "bench" / "questions.jsonl", [question(1, "NOBODY_2020_10K", 1)])
-    done = called(root, "run", "--source", tmp_path / "bench", *SYSTEMS, "--json")
+    done = measured_quickly(root, tmp_path / "bench")
     assert done.code == 1 and done.out == ""
     error = done.error()
     assert "no question" in error["error"].lower() and "NOBODY_2020_10K" in error["error"], error

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from finrag_pipeline.commands.console import out
 from finrag_pipeline.settings import OTHER_VARIABLES, variables
-from finrag_pipeline_tests.console import REPOSITORY, finrag
+from finrag_pipeline_tests.console import REPOSITORY, called
 from finrag_pipeline_tests.shared_run import sample_copy
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
@@ -48,14 +49,15 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize(("command", "shown"), examples(README), ids=[c for c, _ in examples(README)])
 def test_the_command_does_what_readme_shows(
-    command: str, shown: list[str], root: Path, tmp_path: Path
+    command: str, shown: list[str], root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(out, "_width", 200)
     arguments = shlex.split(command, comments=True)[1:]
     if arguments[0] in PARSED:
         arguments.append("--help")  # an unknown option or argument is an error before it
     if arguments[0] == "show":
         arguments += ["--to", str(tmp_path)]  # not into the repository
-    done = finrag(root, *arguments)
+    done = called(root, *arguments)
     assert done.code == 0, done.err
     assert done.out.strip()
     assert not mismatch(shown, done.out.splitlines())

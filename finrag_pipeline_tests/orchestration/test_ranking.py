@@ -112,7 +112,6 @@ class TestChangedCode:
         self, sample: Pipeline, monkeypatch: pytest.MonkeyPatch, stage: str
     ) -> None:
         filing = "TORVEXLEY_2023_10K"
-        assert set(caches(sample.index(filing)).values()) == {"hit"}
         changed(monkeypatch, stage)
         # The PDF reader is code of two stages.
         made = {one for one in PER_FILING if CATALOGUE[stage].code[0] in CATALOGUE[one].code}

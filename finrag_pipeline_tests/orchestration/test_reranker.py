@@ -19,6 +19,7 @@ from finrag_pipeline.orchestration.partitions import (
 )
 from finrag_pipeline.orchestration.sweeps import Sweep
 from finrag_pipeline.rankers.card import kept_folder
+from finrag_pipeline.rankers.page_ranker import model
 from finrag_pipeline.rankers.registry import load_reranker, usable_models
 from finrag_pipeline.retrieval.systems import SYSTEMS
 from finrag_pipeline.settings import ChunkSettings, EncoderSettings, RerankerTrainingSettings, Settings
@@ -49,7 +50,9 @@ def trained(
         workers=1,
     )
     with small_benchmark(settings, folder / "source") as pipeline:
-        assert pipeline.run("train_page_ranker", tags=trained_range()).success
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(model, "ROUNDS", 3)
+            assert pipeline.run("train_page_ranker", tags=trained_range()).success
         problem = Sweep(settings, pipeline.lake).problem(SYSTEMS["finrag_rerank"], 0)
         assert problem == "No reranker was trained without the questions of fold 0."
         assert Sweep(settings, pipeline.lake).problem(SYSTEMS["finrag"], 0) is None
