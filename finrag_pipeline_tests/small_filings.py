@@ -55,10 +55,10 @@ def not_a_pdf(path: Path) -> Path:
     return path
 
 
-def truncated(path: Path) -> Path:
-    """The first half of a sound file, as a broken download leaves it."""
+def truncated(path: Path, share: float = 0.05) -> Path:
+    """The head of a sound file, as a broken download leaves it: with no page whole, or half of 12 pages at 0.5."""
     whole = annual_report(path, "Cut Short Corp", 2021, pages=12).read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
+    path.write_bytes(whole[: int(len(whole) * share)])
     return path
 
 

@@ -21,7 +21,7 @@ from finrag_pipeline.filings.names import (
 )
 from finrag_pipeline.filings.originals import FilingSource
 from finrag_pipeline.filings.pages import first_texts
-from finrag_pipeline.filings.pdf import inspect_pdf
+from finrag_pipeline.filings.pdf import inspect_pdf, truncated
 from finrag_pipeline.filings.xbrl import read_tagged_identity
 from finrag_pipeline.schemas import FILINGS
 
@@ -42,7 +42,12 @@ def describe_filing(path: Path, source: FilingSource) -> pa.Table:
         if source.source == "pdf":
             info = inspect_pdf(path)
             pages, texts = info.pages, first_texts(path, source.source, _FIRST_PAGES)
-            if info.repaired:
+            if info.truncated:
+                lost = sum(not text.strip() for text in first_texts(path, source.source, pages))
+                if lost == pages:
+                    raise truncated(path.name)
+                warnings.append(f"the file is truncated: {lost} of {pages} pages are lost")
+            elif info.repaired:
                 warnings.append("the file is damaged and was repaired while reading")
         else:
             texts = first_texts(path, source.source)

@@ -144,13 +144,14 @@ def accept(
 
 
 def _prove_readable(lake: Lake, source: FilingSource, engine: Engine | None) -> None:
-    """Read the cover and every page of an original, as ingestion will.
+    """Read the cover and every page of an original, as ingestion will; pages may be missing from none.
 
     Raises:
-        FilingError: it cannot be read, or none of its pages has usable text.
+        FilingError: it cannot be read, is truncated, or none of its pages has usable text.
     """
     from finrag_pipeline.filings.describe import describe_in_worker
     from finrag_pipeline.filings.pages import extract_pages
+    from finrag_pipeline.filings.pdf import inspect_pdf, truncated
 
     settings = get_settings()
     # An engine starts nothing until it is used.
@@ -161,6 +162,8 @@ def _prove_readable(lake: Lake, source: FilingSource, engine: Engine | None) -> 
         (row,) = describe_in_worker(path, source, engine or own).to_pylist()
         if row["status"] == "failed":
             raise FilingError(row["reason"], row["remedy"])
+        if source.source == "pdf" and inspect_pdf(path).truncated:
+            raise truncated(source.file_name)
         try:
             extract_pages(path, source.filing, source.source, engine or own)
         except FilingError as error:

@@ -57,6 +57,8 @@ _MANY_SHAPES = 100
 # leave out text outside the page (64). Ligatures are spelt out (flag 1 unset), since no question is asked
 # with them, and characters without a Unicode value become U+FFFD (flag 128 unset), which shows.
 _FLAGS = 2 | 64
+_LOST = {"text": "", "characters": 0, "word_count": 0, "needs_ocr": False}
+"""What is known of a page that its truncated file lacks."""
 _AGAIN = "Download or export the filing again."
 
 Edges = tuple[float, float, float, float]
@@ -79,10 +81,15 @@ class RuledTable(NamedTuple):
 
 @dataclass(frozen=True)
 class PdfInfo:
-    """What opening a PDF tells."""
+    """What opening a PDF tells.
+
+    Attributes:
+        truncated: its end is missing; of the pages those are read that are there.
+    """
 
     pages: int
     repaired: bool
+    truncated: bool = False
 
 
 def _pymupdf() -> Any:
@@ -103,8 +110,6 @@ def _open(path: Path) -> pymupdf.Document:
         size = path.stat().st_size
         with path.open("rb") as stream:
             head = stream.read(1024)
-            stream.seek(max(0, size - _TAIL))
-            tail = stream.read()
     except OSError as error:
         raise FilingError(
             f"{name} cannot be opened: {error.strerror}.", "Check that the file exists and is readable."
@@ -113,13 +118,12 @@ def _open(path: Path) -> pymupdf.Document:
         raise FilingError(f"{name} is empty (0 bytes).", _AGAIN)
     if b"%PDF-" not in head:
         raise FilingError(f"{name} is not a PDF.", "Convert it to PDF, or correct its extension.")
-    truncated = FilingError(f"{name} is truncated: its end is missing.", _AGAIN)
     pymupdf = _pymupdf()
     try:
         document = pymupdf.open(path, filetype="pdf")
     except Exception as error:
-        if b"%%EOF" not in tail and _is_cut_off(path):
-            raise truncated from error
+        if _is_cut_off(path):
+            raise truncated(name) from error
         reason = f"is corrupt: it has no readable structure ({_short(error, path)})"
         raise FilingError(f"{name} {reason}.", _AGAIN) from error
     try:
@@ -128,24 +132,31 @@ def _open(path: Path) -> pymupdf.Document:
                 f"{name} is encrypted and asks for a password.",
                 "Save it without a password, then ingest it again.",
             )
-        if document.is_repaired and b"%%EOF" not in tail and _is_cut_off(path):
-            raise truncated
         if document.page_count < 1:
-            raise FilingError(f"{name} has no pages.", _AGAIN)
+            raise truncated(name) if _is_cut_off(path) else FilingError(f"{name} has no pages.", _AGAIN)
     except FilingError:
         document.close()
         raise
     except Exception as error:
         document.close()
+        if _is_cut_off(path):
+            raise truncated(name) from error
         reason = f"is corrupt: its pages cannot be counted ({_short(error, path)})"
         raise FilingError(f"{name} {reason}.", _AGAIN) from error
     return document
 
 
-def _is_cut_off(path: Path) -> bool:
+def truncated(name: str) -> FilingError:
+    """The error of a file that lacks its end."""
+    return FilingError(f"{name} is truncated: its end is missing.", _AGAIN)
+
+
+def _is_cut_off(path: Path, document: pymupdf.Document | None = None) -> bool:
     """Whether an object comes after the last end mark; what was appended to a whole file does not count."""
+    if document is not None and not document.is_repaired:
+        return False
     data = path.read_bytes()
-    return data.rfind(b"%%EOF") < data.rfind(b" obj")
+    return b"%%EOF" not in data[-_TAIL:] and data.rfind(b"%%EOF") < data.rfind(b" obj")
 
 
 def _short(error: BaseException, path: Path) -> str:
@@ -154,8 +165,8 @@ def _short(error: BaseException, path: Path) -> str:
 
 
 @contextmanager
-def _reading(path: Path, number: int) -> Iterator[None]:
-    """Whatever fails on a page becomes a `FilingError` that names it."""
+def _reading(path: Path, number: int, cut_off: bool = False) -> Iterator[None]:
+    """Whatever fails on a page becomes a `FilingError` that names it; pages of a file cut off may be lost."""
     try:
         yield
     except Exception as error:
@@ -164,6 +175,8 @@ def _reading(path: Path, number: int) -> Iterator[None]:
                 f"{path.name}: page {number + 1} needs more memory than a worker may have.",
                 f"{_AGAIN} If it is sound all the same, raise FINRAG_WORKER_MEMORY.",
             ) from error
+        if cut_off:
+            return
         raise FilingError(
             f"{path.name}: page {number + 1} cannot be read: {_short(error, path)}.", _AGAIN
         ) from error
@@ -173,23 +186,26 @@ def inspect_pdf(path: Path) -> PdfInfo:
     """Number of pages, and whether the file had to be repaired.
 
     Raises:
-        FilingError: the file is empty, not a PDF, corrupt, truncated, encrypted, or has no pages.
+        FilingError: the file is empty, not a PDF, corrupt, truncated before its first page, encrypted, or has
+            no pages.
     """
     with _open(path) as document:
-        return PdfInfo(document.page_count, bool(document.is_repaired))
+        return PdfInfo(document.page_count, bool(document.is_repaired), _is_cut_off(path, document))
 
 
 def read_texts(path: Path, start: int, stop: int) -> list[str]:
-    """Plain text of the pages ``start`` (included) to ``stop`` (excluded).
+    """Plain text of the pages ``start`` (included) to ``stop`` (excluded); none of those lost by truncation.
 
     Raises:
         FilingError: as `inspect_pdf`, or a page cannot be read.
     """
     texts = []
     with _open(path) as document:
+        cut_off = _is_cut_off(path, document)
         for number in range(start, min(stop, document.page_count)):
-            with _reading(path, number):
-                texts.append(document[number].get_text("text", flags=_FLAGS))
+            texts.append("")
+            with _reading(path, number, cut_off):
+                texts[-1] = document[number].get_text("text", flags=_FLAGS)
     return texts
 
 
@@ -204,28 +220,27 @@ def read_pages(path: Path, filing: str, start: int, stop: int) -> pa.Table:
     rows: list[dict[str, Any]] = []
     offsets, packed = [0], [pa.array([], pa.struct(WORD))]
     with _open(path) as document:
+        cut_off = _is_cut_off(path, document)
         for number in range(start, min(stop, document.page_count)):
-            with _reading(path, number):
+            words: list[tuple[Any, ...]] = []
+            rows.append({"filing": filing, "page": number, **_LOST})
+            with _reading(path, number, cut_off):
                 page = document[number]
                 textpage = page.get_textpage(flags=_FLAGS)
                 words, text = _shown_words(page, textpage), textpage.extractText()
                 images, shapes = _painted(page) if len(text) < SCARCE_TEXT else (None, 0)
                 shows_content = bool(images) or shapes >= _MANY_SHAPES
-                rows.append(
-                    {
-                        "filing": filing,
-                        "page": number,
-                        "label": page.get_label() or None,
-                        "text": text,
-                        "characters": len(text),
-                        "word_count": len(words),
-                        "image_count": images,
-                        "rotation": page.rotation,
-                        "width": page.rect.width,
-                        "height": page.rect.height,
-                        "needs_ocr": is_garbled(text) or (not words and shows_content),
-                    }
-                )
+                rows[-1] |= {
+                    "label": page.get_label() or None,
+                    "text": text,
+                    "characters": len(text),
+                    "word_count": len(words),
+                    "image_count": images,
+                    "rotation": page.rotation,
+                    "width": page.rect.width,
+                    "height": page.rect.height,
+                    "needs_ocr": is_garbled(text) or (not words and shows_content),
+                }
             # Packed page by page, so that no tuple per word stays alive.
             if words:
                 columns = [pa.array(c, f.type) for c, f in zip(zip(*words, strict=True), WORD, strict=True)]

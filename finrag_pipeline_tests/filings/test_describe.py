@@ -76,6 +76,12 @@ def test_a_repaired_file_is_told(lake: Lake, tmp_path: Path) -> None:
     assert row["warnings"] == ["the file is damaged and was repaired while reading"]
 
 
+def test_a_truncated_file_tells_what_is_lost(lake: Lake, tmp_path: Path) -> None:
+    row = _describe(lake, small_filings.truncated(tmp_path / "ALDER_2021_10K.pdf", 0.5))
+    assert (row["status"], row["company"]) == ("ok", "Cut Short Corp")
+    assert row["warnings"] == ["the file is truncated: 6 of 12 pages are lost"]
+
+
 def test_a_scan_has_no_identity_but_can_be_opened(lake: Lake, tmp_path: Path) -> None:
     row = _describe(lake, small_filings.scanned(tmp_path / "ALDER_2021_10K.pdf"))
     assert (row["status"], row["pages"], row["company"], row["form"]) == ("ok", 2, None, None)

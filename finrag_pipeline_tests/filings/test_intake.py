@@ -145,7 +145,7 @@ class TestAccept:
         drop_older_originals(lake, second)
         assert _kept(lake, "a") == sorted([coming.name, second.original, "source.json"])
 
-    @pytest.mark.parametrize("worse", ["truncated", "scanned", "half page text"])
+    @pytest.mark.parametrize("worse", ["truncated", "half", "scanned", "half page text"])
     def test_a_version_that_cannot_be_read_is_refused_and_the_good_one_stays(
         self, lake: Lake, tmp_path: Path, engine: Engine, worse: str
     ) -> None:
@@ -154,6 +154,8 @@ class TestAccept:
         contents = path.read_bytes()
         if worse == "half page text":
             path = _file(tmp_path / "a.jsonl", b'{"doc": "a", "page": 0, "te')
+        elif worse == "half":
+            small_filings.truncated(path, 0.5)
         else:
             getattr(small_filings, worse)(path)
         with pytest.raises(

@@ -42,7 +42,7 @@ GARBAGE = bytes(range(256)) * 64
 PAGE = b"<</Type/Page/Parent 2 0 R>>"
 UNREADABLE: dict[str, tuple[Callable[[Path], object], str]] = {
     "empty": (small_filings.zero_bytes, "is empty (0 bytes)"),
-    "half": (small_filings.truncated, "is truncated: its end is missing"),
+    "cut in its first page": (small_filings.truncated, "is truncated: its end is missing"),
     "cut in its last object": (_truncated_in_its_last_object, "is truncated: its end is missing"),
     "garbage": (_bytes(GARBAGE), "is not a PDF"),
     "text": (_bytes(b"Net sales were 5.\n" * 50), "is not a PDF"),
@@ -87,6 +87,17 @@ def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
     (tmp_path / "folder.pdf").mkdir()
     with pytest.raises(FilingError, match=r"folder\.pdf cannot be opened: Is a directory"):
         inspect_pdf(tmp_path / "folder.pdf")
+
+
+def test_a_truncated_file_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    path = small_filings.truncated(tmp_path / "half.pdf", 0.5)
+    assert inspect_pdf(path) == PdfInfo(12, repaired=True, truncated=True)
+    texts = [text.strip() for text in read_texts(path, 0, 99)]
+    rows = read_pages(path, "half", 0, 99).to_pylist()
+    assert [row["page"] for row in rows] == list(range(12))
+    assert [" ".join(row["text"].split()) for row in rows] == [" ".join(text.split()) for text in texts]
+    assert all(texts[:6]) and not any(texts[6:])
+    assert not any(row["words"] or row["needs_ocr"] for row in rows[6:])
 
 
 @pytest.mark.parametrize(

@@ -81,12 +81,16 @@ ROWS = [
     row("zephyrion-loan", "Zephyrion Foods International, Inc.", "8-K", 2023, "2023-05-26", ticker="ZPFI"),
     row("quillmark-21", "Quillmark.com plc", "20-F", 2021, "2021-12-31"),
     row("quillmark-22", "QUILLMARK.COM PLC", "20-F", 2022, "2022-12-31"),
+    # The first 8-K has an earnings release behind its cover.
+    row("torvexley-q3", "TORVEXLEY INDUSTRIES, INC.", "8-K", 2023, "2023-09-30", ticker="TVXL", quarter=3),
+    row("torvexley-loan", "TORVEXLEY INDUSTRIES, INC.", "8-K", 2023, "2023-10-12", ticker="TVXL"),
     row("broken", "BROKEN CORP", "10-K", 2022, "2022-12-31", status="failed"),
 ]
 
 COVERS = {
     "facebook-20": "Commission File Number: 001-35551\nFacebook, Inc.\n(Exact name of registrant)",
     "meta-22": "Commission File Number: 001-35551\nMeta Platforms, Inc.\n(Exact name of registrant)",
+    "torvexley-q3": "FORM 8-K\nNovember 2, 2023\nItem 2.02 Results of Operations and Financial Condition.",
     "zephyrion-agm": "FORM 8-K\nMay 3, 2023\nItem 5.07 Submission of Matters to a Vote of Security Holders.",
     "zephyrion-loan": (
         "FORM 8-K\nMay 26, 2023\nZephyrion Foods International, Inc.\nItem 1.01 Entry into a Material Definitive"

@@ -62,3 +62,4 @@ def test_events(question: str, item: str) -> None:
 )
 def test_families(form: str | None, family: str | None) -> None:
     assert form_family(form) == family
+    assert form_family(form, 3) == ("EARNINGS" if family == "8-K" else family)

@@ -14,6 +14,11 @@ def resolver() -> Resolver:
 
 
 QUESTIONS = [
+    # A release behind the cover of an 8-K.
+    ("What did Torvexley earn in the third quarter of 2023?", "torvexley-q3"),
+    ("What does Torvexley's earnings release of Q3 2023 expect of the year?", "torvexley-q3"),
+    ("What did Torvexley say in its 8-K of November 2, 2023?", "torvexley-q3"),
+    ("What did Torvexley say in its 8-K dated October 12, 2023?", "torvexley-loan"),
     # Names and short forms.
     ("What was Target's gross margin in FY2022?", "target-22"),
     ("How much revenue did Target report in fiscal 2021?", "target-21"),
