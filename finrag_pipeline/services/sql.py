@@ -19,16 +19,19 @@ _MONTHS = "CAST(round(datediff('day', period_start, period_end) / 30.4) AS INTEG
 _MONTH = "date_trunc('month', period_end - INTERVAL 5 DAY)"
 _LATEST = f"""
     WITH shown AS (
-        SELECT company, filed_for, coalesce(line, concept) AS name, {_MONTHS} AS months,
+        SELECT company, filed_for, amended, coalesce(line, concept) AS name, {_MONTHS} AS months,
                f.* EXCLUDE (scope, line, concept)
         FROM (FROM statement_facts WHERE scope = 'primary' AND period_end IS NOT NULL) f
-        JOIN (SELECT filing, company, period_end AS filed_for FROM company_filings) USING (filing)
+        JOIN (
+            SELECT filing, company, period_end AS filed_for, form LIKE '%/A' AS amended FROM company_filings
+        ) USING (filing)
     )
     SELECT company, statement, name AS concept, label, months, period_start, period_end, fiscal_year,
            fiscal_quarter, value, unit, currency, printed, filing, page, page + 1 AS page_label, fact_id
     FROM shown WHERE name IS NOT NULL
     QUALIFY row_number() OVER (
-        PARTITION BY company, statement, name, {_MONTH}, months ORDER BY filed_for DESC NULLS LAST, filing
+        PARTITION BY company, statement, name, {_MONTH}, months
+        ORDER BY filed_for DESC NULLS LAST, amended DESC NULLS LAST, filing
     ) = 1
 """  # noqa: S608 - our own names
 _ANNUAL = "months BETWEEN 11 AND 13"
@@ -68,7 +71,7 @@ def _views() -> dict[str, View]:
     of_a_year = f"({_ANNUAL} OR months IS NULL) AND {end} IN ({years})"
     return {
         "latest_facts": View(
-            "Every line of the statements in every period, as the newest filing has it.",
+            "Every line of the statements in every period, as the newest filing has it, or its amendment.",
             _LATEST,
         ),
         "income_statement": View(

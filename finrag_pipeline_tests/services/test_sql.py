@@ -86,6 +86,19 @@ def test_a_company_year_has_all_statements_and_a_fact_its_page(zoltek: Lake) -> 
     assert fact == {"filing": NEWEST, "page_label": 4, "value": 1200e6}
 
 
+def test_an_amendment_wins_over_what_it_amends(zoltek: Lake) -> None:
+    keys = {"filing": f"{NEWEST}_amended"}
+    for name in ("filings", "statement_facts"):
+        rows = zoltek.read(name, {"filing": NEWEST}).to_pylist()
+        new = keys | ({"form": "10-K/A"} if name == "filings" else {})
+        part = pa.Table.from_pylist([row | new for row in rows], zoltek.read(name, {"filing": NEWEST}).schema)
+        zoltek.write(name, part, "f", keys)
+    query = (
+        "SELECT filing FROM latest_facts WHERE concept = 'Revenues' AND fiscal_year = 2021 AND months = 12"
+    )
+    assert run_sql(zoltek, query).to_pylist() == [keys]
+
+
 def test_the_warehouse_has_the_views_and_finds_the_lake_where_both_were_moved(
     zoltek: Lake, tmp_path: Path
 ) -> None:
