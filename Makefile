@@ -4,7 +4,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
-EXTRAS := offline,fast,tatr,ui,mcp,dev
+EXTRAS := offline,fast,tatr,ui,mcp,s3,postgres,dev
 PORT ?= 3000
 
 .PHONY: run test ui env lint types unit bench faults constraints clean
@@ -46,7 +46,7 @@ faults:
 	$(BIN)/python -m benchmarks.faults
 
 constraints: env
-	$(BIN)/uv pip compile setup.py --extra offline --extra fast --extra ui --extra tatr --extra dev --python-version 3.11 \
+	$(BIN)/uv pip compile setup.py --extra offline --extra fast --extra ui --extra tatr --extra s3 --extra ray --extra postgres --extra dev --python-version 3.11 \
 		--upgrade --no-header --no-annotate --quiet --output-file constraints.txt
 
 clean:

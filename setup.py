@@ -52,6 +52,12 @@ EXTRAS = {
     "fast": ["openvino>=2026.1", "nncf>=3.0"],
     # The Table Transformer's backbone; its weights come from the hub or a folder.
     "tatr": ["timm>=1.0", "torchvision>=0.24"],
+    # A lake in an object store: FINRAG_LAKE=s3://bucket/lake.
+    "s3": ["s3fs>=2026.1"],
+    # Heavy work on a Ray cluster; large, so that no other extra pulls it in.
+    "ray": ["ray>=2.50"],
+    # Dagster's storage when several machines share an instance.
+    "postgres": ["dagster-postgres>=0.29.20,<0.30"],
     # The tools of the lake for assistants: finrag mcp, and /mcp of the service.
     "mcp": ["mcp>=2.3,<3"],
     # dagster-webserver 1.13 is the matching release of dagster's UI.
@@ -60,6 +66,7 @@ EXTRAS = {
         "axe-playwright-python>=0.1.4",  # accessibility of the report; ships axe-core
         "hypothesis>=6.100",
         "ir-measures>=0.4",
+        "moto[server]>=5.1",  # an S3 server on loopback
         "mypy>=1.15",
         "playwright>=1.50",  # drives a Chromium that is installed; tests skip where there is none
         "pytest>=8.3",

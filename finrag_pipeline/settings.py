@@ -371,6 +371,15 @@ class EdgarSettings(Group):
     data_url: str = Field("https://data.sec.gov", description="Where lists of filings are.")
 
 
+class RaySettings(Group):
+    """The Ray cluster that does heavy work ahead; nothing of it changes a result."""
+
+    address: str = Field(
+        "", description="auto, HOST:6379 or ray://HOST:10001; without one all is done on this machine."
+    )
+    gpus: float = Field(0.0, ge=0, description="GPUs of a task that embeds; a part of one can be shared.")
+
+
 class Settings(BaseSettings):
     """All settings of the pipeline."""
 
@@ -395,6 +404,7 @@ class Settings(BaseSettings):
     worker_memory: int = Field(
         2 << 30, ge=1 << 30, description="Bytes of address space that a worker may have."
     )
+    ray: RaySettings = RaySettings()
     max_filing_bytes: int = Field(1 << 30, gt=0, description="Larger files are refused.")
     edgar: EdgarSettings = EdgarSettings()
     definitions: str = Field(

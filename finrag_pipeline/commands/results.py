@@ -216,18 +216,17 @@ def rewrite_report(settings: Settings) -> str:
     """Write the report of the active benchmark and the warehouse, and nothing else; the report's first page.
 
     Raises:
-        LakeError: the lake holds no benchmark, or is not local.
+        LakeError: the lake holds no benchmark.
     """
     from finrag_pipeline.orchestration.instance import open_materialiser
     from finrag_pipeline.storage.lake import Lake
 
     lake = Lake(settings.lake).required()
-    path = str(lake.local_path("report", "index.html"))
     if lake.info("benchmark_questions") is None:
         raise LakeError("The lake holds no benchmark to report on.", "Run 'finrag run' first.")
     with open_materialiser(settings) as materialiser:
         materialiser.run_or_raise("publish", assets=["warehouse", "report"])
-    return path
+    return lake.uri("report", "index.html")
 
 
 @app.command()

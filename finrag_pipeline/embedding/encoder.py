@@ -89,9 +89,9 @@ class Encoder:
     @property
     def _converted(self) -> Path:
         """Folder of converted models: one for all lakes, but the lake's own for models that it trained."""
-        own = self._lake.local_path("models") if self._lake.is_local else None
+        own = self._lake.local_path("models")
         folder = model_folder(self.settings.name, self.settings.revision).resolve()
-        return own / "encoders" if own and folder.is_relative_to(own.resolve()) else user_cache("encoders")
+        return own / "encoders" if folder.is_relative_to(own.resolve()) else user_cache("encoders")
 
     @cached_property
     def _cache(self) -> EmbeddingCache:

@@ -150,7 +150,7 @@ def fetch_new(
     """Fetch the filings of ``settings.watch`` that are neither in the lake nor in its inbox, oldest first.
 
     Args:
-        lake: a local lake.
+        lake: what is known already.
         settings: companies, forms, first day, and how to ask.
         max_bytes: longest document.
         progress: called with the filing that is next, how many are done and how many there are.
@@ -254,7 +254,7 @@ class Edgar:
         if not re.fullmatch(r"\S.*\s\S+@\S+\.\S+", settings.user_agent):
             said = f"'{settings.user_agent}' names nobody" if settings.user_agent else "Nobody is named"
             raise UsageError(f"{said} who asks EDGAR.", _DECLARE)
-        self._lake, self._settings, self._max_bytes = lake, settings, max_bytes
+        self._lake, self._settings, self._max_bytes = lake.here, settings, max_bytes
         self._patience = settings.patience if patience is None else min(patience, settings.patience)
         self._next = 0.0
         self._client = httpx.Client(

@@ -201,8 +201,6 @@ def settled_inbox_files(lake: Lake) -> Iterator[tuple[str, Path]]:
     wrong with it. Of several files with one identifier only the first is given; the others' turn comes when
     it has left the inbox. Of several kinds the one that is to be kept in the end comes last.
     """
-    if not lake.is_local:
-        return
     now = time.time()
     seen: set[str] = set()
     files = filing_files(lake.local_path("inbox"))

@@ -13,11 +13,12 @@ from finrag_pipeline.orchestration.resources import Corpora, EngineResource, Lak
 from finrag_pipeline.schemas.catalogue import CATALOGUE
 from finrag_pipeline.settings import Settings, get_settings
 
-_SECRETS: dict[str, Any] = {
+SECRETS: dict[str, Any] = {
     "service_token": True,
     "language_model": {"key"},
     "judge": {"models": {"__all__": {"key"}}},
 }
+"""Settings that are neither shown nor sent."""
 
 
 def build_definitions(settings: Settings | None = None) -> dg.Definitions:
@@ -35,7 +36,7 @@ def build_definitions(settings: Settings | None = None) -> dg.Definitions:
         resources={
             # Values are shown with every run; the keys of language models come from the environment.
             "settings": SettingsResource(
-                values=settings.model_dump(mode="json", exclude=_SECRETS, exclude_none=True)
+                values=settings.model_dump(mode="json", exclude=SECRETS, exclude_none=True)
             ),
             "lake": LakeResource(root=settings.lake),
             "engine": EngineResource(

@@ -36,22 +36,14 @@ _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 def dagster_home(settings: Settings) -> Path:
     """Folder of the Dagster instance: ``DAGSTER_HOME`` when set, else ``dagster_home`` in the lake.
 
-    The repository's ``dagster.yaml`` is copied there when the folder has none.
-
-    Raises:
-        LakeError: the lake is remote and ``DAGSTER_HOME`` is not set.
+    For a lake elsewhere that is its folder on this machine. The repository's ``dagster.yaml`` is copied there
+    when the folder has none.
     """
-    lake = Lake(settings.lake)
-    if configured := os.environ.get("DAGSTER_HOME"):
-        home = Path(configured)
-    else:
-        if not lake.is_local:
-            raise LakeError("A remote lake needs a local Dagster instance.", "Set DAGSTER_HOME to a folder.")
-        home = lake.local_path("dagster_home")
+    lake = Lake(settings.lake).here
+    home = Path(os.environ.get("DAGSTER_HOME") or lake.local_path("dagster_home"))
     home.mkdir(parents=True, exist_ok=True)
-    if lake.is_local:
-        # The mailbox stands ready as soon as anything is started.
-        lake.local_path("inbox").mkdir(parents=True, exist_ok=True)
+    # The mailbox stands ready as soon as anything is started.
+    lake.local_path("inbox").mkdir(parents=True, exist_ok=True)
     if not (home / "dagster.yaml").exists() and _YAML.is_file():
         # In one step: another process that starts now must not read half of it.
         temporary = home / f"dagster.yaml.{os.getpid()}.tmp"

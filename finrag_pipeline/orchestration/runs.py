@@ -23,6 +23,7 @@ from finrag_pipeline.filings.originals import (
     name_in_lake,
     read_source_folder,
 )
+from finrag_pipeline.orchestration.ahead import make_ahead
 from finrag_pipeline.orchestration.instance import Materialiser, open_materialiser
 from finrag_pipeline.orchestration.lineage import stale_filings, stale_on_demand, versions
 from finrag_pipeline.orchestration.partitions import FILINGS, FOLD_COUNT, sweep_range, trained_range
@@ -267,6 +268,10 @@ class _Work:
 
     def _run_each(self, job: str, filings: Mapping[str, Sequence[str] | None]) -> dict[str, str]:
         """Run a job for each filing, for some of its assets or all of them; what went wrong, by filing."""
+        ahead = [(filing, {}, assets) for filing, assets in filings.items()]
+        self.outcome.warnings += make_ahead(
+            self.settings, job, ahead, lambda done: self.progress("ahead", job, done, len(ahead))
+        )
         errors, encoder = {}, get_encoder(self.settings, self.lake)
         for number, (filing, assets) in enumerate(filings.items()):
             self.progress(job, filing, number, len(filings))
@@ -306,7 +311,7 @@ class _Work:
         """
         lake, settings, outcome, corpora = self.lake, self.settings, self.outcome, self.materialiser.corpora
         outcome.measured = True
-        outcome.report = str(lake.local_path("report", "index.html"))
+        outcome.report = lake.uri("report", "index.html")
         marker = lake.path("benchmarks", "measured.json")
         known = lake.read_json(marker)
         if not outcome.indexed and isinstance(known, dict):
@@ -320,6 +325,9 @@ class _Work:
             self.run("train_page_ranker", "page_ranker", tags=trained_range())
         outcome.not_run = missing = _problems(lake, settings, systems, corpora)
         runnable = [system for system in systems if system not in missing]
+        outcome.warnings += make_ahead(
+            settings, "sweep", [(None, sweep_range(system), None) for system in runnable]
+        )
         for number, system in enumerate(runnable):
             self.progress("sweep", system, number, len(runnable))
             self.materialiser.run_or_raise("sweep", tags=sweep_range(system))
@@ -348,7 +356,7 @@ def _problems(
     return {name: problem for name, problem in found.items() if problem is not None}
 
 
-_NO_RESULT = {"lake", "workers", "page_timeout", "worker_memory", "service_token", "edgar"}
+_NO_RESULT = {"lake", "ray", "workers", "page_timeout", "worker_memory", "service_token", "edgar"}
 """Settings that change no result."""
 
 

@@ -19,6 +19,7 @@ from finrag_pipeline.rankers.texts import PageTexts
 from finrag_pipeline.settings import EncoderSettings, Settings, TrainingSettings
 from finrag_pipeline.storage.fingerprints import file_sha256
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.storage.model_folders import user_cache
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder, SentenceTransformer
@@ -118,7 +119,7 @@ def local_folder(lake: Lake, folder: Folder, card: dict[str, Any]) -> Path:
     """Folder of this machine with the files of a fine-tuned model; a copy where the lake is elsewhere."""
     if lake.is_local:
         return lake.local_path(*folder)
-    copy = Path.home() / ".cache" / "finrag" / folder[1] / str(card["weights_sha256"])
+    copy = user_cache(folder[1]) / str(card["weights_sha256"])
     for name in card["files"]:
         target = copy / name
         if not target.is_file():

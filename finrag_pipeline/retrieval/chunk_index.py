@@ -55,11 +55,7 @@ def index_chunks(
     """
     if not chunks.num_rows:
         raise LakeError("There are no chunks to index.", "Check the pages of the filing: finrag filings.")
-    identity = zip(
-        *(chunks[name].to_pylist() for name in ("chunk_id", "filing", "page", "kind", "text")), strict=True
-    )
-    units = [(*chunk, encoder.windows(chunk[-1])) for chunk in identity]
-    texts = [window for *_, windows in units for window in windows]
+    units, texts = _windows(chunks, encoder)
     missing = encoder.missing(texts)
     done = 0
 
@@ -74,6 +70,19 @@ def index_chunks(
         vectors = pool_windows(vectors, [len(windows) for *_, windows in units])
     rows = [(*chunk, [text] if pooled else windows) for *chunk, text, windows in units]
     return index.replace_filing(units[0][1], index_rows(rows, vectors)), missing
+
+
+def embed_chunks(chunks: pa.Table, encoder: Encoder) -> None:
+    """Put the vectors of rows of ``filing_chunks`` into the cache, where `index_chunks` finds them."""
+    encoder.embed(_windows(chunks, encoder)[1])
+
+
+def _windows(chunks: pa.Table, encoder: Encoder) -> tuple[list[tuple[Any, ...]], list[str]]:
+    """Identity, text and windows of each chunk, and all windows."""
+    columns = ("chunk_id", "filing", "page", "kind", "text")
+    identity = zip(*(chunks[name].to_pylist() for name in columns), strict=True)
+    units = [(*chunk, encoder.windows(chunk[-1])) for chunk in identity]
+    return units, [window for *_, windows in units for window in windows]
 
 
 def searchable_filings(lake: Lake, chunking: Chunking = FIXED) -> tuple[str, ...]:

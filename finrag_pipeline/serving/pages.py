@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from finrag_pipeline.errors import LakeError
 from finrag_pipeline.serving.problems import NotFoundError
 from finrag_pipeline.storage.lake import Lake
 
@@ -80,32 +81,41 @@ _REMEDY = "Make one: finrag report. It is there after 'finrag run' as well."
 
 def add_report(app: FastAPI, lake: Lake) -> None:
     """Serve the report of a lake; requests without one are answered with what to do."""
-    try:
-        folder: Path | None = lake.local_path("report")
-    except LakeError:  # the report of a remote lake is made and read elsewhere
-        folder = None
 
     @app.get(PATH, include_in_schema=False)
     async def to_folder() -> RedirectResponse:
         return RedirectResponse(f"{PATH}/")
 
-    app.mount(PATH, ReportFiles(folder), "report")
+    app.mount(PATH, ReportFiles(lake), "report")
 
 
 class ReportFiles(StaticFiles):
-    """Files of a folder that may appear, be replaced as a whole, or be gone, at any time.
+    """Files of a report that may appear, be replaced as a whole, or be gone, at any time.
 
-    Links and paths that lead out of the folder are not followed. Browsers keep files but ask each time
-    whether they are still the newest: a new report has the same names. There can be no report without a
-    folder.
+    Links and paths that lead out of its folder are not followed. Browsers keep files but ask each time
+    whether they are still the newest: a new report has the same names. Those of a lake elsewhere are fetched
+    when they are asked for.
     """
 
-    def __init__(self, folder: Path | None) -> None:
-        super().__init__(directory=folder or os.devnull, html=True, check_dir=False)
-        self._folder = folder
+    def __init__(self, lake: Lake) -> None:
+        self._lake, self._name = lake, "report" if lake.is_local else "served_report"
+        super().__init__(directory=lake.local_path(self._name), html=True, check_dir=False)
 
     async def check_config(self) -> None:
         """Nothing: whether the folder is there is looked at with every request."""
+
+    def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
+        """Where a file lies, and what it is."""
+        path = os.path.normpath(path)
+        if not self._lake.is_local and path != ".":
+            here, copy = self._lake.here, self._lake.here.path(self._name, path)
+            data = self._lake.read_bytes(self._lake.path("report", path))
+            if data is None:
+                with suppress(OSError):  # not there, or a folder
+                    Path(copy).unlink()
+            elif here.read_bytes(copy) != data:
+                here.write_bytes(copy, data)
+        return super().lookup_path(path)
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         """The file at ``path``.
@@ -113,7 +123,7 @@ class ReportFiles(StaticFiles):
         Raises:
             NotFoundError: there is no report, or no such file in it.
         """
-        if self._folder is None or not (self._folder / "index.html").is_file():
+        if (await run_in_threadpool(self.lookup_path, "index.html"))[1] is None:
             raise NotFoundError("There is no report yet.", _REMEDY)
         if any(part.startswith(".") for part in path.split("/") if part not in ("", ".")):
             raise _missing(path)

@@ -1,8 +1,9 @@
 """The lake: Parquet parts in hive layout, each with its fingerprint in the footer.
 
-One part per filing, fold or system, written under a temporary name and renamed, so that a reader or
-a killed run never sees half a part. Paths go through fsspec: the root may be a folder or an object
-store. The ledger (one small JSON file per asset and partition) tells how each step last ended.
+One part per filing, fold or system, written in one step, so that a reader or a killed run never sees half
+a part: in a folder under a temporary name that is renamed, in an object store as one object. Paths go
+through fsspec: the root may be either. The ledger (one small JSON file per asset and partition) tells how
+each step last ended.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ import os
 import re
 import tempfile
 import uuid
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import fsspec
 import pyarrow as pa
@@ -26,14 +28,23 @@ from fsspec.implementations.local import LocalFileSystem
 
 from finrag_pipeline.errors import DamageError, LakeError
 from finrag_pipeline.schemas import TABLES, conform
+from finrag_pipeline.storage.fingerprints import text_hash
+from finrag_pipeline.storage.model_folders import user_cache
 from finrag_pipeline.storage.optional_imports import without
 from finrag_pipeline.storage.processes import is_alive, process_name
 
 with without("pandas"):
     pa.scalar(0)  # PyArrow looks for pandas once, at the first value that it converts
 
+A = TypeVar("A")
+B = TypeVar("B")
+_STORE = "finrag_pipeline.storage.object_store.ObjectStore"
+_NO_S3 = "Install finrag_pipeline[s3]"
+_AT_A_TIME = 16
 _PART = "data.parquet"
 _BUFFER = 1 << 16
+_FOOTER = 1 << 18
+"""Bytes at the end of a part that hold its footer."""
 _FINGERPRINT = b"finrag.fingerprint"
 _ASIDE = "damaged"
 _BEGUN = ".begun"
@@ -59,8 +70,13 @@ class Lake:
     """Reads and writes the lake under one root: a folder, or a URL of fsspec (``s3://bucket/lake``)."""
 
     def __init__(self, root: str | Path) -> None:
-        # Listings of an object store are not cached: other processes write to the lake as well.
-        self.fs, self.root = fsspec.core.url_to_fs(str(root), use_listings_cache=False)
+        if str(root).startswith("s3://"):
+            fsspec.register_implementation("s3", _STORE, clobber=True, errtxt=_NO_S3)
+        try:
+            # Listings of an object store are not cached: other processes write to the lake as well.
+            self.fs, self.root = fsspec.core.url_to_fs(str(root), use_listings_cache=False)
+        except ImportError as error:
+            raise LakeError(f"A lake at {root} needs more than is installed.", f"{error}.") from error
         self.root = self.root.rstrip("/")
 
     @property
@@ -92,31 +108,44 @@ class Lake:
                 raise LakeError(f"'{part}' is not a path inside the lake.", "Use names without '..' or '/'.")
         return "/".join([self.root, *parts])
 
-    def local_path(self, *parts: str) -> Path:
-        """Path below the root as a local path, for components that need files of this machine.
+    @property
+    def here(self) -> Lake:
+        """A lake in a folder, for what needs files of this machine: this one, or one in the user's cache."""
+        if self.is_local:
+            return self
+        name = self.root.rsplit("/", 1)[-1]
+        return Lake(user_cache("lakes") / f"{name}-{text_hash(self.uri())[:12]}")
 
-        Raises:
-            LakeError: the lake is not local.
-        """
-        if not self.is_local:
-            raise LakeError(f"The lake {self.root} is not local.", "Keep this component on a local lake.")
-        return Path(self.path(*parts))
+    def local_path(self, *parts: str) -> Path:
+        """Path below the root of `here`."""
+        return Path(self.here.path(*parts))
+
+    def each(self, function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
+        """What ``function`` gives for each item, in their order; some at once where the lake is elsewhere."""
+        if self.is_local:
+            yield from map(function, items)
+            return
+        with ThreadPoolExecutor(_AT_A_TIME) as threads:
+            yield from threads.map(function, items)
 
     def uri(self, *parts: str) -> str:
         """Path below the root with its protocol, as LanceDB and DuckDB expect it."""
         path = self.path(*parts)
-        return path if self.is_local else self.fs.unstrip_protocol(path)
+        return path if self.is_local else str(self.fs.unstrip_protocol(path))
 
     # -- plain files ---------------------------------------------------------------------------
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        """Write a file in one step: under a temporary name, then renamed.
+        """Write a file in one step: under a temporary name, then renamed; in an object store as one object.
 
         Raises:
             LakeError: the file system refuses it (disk full, no permission, name too long, …).
         """
         temporary = f"{path}.{uuid.uuid4().hex}.tmp"
         try:
+            if not self.is_local:
+                self.fs.pipe_file(path, data)
+                return
             self.fs.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
             try:
                 with self.fs.open(temporary, "wb") as stream:
@@ -158,6 +187,20 @@ class Lake:
             return None if data is None else json.loads(data)
         except ValueError:
             return None
+
+    def publish(self, name: str) -> None:
+        """Put a file or folder of `here` into the lake where that is elsewhere, ``index.html`` last."""
+        if self.is_local:
+            return
+        made, target = self.local_path(name), self.path(name)
+        files = [made] if made.is_file() else sorted(path for path in made.rglob("*") if path.is_file())
+        paths = {target + str(path)[len(str(made)) :]: str(path) for path in files}
+        last = paths.pop(f"{target}/index.html", None)
+        list(self.each(lambda path: self.fs.put_file(paths[path], path), paths))
+        if last:
+            self.fs.put_file(last, f"{target}/index.html")
+            for path in {*self.fs.find(target)} - {*paths, f"{target}/index.html"}:
+                self.fs.rm_file(path)
 
     @contextmanager
     def local_copy(self, path: str) -> Iterator[Path]:
@@ -207,8 +250,9 @@ class Lake:
 
     def info(self, asset: str, partition: Mapping[str, str] | None = None) -> PartInfo | None:
         """What the footer of a part says; None when it is absent or damaged (it is then made again)."""
+        path = self.part_path(asset, partition)
         try:
-            with self._input(self.part_path(asset, partition)) as stream:
+            with self._input(path, _FOOTER) as stream:
                 footer = pq.read_metadata(stream)
         except (FileNotFoundError, pa.ArrowInvalid, OSError):
             return None
@@ -217,13 +261,15 @@ class Lake:
             return None
         return PartInfo(metadata[_FINGERPRINT].decode(), footer.num_rows)
 
-    def _input(self, path: str) -> AbstractContextManager[Any]:
-        """A part, open for PyArrow.
+    def _input(self, path: str, last: int | None = None) -> AbstractContextManager[Any]:
+        """A part, open for PyArrow; of an object that is fetched only its ``last`` bytes.
 
         A local file is PyArrow's own: its reading threads would hold one of Python's, and abort the process
         where they let it go while the interpreter ends.
         """
-        return pa.OSFile(path, "rb") if self.is_local else self.fs.open(path, "rb")
+        if self.is_local:
+            return pa.OSFile(path, "rb")
+        return pa.BufferReader(self.fs.cat_file(path, start=-last if last else None))
 
     def partitions(self, asset: str) -> list[dict[str, str]]:
         """Hive keys and values of every complete part of ``asset``, sorted."""
@@ -241,7 +287,8 @@ class Lake:
 
     def fingerprints(self, *assets: str) -> list[str]:
         """Fingerprints of all complete parts of ``assets``, asset by asset in the order of `partitions`."""
-        infos = [self.info(asset, keys) for asset in assets for keys in self.partitions(asset)]
+        parts = [(asset, keys) for asset in assets for keys in self.partitions(asset)]
+        infos = self.each(lambda part: self.info(*part), parts)
         return [info.fingerprint for info in infos if info]
 
     def read(
@@ -288,11 +335,12 @@ class Lake:
             LakeError: a part is damaged, or was written with another schema.
         """
         wanted = {key: frozenset(values) for key, values in (only or {}).items()}
-        parts = [
-            self.read(asset, keys, columns)
+        keys = (
+            keys
             for keys in self.partitions(asset)
             if all(keys.get(key) in values for key, values in wanted.items())
-        ]
+        )
+        parts = list(self.each(lambda one: self.read(asset, one, columns), keys))
         if parts:
             try:
                 return pa.concat_tables(part.replace_schema_metadata() for part in parts)

@@ -7,6 +7,7 @@ ones. Searches apply their filter before ranking (a pre-filter).
 from __future__ import annotations
 
 import json
+import os
 import re
 import uuid
 from collections import Counter
@@ -21,12 +22,16 @@ import numpy as np
 import pyarrow as pa
 
 from finrag_pipeline.errors import DamageError, LakeError
-from finrag_pipeline.storage.fingerprints import file_sha256
+from finrag_pipeline.storage.fingerprints import file_sha256, text_hash
+from finrag_pipeline.storage.model_folders import user_cache
 from finrag_pipeline.storage.optional_imports import without
 
 # Partitions of an approximate index that a search reads; candidates per result that it scores again.
 _PROBES, _REFINE = 64, 5
-_OUTSIDE = re.compile(r"permission denied|Too many open files|No space left|conflict", re.IGNORECASE)
+_OUTSIDE = re.compile(
+    r"permission denied|Too many open files|No space left|conflict|error sending request|HTTP error",
+    re.IGNORECASE,
+)
 """What LanceDB's errors say where the fault is not in its files."""
 
 
@@ -113,7 +118,7 @@ class VectorIndex:
         with without("pandas"):
             import lancedb
 
-        self._database = lancedb.connect(uri)
+        self._database = lancedb.connect(uri, storage_options=_options(uri))
         self._uri = uri
         self.name = name
         self.exact_below = exact_below
@@ -122,12 +127,13 @@ class VectorIndex:
 
     def _open(self) -> Any:
         if self._table is None:
-            try:
-                self._table = self._database.open_table(self.name)
-            except (ValueError, FileNotFoundError) as error:
-                raise LakeError(
-                    f"There is no vector index '{self.name}'.", "Materialise chunk_index first."
-                ) from error
+            with self._reading():
+                try:
+                    self._table = self._database.open_table(self.name)
+                except (ValueError, FileNotFoundError) as error:
+                    raise LakeError(
+                        f"There is no vector index '{self.name}'.", "Materialise chunk_index first."
+                    ) from error
         with self._reading():
             self._table.checkout_latest()
         return self._table
@@ -140,7 +146,7 @@ class VectorIndex:
         except (OSError, RuntimeError, ValueError) as error:
             reason = " ".join(str(error).split()).split(", /root/", 1)[0]
             if _OUTSIDE.search(reason):
-                remedy = "Check the disk of the lake."
+                remedy = "Check the disk of the lake, or the connection to it."
                 raise LakeError(f"{self.name} cannot be read: {reason}.", remedy) from error
             self._table = None
             raise DamageError(f"The vector index {self.name} is damaged ({reason}).", self.path) from error
@@ -198,11 +204,10 @@ class VectorIndex:
         """
         if set(rows["filing"].to_pylist()) - {filing}:
             raise LakeError(f"Rows of another filing among those of '{filing}'.", "Pass rows of one filing.")
-        with _one_writer(self._uri):
+        with _one_writer(self._uri), self._reading():
             table = self._database.create_table(self.name, schema=rows.schema, exist_ok=True)
             merge = table.merge_insert("vector_id").when_matched_update_all().when_not_matched_insert_all()
-            with self._reading():
-                merge.when_not_matched_by_source_delete(f"filing = {sql_literal(filing)}").execute(rows)
+            merge.when_not_matched_by_source_delete(f"filing = {sql_literal(filing)}").execute(rows)
             self._seal()
         self._table = None
         return rows.num_rows
@@ -311,14 +316,21 @@ def _one_writer(uri: str) -> Iterator[None]:
 
     Writers that make a table at once lose rows, and those that insert the same rows at once keep both
     (merge-insert knows no primary key). The pool of the runs does not keep them apart for certain: SQLite,
-    which keeps it here, can give its one slot to two runs that ask together. On an object store the pool
-    is all there is.
+    which keeps it here, can give its one slot to two runs that ask together. Between machines that write to
+    one object store the pool, kept in PostgreSQL, is all there is.
     """
-    if "://" in uri:
-        yield
-        return
     from filelock import FileLock
 
-    Path(uri).mkdir(parents=True, exist_ok=True)
-    with FileLock(Path(uri) / ".writer.lock"):
+    place = user_cache("locks") / f"{text_hash(uri)}.lock" if "://" in uri else Path(uri) / ".writer.lock"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(place):
         yield
+
+
+def _options(uri: str) -> dict[str, str] | None:
+    """What LanceDB has to be told of an object store; address and keys it takes from ``AWS_…`` itself."""
+    if "://" not in uri:
+        return None
+    plain = os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
+    # By itself it gives up after half a second.
+    return {"allow_http": str(plain).lower(), "client_max_retries": "7"}

@@ -52,6 +52,7 @@ def build_warehouse(lake: Lake, views: Views | None = None) -> dict[str, int]:
     """Build the warehouse over the lake and publish it, ``views`` beside its tables; rows of each table.
 
     DuckDB from 1.0 on can open the file. It finds the lake where it lies itself: both can be moved together.
+    For a lake in an object store it is built on this machine; its views then read by DuckDB's ``httpfs``.
 
     Raises:
         LakeError: a part of the lake is damaged, or the file cannot be written. The published warehouse
@@ -68,6 +69,8 @@ def build_warehouse(lake: Lake, views: Views | None = None) -> dict[str, int]:
     temporary = target.with_name(f"{target.name}.{uuid.uuid4().hex}.tmp")
     try:
         with duckdb.connect() as connection:
+            if not lake.is_local:
+                connection.register_filesystem(lake.fs)
             connection.execute(f"ATTACH {literal(str(temporary))} AS made (STORAGE_VERSION 'v1.0.0')")
             connection.execute("USE made")
             connection.begin()
@@ -86,6 +89,7 @@ def build_warehouse(lake: Lake, views: Views | None = None) -> dict[str, int]:
             connection.commit()
             connection.execute("CHECKPOINT made")
         temporary.replace(target)
+        lake.publish(FILE)
     except (duckdb.Error, OSError) as error:
         raise _damage(lake, error) or LakeError(
             f"The warehouse cannot be built: {error}.", "Free disk space, then run again."

@@ -112,10 +112,3 @@ def test_a_remote_lake(settings: Settings) -> None:
     remote = settings.model_copy(update={"lake": "memory://doctor/lake"})
     finding = _findings(remote)["lake"]
     assert (finding["status"], finding["found"]) == ("ok", "memory:///doctor/lake: 0 filings")
-
-
-def test_a_remote_lake_needs_a_local_instance(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("DAGSTER_HOME")
-    finding = _findings(settings.model_copy(update={"lake": "memory://doctor/lake"}))["dagster instance"]
-    assert finding["status"] == "broken"
-    assert "DAGSTER_HOME" in finding["remedy"]

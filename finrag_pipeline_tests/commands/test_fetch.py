@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from finrag_pipeline.commands.upkeep import FILES, fetch_financebench
-from finrag_pipeline.errors import BenchmarkError, LakeError
+from finrag_pipeline.errors import BenchmarkError
 from finrag_pipeline.filings.originals import read_source_folder
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests import small_filings
@@ -138,8 +138,3 @@ def test_no_connection(lake: Lake) -> None:
     with pytest.raises(BenchmarkError, match="cannot be downloaded") as caught:
         fetch_financebench(lake, _quiet, "http://127.0.0.1:9")
     assert "Check the connection" in caught.value.remedy
-
-
-def test_a_remote_lake(base: str) -> None:
-    with pytest.raises(LakeError, match="is not local"):
-        fetch_financebench(Lake("memory://bucket/lake"), _quiet, base)

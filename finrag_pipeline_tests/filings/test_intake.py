@@ -421,5 +421,11 @@ class TestInbox:
     ) -> None:
         assert is_whole(_file(tmp_path / name, contents)) is whole
 
-    def test_a_remote_lake_has_no_inbox(self) -> None:
-        assert list(settled_inbox_files(Lake("memory://bucket/lake"))) == []
+    def test_the_inbox_of_a_remote_lake_is_on_this_machine(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        lake = Lake(f"memory://{uuid.uuid4().hex}/lake")
+        assert list(settled_inbox_files(lake)) == []
+        path = _file(lake.local_path("inbox", "a.pdf"), b"%PDF-1.7 one\n%%EOF")
+        assert list(settled_inbox_files(lake)) == [("a", path)]

@@ -20,6 +20,7 @@ from finrag_pipeline.orchestration.instance import (
     set_aside_history,
 )
 from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.processes import is_alive, process_name
 
 
@@ -46,9 +47,9 @@ class TestHome:
 
     def test_a_remote_lake(self, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         remote = settings.model_copy(update={"lake": "memory://bucket/lake"})
-        with pytest.raises(LakeError, match="remote lake needs a local Dagster instance") as caught:
-            dagster_home(remote)
-        assert "DAGSTER_HOME" in caught.value.remedy
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        assert dagster_home(remote) == Lake(remote.lake).local_path("dagster_home")
+        assert Lake(remote.lake).local_path("inbox").is_dir()
         monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "home"))
         assert dagster_home(remote) == tmp_path / "home"
 

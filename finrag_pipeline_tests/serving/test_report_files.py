@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from finrag_pipeline.reporting.report import write_report
 from finrag_pipeline.serving.app import create_app
 from finrag_pipeline.serving.service import SearchService
 from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.reporting.builders import empty_data
 
 
@@ -125,7 +127,16 @@ def test_only_reading_is_allowed(client: TestClient, lake: Path) -> None:
     assert client.head("/report/").status_code == 200
 
 
-def test_a_remote_lake_has_no_report_here() -> None:
-    service = SearchService(Settings(lake="memory://somewhere"))
-    answer = TestClient(create_app(service)).get("/report/")
+def test_the_report_of_a_remote_lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    lake = Lake(f"memory://{uuid.uuid4().hex}/lake")
+    client = TestClient(create_app(SearchService(Settings(lake=lake.uri()))))
+    answer = client.get("/report/")
     assert answer.status_code == 404 and "finrag report" in answer.json()["remedy"]
+    for name in ("Example", "Another"):
+        write(lake.local_path(), name)
+        lake.publish("report")
+        assert name in client.get("/report/").text
+    assert client.get("/report/assets/report.css").headers["content-type"].startswith("text/css")
+    assert client.get("/report/assets").status_code == client.get("/report/x.html").status_code == 404
+    assert client.get("/report/%2e%2e/secret.txt").status_code == 404

@@ -136,14 +136,30 @@ class TestPaths:
     def test_dots_inside_a_name_are_fine(self, lake: Lake) -> None:
         assert lake.path("filings", "a..b", "x.y") == f"{lake.root}/filings/a..b/x.y"
 
-    def test_uri_and_local_path(self, tmp_path: Path) -> None:
+    def test_uri_and_local_path(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
         local, remote = Lake(tmp_path), Lake("memory://bucket/lake")
         assert local.uri("lance") == f"{tmp_path}/lance"
         assert local.local_path("lance") == tmp_path / "lance"
         assert remote.uri("lance") == "memory:///bucket/lake/lance"
         assert (local.is_local, remote.is_local) == (True, False)
-        with pytest.raises(LakeError, match="is not local"):
-            remote.local_path("warehouse.duckdb")
+        beside = remote.local_path("warehouse.duckdb")
+        assert beside.parent.parent == tmp_path / "cache" / "finrag" / "lakes"
+        assert beside != Lake("memory://other/lake").local_path("warehouse.duckdb")
+
+    def test_what_is_published_takes_the_place_of_what_was(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        lake = Lake(f"memory://{uuid.uuid4().hex}/lake")
+        lake.write_bytes(lake.path("report", "old.html"), b"old")
+        for name in ("index.html", "assets/report.css"):
+            lake.here.write_bytes(lake.here.path("report", name), name.encode())
+        lake.publish("report")
+        there = {
+            path.removeprefix(f"{lake.root}/"): lake.read_bytes(path) for path in lake.fs.find(lake.root)
+        }
+        assert there == {"report/index.html": b"index.html", "report/assets/report.css": b"assets/report.css"}
 
     def test_a_lake_given_as_a_file_url(self, tmp_path: Path) -> None:
         lake = Lake(f"file://{tmp_path}/lake")

@@ -21,7 +21,7 @@ from finrag_pipeline.sample import SAMPLE_NAME
 from finrag_pipeline.schemas import RETRIEVAL_SCORES
 from finrag_pipeline.services.sql import sql_views
 from finrag_pipeline.storage.fingerprints import fingerprint
-from finrag_pipeline.storage.warehouse import build_warehouse, lake_views
+from finrag_pipeline.storage.warehouse import FILE, build_warehouse, lake_views
 
 
 @table_asset()
@@ -88,8 +88,7 @@ def warehouse(part: Part) -> Step:
 
     # Always rebuilt: it takes half a second, and reads every footer.
     step = part.made_or_found(lambda: None, make, part.wanted())
-    path = store.local_path("warehouse.duckdb")
-    step.metadata = {"path": dg.MetadataValue.path(str(path)), "tables": rows}
+    step.metadata = {"path": dg.MetadataValue.path(store.uri(FILE)), "tables": rows}
     return step
 
 
@@ -104,8 +103,7 @@ def report(part: Part) -> Step:
 
     store, values = part.store, part.values
     benchmark = get_benchmark(store)
-    folder = store.local_path("report")
-    index = folder / "index.html"
+    index = store.uri("report", "index.html")
     metrics = store.read_all("system_metrics")
     shown = values.model_dump(mode="json", exclude={"lake"})
     inputs = ("filings", "benchmark_questions", "system_metrics", "corpus_statistics")
@@ -121,7 +119,7 @@ def report(part: Part) -> Step:
 
     def find() -> int | None:
         entry = store.ledger_entry("report", "")
-        return 1 if entry and entry["fingerprint"] == wanted and index.is_file() else None
+        return 1 if entry and entry["fingerprint"] == wanted and store.fs.exists(index) else None
 
     def make() -> int:
         with lake_views(store) as query:
@@ -144,14 +142,15 @@ def report(part: Part) -> Step:
             explorer=collect_explorer(store, benchmark.filings),
             images=partial(page_images, store),
         )
-        write_report(data, folder)
+        write_report(data, store.local_path("report"))
+        store.publish("report")
         return 1
 
     step = part.made_or_found(find, make, wanted)
     gap = gap_plot(metrics, fmt="png")
     step.metadata = {
-        "path": dg.MetadataValue.path(str(index)),
-        "open": dg.MetadataValue.url(Path(index).resolve().as_uri()),
+        "path": dg.MetadataValue.path(index),
+        "open": dg.MetadataValue.url(Path(index).as_uri() if store.is_local else index),
         "table": dg.MetadataValue.md(metrics_markdown(metrics)),
         "gap": picture(gap, "Where the evidence is lost: document, page, chunk"),
     }

@@ -1,0 +1,101 @@
+"""Parts that a Ray cluster makes ahead: the runs of this process then find them made, and commit.
+
+A worker runs the job of a filing or of a system as this process would, on a Dagster instance that it
+forgets. It writes its parts into the lake and gives their fingerprints. What all filings share, the vectors
+of an index and the warehouse, is written by this process alone; of vectors the workers fill the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from finrag_pipeline.errors import FinragError
+from finrag_pipeline.schemas.catalogue import CATALOGUE, VECTORS, made_by
+from finrag_pipeline.settings import Settings
+from finrag_pipeline.storage.lake import Lake
+
+Item = tuple[str | None, Mapping[str, str], Sequence[str] | None]
+"""Partition, tags of the run, and the assets to make; all of the job's when None."""
+
+
+def make_ahead(
+    settings: Settings, job: str, items: Sequence[Item], done: Callable[[int], object] = lambda _: None
+) -> list[str]:
+    """Make the parts of a job on the cluster of ``settings.ray``, if there is one; how workers died.
+
+    What could not be made is left to the run, which notes why. ``done`` is told how many of the items are.
+
+    Raises:
+        FinragError: there is no Ray, or no cluster at its address.
+    """
+    if not settings.ray.address or not items:
+        return []
+    from finrag_pipeline.orchestration.build import SECRETS
+    from finrag_pipeline.ray_engine import RayEngine
+
+    values = settings.model_dump(mode="json", exclude=SECRETS, exclude_none=True)
+    died: list[str] = []
+    for gpus, stage in _stages(settings.ray.gpus, job, items):
+        engine = RayEngine(settings.ray.address, gpus)
+        for number, result in enumerate(engine.map(make_parts, [(values, job, *item) for item in stage])):
+            done(number)
+            if isinstance(result, Exception) and not isinstance(result, FinragError):
+                died.append(f"A worker of the cluster failed: {result}.")
+    return died
+
+
+def _stages(gpus: float, job: str, items: Sequence[Item]) -> list[tuple[float, list[Item]]]:
+    """What asks for no GPU, then what embeds, where there are GPUs."""
+    if not gpus:
+        return [(0.0, list(items))]
+    found: list[tuple[float, list[Item]]] = []
+    for asked, embeds in ((0.0, False), (gpus, True)):
+        stage = []
+        for partition, tags, assets in items:
+            chosen = [one for one in assets or made_by(job) if (CATALOGUE[one].pool == VECTORS) == embeds]
+            stage += [(partition, tags, chosen)] if chosen else []
+        found.append((asked, stage))
+    return found
+
+
+def make_parts(
+    values: dict[str, Any],
+    job: str,
+    partition: str | None,
+    tags: Mapping[str, str],
+    assets: Sequence[str] | None = None,
+) -> dict[str, str]:
+    """In a worker: make parts of a job; the fingerprints of a filing's by their assets.
+
+    Raises:
+        FinragError: a part could not be made.
+    """
+    import dagster as dg
+
+    from finrag_pipeline.chunking.registry import CHUNKINGS
+    from finrag_pipeline.orchestration.build import build_definitions
+    from finrag_pipeline.orchestration.instance import Materialiser
+    from finrag_pipeline.orchestration.partitions import FILINGS
+    from finrag_pipeline.orchestration.resources import get_encoder
+    from finrag_pipeline.orchestration.steps import AHEAD
+    from finrag_pipeline.retrieval.chunk_index import embed_chunks, to_index
+
+    settings = Settings.model_validate(values)
+    lake = Lake(settings.lake)
+    chosen = assets or made_by(job)
+    parts = [name for name in chosen if CATALOGUE[name].is_table]
+    with dg.DagsterInstance.ephemeral() as instance:
+        materialiser = Materialiser(build_definitions(settings), instance, lake)
+        if partition:
+            materialiser.add_partitions(FILINGS, [partition])
+        if parts and (error := materialiser.execute(job, partition, {**tags, AHEAD: "ray"}, parts)):
+            raise FinragError(error, "The run that commits says more.")
+    if not partition:
+        return {}
+    of = {"filing": partition}
+    for chunking in CHUNKINGS.values():
+        if chunking.index in chosen:
+            embed_chunks(to_index(lake.read(chunking.table, of), chunking), get_encoder(settings, lake))
+    infos = {name: lake.info(name, of) for name in parts}
+    return {name: info.fingerprint for name, info in infos.items() if info}
