@@ -51,7 +51,7 @@ def _stages(gpus: float, job: str, items: Sequence[Item]) -> list[tuple[float, l
         return [(0.0, list(items))]
     found: list[tuple[float, list[Item]]] = []
     for asked, embeds in ((0.0, False), (gpus, True)):
-        stage = []
+        stage: list[Item] = []
         for partition, tags, assets in items:
             chosen = [one for one in assets or made_by(job) if (CATALOGUE[one].pool == VECTORS) == embeds]
             stage += [(partition, tags, chosen)] if chosen else []

@@ -23,7 +23,7 @@ from finrag_pipeline.filings.originals import (
     name_in_lake,
     read_source_folder,
 )
-from finrag_pipeline.orchestration.ahead import make_ahead
+from finrag_pipeline.orchestration.ahead import Item, make_ahead
 from finrag_pipeline.orchestration.instance import Materialiser, open_materialiser
 from finrag_pipeline.orchestration.lineage import stale_filings, stale_on_demand, versions
 from finrag_pipeline.orchestration.partitions import FILINGS, FOLD_COUNT, sweep_range, trained_range
@@ -268,7 +268,7 @@ class _Work:
 
     def _run_each(self, job: str, filings: Mapping[str, Sequence[str] | None]) -> dict[str, str]:
         """Run a job for each filing, for some of its assets or all of them; what went wrong, by filing."""
-        ahead = [(filing, {}, assets) for filing, assets in filings.items()]
+        ahead: list[Item] = [(filing, {}, assets) for filing, assets in filings.items()]
         self.outcome.warnings += make_ahead(
             self.settings, job, ahead, lambda done: self.progress("ahead", job, done, len(ahead))
         )
