@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from finrag_pipeline.engine import WorkerCrashError
+from finrag_pipeline.engine import RayEngine, WorkerCrashError
 from finrag_pipeline.errors import FinragError
 from finrag_pipeline.filings.intake import accept
 from finrag_pipeline.orchestration.ahead import make_parts
 from finrag_pipeline.orchestration.runs import index, ingest
-from finrag_pipeline.ray_engine import RayEngine
 from finrag_pipeline.schemas import PER_FILING
 from finrag_pipeline.schemas.catalogue import INDEX_FILING
 from finrag_pipeline.settings import RaySettings, Settings

@@ -31,8 +31,8 @@ def make_ahead(
     """
     if not settings.ray.address or not items:
         return []
+    from finrag_pipeline.engine import RayEngine
     from finrag_pipeline.orchestration.build import SECRETS
-    from finrag_pipeline.ray_engine import RayEngine
 
     values = settings.model_dump(mode="json", exclude=SECRETS, exclude_none=True)
     died: list[str] = []
