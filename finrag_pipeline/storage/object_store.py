@@ -16,6 +16,12 @@ class ObjectStore(s3fs.S3FileSystem):
     A request is repeated for some ten seconds before it is given up.
     """
 
+    retries = 8
+
+    def __init__(self, **options: Any) -> None:
+        # Repeated by s3fs alone: both together would take minutes to say that nothing answers.
+        super().__init__(**{"config_kwargs": {"retries": {"total_max_attempts": 1}}, **options})
+
     async def _call_s3(self, method: str, *options: Any, **request: Any) -> Any:
         try:
             return await super()._call_s3(method, *options, **request)
