@@ -101,6 +101,7 @@ def variables(settings: Settings) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_two_writers_one_of_them_killed(
     store: Store, bucket: str, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import s3fs
-from botocore.exceptions import BotoCoreError
+import s3fs.core
+from botocore.exceptions import BotoCoreError, ConnectionError
 
 from finrag_pipeline.errors import LakeError
+
+s3fs.core.add_retryable_error(ConnectionError)  # by itself it repeats what fails later than at the connection
 
 
 class ObjectStore(s3fs.S3FileSystem):
