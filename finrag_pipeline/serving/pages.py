@@ -109,7 +109,8 @@ class ReportFiles(StaticFiles):
         path = os.path.normpath(path)
         if not self._lake.is_local and path != ".":
             here, copy = self._lake.here, self._lake.here.path(self._name, path)
-            data = self._lake.read_bytes(self._lake.path("report", path))
+            kept = self._lake.path("report", path)
+            data = self._lake.read_bytes(kept) if self._lake.fs.isfile(kept) else None
             if data is None:
                 with suppress(OSError):  # not there, or a folder
                     Path(copy).unlink()
