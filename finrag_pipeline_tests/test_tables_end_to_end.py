@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -102,9 +103,12 @@ def test_what_only_some_systems_read_is_made_when_asked_for(
     tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
 ) -> None:
     lake, system = sample_copy(tmp_path_factory, tmp_path / "lake"), "bm25_contextual_rows_pages"
+    for place in (*lake.glob("filings/*"), *lake.glob("parquet/*/filing=*")):
+        if not place.name.endswith("_2023_10K"):  # a few filings show the same
+            shutil.rmtree(place)
     assert called(lake, "index", "bm42").code == 2
     report = called(lake, "index", system, "--json").json()
-    assert report["filings"] == len(report["indexed"]) > 0 and report["failures"] == []
+    assert report["filings"] == len(report["indexed"]) > 1 and report["failures"] == []
     again = called(lake, "index", system, "--json").json()
     assert again["indexed"] == [] and again["fresh"] == sorted(report["indexed"])
     found = called(lake, "search", "current assets", "--system", system, "--json").json()
