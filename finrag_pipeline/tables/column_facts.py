@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from finrag_pipeline.tables.values import ParsedValue
 
@@ -20,7 +20,6 @@ class ColumnFacts:
         money: some bear a sign of currency.
         grouped: so many have groups of three digits.
         largest: the greatest size of one.
-        below_percent: rows of numbers without a sign where the last sign above them is one of per cent.
     """
 
     numbers: int = 0
@@ -31,7 +30,6 @@ class ColumnFacts:
     money: bool = False
     grouped: int = 0
     largest: float = 0.0
-    below_percent: set[int] = field(default_factory=set)
 
     @property
     def amounts(self) -> bool:
@@ -46,8 +44,7 @@ def column_facts(parsed: Mapping[tuple[int, int], ParsedValue]) -> dict[int, Col
         parsed: its cells by (row, column), row by row.
     """
     facts: dict[int, ColumnFacts] = {}
-    percent: set[int] = set()
-    for (row, column), value in parsed.items():
+    for (_, column), value in parsed.items():
         found = facts.setdefault(column, ColumnFacts())
         if value.kind != "number" or value.number is None:
             continue
@@ -62,11 +59,5 @@ def column_facts(parsed: Mapping[tuple[int, int], ParsedValue]) -> dict[int, Col
             found.whole += value.decimals == 0
             found.two += value.decimals == 2
             found.other += value.decimals not in (0, 2)
-        if value.percent:
-            percent.add(column)
-        elif value.currency or value.grouped:
-            percent.discard(column)
-        elif column in percent:
-            found.below_percent.add(row)
         found.numbers += 1
     return facts

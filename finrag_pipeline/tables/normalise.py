@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from finrag_pipeline.schemas import PAGE_TABLES
+from finrag_pipeline.tables.applied_scale import Source
 from finrag_pipeline.tables.context import TableContext
 from finrag_pipeline.tables.model import Table
 from finrag_pipeline.tables.table_reader import NO_FINDING, PreviousTable, TableReader
@@ -23,17 +24,34 @@ def normalise_tables(filing: str, tables: Sequence[Table], context: TableContext
         Table with the schema ``PAGE_TABLES``. A dash in a column of numbers has the value 0, kind
         ``missing`` and the reason; what cannot be read has neither ``printed`` nor ``value``.
     """
-    rows: list[dict[str, Any]] = []
+    readers: list[TableReader] = []
     before: PreviousTable | None = None
-    page, ordinal = -1, 0
     for table in tables:
+        readers.append(TableReader(table, context, before))
+        before = readers[-1].as_previous()
+    _share_scales(readers)
+    rows: list[dict[str, Any]] = []
+    page, ordinal = -1, 0
+    for table, reader in zip(tables, readers, strict=True):
         ordinal = ordinal + 1 if table.page == page else 0
         page = table.page
-        reader = TableReader(table, context, before)
-        before = reader.as_previous()
         place = {"filing": filing, "page": page, "table": ordinal, "detector": table.detector}
         rows += ({**place, **row} for row in _rows(table, reader))
     return pa.Table.from_pylist(rows, schema=PAGE_TABLES)
+
+
+def _share_scales(readers: Sequence[TableReader]) -> None:
+    """Gives tables of large amounts that state no scale that of the tables around them, where both agree.
+
+    The words that set it stand on the page before, or nowhere.
+    """
+    stated = [reader.stated_money for reader in readers]
+    before: Source | None = None
+    for place, (own, reader) in enumerate(zip(stated, readers, strict=True)):
+        before = own or before
+        after = next(filter(None, stated[place:]), None)
+        if before and after and before.rules[0].scale == after.rules[0].scale:
+            reader.take_scale(before)
 
 
 def _rows(table: Table, reader: TableReader) -> Iterator[dict[str, Any]]:

@@ -216,9 +216,15 @@ def _days(piece: str) -> list[dt.date]:
     return found
 
 
+def month_and_day(text: str) -> tuple[int, int] | None:
+    """The first day that a text names, whatever the year."""
+    match = _MONTH_DAY.search(text.lower())
+    return (_MONTHS.index(match["month"][:3]) + 1, int(match["day"])) if match else None
+
+
 def _month_day(piece: str, words: _Words) -> None:
-    if match := _MONTH_DAY.search(piece):
-        words.month_day = (_MONTHS.index(match["month"][:3]) + 1, int(match["day"]))
+    if found := month_and_day(piece):
+        words.month_day = found
     elif match := _MONTH_YEAR.search(piece):
         words.month = _MONTHS.index(match["month"][:3]) + 1
 

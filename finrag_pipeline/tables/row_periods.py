@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from finrag_pipeline.tables.fiscal_calendar import DAY, FiscalCalendar
-from finrag_pipeline.tables.periods import Period, parse_periods
+from finrag_pipeline.tables.periods import Period, month_and_day, parse_periods
 from finrag_pipeline.tables.scale import without_scale
 
 _BALANCE = re.compile(
@@ -100,6 +100,11 @@ def shifted(period: Period | None, label: str | None, calendar: FiscalCalendar) 
             return None
         day = period.start - DAY
         return Period("instant", None, day, calendar.year_of(day))
+    if period.start and _BALANCE.search(label) and not _DATES.search(label):
+        # 'Balance at June 30' below 'Six months ended June 30, 2025'
+        for day in (period.end, period.start - DAY):
+            if month_and_day(label) == (day.month, day.day):
+                return Period("instant", None, day, calendar.year_of(day))
     if _END.search(label) or _STOCK.fullmatch(_FOOTNOTES.sub("", label)):
         return Period("instant", None, period.end, period.fiscal_year)
     return period

@@ -26,6 +26,7 @@ from finrag_pipeline.tables.scale import (
 )
 from finrag_pipeline.tables.units import (
     Unit,
+    column_unit,
     counts_awards,
     find_unit,
     is_per_unit,
@@ -124,6 +125,7 @@ class TableReader:
             if source.place not in WIDE
             for rule in source.rules
         )
+        self._percent_decimals = self._find_percent_decimals()
         self._awards = counts_awards(self.paths.labels, self._hints)
         self._exempts_per_share = any("per share" in rule.exempt for rule in rules)
         self._names_per_share = any(
@@ -153,6 +155,28 @@ class TableReader:
             self._hints,
         )
 
+    @property
+    def stated_money(self) -> Source | None:
+        """The nearest scale stated for amounts of this table, or of that which it follows."""
+        return next(
+            (
+                Source("tables around", (rule,))
+                for source in self._sources
+                if source.place not in WIDE
+                for rule in source.rules
+                if rule.applies in ("all", "currency") and rule.scale > 1
+            ),
+            None,
+        )
+
+    def take_scale(self, source: Source) -> None:
+        """Take a scale where none is stated, if amounts of thousands and more are printed."""
+        large = any(
+            value.currency and value.grouped and not value.decimals for value in self._parsed.values()
+        )
+        if large and not self._sources:
+            self._sources = (source,)
+
     def finding(self, cell: Cell) -> Finding:
         """What is known of a cell of the table."""
         row, column = cell.row, cell.column
@@ -169,7 +193,6 @@ class TableReader:
             return Finding("missing", reason=value.reason)
         if path and _PAGE_COLUMN.fullmatch(path[-1]):
             return Finding("text", reason=f"a reference: column {path[-1]}")
-        label = self.paths.labels[row]
         if value.looks_like_year:
             return Finding("text", reason="a year")
         unit, told_by = self._unit(value, row, column, path)
@@ -190,7 +213,7 @@ class TableReader:
             source,
             unit,
             (value.currency or self._currency) if money else None,
-            self._period(row, path, label),
+            self._period(row, column),
             value.reason,
         )
 
@@ -240,6 +263,17 @@ class TableReader:
             return signs.most_common(1)[0][0]
         return self.context.currency
 
+    def _find_percent_decimals(self) -> set[int]:
+        """Digits behind the mark of numbers of per cent, where amounts have none."""
+        found: set[int] = set()
+        for (row, column), value in self._parsed.items():
+            if value.decimals and (value.currency or value.grouped):
+                return set()
+            path = self._column_paths[row][column]
+            if value.decimals and (value.percent or (path and column_unit(path[-1]) == "percent")):
+                found.add(value.decimals)
+        return found
+
     def _find_sections(self) -> dict[int, Source]:
         """Scale set by a row of the body that holds nothing else, for each row below it."""
         found: dict[int, Source] = {}
@@ -288,17 +322,16 @@ class TableReader:
             return "shares", "shares only"
         if unit is None and self._awards and not (facts.money or any(map(names_money, (label, *path)))):
             return "shares", "share awards"
+        if unit is None and value.decimals in self._percent_decimals:
+            return "percent", "decimals, which only per cent have"
         small = value.decimals > 0 or (facts.largest <= 100 and not names_money(label))
         if unit is None and facts.percent_first and not value.grouped and small:
             return "percent", "signs in the column"
         if unit is None and value.decimals and not value.grouped:
             if is_rate(label) and abs(value.number or 0) <= 100:
                 return "percent", label
-            if any(is_rate_like(words) for words in (*rows[-2:], *path)):
-                if row in facts.below_percent:
-                    return "percent", "sign above in the column"
-                if self._exempts_rates:
-                    return "ratio", label
+            if self._exempts_rates and any(is_rate_like(words) for words in (*rows[-2:], *path)):
+                return "ratio", label
         return unit, told_by
 
     def _counted(self, value: ParsedValue, near: Sequence[Source]) -> str | None:
@@ -317,8 +350,8 @@ class TableReader:
             return False
         return bool(_STOCK_WORDS.search(" ".join((*self.paths.rows[row], *path))))
 
-    def _period(self, row: int, path: tuple[str, ...], label: str | None) -> Period | None:
-        calendar = self.context.calendar
+    def _period(self, row: int, column: int) -> Period | None:
+        calendar, path, label = self.context.calendar, self._column_paths[row][column], self.paths.labels[row]
         hints = self._hints if any(_YEAR.search(header) for header in path) else self._kinds
         period = parse_periods(path, calendar, hints) if path else None
         own = self._row_periods[row]
@@ -331,8 +364,24 @@ class TableReader:
         if period is None:
             if own is not None:
                 return own
-            period = None if _CHANGE.search(" ".join(path)) else self._stated
+            if not _CHANGE.search(" ".join(path)):
+                period = (self._beside(row, column) if path else None) or self._stated
         return shifted(period, label, calendar)
+
+    def _beside(self, row: int, column: int) -> Period | None:
+        """The period of the column on the left, if one of this name stands behind every period.
+
+        As in '2024', 'Percent to sales', '2023', 'Percent to sales', and not in '2023', 'Acquisitions',
+        '2024', 'Acquisitions', '2025', where they lie between two days.
+        """
+        paths = self._column_paths[row]
+        periods = [
+            parse_periods(path, self.context.calendar, self._kinds) if path else None for path in paths
+        ]
+        twins = [at for at, path in enumerate(paths) if at and path and path[-1] == paths[column][-1]]
+        left = [periods[at - 1] for at in twins]
+        each = len(twins) > 1 and None not in left and set(left) == set(periods) - {None}
+        return periods[column - 1] if each and len(set(left)) == len(left) else None
 
 
 def _encloses(period: Period, day: Period) -> bool:

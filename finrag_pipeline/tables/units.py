@@ -25,8 +25,8 @@ _SHARES = re.compile(
     r"\bshares? (?:used|outstanding|counts?)\b|\bnumber of (?:\w+ ){0,3}?(?:shares|options|awards|units"
     r"|rsus|warrants)\b|\bdenominator\b"
     r"|\b(?:average|diluted|basic|equivalent|dilutive|potential|incremental) (?:\w+ ){0,4}?shares\b"
-    r"|\bshares (?:issued|authorized)\b"
     r"|\bshares (?:of (?:common|preferred|capital) stock )?(?:issued|outstanding|authorized)\b"
+    r"(?! (?:for|under)\b)"
     r"|\bin shares\b|\(shares\)"
     r"|\bweighted[\s-]average (?:\w+ ){0,5}?(?:shares?|stock|units)(?: \w+){0,2} outstanding\b"
     r"|\btotal shares\b|^(?:common )?shares at (?:period|year)[\s-]end\b"
@@ -145,6 +145,7 @@ _MONEY_OF = re.compile(
 )
 # 'Dividends declared ($0.48 per share)' is the sum paid.
 _QUOTED = re.compile(r"\(?[$€£¢]\s?[\d.,]+\s*(?:cents )?(?:per|a)\b[^)]*\)?", re.IGNORECASE)
+_MARK = re.compile(r"(?:\s*\(\w\))+$")
 _EPS = re.compile(r"\beps\b", re.IGNORECASE)
 _UNFINISHED = re.compile(r"\b(?:of|per|average|for|exercise|grant|date|as)$|-$", re.IGNORECASE)
 _RATE_LIKE = re.compile(
@@ -170,7 +171,7 @@ def unit_of_words(words: str) -> Unit | None:
     """
     if not words or words.isdigit() or _NUMERATOR.search(words):
         return None
-    words = _QUOTED.sub("", _EXCEPTION.sub("", without_scale(words.translate(INVISIBLE))))
+    words = _QUOTED.sub("", _EXCEPTION.sub("", without_scale(_MARK.sub("", words.translate(INVISIBLE)))))
     if _STOCK_VALUE.search(words):
         return "currency"
     shares = _SHARES.search(words)

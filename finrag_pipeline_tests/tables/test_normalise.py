@@ -360,6 +360,19 @@ def test_a_balance_under_a_duration_is_an_instant() -> None:
     ]
     assert [found[0, row, 1]["period_kind"] for row in (1, 2, 3)] == ["instant", "duration", "instant"]
 
+    # A day without a year is the first or the last of its column.
+    found = cells(
+        make_table(
+            [
+                ["", "Six months ended June 30, 2024"],
+                ["Balance as of June 30", "5"],
+                ["Balance as of December 31", "4"],
+            ]
+        ),
+        context=TableContext(calendar),
+    )
+    assert [found[0, row, 1]["period_end"] for row in (1, 2)] == [dt.date(2024, 6, 30), dt.date(2023, 12, 31)]
+
 
 def test_the_balance_of_a_first_day_is_that_of_the_day_before() -> None:
     calendar = FiscalCalendar(2024, None, dt.date(2024, 12, 31), "10-K")
@@ -399,3 +412,67 @@ def test_the_beginning_of_a_day_is_the_year_before() -> None:
         context=TableContext(calendar),
     )
     assert found[0, 1, 1]["period_end"] == dt.date(2023, 12, 31)
+
+
+def test_a_column_behind_every_period_is_of_that_period() -> None:
+    grid = [
+        ["", "2018", "Percent to sales", "2017", "Percent to sales"],
+        ["Sales", "$ 5", "100.0 %", "$ 4", "100.0 %"],
+    ]
+    found = cells(make_table(grid))
+    assert [found[0, 1, column]["fiscal_year"] for column in (2, 4)] == [2018, 2017]
+
+    # What lies between two balances is of neither.
+    grid = [["", "2016", "Acquired", "2017", "Acquired", "2018"], ["Goodwill", "$ 5", "1", "6", "2", "8"]]
+    found = cells(make_table(grid))
+    assert [found[0, 1, column]["period_end"] for column in (2, 4)] == [None, None]
+
+
+def test_a_table_that_states_no_scale_has_that_of_the_tables_around_it() -> None:
+    def table(amounts: tuple[str, str], page: int, above: str) -> Table:
+        rows = [["", "2018"], *(["Equity", amount] for amount in amounts)]
+        return make_table(rows, page=page, above=[above])
+
+    first = table(("$ 2,150", "5"), 0, "(in millions)")
+    last = table(("$ 9", "8"), 4, "(in millions)")
+    found = cells(first, table(("$ 5,061", "25"), 2, "Balances"), last)
+    assert (found[1, 1, 1]["value"], found[1, 2, 1]["value"]) == (5061e6, 25e6)
+    assert found[1, 1, 1]["scale_source"] == "tables around: (in millions)"
+
+    # An index of returns, small amounts, and scales that differ say nothing.
+    for amounts, after in (
+        (("$ 100", "112"), last),
+        (("$ 5,061", "25"), table(("$ 9", "8"), 4, "(in thousands)")),
+    ):
+        found = cells(first, table(amounts, 2, "Balances"), after)
+        assert found[1, 1, 1]["scale"] == 1.0
+
+
+def test_decimals_that_only_per_cent_have_tell_per_cent() -> None:
+    grid = [
+        ["(in millions)", "2018", "2017"],
+        ["Income before tax", "$ 1,687", "$ 1,531"],
+        ["Statutory rate", "21.0 %", "21.0"],
+        ["State taxes", "1.5", "(0.5)"],
+    ]
+    found = cells(make_table(grid))
+    assert [found[0, row, 2]["value"] for row in (1, 2, 3)] == [1531e6, 0.21, -0.005]
+
+    # Amounts with decimals leave it open.
+    grid[1] = ["Income before tax", "$ 1,687.5", "$ 1,531.2"]
+    assert cells(make_table(grid))[0, 3, 1]["value"] == 1.5e6
+
+
+def test_shares_issued_for_something_are_a_movement_of_equity() -> None:
+    grid = [
+        ["(in millions)", "Treasury stock", "Total"],
+        ["Treasury shares issued for stock options exercised, net", "$ 81", "50"],
+        ["Shares issued and outstanding (1)", "", "1,012"],
+    ]
+    found = cells(make_table(grid))
+    assert (found[0, 1, 2]["value"], found[0, 1, 2]["unit"]) == (50e6, "currency")
+    assert found[0, 2, 2]["unit"] == "shares"
+    # The mark of a footnote is no amount of stock.
+    label = "Average number of common shares outstanding (millions of shares) (1)"
+    found = cells(make_table([["", "2018"], [label, "4,331"]]))
+    assert (found[0, 1, 1]["value"], found[0, 1, 1]["unit"]) == (4331e6, "shares")
