@@ -3,6 +3,7 @@
 Each measurement appends a line of JSON to --out; ``plot`` fits exponents and draws. Seconds are processor
 seconds of the process and its children, so that what else a machine does falls out of them.
 
+    python -m benchmarks.growth stages --lake LAKE --counts 10 25 50 84
     python -m benchmarks.growth ingest --source FOLDER --lake NEW --counts 10 25 50 84
     python -m benchmarks.growth search --lake LAKE --work NEW --counts 10 25 50 84 --copies 9
     python -m benchmarks.growth vectors --lake LAKE --work NEW --counts 15000 150000 1500000
@@ -101,6 +102,39 @@ def ingest(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
                 for name in ("filings", "parquet", "dagster_home", "ledger")
             },
             "ledger_seconds": {name: round(value, 2) for name, value in made.items()},
+        }
+
+
+def stages(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Of the first filings of a lake that is there: seconds as its ledger has them, bytes of its parts.
+
+    A step that the ledger has as found fresh counts as many seconds per page as those that were made.
+    """
+    lake = Lake(options.lake)
+    rows = lake.read_all("filings", ["filing", "pages"]).to_pylist()
+    pages = {row["filing"]: row["pages"] for row in rows}
+    made = {
+        (one["asset"], one["partition"]): one["seconds"] for one in lake.ledger_entries() if one["seconds"]
+    }
+    chosen = sorted(get_benchmark(lake).filings)
+    for count in options.counts:
+        some = chosen[:count]
+        seconds, size = {}, {}
+        for name in _TABLES:
+            known = [(made[name, one], pages[one]) for one in pages if (name, one) in made]
+            rate = sum(spent for spent, _ in known) / sum(of for _, of in known)
+            seconds[name] = round(sum(made.get((name, one), rate * pages[one]) for one in some), 2)
+            parts = (Path(lake.part_path(name, {"filing": one})) for one in some)
+            size[name] = sum(path.stat().st_size for path in parts if path.exists())
+        size["originals"] = sum(size_of(options.lake / "filings" / one) for one in some)
+        yield {
+            "what": "stages",
+            "filings": count,
+            "pages": sum(pages[one] for one in some),
+            "seconds": round(sum(seconds.values()), 1),
+            "of": seconds,
+            "bytes": sum(size.values()),
+            "bytes_of": size,
         }
 
 
@@ -299,7 +333,7 @@ def exponent(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 _PLOTS = (
-    ("ingest", "filings", {"seconds": "processor seconds", "peak": "peak memory"}, "Ingestion"),
+    ("stages", "filings", {"seconds": "seconds", "bytes": "disk"}, "Ingestion"),
     (
         "search",
         "filings",
@@ -324,12 +358,15 @@ def plot(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     for axes, (what, by, shown, title) in zip(figure.subplots(1, len(_PLOTS)), _PLOTS, strict=True):
         rows = sorted((line for line in lines if line.get("what") == what), key=lambda row: row[by])
         for name, label in shown.items():
-            x, y = [row[by] for row in rows], [row[name] / (1 << 30 if name == "peak" else 1) for row in rows]
+            x, y = (
+                [row[by] for row in rows],
+                [row[name] / (1 << 30 if name in {"peak", "bytes"} else 1) for row in rows],
+            )
             if len(x) < 2:
                 continue
             found = exponent(x, y)
             yield {"what": what, "of": name, "exponent": round(found, 2)}
-            unit = ", GiB" if name == "peak" else ""
+            unit = ", GiB" if name in {"peak", "bytes"} else ""
             axes.loglog(x, y, "o-", markersize=3, linewidth=1, label=f"{label}{unit} ∝ n^{found:.2f}")
         axes.set_title(title, fontsize=9)
         axes.set_xlabel(by, fontsize=8)
@@ -342,7 +379,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    commands = [ingest, search, one_search, vectors, one_index, ticks, plot]
+    commands = [stages, ingest, search, one_search, vectors, one_index, ticks, plot]
     by_name = {one.__name__.replace("_", "-"): one for one in commands}
     parser.add_argument("command", choices=by_name)
     for name in ("--source", "--lake", "--work", "--out", "--to"):
