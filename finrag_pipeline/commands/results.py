@@ -59,13 +59,17 @@ def metrics(
 HEADLINE = (("doc_rec", 5), ("page_rec", 5), ("max_rouge_l", 5), ("ndcg", 10), ("mrr", 0))
 
 
-def print_metrics(table: Any, by: str | None) -> None:
+def print_metrics(table: Any, by: str | None, oracles: bool = True) -> None:
     """Print rows of ``system_metrics``, by a slice or over all questions."""
     from finrag_pipeline.retrieval.systems import ABLATIONS
 
     # The variants stand in the report, and in --json.
     rows = [
-        row for row in table.to_pylist() if row["slice"] == (by or "all") and row["system"] not in ABLATIONS
+        row
+        for row in table.to_pylist()
+        if row["slice"] == (by or "all")
+        and row["system"] not in ABLATIONS
+        and (oracles or row["space"] == "corpus")
     ]
     cells = {(r["slice_value"], r["space"], r["system"], r["metric"], r["k"]): r for r in rows}
     order = {"corpus": 0, "filing": 1, "pages": 2}

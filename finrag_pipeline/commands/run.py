@@ -21,6 +21,7 @@ from finrag_pipeline.commands.console import (
     current_lake,
     current_settings,
     err,
+    hint,
     out,
     print_json,
     print_rows,
@@ -58,7 +59,8 @@ def run(
         from finrag_pipeline.commands.results import print_metrics
         from finrag_pipeline.services.results import metrics_table
 
-        print_metrics(metrics_table(current_lake(), None), None)
+        print_metrics(metrics_table(current_lake(), None), None, oracles=False)
+        hint("With the oracle filing and pages: finrag metrics")
         out.print(f"Report: {done.report}", soft_wrap=True)
         _print_examples(done.source)
     if done.not_run and not as_json:

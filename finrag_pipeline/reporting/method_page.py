@@ -126,7 +126,7 @@ def method_context(data: ReportData) -> dict[str, Any]:
         folds_grid(data.table("folds")),
         make_grid(
             "models",
-            "Models",
+            "Models and their contents",
             (text("Role"), text("Name"), prose("Fingerprint")),
             models,
             "No model was recorded.",

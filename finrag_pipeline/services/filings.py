@@ -381,11 +381,13 @@ def list_series(
     ]
     found = fact_series(filings, concept, each)
     if not found:
+        whose, remedy = f"The {len(tables)} filings of '{company}'", f"'finrag facts {filing}' lists"
+        if any(facts for _, facts in filings):
+            span = {"quarter": "quarter", "year": "fiscal year", "twelve": "twelve months"}[each]
+            raise UsageError(f"{whose} tell '{concept}' of no {span}.", f"See the periods that {remedy}.")
         shown = {one for table in tables.values() for one in table["concept"].to_pylist() if one}
-        raise UsageError(
-            f"The {len(tables)} filings of '{company}' show no '{concept}'.",
-            f"{did_you_mean(concept, shown)}Choose one that 'finrag facts {filing}' lists.",
-        )
+        remedy = f"{did_you_mean(concept, shown)}Choose one that {remedy}."
+        raise UsageError(f"{whose} show no '{concept}'.", remedy)
     return found
 
 

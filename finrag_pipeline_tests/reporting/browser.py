@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -85,13 +85,12 @@ def page(visit: Any) -> Any:
     return visit().page
 
 
-def serious_violations(page: Any, impacts: Collection[str] = ("serious", "critical")) -> list[str]:
-    """What axe finds on a page of these ``impacts``: rule and the first element."""
+def violations(page: Any) -> list[str]:
+    """What axe finds on a page: rule and the first element."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
     # Without its own requests for style sheets, which a browser refuses to files.
     found = axe.Axe().run(page, options={"preload": False}).response["violations"]
     return [
         f"{one['id']}: {one['nodes'][0]['html'][:200]} {one['nodes'][0]['failureSummary'][:300]}"
         for one in found
-        if one["impact"] in impacts
     ]

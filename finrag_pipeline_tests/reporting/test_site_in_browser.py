@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from finrag_pipeline.reporting.report import write_report
-from finrag_pipeline_tests.reporting.browser import serious_violations
+from finrag_pipeline_tests.reporting.browser import violations
 from finrag_pipeline_tests.reporting.lake_builders import FILING, small_data
 
 PAGES = ("index.html", "filings.html", f"filings/{FILING}.html", "filings/BROKEN.html", "method.html")
@@ -27,14 +27,14 @@ def visible(page: Any, table: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_nothing_serious_and_a_narrow_window_scrolls_down_only(
+def test_axe_finds_nothing_and_a_narrow_window_scrolls_down_only(
     folder: Path, visit: Any, name: str
 ) -> None:
     page = visit(color_scheme="light").go(folder / name)
     page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
-    assert serious_violations(page) == []
+    assert violations(page) == []
     page.emulate_media(color_scheme="dark")
-    assert serious_violations(page) == []
+    assert violations(page) == []
     page.set_viewport_size({"width": 360, "height": 740})
     root = "document.documentElement"
     assert page.evaluate(f"{root}.scrollWidth - {root}.clientWidth") <= 0

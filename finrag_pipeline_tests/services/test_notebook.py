@@ -44,6 +44,8 @@ def test_facts_and_queries_are_rows_that_show_themselves(lake: Lake) -> None:
         opened.facts("Zoltek", quarterly=True)
     with pytest.raises(UsageError, match="quarterly, yearly or trailing"):
         opened.facts("Zoltek", concept="Revenues", quarterly=True, yearly=True)
+    with pytest.raises(UsageError, match="tell 'PaymentsOfDividends' of no quarter"):
+        opened.facts("Zoltek", concept="PaymentsOfDividends", quarterly=True)
     with pytest.raises(UsageError, match="Did you mean Revenues"):
         opened.facts("Zoltek", concept="Revenue", yearly=True)
 
