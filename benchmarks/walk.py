@@ -169,7 +169,6 @@ def terminal(
         screen.print(Text(done.stdout.strip("\n") + "\n"))
     body = screen.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
     style = "pre { display: inline-block; margin: 0; padding: 12px 16px; font: 13px/1.35 monospace; }"
-    page.goto("about:blank")  # the service's policy allows no styles of others
     page.set_content(f"<meta charset=utf-8><style>body {{ margin: 0 }} {style}</style>{body}")
     draw(page.locator("pre"), to)
 
@@ -193,7 +192,8 @@ def notebook(page: Any, cells: Sequence[str], env: dict[str, str], to: Path) -> 
         uv = shutil.which("uv") or str(Path(sys.executable).with_name("uv"))
         command = [uv, "run", "--no-project", "--active", "--with", "nbconvert", "--with", "ipykernel"]
         command += ["python", "-m", "nbconvert", "--execute", "--to", "html", str(path)]
-        subprocess.run(command, env=env | {"VIRTUAL_ENV": sys.prefix}, check=True)
+        lake = str(Path(env["FINRAG_LAKE"]).absolute())
+        subprocess.run(command, env=env | {"VIRTUAL_ENV": sys.prefix, "FINRAG_LAKE": lake}, check=True)
         page.goto(path.with_suffix(".html").as_uri())
         draw(page.locator("main"), to)
 
@@ -234,11 +234,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1240, "height": 800})
+        page = browser.new_page(viewport={"width": 1240, "height": 800}, bypass_csp=True)
         page.set_default_timeout(120_000)
         if given.pictures and not Path(given.lake).exists():
             run = ("finrag run", [*FINRAG, "run"])
-            terminal(page, [run], env, given.pictures / "walk-run.png", columns=136)
+            terminal(page, [run], env, given.pictures / "walk-run.png", columns=144)
         with served(env) as (url, pid):
             client = httpx.Client(base_url=url, trust_env=False, timeout=120)
             answer = client.post("/ask", json={"question": given.question}).json()

@@ -163,7 +163,8 @@ def read_formulas(text: str, own: str = "") -> Lexicon:
                     if entry:
                         raise ValueError(f"unknown field '{min(entry)}'")
                 except (re.error, KeyError, TypeError, AttributeError, ValueError) as error:
-                    why = f"{type(error).__name__}: {error}"
+                    what = "no field" if isinstance(error, KeyError) else f"{type(error).__name__}:"
+                    why = f"{what} {error}"
                     raise ValueError(f"Entry '{name}' of the formulas: {why}.") from error
         labels += raw.pop("label", [])
         if raw:
