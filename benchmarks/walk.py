@@ -176,7 +176,7 @@ def terminal(
 def draw(shown: Any, to: Path) -> None:
     """Draw an element or a page, in few colours."""
     image = Image.open(io.BytesIO(shown.screenshot())).convert("RGB")
-    image.quantize(_COLOURS, dither=Image.Dither.NONE).save(to, optimize=True)
+    image.quantize(_COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(to, optimize=True)
 
 
 def notebook(page: Any, cells: Sequence[str], env: dict[str, str], to: Path) -> None:

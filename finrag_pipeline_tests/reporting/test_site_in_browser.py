@@ -27,9 +27,7 @@ def visible(page: Any, table: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_nothing_and_a_narrow_window_scrolls_down_only(
-    folder: Path, visit: Any, name: str
-) -> None:
+def test_axe_finds_nothing_and_a_narrow_window_scrolls_down_only(folder: Path, visit: Any, name: str) -> None:
     page = visit(color_scheme="light").go(folder / name)
     page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
     assert violations(page) == []
