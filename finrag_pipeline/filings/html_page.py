@@ -54,7 +54,8 @@ def page_html(filing: HtmlFiling, page: int, title: str, marks: Mapping[str, str
     """
     if not 0 <= page < len(filing.pages):
         raise UsageError(f"There is no page {page + 1}.", f"The filing has {len(filing.pages)} pages.")
-    marked = {filing.element(anchor): name for anchor, name in (marks or {}).items()}
+    found = ((filing.element(anchor), name) for anchor, name in (marks or {}).items())
+    marked = {element: name for element, name in found if element is not None}
     first = next((element for element, name in marked.items() if name == "used"), None)
     parts: list[str] = []
     walk = filing.events()

@@ -63,7 +63,7 @@ def test_nothing_in_it_acts_or_names_an_address() -> None:
 def test_cells_are_marked_by_their_anchors() -> None:
     filing = parsed('<table><tr><td>1</td><td id="c">2</td><td>3</td></tr></table>')
     first, second, third = (cell.anchor for cell in filing.tables[0].cells)
-    shown = body_of(page_html(filing, 0, "x", {third: "facts", second: "used", "/9/9": "used"}))
+    shown = body_of(page_html(filing, 0, "x", {"/9/9": "used", third: "facts", second: "used"}))
     assert '<td>1</td><td data-mark="used" id="marked">2</td><td data-mark="facts">3</td>' in shown
     assert first not in shown
 
