@@ -222,6 +222,20 @@ def month_and_day(text: str) -> tuple[int, int] | None:
     return (_MONTHS.index(match["month"][:3]) + 1, int(match["day"])) if match else None
 
 
+def without_days(text: str) -> str:
+    """The words of a text without its dates, where it has one and other words; else ''."""
+    bare, dates = _MONTH_DAY_YEAR.subn("", text.lower())
+    return " ".join(re.findall("[a-z]+", bare)) if dates else ""
+
+
+def day_of(year: int, month: int, day: int) -> dt.date | None:
+    """The day of a year; a last of February that it lacks is its last. None where there is none."""
+    try:
+        return dt.date(year, month, day)
+    except ValueError:
+        return month_end(year, month) if 1 <= month <= 12 and day > 28 else None
+
+
 def _month_day(piece: str, words: _Words) -> None:
     if found := month_and_day(piece):
         words.month_day = found
@@ -291,11 +305,8 @@ def _within(words: _Words, context: FiscalCalendar) -> dt.date | None:
     assert words.fiscal is not None and words.month_day is not None
     month, day = words.month_day
     for year in (words.fiscal - 1, words.fiscal, words.fiscal + 1):
-        try:
-            found = dt.date(year, month, day)
-        except ValueError:
-            continue
-        if context.year_of(found) == words.fiscal:
+        found = day_of(year, month, day)
+        if found and context.year_of(found) == words.fiscal:
             return found
     return None
 
@@ -304,11 +315,7 @@ def _completed(words: _Words) -> dt.date | None:
     """The day of 'June 30' and '2022', or of 'June 2022'."""
     assert words.year is not None
     if words.month_day:
-        month, day = words.month_day
-        try:
-            return dt.date(words.year, month, day)
-        except ValueError:
-            return month_end(words.year, month) if 1 <= month <= 12 and day > 28 else None
+        return day_of(words.year, *words.month_day)
     return month_end(words.year, words.month) if words.month else None
 
 

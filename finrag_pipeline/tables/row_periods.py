@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from finrag_pipeline.tables.fiscal_calendar import DAY, FiscalCalendar
-from finrag_pipeline.tables.periods import Period, month_and_day, parse_periods
+from finrag_pipeline.tables.periods import Period, day_of, month_and_day, parse_periods, without_days
 from finrag_pipeline.tables.scale import without_scale
 
 _BALANCE = re.compile(
@@ -100,10 +100,11 @@ def shifted(period: Period | None, label: str | None, calendar: FiscalCalendar) 
             return None
         day = period.start - DAY
         return Period("instant", None, day, calendar.year_of(day))
-    if period.start and _BALANCE.search(label) and not _DATES.search(label):
-        # 'Balance at June 30' below 'Six months ended June 30, 2025'
-        for day in (period.end, period.start - DAY):
-            if month_and_day(label) == (day.month, day.day):
+    if period.start and not (_DATES.search(label) or "ended" in label):
+        # 'Cash at January 1', 'Balance at June 30' below 'Six months ended June 30, 2025'
+        first, before, last = period.start, period.start - DAY, period.end
+        for named, day in ((first, before), (before, before), (last, last)):
+            if month_and_day(label) == (named.month, named.day):
                 return Period("instant", None, day, calendar.year_of(day))
     if _END.search(label) or _STOCK.fullmatch(_FOOTNOTES.sub("", label)):
         return Period("instant", None, period.end, period.fiscal_year)
@@ -124,16 +125,13 @@ def row_periods(
     """
     periods: list[Period | None] = []
     balances: list[int] = []
-    for path in row_paths:
+    wordings = [without_days(path[-1]) if path else "" for path in row_paths]
+    for path, wording in zip(row_paths, wordings, strict=True):
         period = None
-        if path and _BALANCE.search(path[-1]):
-            found = parse_periods([path[-1]], calendar)
-            if found and found.end and "(" not in path[-1][:1]:
-                # The balance at January 1 is that of the evening before; weekly years may end on a first day.
-                monthly = found.end.day == 1 and not calendar.weekly
-                opens = monthly and calendar.quarter_of(found.end - DAY) is not None
-                day = found.end - DAY if opens else found.end
-                period = Period("instant", None, day, calendar.year_of(day) or found.fiscal_year)
+        # Rows that differ in their day alone are one balance on several days, whatever it is called.
+        if path and (_BALANCE.search(path[-1]) or (wording and wordings.count(wording) > 1)):
+            last = periods[balances[-1]] if balances else None
+            if period := _balance(path[-1], last, calendar):
                 balances.append(len(periods))
         if period is None:
             for label in reversed(path):
@@ -154,6 +152,21 @@ def row_periods(
         for row in range(first + 1, last):
             periods[row] = periods[row] or between
     return periods
+
+
+def _balance(label: str, last: Period | None, calendar: FiscalCalendar) -> Period | None:
+    """The day of a balance; one that names no year is the first such day after the balance above."""
+    found = parse_periods([label], calendar)
+    day = found.end if found and not label.startswith("(") else None
+    if found is None and last and last.end and (named := month_and_day(label)):
+        years = (last.end.year, last.end.year + 1)
+        day = next((day for year in years if (day := day_of(year, *named)) and day > last.end), None)
+    if day is None or _far_ahead(Period("instant", None, day), calendar):
+        return None
+    # The balance at January 1 is that of the evening before; weekly years may end on a first day.
+    if day.day == 1 and not calendar.weekly and calendar.quarter_of(day - DAY) is not None:
+        day -= DAY
+    return Period("instant", None, day, calendar.year_of(day) or (found and found.fiscal_year))
 
 
 def _far_ahead(period: Period, calendar: FiscalCalendar) -> bool:

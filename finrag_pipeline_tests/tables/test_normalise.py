@@ -373,6 +373,37 @@ def test_a_balance_under_a_duration_is_an_instant() -> None:
     )
     assert [found[0, row, 1]["period_end"] for row in (1, 2)] == [dt.date(2024, 6, 30), dt.date(2023, 12, 31)]
 
+    grid = [
+        ["", "Six months ended June 30, 2024"],
+        ["Cash at January 1", "5"],
+        ["Cash at June 30", "4"],
+        ["Paid in the six months ended June 30", "1"],
+    ]
+    found = cells(make_table(grid), context=TableContext(calendar))
+    assert [found[0, row, 1]["period_end"] for row in (1, 2)] == [dt.date(2023, 12, 31), dt.date(2024, 6, 30)]
+    assert found[0, 3, 1]["period_kind"] == "duration"
+
+
+def test_rows_that_differ_in_their_day_alone_are_balances() -> None:
+    calendar = FiscalCalendar(2025, 2, dt.date(2025, 6, 30), "10-Q")
+    grid = [
+        ["", "Retained earnings"],
+        ["Equity - April 1, 2025", "5"],
+        ["Net income", "2"],
+        ["Equity – June 30, 2025", "7"],
+        ["Notes due June 30, 2031", "1"],
+        ["Notes due June 30, 2032", "1"],
+    ]
+    found = cells(make_table(grid), context=TableContext(calendar))
+    ends = [found[0, row, 1]["period_end"] for row in range(1, 6)]
+    assert ends == [dt.date(2025, 3, 31), dt.date(2025, 6, 30), dt.date(2025, 6, 30), None, None]
+    assert found[0, 2, 1]["period_start"] == dt.date(2025, 4, 1)
+
+    # A day that lost its year is the first one after the balance above.
+    grid[1:4] = [["Balances as of June 30, 2024", "5"], ["Net income", "2"], ["Balances as of June 30,", "7"]]
+    found = cells(make_table(grid), context=TableContext(calendar))
+    assert found[0, 3, 1]["period_end"] == found[0, 2, 1]["period_end"] == dt.date(2025, 6, 30)
+
 
 def test_the_balance_of_a_first_day_is_that_of_the_day_before() -> None:
     calendar = FiscalCalendar(2024, None, dt.date(2024, 12, 31), "10-K")
