@@ -130,8 +130,8 @@ def row_periods(
         period = None
         # Rows that differ in their day alone are one balance on several days, whatever it is called.
         if path and (_BALANCE.search(path[-1]) or (wording and wordings.count(wording) > 1)):
-            last = periods[balances[-1]] if balances else None
-            if period := _balance(path[-1], last, calendar):
+            above = periods[balances[-1]] if balances else None
+            if period := _balance(path[-1], above, calendar):
                 balances.append(len(periods))
         if period is None:
             for label in reversed(path):
@@ -154,19 +154,19 @@ def row_periods(
     return periods
 
 
-def _balance(label: str, last: Period | None, calendar: FiscalCalendar) -> Period | None:
+def _balance(label: str, above: Period | None, calendar: FiscalCalendar) -> Period | None:
     """The day of a balance; one that names no year is the first such day after the balance above."""
     found = parse_periods([label], calendar)
     day = found.end if found and not label.startswith("(") else None
-    if found is None and last and last.end and (named := month_and_day(label)):
-        years = (last.end.year, last.end.year + 1)
-        day = next((day for year in years if (day := day_of(year, *named)) and day > last.end), None)
+    if found is None and above and above.end and (named := month_and_day(label)):
+        days = (day_of(above.end.year, *named), day_of(above.end.year + 1, *named))
+        day = next((one for one in days if one and one > above.end), None)
     if day is None or _far_ahead(Period("instant", None, day), calendar):
         return None
     # The balance at January 1 is that of the evening before; weekly years may end on a first day.
     if day.day == 1 and not calendar.weekly and calendar.quarter_of(day - DAY) is not None:
         day -= DAY
-    return Period("instant", None, day, calendar.year_of(day) or (found and found.fiscal_year))
+    return Period("instant", None, day, calendar.year_of(day) or (found.fiscal_year if found else None))
 
 
 def _far_ahead(period: Period, calendar: FiscalCalendar) -> bool:
