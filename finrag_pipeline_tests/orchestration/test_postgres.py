@@ -65,7 +65,7 @@ def url() -> Iterator[str]:
     while subprocess.run(ready, check=False).returncode:
         assert server.poll() is None and time.monotonic() < deadline
         time.sleep(0.1)
-    yield f"postgresql://dagster@127.0.0.1:{port}/postgres"
+    yield f"postgresql+psycopg2://dagster@127.0.0.1:{port}/postgres"
     server.terminate()
     server.wait()
     shutil.rmtree(folder)
