@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -79,8 +79,7 @@ def ingest(
     """Bring single files into the lake and make them searchable."""
     from finrag_pipeline.orchestration.runs import ingest as bring
 
-    done = _done(lambda bar: bring(current_settings(), files, bar), as_json)
-    raise typer.Exit(PARTLY if done.failures else 0)
+    _end(lambda bar: bring(current_settings(), files, bar), as_json)
 
 
 @app.command()
@@ -108,8 +107,7 @@ def edgar(
     }
     changes = {name: value for name, value in asked.items() if value}
     settings = settings.model_copy(update={"edgar": settings.edgar.model_copy(update=changes)})
-    done = _done(lambda bar: bring(settings, bar), as_json)
-    raise typer.Exit(PARTLY if done.failures else 0)
+    _end(lambda bar: bring(settings, bar), as_json)
 
 
 @app.command()
@@ -120,8 +118,7 @@ def index(
     """Make what only some systems read (vectors of chunks, other chunks) of every filing of the lake."""
     from finrag_pipeline.orchestration.runs import index as make
 
-    done = _done(lambda bar: make(current_settings(), systems, bar), as_json)
-    raise typer.Exit(PARTLY if done.failures else 0)
+    _end(lambda bar: make(current_settings(), systems, bar), as_json)
 
 
 @app.command()
@@ -150,19 +147,9 @@ def _done(work: Callable[[ProgressBar], Any], as_json: bool) -> Any:
         done = work(bar)
     seconds = time.monotonic() - start
     if as_json:
-        print_json(
-            {
-                "source": done.source,
-                "filings": done.filings,
-                "indexed": done.indexed,
-                "fresh": done.fresh,
-                "failures": [{"filing": name, "error": text} for name, text in done.failures.items()],
-                "warnings": done.warnings,
-                "not_run": done.not_run,
-                "report": done.report,
-                "seconds": round(seconds, 2),
-            }
-        )
+        told = {name: value for name, value in vars(done).items() if name != "measured"}
+        failures = [{"filing": name, "error": text} for name, text in done.failures.items()]
+        print_json(told | {"failures": failures, "seconds": round(seconds, 2)})
         return done
     warn(done.warnings)
     for name, text in done.failures.items():
@@ -172,6 +159,11 @@ def _done(work: Callable[[ProgressBar], Any], as_json: bool) -> Any:
         f"{len(done.failures)} failed, {seconds:.1f} s"
     )
     return done
+
+
+def _end(work: Callable[[ProgressBar], Any], as_json: bool) -> NoReturn:
+    """Do ``work``, say what it did, and end the command."""
+    raise typer.Exit(PARTLY if _done(work, as_json).failures else 0)
 
 
 def _print_examples(source: str) -> None:
