@@ -115,6 +115,7 @@ WRONG: dict[str, list[list[str]]] = {
     "serve": [["--port", "x"], ["--host", "no such host"]],
     "show": [["nobody", "1"], ["x", "first"]],
     "sql": [["DROP TABLE filings"], ["FROM nowhere"], ["SELECT 1", "--to", "rows.doc"]],
+    "stale": [["x"]],
     "systems": [["x"]],
     "tables": [[], ["--pdfs", "nowhere"]],
     "train": [["nobody"], ["reranker", "--folds", "nobody"]],
