@@ -327,7 +327,6 @@ BLOCKS = frozenset({
 })
 # fmt: on
 _RAISE = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-_INDENTS = re.compile(r"^[\s\xa0]*")
 
 
 @dataclass(slots=True)
