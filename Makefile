@@ -1,13 +1,14 @@
 # make run   materialise the graph over the sample filings, print the metrics and where the report is
 # make test  lint, type-check and test
 # make ui    the Dagster UI and daemon on the same instance
+# make licences, make sbom, make audit   what is installed: licences, a bill of materials, known vulnerabilities
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
 EXTRAS := offline,fast,tatr,ui,mcp,s3,postgres,dev
 PORT ?= 3000
 
-.PHONY: run test ui env lint types unit bench faults constraints clean
+.PHONY: run test ui env lint types unit bench faults soak licences sbom audit constraints clean
 
 run: env
 	$(BIN)/finrag run
@@ -44,6 +45,19 @@ bench:
 
 faults:
 	$(BIN)/python -m benchmarks.faults
+
+soak:
+	$(BIN)/python -m benchmarks.soak
+
+licences: env
+	$(BIN)/uv tool run --from pip-licenses pip-licenses --python $(BIN)/python --format=markdown --order=license
+
+sbom: env
+	mkdir -p build
+	$(BIN)/uv tool run --from cyclonedx-bom cyclonedx-py environment $(BIN)/python --output-file build/sbom.json
+
+audit: env
+	.ci/audit $(VENV)
 
 constraints: env
 	$(BIN)/uv pip compile setup.py --extra offline --extra fast --extra ui --extra tatr --extra s3 --extra ray --extra postgres --extra dev --python-version 3.11 \

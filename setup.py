@@ -62,6 +62,8 @@ EXTRAS = {
     "mcp": ["mcp>=2.3,<3"],
     # dagster-webserver 1.13 is the matching release of dagster's UI.
     "ui": ["dagster-webserver>=1.13.20,<1.14"],
+    # Fuzzers, by hand: python -m benchmarks.fuzz.
+    "fuzz": ["atheris>=3.0"],
     "dev": [
         "axe-playwright-python>=0.1.4",  # accessibility of the report; ships axe-core
         "hypothesis>=6.100",

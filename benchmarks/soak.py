@@ -4,7 +4,8 @@
 
 Starts Dagster's daemon and `finrag serve` on a new lake, drops a filing into the inbox every minute, asks
 once a second, and looks at the memory of both. Filings are the sample's, or those of a folder, in turn; each
-is made another file, so that none is taken for one that is there already. Printed as a Markdown table.
+is made another file, so that none is taken for one that is there already. With every tenth comes a PDF that
+unfolds beyond all memory, which must delay no other. Printed as a Markdown table.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from finrag_pipeline.sample.generate import write_sample
 from finrag_pipeline.schemas import PER_FILING
 from finrag_pipeline.settings import REPOSITORY
 from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline_tests.filings.raw_pdf import nested_forms
 
 PORT = 8668
 QUESTIONS = (
@@ -135,6 +137,8 @@ def soak(minutes: int, originals: list[Path], folder: Path) -> list[tuple[str, A
             if len(dropped) < minutes and now >= begun + 60 * len(dropped):
                 number = len(dropped)
                 dropped[drop(lake / "inbox", originals[number % len(originals)], number)] = now
+                if number % 10 == 5:
+                    drop(lake / "inbox", nested_forms(folder / "POISON.pdf", 6), number)
             for filing in dropped.keys() - took.keys():
                 if done(Lake(lake), filing):
                     took[filing] = now - dropped[filing]

@@ -413,6 +413,14 @@ class Settings(BaseSettings):
     service_token: SecretStr | None = Field(
         None, description="Asked for by a service that other machines reach; a new one each time when None."
     )
+    alert: str = Field(
+        "",
+        description="Told of runs that fail without anybody watching and of data that grows old: an address "
+        "that takes JSON ({text, …}), or a command that gets it on its standard input.",
+    )
+    keep_days: int = Field(
+        30, ge=1, description="Days that indexes and models of other settings and damaged parts are kept."
+    )
     encoder: EncoderSettings = EncoderSettings()
     chunks: ChunkSettings = ChunkSettings()
     contextual_chunks: ContextualChunkSettings = ContextualChunkSettings()

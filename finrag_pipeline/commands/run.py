@@ -122,6 +122,24 @@ def index(
 
 
 @app.command()
+def backfill(
+    asset: Annotated[str, typer.Argument(help="Name of an asset, such as page_tables or page_scorer.")],
+    parts: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--filings", "--folds", "--systems", help="Only this part; may be repeated. 'all' is the default."
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Make the parts of one asset that are missing or not fresh, whatever else is."""
+    from finrag_pipeline.orchestration.runs import backfill as fill
+
+    done = _done(lambda bar: fill(current_settings(), asset, parts, bar), as_json)
+    raise typer.Exit(PARTLY if done.failures else 0)
+
+
+@app.command()
 def stale(as_json: Json = False) -> None:
     """Say what the next run would make of the filings of the lake, and why; nothing is run."""
     from finrag_pipeline.filings.originals import all_sources

@@ -54,6 +54,29 @@ def clean() -> None:
     out.print(f"removed {current_lake().remove_leftovers(older_than=60.0)} files")
 
 
+@app.command("export")
+def export_archive(
+    archive: Annotated[Path, typer.Argument(help="File to write, such as lake.tar.")],
+) -> None:
+    """Write the lake to one file, without the history of its runs."""
+    from finrag_pipeline.services.archive import export_lake
+
+    out.print(f"{archive}: {export_lake(current_lake(), archive)} files", markup=False, soft_wrap=True)
+
+
+@app.command("import")
+def import_archive(
+    archive: Annotated[Path, typer.Argument(help="File that finrag export has written.", exists=True)],
+) -> None:
+    """Unpack such a file where there is no lake yet: finrag --lake FOLDER import FILE."""
+    from finrag_pipeline.services.archive import import_lake
+    from finrag_pipeline.storage.lake import Lake
+
+    lake = Lake(current_settings().lake)
+    import_lake(archive, lake)
+    out.print(f"{lake.root}: {len(lake.partitions('filings'))} filings", markup=False, soft_wrap=True)
+
+
 @app.command()
 def serve(
     host: Annotated[

@@ -8,13 +8,14 @@ from typing import Any
 
 import dagster as dg
 
-from finrag_pipeline.orchestration import assets, checks, jobs, sensors
+from finrag_pipeline.orchestration import assets, checks, jobs, nights, sensors
 from finrag_pipeline.orchestration.resources import Corpora, EngineResource, LakeResource, SettingsResource
 from finrag_pipeline.schemas.catalogue import CATALOGUE
 from finrag_pipeline.settings import Settings, get_settings
 
 SECRETS: dict[str, Any] = {
     "service_token": True,
+    "alert": True,  # an address may hold a key
     "language_model": {"key"},
     "judge": {"models": {"__all__": {"key"}}},
 }
@@ -31,8 +32,7 @@ def build_definitions(settings: Settings | None = None) -> dg.Definitions:
         ),
         asset_checks=dg.load_asset_checks_from_modules([checks]),
         jobs=[*jobs.JOBS.values(), jobs.compact_lake_job],
-        sensors=sensors.SENSORS,
-        schedules=jobs.SCHEDULES,
+        sensors=[*sensors.SENSORS, nights.night_sensor],
         resources={
             # Values are shown with every run; the keys of language models come from the environment.
             "settings": SettingsResource(

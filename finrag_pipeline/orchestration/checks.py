@@ -12,6 +12,7 @@ from finrag_pipeline.orchestration.assets.benchmark import benchmark_questions
 from finrag_pipeline.orchestration.assets.filings import filing_chunks, filings, page_sentences
 from finrag_pipeline.orchestration.assets.reporting import system_metrics
 from finrag_pipeline.orchestration.resources import LakeResource
+from finrag_pipeline.orchestration.steps import listed
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.fusion import Fusion
 from finrag_pipeline.retrieval.spaces import Space
@@ -31,8 +32,8 @@ def no_duplicate_files(lake: LakeResource) -> dg.AssetCheckResult:
 
 def _none_of(what: str, lines: list[str]) -> dg.AssetCheckResult:
     """A check that warns of each line."""
-    text = dg.MetadataValue.md("\n".join(f"- {line}" for line in lines) or "none")
-    return dg.AssetCheckResult(passed=not lines, severity=_WARN, metadata={what: text, "count": len(lines)})
+    metadata = {what: listed(lines), "count": len(lines)}
+    return dg.AssetCheckResult(passed=not lines, severity=_WARN, metadata=metadata)
 
 
 @dg.asset_check(asset=filings)

@@ -16,7 +16,7 @@ from finrag_pipeline import errors
 from finrag_pipeline.errors import DamageError, FinragError, LakeError
 from finrag_pipeline.settings import REPOSITORY, Settings
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline.storage.processes import is_alive, process_name
+from finrag_pipeline.storage.processes import PROCESS_TAG, is_alive, process_name
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _Made = TypeVar("_Made")
 _YAML = REPOSITORY / "data_lake" / "dagster_home" / "dagster.yaml"
-_PROCESS_TAG = "finrag/process"
 _WATCH_SECONDS = 5.0
 _MOST_DAMAGED = 50
 """How often a run is repeated because it meets something else that is damaged."""
@@ -122,7 +121,7 @@ class Materialiser:
             instance=self.instance,
             partition_key=partition,
             run_config=_QUIET,
-            tags={**(tags or {}), _PROCESS_TAG: process_name(os.getpid())},
+            tags={**(tags or {}), PROCESS_TAG: process_name(os.getpid())},
             raise_on_error=False,
             asset_selection=[dg.AssetKey(name) for name in assets] if assets else None,
         )
@@ -246,7 +245,7 @@ def release_dead_runs(instance: dg.DagsterInstance) -> list[str]:
     status = dg.DagsterRunStatus
     unfinished = [status.NOT_STARTED, status.STARTING, status.STARTED, status.CANCELING]
     started = instance.get_runs(filters=dg.RunsFilter(statuses=unfinished))
-    dead = [run for run in started if (tag := run.tags.get(_PROCESS_TAG)) and not is_alive(tag)]
+    dead = [run for run in started if (tag := run.tags.get(PROCESS_TAG)) and not is_alive(tag)]
     for run in dead:
         instance.report_run_failed(run, "The process of this run is gone.")
         instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)

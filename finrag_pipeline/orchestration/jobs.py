@@ -1,23 +1,21 @@
-"""Jobs (a filing from original to searchable, the evaluation of the benchmark, upkeep), and the nightly runs.
+"""Jobs: a filing from original to searchable, the evaluation of the benchmark, upkeep.
 
-The nightly runs are a safety net: automation conditions can miss an update that lands in the tick after their
-own request; the night finds everything fresh or mends it. Concepts: https://docs.dagster.io/guides/build/jobs,
-https://docs.dagster.io/guides/automate/schedules
+Concept: https://docs.dagster.io/guides/build/jobs
 """
 
-import os
-from collections.abc import Callable
+from collections.abc import Hashable
 from typing import Any
 
 import dagster as dg
 
 from finrag_pipeline.chunking.registry import CHUNKINGS
-from finrag_pipeline.evaluation.benchmark import active_benchmark
+from finrag_pipeline.evaluation.benchmark import active_benchmark, benchmark_filings
 from finrag_pipeline.orchestration import checks
-from finrag_pipeline.orchestration.partitions import FILINGS, PRODUCTION, sweep_range
-from finrag_pipeline.orchestration.resources import LakeResource, SettingsResource, get_encoder
-from finrag_pipeline.retrieval.systems import SYSTEMS
+from finrag_pipeline.orchestration.resources import LakeResource, SettingsResource, get_encoder, make_corpus
+from finrag_pipeline.retrieval.systems import ABLATIONS, SYSTEMS, get_system
+from finrag_pipeline.schemas import TABLES
 from finrag_pipeline.schemas.catalogue import CATALOGUE, INDEX_FILING, INDEX_ON_DEMAND, VECTORS, made_by
+from finrag_pipeline.storage.lake import Lake
 
 _TRAINING = "each without its questions, and that for searching"
 _SLOW = "not part of 'finrag run', because it takes hours without a GPU."
@@ -84,109 +82,57 @@ JOBS = {name: _job(name) for name in dict.fromkeys(entry.job for entry in CATALO
 
 @dg.op(pool=VECTORS)
 def compact_lake(context: dg.OpExecutionContext, settings: SettingsResource, lake: LakeResource) -> None:
-    """Compact LanceDB, drop its versions older than a day, and remove what killed runs left.
+    """Compact LanceDB, drop its versions older than a day, and remove what killed runs left or nothing uses.
 
-    Vectors of filings without chunks go too, and results that are not measured any more.
+    Vectors of filings without chunks go too, and results that are not measured any more; lexical indexes of
+    another corpus after a day; indexes of other settings, what was damaged and old runs after ``keep_days``.
     """
     from finrag_pipeline.orchestration.sweeps import answers_to_other_questions, drop, stale_results
     from finrag_pipeline.retrieval.chunk_index import open_chunk_index, searchable_filings
 
     store, values = lake.open(), settings.get()
-    encoder = get_encoder(values, store)
+    encoder, kept = get_encoder(values, store), values.keep_days * _DAY
+    indexes = {".writer.lock"}
     for chunking in CHUNKINGS.values():
         index = open_chunk_index(store, encoder, values, chunking)
+        indexes |= {f"{index.name}.lance", f".{index.name}.sha256.json"}
         index.remove(index.filings() - set(searchable_filings(store, chunking)))
         index.optimize()
         context.log.info(f"{index.name}: {index.count()} vectors")
+    corpora = [searchable_filings(store)]
     if active_benchmark(store) and store.info("folds"):
         drop(store, stale_results(store, values) + answers_to_other_questions(store))
-    context.log.info(f"removed {store.remove_leftovers()} leftover files")
+        corpora.append(benchmark_filings(store))
+    systems, shared = [get_system(name) for name in (*SYSTEMS, *ABLATIONS)], dict[Hashable, Any]()
+    lexical = {
+        make_corpus(values, store, own, one, shared).bm25_folder[-1] for own in corpora for one in systems
+    }
+    removed = [
+        store.remove_superseded("bm25", used=lexical, older_than=_DAY),
+        store.remove_superseded("lance", used=indexes, older_than=kept),
+        store.remove_superseded("damaged", older_than=kept),
+        *(
+            store.remove_superseded("models", kind, used=_models(store, kind), older_than=kept)
+            for kind in TRAINED
+        ),
+    ]
+    context.log.info(
+        f"removed {store.remove_leftovers()} leftover files, and {sum(removed)} that nothing uses"
+    )
+
+
+_DAY = 86_400.0
+TRAINED = ("page_ranker", "page_scorer", "reranker")
+"""What is trained fold by fold."""
+
+
+def _models(store: Lake, kind: str) -> set[str]:
+    """Folders of the models of a kind that its table tells of: by its fingerprints, or in a column."""
+    named = store.read_all(kind, ["model"])["model"].to_pylist() if "model" in TABLES[kind].names else []
+    return {*store.fingerprints(kind), *named}
 
 
 @dg.job(executor_def=dg.in_process_executor, description="Upkeep of the lake, every night.")
 def compact_lake_job() -> None:
     """Upkeep of the lake."""
     compact_lake()
-
-
-# On by default, like the sensors; FINRAG_SCHEDULES=off starts them stopped.
-_OFF = os.environ.get("FINRAG_SCHEDULES", "on").lower() == "off"
-_STATUS = dg.DefaultScheduleStatus.STOPPED if _OFF else dg.DefaultScheduleStatus.RUNNING
-_NO_BENCHMARK = dg.SkipReason("The lake holds no benchmark; 'finrag run' brings one.")
-_Requests = dg.RunRequest | list[dg.RunRequest] | dg.SkipReason
-
-
-def _schedule(**about: Any) -> Callable[[Callable[..., _Requests]], dg.ScheduleDefinition]:
-    """Makes a function a schedule; what its documentation says is shown in the graph."""
-
-    def declare(requests: Callable[..., _Requests]) -> dg.ScheduleDefinition:
-        named = {"description": requests.__doc__, **about}
-        return dg.schedule(**named, default_status=_STATUS, execution_timezone="UTC")(requests)
-
-    return declare
-
-
-@_schedule(job=JOBS[INDEX_FILING], cron_schedule="0 2 * * *")
-def nightly_reindex(context: dg.ScheduleEvaluationContext) -> _Requests:
-    """Every night: bring every filing of the lake up to date. Fresh ones are cache hits."""
-    keys = context.instance.get_dynamic_partitions(FILINGS)
-    if not keys:
-        return dg.SkipReason("The lake holds no filings.")
-    night = context.scheduled_execution_time.date().isoformat()
-    return [dg.RunRequest(partition_key=key, run_key=f"{night}:{key}") for key in keys]
-
-
-@_schedule(job=JOBS["prepare_benchmark"], cron_schedule="0 3 * * *")
-def nightly_preparation(lake: LakeResource) -> _Requests:
-    """Every night, after re-indexing: questions, folds, corpus statistics and the lexical index."""
-    return dg.RunRequest() if active_benchmark(lake.open()) else _NO_BENCHMARK
-
-
-@_schedule(job=JOBS["sweep"], cron_schedule="0 4 * * *")
-def nightly_sweep(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> _Requests:
-    """Every night: run and score every system on the active benchmark; one run per system."""
-    if active_benchmark(lake.open()) is None:
-        return _NO_BENCHMARK
-    night = context.scheduled_execution_time.date().isoformat()
-    return [dg.RunRequest(run_key=f"{night}:{system}", tags=sweep_range(system)) for system in SYSTEMS]
-
-
-@_schedule(job=JOBS["publish"], cron_schedule="0 5 * * *")
-def nightly_publish(lake: LakeResource) -> _Requests:
-    """Every night, after the sweep: metrics, warehouse, report and corpus checks."""
-    return dg.RunRequest() if active_benchmark(lake.open()) else _NO_BENCHMARK
-
-
-@_schedule(job=compact_lake_job, cron_schedule="0 6 * * *")
-def nightly_compaction() -> _Requests:
-    """Every night: compact LanceDB and clear leftovers."""
-    return dg.RunRequest()
-
-
-def _weekly_training(model: str) -> dg.ScheduleDefinition:
-    @_schedule(
-        name=f"weekly_{model}",
-        job=JOBS[f"train_{model}"],
-        cron_schedule="0 7 * * 0",
-        description=f"Every week: train the {model.replace('_', ' ')} that searches use, where its questions "
-        "or filings changed; else it is a cache hit.",
-    )
-    def weekly(lake: LakeResource) -> _Requests:
-        if active_benchmark(lake.open()) is None:
-            return _NO_BENCHMARK
-        if lake.open().info(model, {"fold": PRODUCTION}) is None:
-            return dg.SkipReason(f"No {model} was trained for searching; the first one is asked for.")
-        return dg.RunRequest(partition_key=PRODUCTION)
-
-    return weekly
-
-
-WEEKLY_TRAINING = [_weekly_training(model) for model in ("page_ranker", "page_scorer", "reranker")]
-SCHEDULES = [
-    nightly_reindex,
-    nightly_preparation,
-    nightly_sweep,
-    nightly_publish,
-    nightly_compaction,
-    *WEEKLY_TRAINING,
-]

@@ -167,11 +167,12 @@ def stale_filings(
 
     def fresh(source: FilingSource) -> bool:
         key = source.filing
-        # A worse version was refused: with the sound one at hand again, the note goes.
-        refused = (lake.ledger_entry("filings", key) or {}).get("outcome") == "failed"
+        # A worse version was refused: with the sound one at hand again, the note goes. So does that of a step
+        # whose process died when its part was written already.
+        failed = any((lake.ledger_entry(name, key) or {}).get("outcome") == "failed" for name in PER_FILING)
         # In the order in which they are made: inputs have been looked at.
         return (
-            not refused
+            not failed
             and all(key in known for known in materialised)
             and all(_is_fresh(name, lake, key, settings, *source_facts(name, source)) for name in PER_FILING)
         )

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from finrag_pipeline.answering.systems import get_answer_system
+from finrag_pipeline.answering.systems import ANSWER_SYSTEMS, get_answer_system
 from finrag_pipeline.chunking.registry import CHUNKINGS
-from finrag_pipeline.errors import BenchmarkError, FilingError, FinragError, LakeError
-from finrag_pipeline.evaluation.benchmark import benchmark_filings, get_benchmark, register_benchmark
+from finrag_pipeline.errors import (
+    BenchmarkError,
+    FilingError,
+    FinragError,
+    LakeError,
+    UsageError,
+    did_you_mean,
+)
+from finrag_pipeline.evaluation.benchmark import benchmark_filings, register_benchmark
 from finrag_pipeline.evaluation.questions import find_document_information, read_document_information
 from finrag_pipeline.filings.intake import accept
 from finrag_pipeline.filings.names import filing_id
@@ -25,25 +32,28 @@ from finrag_pipeline.filings.originals import (
 )
 from finrag_pipeline.orchestration.ahead import Item, make_ahead
 from finrag_pipeline.orchestration.instance import Materialiser, open_materialiser
-from finrag_pipeline.orchestration.lineage import stale_filings, stale_on_demand, versions
-from finrag_pipeline.orchestration.partitions import FILINGS, FOLD_COUNT, sweep_range, trained_range
-from finrag_pipeline.orchestration.resources import Corpora, get_encoder, make_corpus
+from finrag_pipeline.orchestration.lineage import stale_filings, stale_on_demand
+from finrag_pipeline.orchestration.partitions import (
+    FILINGS,
+    sweep_range,
+    trained_partitions,
+    trained_range,
+)
+from finrag_pipeline.orchestration.resources import get_encoder
 from finrag_pipeline.orchestration.sweeps import (
-    Sweep,
     answers_to_other_questions,
     drop,
+    problems_of,
     stale_results,
+    state_of_results,
 )
-from finrag_pipeline.rankers.registry import usable_models
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
-from finrag_pipeline.retrieval.component import Inputs
 from finrag_pipeline.retrieval.page_stage import PagesInOrder
 from finrag_pipeline.retrieval.systems import ABLATIONS, SYSTEMS, get_system
 from finrag_pipeline.sample import SAMPLE_NAME
 from finrag_pipeline.schemas import PER_FILING
-from finrag_pipeline.schemas.catalogue import CATALOGUE, INDEX_FILING, INDEX_ON_DEMAND, ancestors
+from finrag_pipeline.schemas.catalogue import CATALOGUE, INDEX_FILING, INDEX_ON_DEMAND
 from finrag_pipeline.settings import Settings
-from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 
 Progress = Callable[[str, str, int, int], None]
@@ -209,6 +219,45 @@ def index(settings: Settings, systems: Sequence[str], progress: Progress) -> Run
     return outcome
 
 
+def backfill(settings: Settings, asset: str, parts: Sequence[str] | None, progress: Progress) -> RunReport:
+    """Make an asset: all of its parts that are not fresh, or only some filings, folds or systems.
+
+    Raises:
+        UsageError: there is no such asset or part.
+    """
+    lake = Lake(settings.lake).required()
+    if asset not in CATALOGUE:
+        raise UsageError(
+            f"There is no asset '{asset}'.", f"{did_you_mean(asset, CATALOGUE)}finrag sql lists them."
+        )
+    entry = CATALOGUE[asset]
+    known = {
+        "filing": [keys["filing"] for keys in lake.partitions("filings")],
+        "model": trained_partitions.get_partition_keys(),
+        "run": list(SYSTEMS),
+        "answer": list(ANSWER_SYSTEMS),
+    }.get(entry.by, [""])
+    chosen = known if parts in (None, ["all"]) else list(parts or ())
+    if unknown := [part for part in chosen if part not in known]:
+        raise UsageError(f"{asset} has no part '{unknown[0]}'.", f"Choose from: {', '.join(known[:20])}.")
+    outcome = RunReport(asset, len(chosen))
+    with open_materialiser(settings) as materialiser:
+        for number, part in enumerate(chosen):
+            progress("backfill", part, number, len(chosen))
+            of_system = entry.by in ("run", "answer")
+            options: dict[str, Any] = (
+                {"tags": sweep_range(part)} if of_system else {"partition": part or None}
+            )
+            if error := materialiser.run(entry.job, assets=[asset], **options):
+                outcome.failures[part or asset] = error
+        outcome.warnings += materialiser.healed
+    made = [part for part in chosen if (part or asset) not in outcome.failures]
+    hits = {one["partition"] for one in lake.ledger_entries(asset) if one["outcome"] == "cache_hit"}
+    outcome.fresh = [part for part in made if part in hits]
+    outcome.indexed = [part or asset for part in made if part not in hits]
+    return outcome
+
+
 def profile_source(settings: Settings, lake: Lake) -> Path:
     """Source of the profile: the generated sample filings, or the downloaded benchmark.
 
@@ -316,14 +365,14 @@ class _Work:
         known = lake.read_json(marker)
         if not outcome.indexed and isinstance(known, dict):
             with suppress(LakeError):  # a model is damaged: it is trained again
-                if known.get("state") == _state(lake, settings, systems):
+                if known.get("state") == state_of_results(lake, settings, systems):
                     outcome.not_run = known["not_run"]
                     return
         self.index_on_demand(systems, benchmark_filings(lake))
         self.run("prepare_benchmark", "prepare")
         if any(isinstance(get_system(name).pages, PagesInOrder) for name in systems):
             self.run("train_page_ranker", "page_ranker", tags=trained_range())
-        outcome.not_run = missing = _problems(lake, settings, systems, corpora)
+        outcome.not_run = missing = problems_of(lake, settings, systems, corpora)
         runnable = [system for system in systems if system not in missing]
         outcome.warnings += make_ahead(
             settings, "sweep", [(None, sweep_range(system), None) for system in runnable]
@@ -338,50 +387,10 @@ class _Work:
         if lake.partitions("answer_scores"):
             self.run("publish_answers", "answers")
         self.run("publish", "publish")
-        lake.write_json(marker, {"state": _state(lake, settings, systems), "not_run": missing})
+        lake.write_json(marker, {"state": state_of_results(lake, settings, systems), "not_run": missing})
 
 
 def _reason(lake: Lake, filing: str) -> str | None:
     entries = (lake.ledger_entry(asset, filing) for asset in PER_FILING)
     failed = next((entry for entry in entries if entry and entry["outcome"] == "failed"), None)
     return " ".join(filter(None, (failed["error"], failed["remedy"]))) if failed else None
-
-
-def _problems(
-    lake: Lake, settings: Settings, systems: Sequence[str], corpora: Corpora | None = None
-) -> dict[str, str]:
-    """Why some of ``systems`` cannot be measured here, by system; the others can."""
-    sweep = Sweep(settings, lake, corpora)
-    found = {name: sweep.problem(get_system(name)) for name in systems}
-    return {name: problem for name, problem in found.items() if problem is not None}
-
-
-_NO_RESULT = {"lake", "ray", "workers", "page_timeout", "worker_memory", "service_token", "edgar"}
-"""Settings that change no result."""
-
-
-def _state(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
-    """What the results in the lake are and were made from; equal before and after when nothing changed."""
-    made = ("system_metrics", "gap_counts", "answer_metrics")
-    tables = {CATALOGUE[name].folder for name in ancestors(made).union(made)} - {""}
-    parts = {
-        table: [
-            (keys, info.fingerprint) for keys in lake.partitions(table) if (info := lake.info(table, keys))
-        ]
-        for table in sorted(tables)
-    }
-    record = lake.read_json(lake.path("benchmarks", get_benchmark(lake).name, "benchmark.json"))
-    published = [lake.fs.exists(lake.path(path)) for path in ("report/index.html", "warehouse.duckdb")]
-    prepared = all(lake.info(asset) for asset in ("benchmark_questions", "folds"))
-    # A model that can be had now, or was trained again, is work to do.
-    not_run = _problems(lake, settings, systems) if prepared else {}
-    trained = [usable_models(lake, settings, fold).fingerprint for fold in range(FOLD_COUNT)]
-    shared: dict[Hashable, Any] = {}
-    models = [
-        get_system(name).fingerprint(Inputs(make_corpus(settings, lake, (), get_system(name), shared)))
-        for name in systems
-        if prepared and name not in not_run
-    ]
-    chosen = settings.model_dump(mode="json", exclude=_NO_RESULT)
-    code = {name: versions(name) for name in CATALOGUE}
-    return fingerprint(parts, record, published, (chosen, list(systems), code, not_run, trained, models))

@@ -7,14 +7,17 @@ import json
 from contextlib import suppress
 
 import dagster as dg
+from dagster._core.definitions.freshness import FreshnessState
 
 from finrag_pipeline.filings.intake import file_state, settled_inbox_files
+from finrag_pipeline.orchestration.alerts import tell
 from finrag_pipeline.orchestration.jobs import JOBS
 from finrag_pipeline.orchestration.partitions import filings_partitions
 from finrag_pipeline.orchestration.resources import LakeResource, SettingsResource
 from finrag_pipeline.schemas import PER_FILING
-from finrag_pipeline.schemas.catalogue import INDEX_FILING
+from finrag_pipeline.schemas.catalogue import CATALOGUE, INDEX_FILING
 from finrag_pipeline.settings import get_settings
+from finrag_pipeline.storage.processes import PROCESS_TAG
 
 MAX_PER_TICK = 50
 EDGAR_SECONDS = 30.0
@@ -93,11 +96,38 @@ def edgar_sensor(
 @dg.run_failure_sensor(
     default_status=dg.DefaultSensorStatus.RUNNING,
     minimum_interval_seconds=30,
-    description="Notes a run that died outside any step (killed, out of memory) in the lake's ledger.",
+    description="Notes a run that died outside any step (killed, out of memory) in the lake's ledger, and "
+    "tells FINRAG_ALERT of every run that failed with nobody watching.",
 )
 def failed_run_sensor(context: dg.RunFailureSensorContext, lake: LakeResource) -> None:
     """What a killed worker had begun, perhaps on another machine, has failed."""
-    lake.open().record_dead(context.dagster_run.run_id, context.failure_event.message)
+    run, reason = context.dagster_run, context.failure_event.message or ""
+    lake.open().record_dead(run.run_id, reason)
+    alert = get_settings().alert
+    if alert and PROCESS_TAG not in run.tags:
+        of = run.tags.get("dagster/partition", "")
+        tell(alert, f"finrag: {run.job_name} {of} failed. {reason}".replace("  ", " "), run=run.run_id)
+
+
+_WATCHED = [dg.AssetKey(entry.name) for entry in CATALOGUE.values() if entry.watched]
+
+
+@dg.sensor(
+    minimum_interval_seconds=600,
+    default_status=dg.DefaultSensorStatus.RUNNING if get_settings().alert else dg.DefaultSensorStatus.STOPPED,
+    description="Tells FINRAG_ALERT once when what is watched has failed its freshness policy.",
+)
+def freshness_sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+    """The cursor has what was told already; what has become fresh again can be told anew."""
+    known = json.loads(context.cursor or "[]")
+    records = context.instance.get_freshness_state_records(_WATCHED)
+    old = [
+        key.to_user_string() for key, found in records.items() if found.freshness_state == FreshnessState.FAIL
+    ]
+    if new := [name for name in old if name not in known]:
+        tell(get_settings().alert, f"finrag: {', '.join(new)} was not made for two nights.")
+    reason = f"{len(old)} of {len(_WATCHED)} watched assets are too old."
+    return dg.SensorResult(skip_reason=reason, cursor=json.dumps(old))
 
 
 def _automation(name: str, target: dg.AssetSelection, seconds: int) -> dg.AutomationConditionSensorDefinition:
@@ -116,6 +146,7 @@ SENSORS = [
     inbox_sensor,
     edgar_sensor,
     failed_run_sensor,
+    freshness_sensor,
     # Two with disjoint targets: a slow corpus-wide evaluation must not delay single filings.
     _automation("filing_automation", _OF_FILINGS, 30),
     _automation("corpus_automation", dg.AssetSelection.all() - _OF_FILINGS, 60),

@@ -7,7 +7,7 @@ https://docs.dagster.io/guides/automate/declarative-automation
 
 import base64
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import getdoc
@@ -28,6 +28,7 @@ from finrag_pipeline.orchestration.resources import (
     SettingsResource,
     get_encoder,
 )
+from finrag_pipeline.reporting.grid import escape_markdown
 from finrag_pipeline.schemas import TABLES, column_docs
 from finrag_pipeline.schemas.catalogue import CATALOGUE, Entry, ancestors
 from finrag_pipeline.services.sql import sql_views
@@ -299,8 +300,7 @@ def _figures(steps: list[Step]) -> dict[str, Any]:
 def _failure(failures: Mapping[str, FinragError]) -> dg.Failure:
     """A Dagster failure that tells people what went wrong and what to do."""
     lines = [f"{key}: {error.reason} {error.remedy}" for key, error in failures.items()]
-    listed = dg.MetadataValue.md("\n".join(f"- {line}" for line in lines))
-    return dg.Failure("\n".join(lines), metadata={"failures": listed}, allow_retries=False)
+    return dg.Failure("\n".join(lines), metadata={"failures": listed(lines)}, allow_retries=False)
 
 
 def _results(
@@ -452,6 +452,11 @@ def _column_schema(table: str) -> dict[str, Any]:
         for one in TABLES[table]
     ]
     return {"dagster/column_schema": dg.TableSchema(columns), "dagster/table_name": table}
+
+
+def listed(lines: Iterable[str]) -> dg.MetadataValue:
+    """Lines as a list in Markdown, which shows texts of filings and their names as they are."""
+    return dg.MetadataValue.md("\n".join(f"- {escape_markdown(line)}" for line in lines) or "none")
 
 
 def picture(png: bytes, alt: str) -> dg.MetadataValue:

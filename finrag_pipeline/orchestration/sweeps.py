@@ -14,17 +14,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.answering.systems import ANSWER_SYSTEMS, AnswerSystem
-from finrag_pipeline.evaluation.benchmark import benchmark_filings
+from finrag_pipeline.evaluation.benchmark import benchmark_filings, get_benchmark
 from finrag_pipeline.evaluation.summary import SLICED
 from finrag_pipeline.language_models.load import language_model_problem, load_language_model
 from finrag_pipeline.language_models.protocol import LanguageModel
 from finrag_pipeline.orchestration.lineage import versions
-from finrag_pipeline.orchestration.partitions import fold_number, fold_partitions
+from finrag_pipeline.orchestration.partitions import FOLD_COUNT, fold_number, fold_partitions
 from finrag_pipeline.orchestration.resources import Corpora, get_encoder, make_corpus
+from finrag_pipeline.rankers.registry import usable_models
 from finrag_pipeline.retrieval.component import Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.system import RetrievalSystem
 from finrag_pipeline.retrieval.systems import ALL_SYSTEMS, get_system
+from finrag_pipeline.schemas.catalogue import CATALOGUE, ancestors
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
@@ -249,3 +251,55 @@ def answers_to_other_questions(store: Lake) -> Parts:
         if not asked >= set(store.read("answers", keys, ["question_id"])["question_id"].to_pylist()):
             found += [("answers", keys), ("answer_scores", keys)]
     return found
+
+
+def problems_of(
+    lake: Lake, settings: Settings, systems: Sequence[str], corpora: Corpora | None = None
+) -> dict[str, str]:
+    """Why some of ``systems`` cannot be measured here, by system; the others can."""
+    sweep = Sweep(settings, lake, corpora)
+    found = {name: sweep.problem(get_system(name)) for name in systems}
+    return {name: problem for name, problem in found.items() if problem is not None}
+
+
+_NO_RESULT = {
+    *(
+        "lake",
+        "ray",
+        "workers",
+        "page_timeout",
+        "worker_memory",
+        "service_token",
+        "edgar",
+        "alert",
+        "keep_days",
+    )
+}
+"""Settings that change no result."""
+
+
+def state_of_results(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
+    """What the results in the lake are and were made from; equal before and after when nothing changed."""
+    made = ("system_metrics", "gap_counts", "answer_metrics")
+    tables = {CATALOGUE[name].folder for name in ancestors(made).union(made)} - {""}
+    parts = {
+        table: [
+            (keys, info.fingerprint) for keys in lake.partitions(table) if (info := lake.info(table, keys))
+        ]
+        for table in sorted(tables)
+    }
+    record = lake.read_json(lake.path("benchmarks", get_benchmark(lake).name, "benchmark.json"))
+    published = [lake.fs.exists(lake.path(path)) for path in ("report/index.html", "warehouse.duckdb")]
+    prepared = all(lake.info(asset) for asset in ("benchmark_questions", "folds"))
+    # A model that can be had now, or was trained again, is work to do.
+    not_run = problems_of(lake, settings, systems) if prepared else {}
+    trained = [usable_models(lake, settings, fold).fingerprint for fold in range(FOLD_COUNT)]
+    shared: dict[Hashable, Any] = {}
+    models = [
+        get_system(name).fingerprint(Inputs(make_corpus(settings, lake, (), get_system(name), shared)))
+        for name in systems
+        if prepared and name not in not_run
+    ]
+    chosen = settings.model_dump(mode="json", exclude=_NO_RESULT)
+    code = {name: versions(name) for name in CATALOGUE}
+    return fingerprint(parts, record, published, (chosen, list(systems), code, not_run, trained, models))

@@ -11,6 +11,8 @@ from finrag_pipeline.resolver.lexicon import FILLERS
 
 _PLAIN = PLAIN | {ord("`"): "'"} | dict.fromkeys(map(ord, "\u00ae\u2122\u00a9"), "")
 _LETTER = r"[^\W_]"
+# Characters that no font agrees on stand for periods and companies where a question is read.
+_PLAIN |= dict.fromkeys(range(0xE000, 0xE100), " ")
 # 'AT&T', "Boeing's", 'Amazon.com' and 'U.S' are one word; other dots and all hyphens part words.
 _DOT = rf"\.(?=(?i:com|net|org|io|ai)(?!{_LETTER}))|(?<![^\W_]{{2}})\.(?={_LETTER}(?!{_LETTER}))"
 _WORD = re.compile(

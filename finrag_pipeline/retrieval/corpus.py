@@ -181,13 +181,17 @@ class Corpus:
         chunks = {filing: part and part.fingerprint for filing, part in parts.items()}
         return fingerprint(chunks, self.kinds) if self.kinds is not None else fingerprint(chunks)
 
+    @property
+    def bm25_folder(self) -> tuple[str, str]:
+        """Where the lake keeps its BM25 index."""
+        return ("bm25", fingerprint(self.fingerprint, BM25_VERSION))
+
     @cached_property
     def bm25(self) -> Bm25Index | RankBm25:
         """The BM25 index over the chunks; the precomputed one is kept in the lake under its fingerprint."""
         if self.settings.bm25.backend == "rank_bm25":
             return RankBm25(self.chunks["text"].to_pylist())
-        folder = ("bm25", fingerprint(self.fingerprint, BM25_VERSION))
-        return kept_bm25(self.lake, folder, lambda: self.chunks["text"].to_pylist())
+        return kept_bm25(self.lake, self.bm25_folder, lambda: self.chunks["text"].to_pylist())
 
     @cached_property
     def splade(self) -> SpladeIndex:

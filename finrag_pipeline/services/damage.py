@@ -29,7 +29,7 @@ def find_damage(lake: Lake) -> Iterator[Damage | None]:
     for asset in _names(lake, "parquet"):
         for keys in lake.partitions(asset):
             try:
-                lake.read(asset, keys)
+                lake.verify(asset, keys)
                 yield None
             except DamageError as error:
                 yield Damage(error.path, error.reason)

@@ -8,6 +8,7 @@ each step last ended.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -46,6 +47,11 @@ _BUFFER = 1 << 16
 _FOOTER = 1 << 18
 """Bytes at the end of a part that hold its footer."""
 _FINGERPRINT = b"finrag.fingerprint"
+_SHA256 = b"finrag.sha256"
+_LENGTH = 64
+_NO_SHA256 = b"0" * _LENGTH
+_MARK = _SHA256 + b"\x18" + bytes([_LENGTH])
+"""What stands before the hash of a part in its footer: its key, and that a value of this length follows."""
 _ASIDE = "damaged"
 _BEGUN = ".begun"
 DIED = {
@@ -55,7 +61,12 @@ DIED = {
 }
 """What the ledger says of a step whose process was killed."""
 # The lake's own temporary files, folders of a conversion, and DuckDB's log and spill files beside a build.
-_TEMPORARY = re.compile(r"\.[0-9a-f]{32}(\.old)?\.tmp(\.(wal|tmp))?$")
+TEMPORARY = re.compile(r"\.[0-9a-f]{32}(\.old)?\.tmp(\.(wal|tmp))?$")
+
+
+def _hash_of(before: bytes, after: bytes) -> bytes:
+    """Hash of a part, of what stands before its own hash and after it."""
+    return hashlib.sha256(before + _MARK + after).hexdigest().encode()
 
 
 @dataclass(frozen=True)
@@ -239,14 +250,30 @@ class Lake:
             LakeError: the table does not fit its schema.
         """
         table = conform(table, asset)
-        metadata = {**(table.schema.metadata or {}), _FINGERPRINT: fingerprint.encode()}
+        metadata = {**(table.schema.metadata or {}), _FINGERPRINT: fingerprint.encode(), _SHA256: _NO_SHA256}
         sink = pa.BufferOutputStream()
         # Checksums: compressed pages whose bits have flipped on disk would often decompress to nonsense.
         pq.write_table(
             table.replace_schema_metadata(metadata), sink, compression="zstd", write_page_checksum=True
         )
-        self.write_bytes(self.part_path(asset, partition), sink.getvalue().to_pybytes())
+        before, _, after = sink.getvalue().to_pybytes().rpartition(_MARK + _NO_SHA256)
+        data = before + _MARK + _hash_of(before, after) + after
+        self.write_bytes(self.part_path(asset, partition), data)
         return PartInfo(fingerprint, table.num_rows)
+
+    def verify(self, asset: str, partition: Mapping[str, str] | None = None) -> None:
+        """Read all of a part against its checksums: that of the whole, in older parts those of its pages.
+
+        Readers look at the pages alone, and headers or the footer may be damaged without their noticing.
+
+        Raises:
+            LakeError: the part is absent or damaged.
+        """
+        path = self.part_path(asset, partition)
+        before, mark, after = (self.read_bytes(path) or b"").rpartition(_MARK)
+        if mark and after[:_LENGTH] != _hash_of(before, after[_LENGTH:]):
+            raise DamageError(f"{path} is not as it was written.", self._below(path))
+        self.read(asset, partition)
 
     def info(self, asset: str, partition: Mapping[str, str] | None = None) -> PartInfo | None:
         """What the footer of a part says; None when it is absent or damaged (it is then made again)."""
@@ -254,7 +281,7 @@ class Lake:
         try:
             with self._input(path, _FOOTER) as stream:
                 footer = pq.read_metadata(stream)
-        except (FileNotFoundError, pa.ArrowInvalid, OSError):
+        except (pa.ArrowException, OSError):
             return None
         metadata = footer.metadata or {}
         if _FINGERPRINT not in metadata:
@@ -317,7 +344,7 @@ class Lake:
                 return found.select(wanted) if wanted else found
         except FileNotFoundError:
             raise LakeError(f"There is no {where} in the lake.", "Materialise it first.") from None
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowException, OSError) as error:
             if isinstance(error, PermissionError):
                 raise LakeError(f"{path} cannot be read.", "Check the permissions of the lake.") from error
             reason = " ".join(str(error).split())
@@ -396,6 +423,17 @@ class Lake:
             self.fs.rm(path, recursive=True)
         return len(found)
 
+    def remove_superseded(self, *folder: str, used: Collection[str] = (), older_than: float) -> int:
+        """Remove what in a folder is not ``used`` and ``older_than`` seconds old; how many there were."""
+        removed, base = 0, self.path(*folder)
+        for path in self.fs.glob(f"{base}/*"):
+            files = self.fs.find(path) or [path]
+            age = datetime.now(UTC) - max(self.fs.modified(file) for file in files)
+            if path.rsplit("/", 1)[1] not in used and age.total_seconds() >= older_than:
+                self.fs.rm(path, recursive=True)
+                removed += 1
+        return removed
+
     def leftovers(self, older_than: float = 3600.0) -> list[str]:
         """Temporary files and folders that killed runs left, at least ``older_than`` seconds old."""
         if not self.fs.exists(self.root):
@@ -403,7 +441,7 @@ class Lake:
         newest: dict[str, datetime] = {}
         for path in self.fs.find(self.root):
             folders = path[len(self.root) + 1 :].split("/")
-            depth = next((n for n, folder in enumerate(folders, start=1) if _TEMPORARY.search(folder)), None)
+            depth = next((n for n, folder in enumerate(folders, start=1) if TEMPORARY.search(folder)), None)
             if depth is None:
                 continue
             try:

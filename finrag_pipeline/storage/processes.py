@@ -7,6 +7,9 @@ import socket
 from contextlib import suppress
 from pathlib import Path
 
+PROCESS_TAG = "finrag/process"
+"""Tag of a run of the command line, with its process: somebody watches it."""
+
 
 def process_name(pid: int) -> str:
     """Name of a process of this machine."""

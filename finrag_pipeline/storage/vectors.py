@@ -182,7 +182,7 @@ class VectorIndex:
         Raises:
             DamageError: a file is missing, or is not as it was written.
         """
-        with _one_writer(self._uri):
+        with one_writer(self._uri):
             self.count_by_filing()
             for name, sha256 in self._sealed().items():
                 file = Path(self._uri, f"{self.name}.lance", "data", name)
@@ -204,7 +204,7 @@ class VectorIndex:
         """
         if set(rows["filing"].to_pylist()) - {filing}:
             raise LakeError(f"Rows of another filing among those of '{filing}'.", "Pass rows of one filing.")
-        with _one_writer(self._uri), self._reading():
+        with one_writer(self._uri), self._reading():
             table = self._database.create_table(self.name, schema=rows.schema, exist_ok=True)
             merge = table.merge_insert("vector_id").when_matched_update_all().when_not_matched_insert_all()
             merge.when_not_matched_by_source_delete(f"filing = {sql_literal(filing)}").execute(rows)
@@ -247,7 +247,7 @@ class VectorIndex:
     def remove(self, filings: Collection[str]) -> None:
         """Remove filings."""
         if filings and self.exists():
-            with _one_writer(self._uri):
+            with one_writer(self._uri):
                 table = self._open()
                 with self._reading():
                     table.delete(_among("filing", tuple(filings)))
@@ -298,7 +298,7 @@ class VectorIndex:
 
         if not self.exists():
             return
-        with _one_writer(self._uri):
+        with one_writer(self._uri):
             table = self._open()
             with self._reading():
                 table.optimize(cleanup_older_than=timedelta(days=1))
@@ -311,7 +311,7 @@ class VectorIndex:
 
 
 @contextmanager
-def _one_writer(uri: str) -> Iterator[None]:
+def one_writer(uri: str) -> Iterator[None]:
     """Let one process of this machine write at a time.
 
     Writers that make a table at once lose rows, and those that insert the same rows at once keep both

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,18 @@ def test_another_version_of_the_code_makes_filings_stale(
     found = {asset: one for asset, _, one in why_stale(pipeline.lake, other.settings, [source])}
     assert found["filing_chunks"] == "changed: setting chunks"
     assert versions("page_tables")[0] == "another"
+
+
+def test_a_step_whose_process_died_after_it_had_written_is_noted_anew(
+    pipeline: Pipeline, tmp_path: Path
+) -> None:
+    """Searches leave a filing out as long as a step of it counts as failed."""
+    filing = pipeline.accept(small_filings.annual_report(tmp_path / "A_2020_10K.pdf", "Alder Corp", 2020))
+    assert pipeline.index(filing).success
+    note = {"asset": "page_sentences", "partition": filing, "run_id": "r", "at": "2024-01-01T00:00:00+00:00"}
+    dead = f"{socket.gethostname()}:{2**22 + 1}:1"
+    path = pipeline.lake.path("ledger", "page_sentences", f"{filing}.json.begun")
+    pipeline.lake.write_json(path, note | {"process": dead})
+    state = pipeline.lake, pipeline.settings, [get_source(pipeline.lake, filing)], pipeline.instance
+    assert stale_filings(*state) == [filing]
+    assert pipeline.index(filing).success and stale_filings(*state) == []

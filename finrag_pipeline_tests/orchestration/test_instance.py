@@ -98,7 +98,7 @@ class TestDeadRuns:
         tag: str | None,
         status: dg.DagsterRunStatus = dg.DagsterRunStatus.STARTED,
     ) -> str:
-        tags = {module._PROCESS_TAG: tag} if tag else {}
+        tags = {module.PROCESS_TAG: tag} if tag else {}
         return create_run_for_test(instance, status=status, tags=tags).run_id
 
     def test_only_runs_whose_process_is_gone_are_failed(

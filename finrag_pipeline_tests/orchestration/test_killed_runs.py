@@ -133,17 +133,17 @@ def test_runs_of_living_processes_and_of_the_daemon_are_left_alone(
 ) -> None:
     """Only runs of the command line carry the mark of their process."""
     job = pipeline.definitions.resolve_job_def("index_filing")
-    from finrag_pipeline.orchestration.instance import _PROCESS_TAG
+    from finrag_pipeline.orchestration.instance import PROCESS_TAG
 
     of_the_daemon = pipeline.instance.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED)
     alive = pipeline.instance.create_run_for_job(
-        job, status=dg.DagsterRunStatus.STARTED, tags={_PROCESS_TAG: process_name(os.getpid())}
+        job, status=dg.DagsterRunStatus.STARTED, tags={PROCESS_TAG: process_name(os.getpid())}
     )
     recycled = pipeline.instance.create_run_for_job(
-        job, status=dg.DagsterRunStatus.STARTED, tags={_PROCESS_TAG: f"{process_name(os.getpid())}1"}
+        job, status=dg.DagsterRunStatus.STARTED, tags={PROCESS_TAG: f"{process_name(os.getpid())}1"}
     )
     elsewhere = pipeline.instance.create_run_for_job(
-        job, status=dg.DagsterRunStatus.STARTED, tags={_PROCESS_TAG: "another-host:1:1"}
+        job, status=dg.DagsterRunStatus.STARTED, tags={PROCESS_TAG: "another-host:1:1"}
     )
     assert release_dead_runs(pipeline.instance) == [recycled.run_id]
     for run in (of_the_daemon, alive, elsewhere):

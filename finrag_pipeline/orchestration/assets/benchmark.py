@@ -3,7 +3,6 @@
 from collections import Counter
 from contextlib import ExitStack
 
-import dagster as dg
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -13,7 +12,7 @@ from finrag_pipeline.evaluation.questions import load_questions
 from finrag_pipeline.evaluation.retrieval_metrics import find_gold_chunks, score_runs
 from finrag_pipeline.orchestration.lineage import versions
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT
-from finrag_pipeline.orchestration.steps import Part, Step, check, table_asset
+from finrag_pipeline.orchestration.steps import Part, Step, check, listed, table_asset
 from finrag_pipeline.orchestration.sweeps import Sweep, fold_questions, scores_fingerprint
 from finrag_pipeline.retrieval.spaces import Space
 from finrag_pipeline.retrieval.system import run_system
@@ -74,7 +73,7 @@ def benchmark_questions(part: Part) -> Step:
         "benchmark": benchmark.name,
         "measured": measured,
         "excluded": status.count("excluded"),
-        "problems": dg.MetadataValue.md("\n".join(f"- {p}" for p in problems[:50]) or "none"),
+        "problems": listed(problems[:50]),
     }
     return step
 

@@ -43,7 +43,7 @@ from finrag_pipeline.evaluation.simulations import sensitivity_to_agreement
 from finrag_pipeline.orchestration.assets.answering import RECORDED
 from finrag_pipeline.orchestration.lineage import versions
 from finrag_pipeline.orchestration.resources import Corpora
-from finrag_pipeline.orchestration.steps import Part, Run, Step, check, picture, table_asset
+from finrag_pipeline.orchestration.steps import Part, Run, Step, check, listed, picture, table_asset
 from finrag_pipeline.orchestration.sweeps import measured_systems
 from finrag_pipeline.reporting.grid import grid_markdown
 from finrag_pipeline.reporting.plots import sensitivity_plot
@@ -283,8 +283,8 @@ def label_sample(part: Part) -> Step:
     step.checks = [
         check("within_budget", largest <= values.judge.budget and all_themes == drawn_themes, largest=largest)
     ]
-    listed = "\n".join(f"- `{FOLDER}/{path.name}`" for path in sheets) or "none"
-    step.metadata = {"labels": rows.num_rows, "sheets": dg.MetadataValue.md(listed)}
+    names = [f"{FOLDER}/{path.name}" for path in sheets]
+    step.metadata = {"labels": rows.num_rows, "sheets": listed(names)}
     return step
 
 
