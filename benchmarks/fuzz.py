@@ -24,6 +24,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from finrag_pipeline.errors import FilingError, FinragError
+from finrag_pipeline.sample.generate import write_sample
 
 CORPUS = Path(__file__).with_name("fuzz_corpus")
 SLOWEST = 60
@@ -124,8 +125,9 @@ def _fuzz_service(seconds: int) -> int:
     from urllib.request import urlopen
 
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
-        finrag = [sys.executable, "-m", "finrag_pipeline.cli", "--lake", folder]
-        subprocess.run([*finrag, "run", "--systems", "finrag"], check=True, stdout=subprocess.DEVNULL)
+        finrag = [sys.executable, "-m", "finrag_pipeline.cli", "--lake", str(Path(folder, "lake"))]
+        files = sorted((write_sample(Path(folder, "sample")) / "pdfs").glob("*.pdf"))[:2]
+        subprocess.run([*finrag, "ingest", *map(str, files)], check=True, stdout=subprocess.DEVNULL)
         port, end = "8667", time.monotonic() + seconds
         service = subprocess.Popen([*finrag, "serve", "--port", port], stdout=subprocess.DEVNULL)
         try:
