@@ -32,8 +32,8 @@ def no_duplicate_files(lake: LakeResource) -> dg.AssetCheckResult:
 
 def _none_of(what: str, lines: list[str]) -> dg.AssetCheckResult:
     """A check that warns of each line."""
-    metadata = {what: listed(lines), "count": len(lines)}
-    return dg.AssetCheckResult(passed=not lines, severity=_WARN, metadata=metadata)
+    found = {what: listed(lines), "count": dg.MetadataValue.int(len(lines))}
+    return dg.AssetCheckResult(passed=not lines, severity=_WARN, metadata=found)
 
 
 @dg.asset_check(asset=filings)

@@ -283,8 +283,8 @@ def label_sample(part: Part) -> Step:
     step.checks = [
         check("within_budget", largest <= values.judge.budget and all_themes == drawn_themes, largest=largest)
     ]
-    names = [f"{FOLDER}/{path.name}" for path in sheets]
-    step.metadata = {"labels": rows.num_rows, "sheets": listed(names)}
+    where = listed(f"{FOLDER}/{path.name}" for path in sheets)
+    step.metadata = {"labels": rows.num_rows, "sheets": where}
     return step
 
 
