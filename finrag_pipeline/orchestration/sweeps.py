@@ -21,7 +21,6 @@ from finrag_pipeline.language_models.protocol import LanguageModel
 from finrag_pipeline.orchestration.lineage import versions
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT, fold_number, fold_partitions
 from finrag_pipeline.orchestration.resources import Corpora, get_encoder, make_corpus
-from finrag_pipeline.rankers.registry import usable_models
 from finrag_pipeline.retrieval.component import Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.system import RetrievalSystem
@@ -280,6 +279,8 @@ _NO_RESULT = {
 
 def state_of_results(lake: Lake, settings: Settings, systems: Sequence[str]) -> str:
     """What the results in the lake are and were made from; equal before and after when nothing changed."""
+    from finrag_pipeline.rankers.registry import usable_models
+
     made = ("system_metrics", "gap_counts", "answer_metrics")
     tables = {CATALOGUE[name].folder for name in ancestors(made).union(made)} - {""}
     parts = {
