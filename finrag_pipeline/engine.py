@@ -6,6 +6,7 @@ One task that crashes, hangs or raises fails alone; the others go on.
 from __future__ import annotations
 
 import pickle
+import socket
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,7 @@ from functools import cached_property
 from multiprocessing.context import SpawnContext, SpawnProcess
 from types import ModuleType
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from finrag_pipeline.errors import FinragError
 
@@ -188,6 +190,7 @@ def _call(function: Callable[..., T], arguments: tuple[Any, ...]) -> bytes:
             return pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
 
 
+_PATIENCE = 10.0
 _RETRIES = 3
 """How often a task is given to another node when its own is lost."""
 
@@ -227,9 +230,12 @@ class RayEngine:
         except ImportError as error:
             raise FinragError("Ray is not installed.", "Install finrag_pipeline[ray].") from error
         if not ray.is_initialized():
+            place = urlsplit(self.address if "://" in self.address else f"//{self.address}")
             try:
+                if place.port:  # Ray would wait for minutes
+                    socket.create_connection((str(place.hostname), place.port), _PATIENCE).close()
                 ray.init(address=self.address, log_to_driver=False, logging_level="ERROR")
-            except (ConnectionError, RuntimeError, ValueError) as error:
+            except (OSError, RuntimeError, ValueError) as error:
                 reason = str(error).strip().partition("\n")[0]
                 told = f"There is no Ray cluster at {self.address}: {reason}"
                 raise FinragError(told, "Start it, or unset FINRAG_RAY__ADDRESS.") from error
