@@ -103,7 +103,7 @@ def shifted(period: Period | None, label: str | None, calendar: FiscalCalendar) 
     if period.start and not (_DATES.search(label) or "ended" in label):
         # 'Cash at January 1', 'Balance at June 30' below 'Six months ended June 30, 2025'
         first, before, last = period.start, period.start - DAY, period.end
-        for named, day in ((first, before), (before, before), (last, last)):
+        for named, day in ((last, last), (first, before), (before, before)):
             if month_and_day(label) == (named.month, named.day):
                 return Period("instant", None, day, calendar.year_of(day))
     if _END.search(label) or _STOCK.fullmatch(_FOOTNOTES.sub("", label)):

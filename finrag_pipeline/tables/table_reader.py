@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from finrag_pipeline.tables.applied_scale import WIDE, Source, applied_scale
@@ -160,7 +160,7 @@ class TableReader:
         """The nearest scale stated for amounts of this table, or of that which it follows."""
         return next(
             (
-                Source("tables around", (rule,))
+                Source("tables around", (replace(rule, applies="currency"),))
                 for source in self._sources
                 if source.place not in WIDE
                 for rule in source.rules

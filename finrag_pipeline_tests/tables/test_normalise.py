@@ -379,6 +379,9 @@ def test_a_balance_under_a_duration_is_an_instant() -> None:
         ["Cash at June 30", "4"],
         ["Paid in the six months ended June 30", "1"],
     ]
+    # In a whole year the last day is not the one before the first.
+    year = cells(make_table([["", "Year ended June 30, 2024"], ["Rate as of June 30", "5"]]))
+    assert year[0, 1, 1]["period_end"] == dt.date(2024, 6, 30)
     found = cells(make_table(grid), context=TableContext(calendar))
     assert [found[0, row, 1]["period_end"] for row in (1, 2)] == [dt.date(2023, 12, 31), dt.date(2024, 6, 30)]
     assert found[0, 3, 1]["period_kind"] == "duration"
@@ -393,10 +396,12 @@ def test_rows_that_differ_in_their_day_alone_are_balances() -> None:
         ["Equity – June 30, 2025", "7"],
         ["Notes due June 30, 2031", "1"],
         ["Notes due June 30, 2032", "1"],
+        ["April 1, 2025 through May 1, 2025", "1"],
+        ["May 2, 2025 through June 30, 2025", "1"],
     ]
     found = cells(make_table(grid), context=TableContext(calendar))
-    ends = [found[0, row, 1]["period_end"] for row in range(1, 6)]
-    assert ends == [dt.date(2025, 3, 31), dt.date(2025, 6, 30), dt.date(2025, 6, 30), None, None]
+    ends = [found[0, row, 1]["period_end"] for row in range(1, 8)]
+    assert ends == [dt.date(2025, 3, 31), dt.date(2025, 6, 30), dt.date(2025, 6, 30), *[None] * 4]
     assert found[0, 2, 1]["period_start"] == dt.date(2025, 4, 1)
 
     # A day that lost its year is the first one after the balance above.
@@ -469,6 +474,11 @@ def test_a_table_that_states_no_scale_has_that_of_the_tables_around_it() -> None
     found = cells(first, table(("$ 5,061", "25"), 2, "Balances"), last)
     assert (found[1, 1, 1]["value"], found[1, 2, 1]["value"]) == (5061e6, 25e6)
     assert found[1, 1, 1]["scale_source"] == "tables around: (in millions)"
+
+    # What is counted is not what they are in.
+    rows = [["", "Amount", "Number of shares"], ["Bought back", "$ 5,061", "28,343,259"]]
+    found = cells(first, make_table(rows, page=2), last)
+    assert [found[1, 1, column]["value"] for column in (1, 2)] == [5061e6, 28343259]
 
     # An index of returns, small amounts, and scales that differ say nothing.
     for amounts, after in (
