@@ -223,9 +223,9 @@ def month_and_day(text: str) -> tuple[int, int] | None:
 
 
 def without_days(text: str) -> str:
-    """The words of a text without its date, where it has one and other words; else ''."""
+    """The words of a text beside its day, where it has one and other words; else ''."""
     bare, dates = _MONTH_DAY_YEAR.subn("", text.lower())
-    return " ".join(re.findall("[a-z]+", bare)) if dates == 1 else ""
+    return " ".join(re.findall("[a-z]+", bare)) if dates == 1 and not _ENDED.search(bare) else ""
 
 
 def day_of(year: int, month: int, day: int) -> dt.date | None:

@@ -398,10 +398,13 @@ def test_rows_that_differ_in_their_day_alone_are_balances() -> None:
         ["Notes due June 30, 2032", "1"],
         ["April 1, 2025 through May 1, 2025", "1"],
         ["May 2, 2025 through June 30, 2025", "1"],
+        ["Net income, three months ended March 31, 2025", "1"],
+        ["Net income, three months ended June 30, 2025", "1"],
     ]
     found = cells(make_table(grid), context=TableContext(calendar))
     ends = [found[0, row, 1]["period_end"] for row in range(1, 8)]
-    assert ends == [dt.date(2025, 3, 31), dt.date(2025, 6, 30), dt.date(2025, 6, 30), *[None] * 4]
+    assert ends[:7] == [dt.date(2025, 3, 31), dt.date(2025, 6, 30), dt.date(2025, 6, 30), *[None] * 4]
+    assert [found[0, row, 1]["period_kind"] for row in (8, 9)] == [None, None]
     assert found[0, 2, 1]["period_start"] == dt.date(2025, 4, 1)
 
     # A day that lost its year is the first one after the balance above.
