@@ -57,6 +57,7 @@ _YEARS_SHOWN = 5
 _ONE = Number(Decimal(1))
 _MARGIN = re.compile(r"\bmargins?\b", re.IGNORECASE)
 _JOIN = re.compile(r"(\s+(?:and|plus|\+|&|minus|less)\s+)", re.IGNORECASE)
+_TIMES = re.compile(r"\btimes\b", re.IGNORECASE)
 _SIGN = re.compile(r"(\s+(?:plus|\+|minus|less)\s+)", re.IGNORECASE)
 
 
@@ -177,6 +178,8 @@ class PlanReader:
         rows = self._book.rows
         if plan.operation is not Operation.RATIO or plan.margin or len(names) < 2 or rows is None:
             return None
+        if any(map(_SIGN.search, plan.measures)) or _TIMES.search(plan.asked):
+            return None  # of a sum, or of what is covered so many times, nothing is a part
         period = plan.periods[-1] if plan.periods else self._default
         found = rows.share(plan.measures[0], plan.measures[1], period, bool(plan.periods))
         alone = [rows.find(words, period) for words in plan.measures]

@@ -7,13 +7,13 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 
 import numpy as np
 from safetensors.numpy import load
 
-from finrag_pipeline.answering.row_cross_encoder import row_cross_encoder, row_texts
+from finrag_pipeline.answering.row_cross_encoder import Texts, row_cross_encoder, row_texts
 from finrag_pipeline.questions.formula_lexicon import Lexicon, Line, Phrase, formula_lexicon
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.retrieval.query_expansion import expand_query
@@ -26,7 +26,13 @@ MODEL_FILE = "row_matcher.safetensors"
 MOST_CANDIDATES = 50
 """Rows that the model looks at, those that share most with the words."""
 
-BLEND = (-0.16, 0.63, 0.48)
+MOST_UNNAMED = 80
+"""Rows that it looks at whatever they say: people name the lines of statements in words of their own."""
+
+LEAST_UNNAMED = 0.02
+"""Least probability of a row that shares no word with those that name it."""
+
+BLEND = (0.2, 0.61, 0.54)
 """Weights of a constant, of the log-odds by words and of those of the cross-encoder."""
 
 BY_LABEL = 0.6
@@ -126,6 +132,19 @@ class Features:
         known = [place for place, row in enumerate(self._rows) if _is_one_of(row, lines)] if lines else []
         likely = sorted(score, key=lambda place: (-score[place], place))
         return list(dict.fromkeys([*known, *likely]))[:MOST_CANDIDATES]
+
+    @cached_property
+    def unnamed(self) -> list[int]:
+        """Places of rows that are looked at whatever they say: those of statements first, by how they read."""
+        places = sorted(range(len(self._rows)), key=lambda place: self._rows[place].statement is None)
+        read: dict[Texts, list[int]] = {}
+        for place in places:
+            texts = row_texts(self._rows[place])
+            if texts in read or len(read) < MOST_UNNAMED:
+                read.setdefault(texts, []).append(place)
+            elif self._rows[place].statement is None:
+                break
+        return [place for alike in read.values() for place in alike]
 
     def _lines(self, names: Iterable[str]) -> list[Line]:
         return [entry for name in names if isinstance(entry := self._lexicon.entries[name], Line)]
@@ -273,10 +292,12 @@ class RowMatcher:
             self._known = {key: rows}
             self._features.cache_clear()
         features = self._features(key)
-        places = features.candidates(measure)
-        if places:
-            read = self._read(measure, question, [rows[place] for place in places])
-            chances[places] = self.weigh(features.of(measure, places), read)
+        named = features.candidates(measure)
+        places = [*named, *(place for place in features.unnamed if place not in set(named))]
+        read = self._read(measure, question, [rows[place] for place in places])
+        found = self.weigh(features.of(measure, places), read)
+        found[len(named) :] *= found[len(named) :] >= LEAST_UNNAMED
+        chances[places] = found
         return chances
 
     def _read(self, measure: str, question: str, rows: Sequence[FilingRow]) -> np.ndarray | None:

@@ -34,7 +34,7 @@ _MONTH = (
 _LENGTH = (
     r"(?:(?P<length>(?:three|six|nine|twelve|3|6|9|12)[\s-]months?|quarter(?:ly\speriod)?|(?:fiscal\s)?year)"
     r"(?:\speriods?)?(?:\s(?:that|which))?\s(?:ended|ending|ends|closed|closing|finished|finishing|to|through|until)"
-    r"\s(?:on\s)?)?"
+    r"\s(?:on\s|(?:the\s)?end\sof\s)?)?"
 )
 _RANGE = r"\s?(?:-|to|through|thru|until)\s?"
 

@@ -256,6 +256,7 @@ PRINTED = (*OTHERS, row(3, ["Net debt"], *yearly(30e6, 27e6, 20e6)))
         ("What was net debt in 2023?", PRINTED, "$20 million"),
         ("What was the average of paper sales in 2023?", ROWS, "$93 million"),
         ("What was the increase in paper sales in 2023?", ROWS, "$6 million"),
+        ("What was the ratio of warranty claims paid plus paper sales to toner sales in 2023?", ROWS, "214.6%"),
     ],
 )
 def test_what_words_say_of_a_row(question: str, rows: Sequence[FilingRow], answer: str) -> None:
@@ -289,6 +290,12 @@ def test_probabilities_are_of_the_rows_and_repeat() -> None:
 @pytest.mark.parametrize("words", ["", "the of", "zzz qqq"])
 def test_words_that_no_row_has_name_none(words: str) -> None:
     assert row_matcher().probabilities(words, ROWS).max() < 0.05
+
+
+def test_a_row_may_be_named_without_a_word_of_it() -> None:
+    wages = [row(0, ["Compensation of employees"], value(4e6)), row(1, ["Buildings, net"], value(5e6))]
+    staff, buildings = row_matcher().probabilities("what it pays its staff", wages)
+    assert staff > 0 and staff > 3 * buildings
 
 
 def test_no_rows() -> None:

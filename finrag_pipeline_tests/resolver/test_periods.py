@@ -57,6 +57,7 @@ def shown(question: str) -> list[str]:
         ("on 2023-08-30 and 8/31/2023", ["2023-08-31", "2023-08-30"]),
         ("fiscal year ended December 31, 2022", ["2022-12-31/12"]),
         ("three months ended June 30, 2023", ["2023-06-30/3"]),
+        ("three months to the end of June 2023", ["2023-06-30/3*"]),
         ("quarter ended June 2023", ["2023-06-30/3*"]),
         ("in February 2024", ["2024-02-29*"]),
         ("Q3 revenue in 2022", ["2022Q3"]),
