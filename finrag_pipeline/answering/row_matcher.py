@@ -135,7 +135,7 @@ class Features:
 
     @cached_property
     def unnamed(self) -> list[int]:
-        """Places of rows that are looked at whatever they say: those of statements first, by how they read."""
+        """Places of rows that are looked at whatever they say, those of statements first."""
         places = sorted(range(len(self._rows)), key=lambda place: self._rows[place].statement is None)
         read: dict[Texts, list[int]] = {}
         for place in places:

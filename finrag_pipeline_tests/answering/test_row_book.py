@@ -256,7 +256,11 @@ PRINTED = (*OTHERS, row(3, ["Net debt"], *yearly(30e6, 27e6, 20e6)))
         ("What was net debt in 2023?", PRINTED, "$20 million"),
         ("What was the average of paper sales in 2023?", ROWS, "$93 million"),
         ("What was the increase in paper sales in 2023?", ROWS, "$6 million"),
-        ("What was the ratio of warranty claims paid plus paper sales to toner sales in 2023?", ROWS, "214.6%"),
+        (
+            "What was the ratio of warranty claims paid plus paper sales to toner sales in 2023?",
+            ROWS,
+            "214.6%",
+        ),
     ],
 )
 def test_what_words_say_of_a_row(question: str, rows: Sequence[FilingRow], answer: str) -> None:
