@@ -9,8 +9,9 @@ company and year.
 
 Asked are companies that nothing was learned from: the general model learns from the questions of the other
 companies, in three parts, and never from a company of FinanceBench; the lake's own model from FinanceBench.
-PageRec@5 is the share of the proofs of a question that its first five pages hold. ``--ship`` then trains the
-general model on all of these and writes the file that the package carries.
+PageRec@5 is the share of the proofs of a question that its first five pages hold. Of each filing asked about,
+lines of its statements are asked for in plain words too, which pages of its primary statements prove.
+``--ship`` then trains the general model on all of these and writes the file that the package carries.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from __future__ import annotations
 import datetime as dt
 import json
 import lzma
+import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +33,9 @@ from rich.progress import track
 from benchmarks import arguments
 from benchmarks.answers import read_questions
 from benchmarks.intervals import cluster_bootstrap
+from benchmarks.row_cross_encoder import random_text
 from finrag_pipeline.embedding.encoder import Encoder
+from finrag_pipeline.questions.formula_lexicon import Line, formula_lexicon
 from finrag_pipeline.rankers.page_ranker import RANKER_VERSION
 from finrag_pipeline.rankers.page_ranker import model as page_model
 from finrag_pipeline.rankers.page_ranker.candidates import Candidates, read_candidates
@@ -144,6 +148,45 @@ def ask(lake: Lake, path: Path, encoder: Encoder) -> Iterator[Asked]:
         yield Asked(group, name, companies[filing], filing, proofs, example, found)
 
 
+LINES = "statement lines"
+LINES_A_FILING = 8
+PLAINLY = (
+    "What was {company}'s {line} in FY{year}?", "How much {line} did {company} report for fiscal {year}?",
+    "{company} {line} {year}", "{line} of {company} in {year}",
+    "Please tell me the {year} {line} at {company}.",
+)  # fmt: skip
+
+
+def ask_for_lines(lake: Lake, filings: Iterable[str], encoder: Encoder, seed: int) -> Iterator[Asked]:
+    """Plain questions for lines of the statements of filings, over all filings of a lake."""
+    rng = random.Random(seed)
+    known = searchable_filings(lake)
+    library, resolver = PageLibrary(lake), load_resolver(lake, known)
+    infos = {row["filing"]: row for row in lake.read_all("filings").to_pylist()}
+    lexicon = formula_lexicon()
+    lines = [
+        one for one in lexicon.entries.values() if isinstance(one, Line) and lexicon.phrases_of(one.name)
+    ]
+    for filing in track(sorted(filings), LINES):
+        year = infos[filing]["fiscal_year"]
+        pages: dict[str, set[int]] = defaultdict(set)
+        for fact in lake.read("statement_facts", {"filing": filing}).to_pylist():
+            if fact["scope"] == "primary" and fact["fiscal_year"] == year and fact["concept"]:
+                pages[fact["concept"]].add(fact["page"])
+        shown = [line for line in lines if any(concept in pages for concept in line.concepts)]
+        for line in rng.sample(shown, min(LINES_A_FILING, len(shown))):
+            company = infos[filing]["company"].title().split(",")[0]
+            words = random_text(rng.choice(lexicon.phrases_of(line.name)).text, rng)
+            question = rng.choice(PLAINLY).format(company=company, line=words, year=year)
+            gold = sorted(set[int]().union(*(pages[one] for one in line.concepts if one in pages)))
+            row = {"question": question, "filing": filing, "gold_pages": gold}
+            (example,) = page_examples([row], encoder.embed_short, library, resolver, known)
+            found = read_candidates(question, encoder.embed_short, library, resolver, known)
+            proof = frozenset((filing, page) for page in gold)
+            name = f"{filing}/{line.name}"
+            yield Asked(LINES, name, infos[filing]["company"], filing, [proof], example, found)
+
+
 def first_pages(
     model: RankingModel, candidates: Candidates, general: RankingModel | None = None
 ) -> list[tuple[str, int]]:
@@ -178,6 +221,10 @@ def main() -> None:
     settings = get_settings()
     encoder = Encoder(settings.encoder, Lake(options.learned))
     questions = [one for folder, path in options.asked for one in ask(Lake(folder), Path(path), encoder)]
+    for folder in dict.fromkeys(folder for folder, _ in options.asked):
+        lake = Lake(folder)
+        tabled = {keys["filing"] for keys in lake.partitions("statement_facts")}
+        questions += ask_for_lines(lake, tabled & {one.filing for one in questions}, encoder, settings.seed)
     examples, benchmark = own_examples(Lake(options.learned), encoder)
     own = train_model(examples, settings.seed, {})
     free = [one for one in questions if one.company not in benchmark and not one.group.endswith(NAMED)]
