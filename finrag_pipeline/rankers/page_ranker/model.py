@@ -54,6 +54,10 @@ GENERAL_FILE = "general.json.xz"
 OWN_WEIGHT = 0.5
 """Weight of a model of the lake's own questions beside the general one."""
 
+MOST_WEIGHED = 500
+"""Pages of a question that all boosted models weigh: the best ones of the first model, where there are more than
+`MOST_PAGES`, as where a question names no company."""
+
 MOST_PAGES = 5_000
 """Pages of a question that are learned from: LightGBM refuses lists of more than 10,000."""
 
@@ -96,31 +100,37 @@ class RankingModel:
     def scores(self, candidates: Candidates, general: RankingModel | None = None) -> np.ndarray:
         """Score of each candidate page, shape (candidates,): −Σ over objectives of ln(1 + rank).
 
-        The predictions of a general model, of other questions, are added to this one's.
+        The predictions of a general model, of other questions, are added to this one's. Pages that are not
+        weighed, see `MOST_WEIGHED`, have −inf.
 
         Raises:
             ModelError: the features are not those it was trained on.
         """
-        total = np.zeros(len(candidates.pages))
+        if candidates.names != self.names or (general is not None and candidates.names != general.names):
+            raise ModelError(
+                "The page ranker was trained on other features.", "Materialise page_ranker again."
+            )
+        features, places = candidates.features, np.arange(len(candidates.pages))
+        if len(places) > MOST_PAGES:
+            first = next(iter((general or self).boosters.values()))[0]
+            places = np.sort(np.argsort(-first.predict(features), kind="stable")[:MOST_WEIGHED])
+            features = features[places]
+        total = np.zeros(len(places))
         for objective in self.boosters:
-            predicted = self._predict(objective, candidates)
+            predicted = self._predict(objective, features)
             if general is not None:
-                predicted = OWN_WEIGHT * predicted + general._predict(objective, candidates)
+                predicted = OWN_WEIGHT * predicted + general._predict(objective, features)
             order = np.argsort(-predicted, kind="stable")
             ranks = np.empty(len(order))
             ranks[order] = np.arange(len(order))
             total -= np.log1p(ranks)
-        return total
+        scores = np.full(len(candidates.pages), -np.inf)
+        scores[places] = total
+        return scores
 
-    def _predict(self, objective: str, candidates: Candidates) -> np.ndarray:
-        """Sum over seeds of what the models of an objective predict, shape (candidates,)."""
-        if candidates.names != self.names:
-            raise ModelError(
-                "The page ranker was trained on other features.", "Materialise page_ranker again."
-            )
-        return np.asarray(
-            np.sum([model.predict(candidates.features) for model in self.boosters[objective]], axis=0)
-        )
+    def _predict(self, objective: str, features: np.ndarray) -> np.ndarray:
+        """Sum over seeds of what the models of an objective predict, shape (pages,)."""
+        return np.asarray(np.sum([model.predict(features) for model in self.boosters[objective]], axis=0))
 
     def importance(self) -> dict[str, float]:
         """Share of the total gain that each feature brings, largest first."""

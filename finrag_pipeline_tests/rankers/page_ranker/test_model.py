@@ -43,6 +43,18 @@ class TestLearning:
         turned = candidates(found.features[order])
         assert order[model.scores(turned).argmax()] == model.scores(found).argmax()
 
+    def test_of_many_pages_the_best_of_one_model_are_weighed_by_all(
+        self, model: RankingModel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        found = [example.candidates for example in planted(20, seed=5)]
+        weighed = [model.scores(one) for one in found]
+        monkeypatch.setattr(ranking, "MOST_PAGES", 20)
+        monkeypatch.setattr(ranking, "MOST_WEIGHED", 12)
+        fewer = [model.scores(one) for one in found]
+        assert all(np.isfinite(scores).sum() == 12 for scores in fewer)
+        same = [one.argmax() == other.argmax() for one, other in zip(weighed, fewer, strict=True)]
+        assert sum(same) >= 18
+
     def test_the_card_says_what_it_was_trained_on(self, model: RankingModel) -> None:
         assert model.card == {**CARD, "questions": 40, "pages": 1200, "seed": 13}
 
