@@ -55,8 +55,8 @@ OWN_WEIGHT = 0.5
 """Weight of a model of the lake's own questions beside the general one."""
 
 MOST_WEIGHED = 500
-"""Pages of a question that all boosted models weigh: the best ones of the first model, where there are more than
-`MOST_PAGES`, as where a question names no company."""
+"""Pages of a question that all boosted models weigh, the best ones of the first model, where there are more
+than `MOST_PAGES`, as where a question names no company."""
 
 MOST_PAGES = 5_000
 """Pages of a question that are learned from: LightGBM refuses lists of more than 10,000."""
