@@ -113,7 +113,7 @@ class RankingModel:
         features, places = candidates.features, np.arange(len(candidates.pages))
         if len(places) > MOST_PAGES:
             first = next(iter((general or self).boosters.values()))[0]
-            places = np.sort(np.argsort(-first.predict(features), kind="stable")[:MOST_WEIGHED])
+            places = np.sort(np.argsort(-np.asarray(first.predict(features)), kind="stable")[:MOST_WEIGHED])
             features = features[places]
         total = np.zeros(len(places))
         for objective in self.boosters:
