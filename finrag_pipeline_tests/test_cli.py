@@ -85,10 +85,12 @@ def test_errors_say_what_is_wrong_and_what_to_do(call: Call, case: str) -> None:
 WRONG: dict[str, list[list[str]]] = {
     "answers": [["--systems", "nobody"]],
     "ask": [[""], ["x", "--mode", "poem"], ["x", "--filing", "nobody"]],
+    "backfill": [["nothing"]],
     "clean": [["x"]],
     "doctor": [["x"]],
     "edgar": [["--since", "yesterday"]],
     "evaluate": [[], ["--questions", "nowhere.jsonl"], ["--questions", "."]],
+    "export": [[], ["."]],
     "export-run": [["nobody"], ["bm25"]],
     "facts": [
         ["nobody"],
@@ -100,6 +102,7 @@ WRONG: dict[str, list[list[str]]] = {
     "fetch": [["x"]],
     "filings": [["x"]],
     "home": [["x"]],
+    "import": [[], ["nowhere.tar"], ["."]],
     "index": [[], ["nobody"], ["dense"]],
     "ingest": [[]],
     "judge": [["--systems", "nobody"], []],

@@ -24,6 +24,8 @@ def export_lake(lake: Lake, archive: Path) -> int:
         LakeError: there is no lake, it is not local, or the file cannot be written.
     """
     root = lake.required().local_path()
+    if archive.is_dir():
+        raise LakeError(f"{archive} is a folder.", "Name a file, such as lake.tar.")
     beside = archive.with_name(f"{archive.name}.{uuid.uuid4().hex}.tmp")
     try:
         with one_writer(lake.uri("lance")), tarfile.open(beside, "w") as tar:

@@ -19,8 +19,7 @@ from finrag_pipeline.orchestration.build import build_definitions
 from finrag_pipeline.orchestration.instance import dagster_home
 from finrag_pipeline.orchestration.lineage import stale_on_demand
 from finrag_pipeline.orchestration.partitions import FILINGS, FOLD_COUNT, sweep_range
-from finrag_pipeline.orchestration.runs import _state
-from finrag_pipeline.orchestration.sweeps import Sweep, drop, fold_questions, stale_results
+from finrag_pipeline.orchestration.sweeps import Sweep, drop, fold_questions, stale_results, state_of_results
 from finrag_pipeline.rankers import registry
 from finrag_pipeline.rankers.registry import ALPHA_SWEEP, alphas_without
 from finrag_pipeline.retrieval.systems import SYSTEMS
@@ -130,7 +129,8 @@ def test_recorded_passages_run_both_rows_and_others_make_them_stale(
     told = Sweep(recorded("revenue", 1).settings, measured.lake).problem(SYSTEMS["hyde"])
     assert told == f"{len(questions) - 1} of {len(questions)} questions have no recorded passages."
     states = [
-        _state(measured.lake, recorded(word).settings, ["hyde"]) for word in ("revenue", "revenue", "tax")
+        state_of_results(measured.lake, recorded(word).settings, ["hyde"])
+        for word in ("revenue", "revenue", "tax")
     ]
     assert states[0] == states[1] != states[2], "'finrag run' must notice other passages in the same file"
     other = recorded("assets")

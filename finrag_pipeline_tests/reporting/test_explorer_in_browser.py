@@ -123,7 +123,7 @@ def test_a_filtered_list_can_be_shared(folder: Path, visit: Any) -> None:
     assert column(other, "left") == ["0.50 ◐"]
     # The question opens with the same system, and its link back leads to the same list.
     other.locator("#questions tbody tr:visible a").click()
-    assert other.locator("#left-name").inner_text() == "bm25"
+    other.locator("#left-name", has_text="bm25").wait_for()
     other.get_by_role("link", name="All questions").click()
     assert shown(other) == ["q_two_pages.html"]
 
