@@ -102,8 +102,12 @@ def proving_pages(fact: Mapping[str, Any], question: str, rows: Sequence[FilingR
     )
 
 
-def read_asked(lake: Lake, path: Path) -> Iterator[tuple[str, str, str, str, list[Pages]]]:
-    """Group, identifier, question, its filing, and for each part of its answer the pages that prove it."""
+Row = tuple[str, str, str, str, list[Pages]]
+"""Group, identifier, question, its filing, and for each part of its answer the pages that prove it."""
+
+
+def read_asked(lake: Lake, path: Path) -> Iterator[Row]:
+    """Questions of a file."""
     filings = {row["filing"]: row for row in lake.read_all("filings").to_pylist()}
     rows = FilingRows(lake)
     for raw in read_questions([path]):
@@ -134,12 +138,12 @@ def read_asked(lake: Lake, path: Path) -> Iterator[tuple[str, str, str, str, lis
 NAMED = ", with company and year"
 
 
-def ask(lake: Lake, path: Path, encoder: Encoder) -> Iterator[Asked]:
-    """Questions of a file over the filings of a lake."""
+def ask(lake: Lake, rows: Iterable[Row], encoder: Encoder, title: str) -> Iterator[Asked]:
+    """Questions over the filings of a lake."""
     known = searchable_filings(lake)
     library, resolver = PageLibrary(lake), load_resolver(lake, known)
     companies = {row["filing"]: row["company"] for row in lake.read_all("filings").to_pylist()}
-    for group, name, question, filing, proofs in track(list(read_asked(lake, path)), path.stem):
+    for group, name, question, filing, proofs in track(list(rows), title):
         gold = frozenset[tuple[str, int]]().union(*proofs)
         pages = [page for own, page in gold if own == filing]
         row = {"question": question, "filing": filing, "gold_pages": pages}
@@ -157,17 +161,15 @@ PLAINLY = (
 )  # fmt: skip
 
 
-def ask_for_lines(lake: Lake, filings: Iterable[str], encoder: Encoder, seed: int) -> Iterator[Asked]:
-    """Plain questions for lines of the statements of filings, over all filings of a lake."""
+def ask_for_lines(lake: Lake, filings: Iterable[str], seed: int) -> Iterator[Row]:
+    """Plain questions for lines of the statements of filings."""
     rng = random.Random(seed)
-    known = searchable_filings(lake)
-    library, resolver = PageLibrary(lake), load_resolver(lake, known)
     infos = {row["filing"]: row for row in lake.read_all("filings").to_pylist()}
     lexicon = formula_lexicon()
     lines = [
         one for one in lexicon.entries.values() if isinstance(one, Line) and lexicon.phrases_of(one.name)
     ]
-    for filing in track(sorted(filings), LINES):
+    for filing in sorted(filings):
         year = infos[filing]["fiscal_year"]
         pages: dict[str, set[int]] = defaultdict(set)
         for fact in lake.read("statement_facts", {"filing": filing}).to_pylist():
@@ -178,13 +180,9 @@ def ask_for_lines(lake: Lake, filings: Iterable[str], encoder: Encoder, seed: in
             company = infos[filing]["company"].title().split(",")[0]
             words = random_text(rng.choice(lexicon.phrases_of(line.name)).text, rng)
             question = rng.choice(PLAINLY).format(company=company, line=words, year=year)
-            gold = sorted(set[int]().union(*(pages[one] for one in line.concepts if one in pages)))
-            row = {"question": question, "filing": filing, "gold_pages": gold}
-            (example,) = page_examples([row], encoder.embed_short, library, resolver, known)
-            found = read_candidates(question, encoder.embed_short, library, resolver, known)
+            gold = set[int]().union(*(pages[one] for one in line.concepts if one in pages))
             proof = frozenset((filing, page) for page in gold)
-            name = f"{filing}/{line.name}"
-            yield Asked(LINES, name, infos[filing]["company"], filing, [proof], example, found)
+            yield LINES, f"{filing}/{line.name}", question, filing, [proof]
 
 
 def first_pages(
@@ -220,11 +218,15 @@ def main() -> None:
     options = parser.parse_args()
     settings = get_settings()
     encoder = Encoder(settings.encoder, Lake(options.learned))
-    questions = [one for folder, path in options.asked for one in ask(Lake(folder), Path(path), encoder)]
+    questions: list[Asked] = []
+    for folder, path in options.asked:
+        lake = Lake(folder)
+        questions += ask(lake, read_asked(lake, Path(path)), encoder, path)
     for folder in dict.fromkeys(folder for folder, _ in options.asked):
         lake = Lake(folder)
         tabled = {keys["filing"] for keys in lake.partitions("statement_facts")}
-        questions += ask_for_lines(lake, tabled & {one.filing for one in questions}, encoder, settings.seed)
+        lines = ask_for_lines(lake, tabled & {one.filing for one in questions}, settings.seed)
+        questions += ask(lake, lines, encoder, LINES)
     examples, benchmark = own_examples(Lake(options.learned), encoder)
     own = train_model(examples, settings.seed, {})
     free = [one for one in questions if one.company not in benchmark and not one.group.endswith(NAMED)]

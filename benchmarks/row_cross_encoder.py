@@ -58,6 +58,7 @@ SEED = 0
 BATCH = 16
 RANK, SCALE, FROZEN_LAYERS = 16, 2.0, 2
 RATES = (1.2e-3, 2e-3)
+SHIPPED = str(files("finrag_pipeline.answering") / ADAPTER_FILE)
 RESUMED, OTHERS = 0.4, 3000
 """Share of the rates with which a training goes on, and how many examples not written for it it sees."""
 
@@ -301,7 +302,7 @@ def train(
     torch.manual_seed(SEED)
     model = Reader(folder).train()
     if resumed:
-        model.resume(load_file(str(files("finrag_pipeline.answering") / ADAPTER_FILE)))
+        model.resume(load_file(SHIPPED))
     adapters = [p for name, p in model.named_parameters() if p.requires_grad and "head" not in name]
     slower = RESUMED if resumed else 1.0
     groups = [
@@ -380,13 +381,12 @@ def main() -> None:
         Console().print("before", first_right(before, left_out, tokens))
     model = train(kept, options.epochs, tokens, folder, options.resume)
     Console().print(first_right(model, left_out, tokens))
-    shipped = files("finrag_pipeline.answering") / ADAPTER_FILE
     if options.resume:  # so it forgets less of what it knew (Wortsman et al., WiSE-FT, 2022, equation 1)
-        new, old = model.arrays(), load_file(str(shipped))
+        new, old = model.arrays(), load_file(SHIPPED)
         model.resume({name: (new[name].astype(np.float32) + old[name]) / 2 for name in new})
         Console().print("mean of both", first_right(model, left_out, tokens))
     if options.write:
-        save_file(model.arrays(), str(shipped))
+        save_file(model.arrays(), SHIPPED)
 
 
 if __name__ == "__main__":

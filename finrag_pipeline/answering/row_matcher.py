@@ -293,7 +293,7 @@ class RowMatcher:
             self._features.cache_clear()
         features = self._features(key)
         named = features.candidates(measure)
-        places = [*named, *(place for place in features.unnamed if place not in set(named))]
+        places = list(dict.fromkeys([*named, *features.unnamed]))
         read = self._read(measure, question, [rows[place] for place in places])
         found = self.weigh(features.of(measure, places), read)
         found[len(named) :] *= found[len(named) :] >= LEAST_UNNAMED

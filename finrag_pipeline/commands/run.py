@@ -135,8 +135,7 @@ def backfill(
     """Make the parts of one asset that are missing or not fresh, whatever else is."""
     from finrag_pipeline.orchestration.runs import backfill as fill
 
-    done = _done(lambda bar: fill(current_settings(), asset, parts, bar), as_json)
-    raise typer.Exit(PARTLY if done.failures else 0)
+    _end(lambda bar: fill(current_settings(), asset, parts, bar), as_json)
 
 
 @app.command()

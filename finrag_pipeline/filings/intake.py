@@ -151,7 +151,7 @@ def _prove_readable(lake: Lake, source: FilingSource, engine: Engine | None) -> 
     """
     from finrag_pipeline.filings.describe import describe_in_worker
     from finrag_pipeline.filings.pages import extract_pages
-    from finrag_pipeline.filings.pdf import inspect_pdf, truncated
+    from finrag_pipeline.filings.pdf import PdfInfo, inspect_pdf, truncated
 
     settings = get_settings()
     # An engine starts nothing until it is used.
@@ -162,8 +162,10 @@ def _prove_readable(lake: Lake, source: FilingSource, engine: Engine | None) -> 
         (row,) = describe_in_worker(path, source, engine or own).to_pylist()
         if row["status"] == "failed":
             raise FilingError(row["reason"], row["remedy"])
-        if source.source == "pdf" and inspect_pdf(path).truncated:
-            raise truncated(source.file_name)
+        if source.source == "pdf":
+            (info,) = (engine or own).map(inspect_pdf, [(path,)])
+            if isinstance(info, PdfInfo) and info.truncated:
+                raise truncated(source.file_name)
         try:
             extract_pages(path, source.filing, source.source, engine or own)
         except FilingError as error:

@@ -126,6 +126,8 @@ def _why_stale(
 ) -> str | None:
     partition = {"filing": source.filing}
     entry = lake.ledger_entry(name, source.filing) or {}
+    # A worse version was refused: with the sound one at hand again, the note goes. So does that of a step
+    # whose process died when its part was written already.
     if entry.get("outcome") == "failed":
         return f"failed: {entry['error']}"
     info = lake.info(name, partition)
@@ -166,16 +168,8 @@ def stale_filings(
     materialised = [instance.get_materialized_partitions(dg.AssetKey(name)) for name in PER_FILING]
 
     def fresh(source: FilingSource) -> bool:
-        key = source.filing
-        # A worse version was refused: with the sound one at hand again, the note goes. So does that of a step
-        # whose process died when its part was written already.
-        failed = any((lake.ledger_entry(name, key) or {}).get("outcome") == "failed" for name in PER_FILING)
-        # In the order in which they are made: inputs have been looked at.
-        return (
-            not failed
-            and all(key in known for known in materialised)
-            and all(_is_fresh(name, lake, key, settings, *source_facts(name, source)) for name in PER_FILING)
-        )
+        known = all(source.filing in keys for keys in materialised)
+        return known and next(why_stale(lake, settings, [source]), None) is None
 
     return [source.filing for source in sources if not fresh(source)]
 

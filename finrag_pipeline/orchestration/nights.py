@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 import dagster as dg
@@ -45,9 +46,11 @@ class _Night:
     @property
     def changed(self) -> bool:
         """Whether there is something to measure that was not measured the night before."""
-        return active_benchmark(self.store) is not None and self.state() != self.measured
+        return self.state is not None and self.state != self.measured
 
+    @cached_property
     def state(self) -> str | None:
+        """State of the results; None without a benchmark. It takes a look at every part and model."""
         return (
             state_of_results(self.store, self.values, list(SYSTEMS)) if active_benchmark(self.store) else None
         )
@@ -133,6 +136,6 @@ def night_sensor(
             ]
             return dg.SensorResult(run_requests=asked, cursor=json.dumps(known))
     if known["done"] == len(steps):
-        known |= {"done": len(steps) + 1, "measured": night.state()}
+        known |= {"done": len(steps) + 1, "measured": night.state}
     reason = f"The night of {date} is over; the next one begins at {BEGINS}:00 UTC."
     return dg.SensorResult(skip_reason=reason, cursor=json.dumps(known))

@@ -210,12 +210,14 @@ class Part:
                 self._note("failed", **_why(error))
                 raise
         seconds = 0.0 if hit else time.perf_counter() - start
-        before = self.store.ledger_entry(self.entry.name, ledger_key(self.key)) or {}
-        # What was lost and is made again from the same is no news to what was made from it.
-        again = self.entry.by == "filing" and before.get("fingerprint") == wanted
-        outcome = "cache_hit" if hit else "made_again" if again else "materialised"
+        outcome = "cache_hit" if hit else "made_again" if self._was_made_from(wanted) else "materialised"
         self._note(outcome, fingerprint=wanted, rows=rows, seconds=seconds)
         return Step(self.key, wanted, rows, seconds, hit)
+
+    def _was_made_from(self, wanted: str) -> bool:
+        """Whether a filing's part was lost; made again from the same, it is no news to what it went into."""
+        before = self.store.ledger_entry(self.entry.name, ledger_key(self.key)) or {}
+        return self.entry.by == "filing" and before.get("fingerprint") == wanted
 
     def failed(self, error: FinragError) -> None:
         """Note why it failed, unless this run has noted that already."""

@@ -262,18 +262,8 @@ def problems_of(
 
 
 _NO_RESULT = {
-    *(
-        "lake",
-        "ray",
-        "workers",
-        "page_timeout",
-        "worker_memory",
-        "service_token",
-        "edgar",
-        "alert",
-        "keep_days",
-    )
-}
+    "lake", "ray", "workers", "page_timeout", "worker_memory", "service_token", "edgar", "alert", "keep_days",
+}  # fmt: skip
 """Settings that change no result."""
 
 
