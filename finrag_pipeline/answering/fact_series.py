@@ -13,7 +13,7 @@ from finrag_pipeline.answering.inputs import FactBook
 from finrag_pipeline.questions.abstention import Abstention
 from finrag_pipeline.questions.expression import Name
 from finrag_pipeline.questions.formula_lexicon import Line, formula_lexicon
-from finrag_pipeline.statements.filed_facts import Fact, FilingInfo
+from finrag_pipeline.statements.filed_facts import Fact, FilingInfo, newest_last
 from finrag_pipeline.statements.page_evidence import KINDS
 from finrag_pipeline.statements.periods import FiscalPeriod, name_by_company
 
@@ -83,10 +83,11 @@ def fact_series(
         lies between two fiscal calendars is named by its last day.
     """
     named = concept.lower()
+    order = newest_last([info for info, _ in filings])
     own = name_by_company(
         [
             (info, [replace(fact, line=concept) for fact in facts if named in _names(fact)])
-            for info, facts in sorted(filings, key=lambda one: one[0].newness, reverse=True)
+            for info, facts in sorted(filings, key=lambda one: order[one[0].filing], reverse=True)
         ]
     )
     years = {fact.fiscal_year for _, facts in own for fact in facts if fact.fiscal_year}

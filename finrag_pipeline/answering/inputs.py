@@ -9,12 +9,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from rapidfuzz import fuzz
 
 from finrag_pipeline.questions.formula_lexicon import Lexicon, Line
 from finrag_pipeline.statements.concepts import normal_label
-from finrag_pipeline.statements.filed_facts import SCOPES, Fact, FilingInfo, align_balances, disagree
+from finrag_pipeline.statements.filed_facts import (
+    SCOPES,
+    Fact,
+    FilingInfo,
+    align_balances,
+    disagree,
+    newest_last,
+)
 from finrag_pipeline.statements.periods import FiscalPeriod, fits, name_by_company, same_days
 
 SAME_LABEL = 93.0
@@ -74,6 +82,7 @@ class FactBook:
         self._newest = newest
         self._pages = {page: place for place, page in enumerate(pages)}
         self._until: dt.date | None = None
+        self._order = newest_last(self._filings)
 
     @contextmanager
     def as_first_reported(self, period: FiscalPeriod) -> Iterator[None]:
@@ -112,7 +121,7 @@ class FactBook:
                 [f for f in own if f.statement in line.statements], period, line.statements
             ):
                 return mapped
-        found: list[tuple[int, int, int, FoundFact]] = []
+        found: list[tuple[int, tuple[int, ...], int, FoundFact]] = []
         for place, concept in enumerate(line.concepts):
             facts = [fact for fact in self._by_line.get(concept, ()) if fact.statement in line.statements]
             if best := self._best(facts, period, line.statements):
@@ -195,9 +204,7 @@ class FactBook:
         end = self._infos[fact.filing].period_end
         return self._until is None or end is None or end <= self._until
 
-    def _key(
-        self, fact: Fact, fit: int, period: FiscalPeriod, statements: Sequence[str]
-    ) -> tuple[int | float, ...]:
+    def _key(self, fact: Fact, fit: int, period: FiscalPeriod, statements: Sequence[str]) -> tuple[Any, ...]:
         preferred = [kind for kind in statements if kind in self._statements] or list(statements)
         order = preferred + [kind for kind in statements if kind not in preferred]
         statement = order.index(fact.statement) if fact.statement in order else len(order)
@@ -213,14 +220,14 @@ class FactBook:
             fact.column,
         )
 
-    def _filing_order(self, filing: str, period: FiscalPeriod) -> int:
-        """The filing asked for, then that of the year, then the next ones (restated), then earlier ones."""
+    def _filing_order(self, filing: str, period: FiscalPeriod) -> tuple[int, ...]:
+        """The filing asked for or its amendment, that of the year, the next (restated), then earlier ones."""
         info = self._infos[filing]
         if self._newest:
-            end, amended = info.newness
-            return -2 * end - amended
-        if self._filings and filing == self._filings[0].filing:
-            return 0
+            return tuple(-part for part in self._order[filing])
+        first = self._filings[0]
+        if filing == first.filing or (info.form, info.period_end) == (f"{first.form}/A", first.period_end):
+            return (-info.newness[1],)
         year = period.year if period.year is not None else period.end.year if period.end else 0
         behind = (info.fiscal_year or 0) - year
-        return 1 + (2 * behind if behind >= 0 else 40) + (0 if info.annual else 1)
+        return (1 + (2 * behind if behind >= 0 else 40) + (0 if info.annual else 1),)

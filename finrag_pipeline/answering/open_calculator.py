@@ -14,7 +14,7 @@ from finrag_pipeline.questions.formula_lexicon import Lexicon
 from finrag_pipeline.questions.plan import Operation, QuestionPlan, read_plan, share_words
 from finrag_pipeline.questions.series import SeriesAsked
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
-from finrag_pipeline.statements.filed_facts import Fact, FilingInfo
+from finrag_pipeline.statements.filed_facts import Fact, FilingInfo, newest_last
 from finrag_pipeline.statements.filing_rows import FilingRow
 from finrag_pipeline.statements.periods import FiscalPeriod
 
@@ -116,10 +116,10 @@ class OpenCalculator:
             resolution = self._resolver.resolve(asked.rest)  # 'Acme TTM' is no name
         companies = self._companies(resolution, filings)
         for company, chosen in companies.items():
-            infos = sorted(
-                (self._infos[filing] for filing in chosen), key=lambda one: one.newness, reverse=True
-            )
-            newest = next((info for info in infos if info.annual or info.fiscal_quarter), None)
+            order = newest_last([self._infos[filing] for filing in chosen])
+            infos = [self._infos[filing] for filing in sorted(chosen, key=order.__getitem__, reverse=True)]
+            reports = [info for info in infos if info.annual or info.fiscal_quarter]
+            newest = max(reports, key=lambda one: one.newness, default=None)
             if newest is None or newest.fiscal_year is None:
                 raise Abstention(AbstentionKind.NOT_REPORTED, "no report of the company is in the index")
             end = FiscalPeriod(newest.fiscal_year, None if newest.annual else newest.fiscal_quarter)

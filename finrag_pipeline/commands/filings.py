@@ -31,8 +31,8 @@ def filings(
     for row in rows:
         quarter = f"Q{row['fiscal_quarter']} " if row["fiscal_quarter"] else ""
         row["period"] = f"{quarter}FY{row['fiscal_year']}" if row["fiscal_year"] else row["period_end"]
-    tagged = ["tagged"] * any(row["tagged"] for row in rows)
-    print_rows("Filings", ["filing", "form", "period", *tagged, "company"], rows)
+    known = [column for column in ("filed", "tagged") if any(row[column] for row in rows)]
+    print_rows("Filings", ["filing", "form", "period", *known, "company"], rows)
     for row in rows:
         why = " ".join(filter(None, (row["reason"], row["remedy"])))
         if said := [*filter(None, [why]), *row["conflicts"], *row["warnings"]]:

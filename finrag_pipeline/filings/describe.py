@@ -22,6 +22,7 @@ from finrag_pipeline.filings.names import (
 from finrag_pipeline.filings.originals import FilingSource
 from finrag_pipeline.filings.pages import first_texts
 from finrag_pipeline.filings.pdf import inspect_pdf, truncated
+from finrag_pipeline.filings.submission import day_filed, read_file
 from finrag_pipeline.filings.xbrl import read_tagged_identity
 from finrag_pipeline.schemas import FILINGS
 
@@ -37,7 +38,7 @@ def describe_filing(path: Path, source: FilingSource) -> pa.Table:
     declared, conflicts = merge_declared(
         declared_from_name(source.filing), declared_from_document_information(listed) if listed else None
     )
-    pages, warnings = 0, []
+    pages, warnings, filed = 0, [], None
     try:
         if source.source == "pdf":
             info = inspect_pdf(path)
@@ -54,6 +55,8 @@ def describe_filing(path: Path, source: FilingSource) -> pa.Table:
             pages = len(texts)
             if source.source == "page_text":
                 warnings.append(TEXT_ONLY)
+            else:
+                filed = day_filed(read_file(path))
         identity = read_identity(texts[:_FIRST_PAGES])
         if pages > _FIRST_PAGES and (identity.form is None or identity.company is None):
             # An illustrated annual report may stand before the cover page.
@@ -64,7 +67,11 @@ def describe_filing(path: Path, source: FilingSource) -> pa.Table:
         # The original has a name of its own in the lake; people know the file by the name it came with.
         failure = FilingError(error.reason.replace(path.name, source.file_name), error.remedy)
         return _row(source, declared, failure, pages=pages, conflicts=conflicts, warnings=warnings)
-    found = {**asdict(identity), "conflicts": [*conflicts, *find_conflicts(identity, declared)]}
+    found = {
+        **asdict(identity),
+        "filed": filed,
+        "conflicts": [*conflicts, *find_conflicts(identity, declared)],
+    }
     return _row(source, declared, pages=pages, warnings=warnings, **found)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +15,7 @@ EXHIBITS = re.compile(r"EX-(?:13(?:\.\d+)?|99(?:\.0?1)?)")
 
 _DOCUMENT = re.compile(rb"<DOCUMENT>(.*?)<TEXT>(.*?)(?:</TEXT>|\Z)", re.DOTALL | re.IGNORECASE)
 _TYPE = re.compile(rb"<TYPE>\s*([^\s<]+)", re.IGNORECASE)
+_FILED = re.compile(rb"^FILED AS OF DATE:\s*(\d{8})\b", re.MULTILINE)
 _ATTACHED = re.compile(rb"\s*(?:<(?:PDF|XML|XBRL)>|begin \d{3} )", re.IGNORECASE)
 _INLINE = re.compile(
     rb"\s*<XBRL>(?=\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<html\b)", re.DOTALL | re.IGNORECASE
@@ -51,3 +54,11 @@ def documents(data: bytes) -> list[Document]:
         if not _ATTACHED.match(body) and (not found or EXHIBITS.fullmatch(kind)):
             found.append(Document(kind if found else None, body.strip()))
     return found or [Document(None, data)]
+
+
+def day_filed(data: bytes) -> dt.date | None:
+    """The day on which a submission was filed, as its header says; None of a file that is none."""
+    if said := _FILED.search(data.partition(b"<DOCUMENT>")[0]):
+        with suppress(ValueError):
+            return dt.datetime.strptime(said[1].decode(), "%Y%m%d").date()
+    return None

@@ -345,6 +345,7 @@ _IDENTITY = (
     ("Fiscal year", "fiscal_year", "declared_year"),
     ("Fiscal quarter", "fiscal_quarter", "declared_quarter"),
     ("Last day of the period", "period_end", None),
+    ("Filed", "filed", None),
     ("Trading symbol", "ticker", None),
     ("Sector", None, "sector"),
 )

@@ -25,7 +25,7 @@ MOST_CANDIDATES = 200
 
 IDENTITY = (
     "filing", "status", "source", "company", "declared_company", "ticker", "form", "declared_form",
-    "fiscal_year", "declared_year", "fiscal_quarter", "declared_quarter", "period_end",
+    "fiscal_year", "declared_year", "fiscal_quarter", "declared_quarter", "period_end", "filed",
 )  # fmt: skip
 """Columns of ``filings`` that say whose a filing is and of which period."""
 _COVER_CHARACTERS = 20_000

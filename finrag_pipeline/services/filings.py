@@ -26,7 +26,7 @@ FINISH = "Wait for the run that makes it, or run 'finrag run' or 'finrag ingest 
 """What to do about a filing that is not complete."""
 LISTED = (
     "filing", "status", "reason", "remedy", "source", "pages", "company", "form", "fiscal_year",
-    "fiscal_quarter", "period_end", "conflicts", "warnings",
+    "fiscal_quarter", "period_end", "filed", "conflicts", "warnings",
 )  # fmt: skip
 """What `list_filings` tells of a filing."""
 
@@ -70,7 +70,8 @@ def list_filings(lake: Lake, failed: bool) -> list[dict[str, Any]]:
     rows = lake.read_all("filings", LISTED).to_pylist()
     tagged = agreement(lake.read_all("xbrl_facts", AGREEMENT_COLUMNS))
     for row in rows:
-        row["period_end"] = row["period_end"].isoformat() if row["period_end"] else None
+        for day in ("period_end", "filed"):
+            row[day] = row[day].isoformat() if row.get(day) else None
         beside = tagged.get(row["filing"])
         row["tagged"] = str(beside) if beside and beside.tagged else None
     listed = {row["filing"] for row in rows}

@@ -19,11 +19,13 @@ _MONTHS = "CAST(round(datediff('day', period_start, period_end) / 30.4) AS INTEG
 _MONTH = "date_trunc('month', period_end - INTERVAL 5 DAY)"
 _LATEST = f"""
     WITH shown AS (
-        SELECT company, filed_for, amended, coalesce(line, concept) AS name, {_MONTHS} AS months,
+        SELECT company, filed_for, amended, filed_on, coalesce(line, concept) AS name, {_MONTHS} AS months,
                f.* EXCLUDE (scope, line, concept)
         FROM (FROM statement_facts WHERE scope = 'primary' AND period_end IS NOT NULL) f
         JOIN (
-            SELECT filing, company, period_end AS filed_for, form LIKE '%/A' AS amended FROM company_filings
+            SELECT filing, company, period_end AS filed_for, form LIKE '%/A' AS amended,
+                   if(bool_and(filed IS NOT NULL) OVER (PARTITION BY company), filed, NULL) AS filed_on
+            FROM company_filings
         ) USING (filing)
     )
     SELECT company, statement, name AS concept, label, months, period_start, period_end, fiscal_year,
@@ -31,7 +33,7 @@ _LATEST = f"""
     FROM shown WHERE name IS NOT NULL
     QUALIFY row_number() OVER (
         PARTITION BY company, statement, name, {_MONTH}, months
-        ORDER BY filed_for DESC NULLS LAST, amended DESC NULLS LAST, filing
+        ORDER BY filed_on DESC NULLS LAST, filed_for DESC NULLS LAST, amended DESC NULLS LAST, filing
     ) = 1
 """  # noqa: S608 - our own names
 _ANNUAL = "months BETWEEN 11 AND 13"
@@ -115,7 +117,7 @@ def sql_views(lake: Lake) -> dict[str, View]:
     whose = f"PARTITION BY {'coalesce(key, filing)' if pairs else 'filing'}"
     sql = f"""
         SELECT coalesce(mode(company) OVER ({whose}), declared_company, filing) AS company, filing, form,
-               fiscal_year, fiscal_quarter, period_end, ticker, sector, pages
+               fiscal_year, fiscal_quarter, period_end, filed, ticker, sector, pages
         FROM filings {groups} WHERE status = 'ok'
     """  # noqa: S608 - literals
     return {_COMPANIES: View("Every filing that could be read, with one name of its company.", sql), **_VIEWS}

@@ -144,6 +144,7 @@ class FilingRow(AnswerPart):
     period_end: str | None = Field(
         None, description="Last day of the period, or date of the event of an 8-K: YYYY-MM-DD."
     )
+    filed: str | None = Field(None, description="Day on which it was filed, of what came from EDGAR.")
     conflicts: list[str] = Field(description="Disagreements between cover page and declared identity.")
     warnings: list[str] = Field(description="What else is odd about it.")
     tagged: str | None = Field(None, description="How far its tables were read as its filer tagged them.")

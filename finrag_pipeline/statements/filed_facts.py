@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -77,6 +77,7 @@ class FilingInfo:
     fiscal_quarter: int | None
     period_end: dt.date | None
     source: str = "pdf"
+    filed: dt.date | None = None
 
     @property
     def annual(self) -> bool:
@@ -92,9 +93,18 @@ class FilingInfo:
 
     @property
     def newness(self) -> tuple[int, bool]:
-        """Of two filings of a company the later has the greater; an amendment follows what it amends."""
+        """Of two filings the one of the later period has the greater; an amendment follows what it amends."""
         end = self.period_end.toordinal() if self.period_end else 0
         return end, bool(self.form and self.form.endswith("/A"))
+
+
+def newest_last(infos: Collection[FilingInfo]) -> dict[str, tuple[int, int, bool]]:
+    """What puts filings of a company, by their names, in the order in which they were filed.
+
+    Where not all of them tell the day, that is the order of their periods.
+    """
+    days = [info.filed.toordinal() if info.filed else 0 for info in infos]
+    return {info.filing: (day * all(days), *info.newness) for info, day in zip(infos, days, strict=True)}
 
 
 def checked_facts(table: pa.Table) -> pa.Table:
@@ -141,6 +151,7 @@ def read_info(row: Mapping[str, Any]) -> FilingInfo:
         quarter,
         end.date() if isinstance(end, dt.datetime) else end,
         str(row.get("source") or "pdf"),
+        row.get("filed"),
     )
 
 

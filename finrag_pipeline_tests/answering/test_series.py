@@ -210,12 +210,26 @@ def test_what_a_later_filing_restated_is_taken_from_it_and_not_mixed_with_what_w
 def test_an_amended_filing_is_newer_than_what_it_amends() -> None:
     facts, rows = made()
     year = dt.date(2022, 1, 1), dt.date(2022, 12, 31)
-    facts["A_10KA"] = [fact("A_10KA", INCOME, "Revenues", "Net sales", 505e6, *year, year=2022)]
-    amended = filing_row("A_10KA", "Mervo Corp", "10-K/A", 2022, rows[3]["period_end"])
+    facts["ZZ_10KA"] = [fact("ZZ_10KA", INCOME, "Revenues", "Net sales", 505e6, *year, year=2022)]
+    amended = filing_row("ZZ_10KA", "Mervo Corp", "10-K/A", 2022, rows[3]["period_end"])
     filings = [(read_info(row), read_facts(table(facts[row["filing"]]))) for row in (amended, *rows)]
     last = fact_series(filings, "Revenues", "year")[-1]
-    assert (last.value, last.inputs[0].fact.filing) == (505e6, "A_10KA")
+    assert (last.value, last.inputs[0].fact.filing) == (505e6, "ZZ_10KA")
     assert [one["filing"] for one in last.others] == ["MERVO_2022_10K"]
+    answer = calculator(facts, [*rows, amended]).answer("What were Mervo's net sales in fiscal year 2022?")
+    assert answer.answer == "$505 million"
+
+
+@pytest.mark.parametrize(("known", "value"), [(True, 455e6), (False, 450e6)])
+def test_what_was_filed_last_wins_where_every_filing_tells_its_day(known: bool, value: float) -> None:
+    facts, rows = made()
+    year = dt.date(2021, 1, 1), dt.date(2021, 12, 31)
+    facts["A_10KA"] = [fact("A_10KA", INCOME, "Revenues", "Net sales", 455e6, *year, year=2021)]
+    rows = [row | {"filed": row["period_end"] + dt.timedelta(45)} for row in rows]
+    day = dt.date(2023, 6, 1) if known else None
+    rows.append(filing_row("A_10KA", "Mervo Corp", "10-K/A", 2021, year[1], filed=day))
+    filings = [(read_info(row), read_facts(table(facts[row["filing"]]))) for row in rows]
+    assert fact_series(filings, "Revenues", "year")[0].value == value
 
 
 def test_what_lies_between_two_fiscal_calendars_is_told_by_its_days() -> None:

@@ -67,7 +67,7 @@ def test_an_8k_reports_on_the_period_of_its_release(lake: Lake, engine: Engine) 
     row = read(lake, engine, RELEASE)["row"]
     assert (row["source"], row["form"], row["company"]) == ("html", "8-K", "TORVEXLEY INDUSTRIES, INC.")
     assert (row["fiscal_year"], row["fiscal_quarter"], row["period_end"]) == (2023, 3, dt.date(2023, 9, 30))
-    assert row["conflicts"] == []
+    assert row["conflicts"] == [] and row["filed"] == RELEASE.filed
 
 
 def test_tables_of_a_release_have_their_scale_and_period(lake: Lake, engine: Engine) -> None:

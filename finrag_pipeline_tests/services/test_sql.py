@@ -97,6 +97,11 @@ def test_an_amendment_wins_over_what_it_amends(zoltek: Lake) -> None:
         "SELECT filing FROM latest_facts WHERE concept = 'Revenues' AND fiscal_year = 2021 AND months = 12"
     )
     assert run_sql(zoltek, query).to_pylist() == [keys]
+    for filing, day in ((NEWEST, 9), (keys["filing"], 7), (OLD, 5), (QUARTER, 8)):
+        (row,) = zoltek.read("filings", {"filing": filing}).to_pylist()
+        part = pa.Table.from_pylist([row | {"filed": dt.date(2023, 1, day)}], FILINGS_SCHEMA)
+        zoltek.write("filings", part, "f", {"filing": filing})
+    assert run_sql(zoltek, query).to_pylist() == [{"filing": NEWEST}], "what was filed last"
 
 
 def test_the_warehouse_has_the_views_and_finds_the_lake_where_both_were_moved(
