@@ -126,6 +126,7 @@ def filing_row(filing: str, **overrides: Any) -> dict[str, Any]:
         "fiscal_year": 2022,
         "fiscal_quarter": None,
         "period_end": date(2022, 12, 31),
+        "filed": None,
         "ticker": "EXH",
         "declared_company": "Example",
         "declared_form": "10-K",
