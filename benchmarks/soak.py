@@ -1,11 +1,12 @@
 """A filing a minute through inbox, automation and search, under query load; by hand.
 
-    python -m benchmarks.soak [--minutes 30] [--from FOLDER-OF-PDFS]
+    python -m benchmarks.soak [--minutes 30] [--from FOLDER-OF-PDFS] [--work FOLDER]
 
 Starts Dagster's daemon and `finrag serve` on a new lake, drops a filing into the inbox every minute, asks
 once a second, and looks at the memory of both. Filings are the sample's, or those of a folder, in turn; each
 is made another file, so that none is taken for one that is there already. With every tenth comes a PDF that
-unfolds beyond all memory, which must delay no other. Printed as a Markdown table.
+unfolds beyond all memory, which must delay no other. Printed as a Markdown table; the lake and the output of
+both programs stay in the folder of `--work`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -79,7 +81,7 @@ def resident(process: int) -> float:
     total = 0.0
     with suppress(OSError):
         command = Path(f"/proc/{process}/cmdline").read_bytes()
-        if b"execute_run" in command:
+        if b"spawn_main" in command:  # a run, as the code server starts them
             return 0.0
         kept = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
         total += sum(int(line.split()[1]) / 1024 for line in kept if line.startswith("Private_"))
@@ -131,13 +133,16 @@ def soak(minutes: int, originals: list[Path], folder: Path) -> list[tuple[str, A
         asking.start()
         dropped: dict[str, float] = {}
         took: dict[str, float] = {}
+        beside_poison = []
         begun = time.monotonic()
         while time.monotonic() < begun + 60 * (minutes + 10) and len(took) < minutes:
             now = time.monotonic()
             if len(dropped) < minutes and now >= begun + 60 * len(dropped):
                 number = len(dropped)
-                dropped[drop(lake / "inbox", originals[number % len(originals)], number)] = now
+                filing = drop(lake / "inbox", originals[number % len(originals)], number)
+                dropped[filing] = now
                 if number % 10 == 5:
+                    beside_poison.append(filing)
                     drop(lake / "inbox", nested_forms(folder / "POISON.pdf", 6), number)
             for filing in dropped.keys() - took.keys():
                 if done(Lake(lake), filing):
@@ -151,6 +156,10 @@ def soak(minutes: int, originals: list[Path], folder: Path) -> list[tuple[str, A
         figures = [
             ("filings dropped, and searchable at the end", f"{len(dropped)}, {len(took.keys() & listed)}"),
             ("seconds from inbox to searchable, median and most", _of(list(took.values()), 1.0)),
+            (
+                "the same of those that came with a poison file",
+                _of([took[one] for one in beside_poison if one in took], 1.0),
+            ),
             ("requests", len(asking.seconds)),
             *((f"answered {status}", count) for status, count in asking.statuses.most_common()),
             ("seconds of a request, median and 95th percentile", _of(asking.seconds, 0.95)),
@@ -159,6 +168,7 @@ def soak(minutes: int, originals: list[Path], folder: Path) -> list[tuple[str, A
                 for name, mb in asking.memory.items()
             ),
             ("steps that failed", [f"{row['asset']} {row['partition']}: {row['error']}" for row in failed]),
+            ("errors in the output of both programs", _errors(folder)),
         ]
         return figures
     finally:
@@ -166,6 +176,13 @@ def soak(minutes: int, originals: list[Path], folder: Path) -> list[tuple[str, A
             process.send_signal(signal.SIGINT)
         for process in (service, daemon):
             process.wait(60)
+
+
+def _errors(folder: Path) -> dict[str, int]:
+    """Lines of errors, without what differs from one to the next, and how often each came."""
+    lines = [line for path in folder.glob("*.log") for line in path.read_text("utf-8").splitlines()]
+    bad = (line for line in lines if re.search("error|exception|traceback|critical", line, re.IGNORECASE))
+    return dict(Counter(re.sub(r"[0-9a-f]*\d[-:0-9a-f]*", "N", line) for line in bad))
 
 
 def _of(seconds: list[float], share: float) -> str:
@@ -187,12 +204,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--minutes", type=int, default=30)
     parser.add_argument("--from", type=Path, dest="originals", help="folder of PDFs; the sample's if absent")
+    parser.add_argument("--work", type=Path, help="a new folder, which stays; a temporary one if absent")
     asked = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="soak-"))
+    folder = asked.work or Path(tempfile.mkdtemp(prefix="soak-"))
     originals = sorted((asked.originals or write_sample(folder / "sample") / "pdfs").glob("*.pdf"))
     figures = soak(asked.minutes, originals, folder)
     print("| what | figure |", "|---|---|", *(f"| {name} | {value} |" for name, value in figures), sep="\n")
-    shutil.rmtree(folder)
+    if not asked.work:
+        shutil.rmtree(folder)
 
 
 if __name__ == "__main__":
