@@ -16,6 +16,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from functools import cached_property
 from multiprocessing.context import SpawnContext, SpawnProcess
+from multiprocessing.util import Finalize
 from types import ModuleType
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -72,6 +73,9 @@ class Engine:
         self.timeout = timeout
         self.memory = memory
         self._pool: Any = None
+        # What is left open ends with this process. A process that multiprocessing has started, as a run of
+        # Dagster's daemon is, calls nothing else at its end, and would wait for its workers for ever.
+        Finalize(None, self.close, exitpriority=0)
 
     @cached_property
     def reader(self) -> Engine:

@@ -6,6 +6,8 @@ import os
 import signal
 import time
 
+from finrag_pipeline.engine import Engine
+
 
 class UnpicklableError(Exception):
     """An exception that cannot be unpickled: its constructor takes more than its arguments tell."""
@@ -39,3 +41,8 @@ def work(kind: str, value: int) -> object:
         case "process":
             return os.getpid()
     raise AssertionError(kind)
+
+
+def leave_an_engine_open() -> None:
+    """What a run of Dagster's daemon does, in a process that multiprocessing has started."""
+    assert list(Engine(1, 60.0).map(work, [("double", 1)])) == [2]

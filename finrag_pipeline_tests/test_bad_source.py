@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import signal
@@ -19,6 +20,7 @@ from finrag_pipeline.rankers.page_ranker import model
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.console import Done, called, finish, start
+from finrag_pipeline_tests.filings import raw_pdf
 from finrag_pipeline_tests.small_filings import question
 
 pytestmark = pytest.mark.slow
@@ -217,6 +219,25 @@ def test_replacing_bad_files_and_running_again_finishes_the_work(
     assert listed["filing"] == "CEDAR_2023_10K" and "the lake holds stays" in listed["reason"]
     assert metrics(root) == before
     consistent(root)
+
+
+def test_a_file_that_hangs_delays_no_other(tmp_path: Path) -> None:
+    """Nor does it hold a lock or a slot that others need."""
+    root = tmp_path / "lake"
+    endless = raw_pdf.nested_forms(tmp_path / "ENDLESS_2020_10K.pdf", 9, b"")
+    good = small_filings.annual_report(tmp_path / "ALDER_2021_10K.pdf", "Alder Corp", 2021)
+    hanging = start(root, "ingest", endless, FINRAG_PAGE_TIMEOUT="3600")
+    try:
+        while not list(root.glob("ledger/*/ENDLESS_2020_10K.json.begun")):
+            assert hanging.poll() is None
+            time.sleep(0.1)
+        assert called(root, "ingest", good).code == 0
+        found = called(root, "search", "revenue of Alder Corp in 2021", "--json").json()
+        assert found["results"][0]["filing"] == "ALDER_2021_10K"
+        assert hanging.poll() is None, "it hangs still"
+    finally:
+        os.killpg(hanging.pid, signal.SIGKILL)
+        hanging.communicate()
 
 
 def test_a_benchmark_without_one_good_question_says_so(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from finrag_pipeline.engine import Engine, WorkerCrashError, WorkerMemoryError, WorkerTimeoutError
 from finrag_pipeline.errors import FilingError
 from finrag_pipeline_tests.console import REPOSITORY
-from finrag_pipeline_tests.engine_tasks import work
+from finrag_pipeline_tests.engine_tasks import leave_an_engine_open, work
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +47,7 @@ def test_a_script_needs_no_guard(tmp_path: Path) -> None:
     script.write_text(
         "print('started', flush=True)\n"
         "from finrag_pipeline.engine import Engine\n"
-        "from finrag_pipeline_tests.engine_tasks import work\n"
+        "from finrag_pipeline_tests.engine_tasks import leave_an_engine_open, work\n"
         "print(list(Engine(1, 60.0).map(work, [('double', 2)])))\n"
     )
     done = subprocess.run(
@@ -158,6 +159,17 @@ def test_a_closed_engine_can_be_used_again() -> None:
     engine.close()
     assert list(engine.map(work, [("double", 2)])) == [4]
     engine.close()
+
+
+def test_a_process_that_multiprocessing_has_started_ends_with_an_engine_open() -> None:
+    """It would wait for its workers for ever, and with it a run of Dagster's daemon, its memory and code server."""
+    process = get_context("spawn").Process(target=leave_an_engine_open)
+    process.start()
+    process.join(60)
+    try:
+        assert process.exitcode == 0
+    finally:
+        process.kill()
 
 
 def test_the_reader_is_one_process_for_all_tasks(engine: Engine) -> None:
