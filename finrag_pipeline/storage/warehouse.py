@@ -229,7 +229,9 @@ def lake_views(lake: Lake, views: Mapping[str, View] = MappingProxyType({})) -> 
             try:
                 make(sql)
                 return connection.sql(sql, params=parameters or []).to_arrow_table()
-            except (duckdb.IOException, duckdb.InvalidInputException) as error:
+            except duckdb.Error as error:
+                if type(error) not in (duckdb.IOException, duckdb.InvalidInputException, duckdb.Error):
+                    raise
                 remedy = "See what is damaged: finrag doctor --deep."
                 raise _damage(lake, error) or LakeError(
                     f"The lake cannot be read: {error}.", remedy
@@ -239,9 +241,22 @@ def lake_views(lake: Lake, views: Mapping[str, View] = MappingProxyType({})) -> 
 
 
 def _damage(lake: Lake, error: Exception) -> DamageError | None:
-    """The part of the lake that an error of DuckDB names, which is damaged."""
+    """The damaged part of the lake that an error of DuckDB comes of, if it does."""
+    import duckdb
+
     named = re.search(rf"{re.escape(lake.root)}/(parquet/[^\"'\n]*\.parquet)", str(error))
-    return DamageError(f"{named[1]} is damaged ({error}).", named[1]) if named else None
+    if named:
+        return DamageError(f"{named[1]} is damaged ({error}).", named[1])
+    if type(error) is duckdb.Error:  # of a footer that it cannot read: it does not say of which file
+        for name in FOLDERS:
+            for keys in lake.partitions(name):
+                try:
+                    lake.verify(name, keys)
+                except DamageError as found:
+                    return found
+                except LakeError:
+                    continue  # removed meanwhile
+    return None
 
 
 def query_tables(sql: str, parameters: Any = None, **tables: pa.Table) -> pa.Table:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -152,12 +153,29 @@ def test_columns_are_described(lake: Lake) -> None:
     assert {row["name"]: row["comment"] for row in found.to_pylist()} == column_docs(SYSTEM_METRICS)
 
 
-def test_a_failed_build_leaves_the_published_warehouse_and_no_files(lake: Lake) -> None:
+def _no_parquet(data: bytes) -> bytes:
+    return b"PAR1 no parquet"
+
+
+def _odd_footer(data: bytes) -> bytes:
+    """DuckDB's error names no file then."""
+    size = int.from_bytes(data[-8:-4], "little")
+    return data[: -size - 8] + b"\x1d" * 16 + data[-size + 8 :]
+
+
+damages = pytest.mark.parametrize("damage", [_no_parquet, _odd_footer])
+
+
+@damages
+def test_a_failed_build_leaves_the_published_warehouse_and_no_files(
+    lake: Lake, damage: Callable[[bytes], bytes]
+) -> None:
     lake.write("folds", _folds("q1"), "f1")
     build_warehouse(lake)
     lake.write("filing_chunks", _chunks("a", 2), "f", {"filing": "a"})
-    Path(lake.part_path("filing_chunks", {"filing": "a"})).write_bytes(b"PAR1 no parquet")
-    with pytest.raises(DamageError, match="is damaged") as caught:
+    part = Path(lake.part_path("filing_chunks", {"filing": "a"}))
+    part.write_bytes(damage(part.read_bytes()))
+    with pytest.raises(DamageError) as caught:
         build_warehouse(lake)
     assert "filing=a" in caught.value.reason, "it names the damaged part"
     assert _leftovers(lake) == []
@@ -214,9 +232,11 @@ class TestLakeViews:
         if root:
             publish_table(there, "folds")  # of which there is none, and no error
 
-    def test_a_damaged_part_is_named(self, lake: Lake) -> None:
+    @damages
+    def test_a_damaged_part_is_named(self, lake: Lake, damage: Callable[[bytes], bytes]) -> None:
         lake.write("filing_chunks", _chunks("a", 2), "f", {"filing": "a"})
-        Path(lake.part_path("filing_chunks", {"filing": "a"})).write_bytes(b"PAR1 no parquet")
+        part = Path(lake.part_path("filing_chunks", {"filing": "a"}))
+        part.write_bytes(damage(part.read_bytes()))
         with lake_views(lake) as query, pytest.raises(LakeError, match="filing=a") as caught:
             query("FROM filing_chunks")
         assert "finrag doctor --heal" in caught.value.remedy
