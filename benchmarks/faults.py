@@ -14,6 +14,7 @@ import argparse
 import hashlib
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -42,8 +43,8 @@ from finrag_pipeline.storage.lake import Lake
 QUESTION = "What was the capital expenditure in 2023?"
 FILINGS = 2
 """Filings of the sample in the lake that is damaged."""
-HALF = "HALF_2020_10K"
-"""A bad file that may be read all the same: what is left of a PDF has pages."""
+_OF_BAD_FILES = re.compile(r"filings/filing=(EMPTY|NOISE)_2020_10K/|\w+/filing=HALF_2020_10K/")
+"""Parts that bad files may leave: that they failed. What is left of half a PDF may be read."""
 _RUNS_MAY_KEEP = ("embeddings",)
 """Folders of parts whose names are drawn at random."""
 
@@ -132,8 +133,9 @@ def poison(trial: Trial) -> None:
     bad.mkdir(parents=True, exist_ok=True)
     (bad / "EMPTY_2020_10K.pdf").write_bytes(b"")
     (bad / "NOISE_2020_10K.pdf").write_bytes(b"%PDF-1.7\n" + trial.chance.randbytes(5_000))
-    half = trial.files[0].read_bytes()
-    (bad / f"{HALF}.pdf").write_bytes(half[: trial.chance.randrange(len(half))])
+    # Of another company: a text that both had would have the vector of whichever batch it was in first.
+    half = max(trial.files[0].parent.glob("*.pdf")).read_bytes()
+    (bad / "HALF_2020_10K.pdf").write_bytes(half[: trial.chance.randrange(len(half))])
     names = sorted(bad.iterdir())
     trial.start("ingest", *trial.chance.sample([*names, *trial.files], len(names) + len(trial.files))).wait()
 
@@ -248,7 +250,7 @@ def attempt(name: str, number: int, sound: Path, files: list[Path], expected: di
         by = survive(trial)
         found = contents(root, files)
         if fault is poison:
-            found = {key: value for key, value in found.items() if f"filing={HALF}" not in key}
+            found = {key: value for key, value in found.items() if not _OF_BAD_FILES.match(key)}
         if wrong := [key for key in expected | found if found.get(key) != expected.get(key)]:
             raise FinragError(f"differs: {wrong}", "")
         return by
