@@ -237,7 +237,8 @@ def backfill(settings: Settings, asset: str, parts: Sequence[str] | None, progre
         "run": list(SYSTEMS),
         "answer": list(ANSWER_SYSTEMS),
     }.get(entry.by, [""])
-    chosen = known if parts in (None, ["all"]) else list(parts or ())
+    asked = list(parts or ["all"])
+    chosen = known if asked == ["all"] else asked
     if unknown := [part for part in chosen if part not in known]:
         raise UsageError(f"{asset} has no part '{unknown[0]}'.", f"Choose from: {', '.join(known[:20])}.")
     outcome = RunReport(asset, len(chosen))

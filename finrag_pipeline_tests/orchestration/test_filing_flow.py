@@ -11,10 +11,11 @@ import dagster as dg
 import pytest
 
 from finrag_pipeline.embedding.encoder import Encoder
-from finrag_pipeline.errors import FilingError
+from finrag_pipeline.errors import FilingError, UsageError
 from finrag_pipeline.filings import pages
 from finrag_pipeline.filings.originals import get_source, original_path
 from finrag_pipeline.orchestration.lineage import stale_filings
+from finrag_pipeline.orchestration.runs import backfill
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index, searchable_filings
 from finrag_pipeline.schemas import PER_FILING
 from finrag_pipeline.services.filings import list_filings
@@ -306,3 +307,25 @@ def test_several_filings_in_one_run_each_fail_alone(pipeline: Pipeline, tmp_path
     assert not result.success
     assert "BAD_2021_10K: " in failure_text(result) and "ALDER" not in failure_text(result)
     assert [keys["filing"] for keys in pipeline.lake.partitions("filing_pages")] == [sound, last]
+
+
+def test_a_backfill_makes_what_is_missing_of_one_asset(pipeline: Pipeline, tmp_path: Path) -> None:
+    filings = ["ALDER_2021_10K", "BIRCH_2022_10K"]
+    for name in filings:
+        company, year, _ = name.split("_")
+        pdf = small_filings.annual_report(tmp_path / f"{name}.pdf", f"{company} Corp", int(year))
+        assert pipeline.index(pipeline.accept(pdf)).success
+        pipeline.lake.remove("page_profiles", {"filing": name})
+    pipeline.lake.remove("filing_chunks", {"filing": "BIRCH_2022_10K"})
+
+    def fill(*parts: str) -> tuple[list[str], list[str]]:
+        done = backfill(pipeline.settings, "page_profiles", parts or None, lambda *_: None)
+        assert not done.failures
+        return done.indexed, done.fresh
+
+    assert fill("ALDER_2021_10K") == (["ALDER_2021_10K"], [])
+    assert fill() == (["BIRCH_2022_10K"], ["ALDER_2021_10K"])
+    assert fill("all") == ([], filings)
+    assert not pipeline.lake.info("filing_chunks", {"filing": "BIRCH_2022_10K"}), "of that asset alone"
+    with pytest.raises(UsageError, match="page_profiles has no part 'NOBODY_2020_10K'"):
+        fill("NOBODY_2020_10K")

@@ -17,11 +17,12 @@ from finrag_pipeline.orchestration.partitions import (
     trained_partitions,
     trained_range,
 )
+from finrag_pipeline.orchestration.runs import backfill
 from finrag_pipeline.rankers.card import kept_folder
 from finrag_pipeline.rankers.registry import load_page_scorer
 from finrag_pipeline.settings import ChunkSettings, EncoderSettings, PageScorerSettings, Settings
 from finrag_pipeline_tests import small_filings
-from finrag_pipeline_tests.orchestration.conftest import Pipeline, failure_text, made
+from finrag_pipeline_tests.orchestration.conftest import Pipeline, failure_text
 from finrag_pipeline_tests.orchestration.learned_models import (
     fold_with_questions,
     other_folds,
@@ -85,13 +86,13 @@ def test_what_is_fresh_is_not_trained_again_and_what_is_gone_is(
     trained: tuple[Pipeline, dg.ExecuteInProcessResult],
 ) -> None:
     pipeline, _ = trained
-    again = pipeline.run("train_page_scorer", partition_key="production")
-    assert again.success and made(again)["page_scorer"].metadata["cache"] == "hit"
+    filled = backfill(pipeline.settings, "page_scorer", ["all"], lambda *_: None)
+    assert filled.fresh == trained_partitions.get_partition_keys() and not filled.indexed
     name = pipeline.lake.read("page_scorer", {"fold": "production"})["model"][0].as_py()
     pipeline.lake.fs.rm(pipeline.lake.path(*kept_folder("page_scorer", name)), recursive=True)
     assert load_page_scorer(pipeline.lake, pipeline.settings, None) is None
-    again = pipeline.run("train_page_scorer", partition_key="production")
-    assert again.success and made(again)["page_scorer"].metadata["cache"] == "miss"
+    filled = backfill(pipeline.settings, "page_scorer", ["production"], lambda *_: None)
+    assert filled.indexed == ["production"] and not filled.failures
     assert load_page_scorer(pipeline.lake, pipeline.settings, None) is not None
 
 
