@@ -163,8 +163,8 @@ def _headers(table: Table, rows: Sequence[Sequence[Cell]], labelled: bool) -> He
                 if not (labelled and column == 0):
                     paths[column].append(cell.text)
                     covered.add(column)
-        # A header alone in its row, above all others, stands over all columns, whatever its own width.
-        divided |= len(inner) > 1
+        # Alone in its row, above all others, a header stands over all columns, whatever its width in print.
+        divided |= len(inner) > 1 or any(cell.anchor and cell.column_span > 1 for cell in inner)
         if len(inner) == 1 and cells is not rows[-1] and not divided and not _is_aside(inner[0], extents):
             for column in range(int(labelled), table.columns):
                 if column not in covered:

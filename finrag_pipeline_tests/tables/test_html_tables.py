@@ -66,6 +66,13 @@ def test_cells_are_normalised_like_any_other_and_keep_their_anchors(tables, tmp_
     assert "".join(element.itertext()) == "66,613"
 
 
+def test_a_header_stands_over_the_columns_that_it_spans(tables) -> None:
+    body = rows("|2:Shareholders' equity|", "|Stock|Earnings|Others", "Balance|1|2|3")
+    found = normalise_tables("a", tables(body), TableContext()).to_pylist()
+    headers = [cell["column_path"] for cell in found if cell["kind"] == "number"]
+    assert headers == [["Shareholders' equity", "Stock"], ["Shareholders' equity", "Earnings"], ["Others"]]
+
+
 def test_footnote_marks_in_cells_of_their_own_join_what_they_mark(tables) -> None:
     (table,) = tables(rows("|2024||2023", "Cash|1,200|(1)|1,100", "Debt|3,400|<sup>2</sup>|(3)"))
     assert table.grid() == [["", "2024", "2023"], ["Cash", "1,200 (1)", "1,100"], ["Debt", "3,400 ²", "(3)"]]
