@@ -13,7 +13,7 @@ import textwrap
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -22,6 +22,7 @@ import numpy as np
 
 from finrag_pipeline.filings.html import HtmlCell, HtmlPage, HtmlTable, read_html
 from finrag_pipeline.filings.html import Line as HtmlLine
+from finrag_pipeline.filings.sentences import sentences
 from finrag_pipeline.tables.model import Box, Cell, PageWords, Table
 from finrag_pipeline.tables.scale import find_scale, only_scale
 from finrag_pipeline.tables.values import parse_value
@@ -126,8 +127,21 @@ def _page_tables(
     for place, (one, grid) in enumerate(grids):
         floor = stops[place - 1] if place else 0
         ceiling = starts[place + 1] if place + 1 < len(grids) else len(lines)
-        tables.append(_table(one, grid, lines, (floor, starts[place], stops[place], ceiling), height))
+        table = _table(one, grid, lines, (floor, starts[place], stops[place], ceiling), height)
+        told = [line.text for line in shown if line.order < one.first]
+        tables.append(replace(table, caption=_whole_sentences(table.caption, told)))
     return tables, laid
+
+
+def _whole_sentences(caption: str | None, told: Sequence[str]) -> str | None:
+    """A caption out of a paragraph without a sentence that is broken off; one that leads on is enough."""
+    text = next((one for one in told[: -ABOVE - 1 : -1] if caption and one.endswith(caption)), None)
+    if caption is None or text is None:
+        return caption
+    parts = sentences(text)
+    while len(parts) > 1 and (text.endswith(":") or len(" ".join(parts)) > len(caption)):
+        parts.pop(0)
+    return " ".join(parts)
 
 
 def _laid_out(shown: Sequence[HtmlLine]) -> tuple[list[Line], list[int]]:

@@ -73,6 +73,14 @@ def test_a_header_stands_over_the_columns_that_it_spans(tables) -> None:
     assert headers == [["Shareholders' equity", "Stock"], ["Shareholders' equity", "Earnings"], ["Others"]]
 
 
+def test_a_caption_out_of_a_paragraph_breaks_off_no_sentence(tables) -> None:
+    prose = "Revenues are told by where customers are, and costs by where they arise, as in earlier years. " * 4
+    leads = "Sales by region were as follows (in millions):"
+    (leading,), (plain,) = tables(f"<p>{prose}{leads}</p>{INCOME}"), tables(f"<p>{prose}</p>{INCOME}")
+    assert leading.caption == leads
+    assert plain.caption == " ".join([prose[: len(prose) // 4 - 1]] * 2)
+
+
 def test_footnote_marks_in_cells_of_their_own_join_what_they_mark(tables) -> None:
     (table,) = tables(rows("|2024||2023", "Cash|1,200|(1)|1,100", "Debt|3,400|<sup>2</sup>|(3)"))
     assert table.grid() == [["", "2024", "2023"], ["Cash", "1,200 (1)", "1,100"], ["Debt", "3,400 ²", "(3)"]]
