@@ -6,6 +6,7 @@ The result has the layout of a benchmark folder::
     page_text/<FILING>.jsonl      a filing as text of its pages: {"doc", "page", "text"} per line
     questions.jsonl               FinanceBench's fields; pages are zero-based
     document_information.jsonl
+    html/TORVEXLEY_2023Q1_10Q.htm inline XBRL, no part of the benchmark: to be ingested by hand
     VERSION                       written last; equal to SAMPLE_VERSION
 
 The same version always gives the same bytes.
@@ -31,10 +32,11 @@ from finrag_pipeline.sample.company import COMPANIES, Company, load_company
 if TYPE_CHECKING:
     from finrag_pipeline.sample.typesetting import Place
 
-SAMPLE_VERSION = "3"
+SAMPLE_VERSION = "4"
 
 _QUESTIONS, _INFORMATION, _VERSION = "questions.jsonl", "document_information.jsonl", "VERSION"
-_FOLDERS = ("pdfs", "page_text")
+_FOLDERS = ("pdfs", "page_text", "html")
+HTML = "html/TORVEXLEY_2023Q1_10Q.htm"
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def _complete(directory: Path) -> bool:
         version = (directory / _VERSION).read_text(encoding="utf-8").strip()
     except OSError:
         return False
-    names = [_QUESTIONS, _INFORMATION, *(entry.path for entry in entries())]
+    names = [_QUESTIONS, _INFORMATION, HTML, *(entry.path for entry in entries())]
     return version == SAMPLE_VERSION and all((directory / name).is_file() for name in names)
 
 
@@ -138,6 +140,7 @@ def _refuse_foreign(directory: Path) -> None:
 def _write(root: Path) -> None:
     from finrag_pipeline.sample.questions import read_questions
     from finrag_pipeline.sample.readback import ReadBack, read_back
+    from finrag_pipeline.sample.templates import fill
 
     for folder in _FOLDERS:
         (root / folder).mkdir(parents=True)
@@ -151,6 +154,9 @@ def _write(root: Path) -> None:
             path.unlink()
             rows = [{"doc": entry.name, "page": i, "text": text} for i, text in enumerate(filing.pages)]
             _write_lines(root / entry.path, rows)
+    (root / HTML).write_text(
+        fill("torvexley_10q_first.jinja", load_company("torvexley"))[0], encoding="utf-8"
+    )
     asked = [(one, company) for company in map(load_company, COMPANIES) for one in read_questions(company)]
     records = (one.record(i, company, read[one.filing]) for i, (one, company) in enumerate(asked, 1))
     _write_lines(root / _QUESTIONS, records)

@@ -17,8 +17,15 @@ import pytest
 from rapidfuzz import fuzz
 
 from finrag_pipeline.errors import BenchmarkError
+from finrag_pipeline.filings.describe import describe_filing
+from finrag_pipeline.filings.originals import FilingSource
+from finrag_pipeline.filings.xbrl import tag_rows
 from finrag_pipeline.sample import generate
-from finrag_pipeline.sample.generate import SAMPLE_VERSION, entries, write_sample
+from finrag_pipeline.sample.generate import HTML, SAMPLE_VERSION, entries, write_sample
+from finrag_pipeline.statements.tags import agreement, xbrl_facts
+from finrag_pipeline.tables.context import TableContext
+from finrag_pipeline.tables.html_tables import html_tables
+from finrag_pipeline.tables.normalise import normalise_tables
 
 ANNUAL = ("TORVEXLEY_2022_10K", "TORVEXLEY_2023_10K", "PELLAMOOR_2022_10K", "PELLAMOOR_2023_10K")
 CALL = """
@@ -49,10 +56,20 @@ def test_layout_and_size(sample: Path) -> None:
         "questions.jsonl",
         "document_information.jsonl",
         "VERSION",
+        HTML,
         *(entry.path for entry in entries()),
     }
     assert files["VERSION"].decode().strip() == SAMPLE_VERSION
     assert sum(map(len, files.values())) < 1_000_000
+
+
+def test_the_html_filing_is_read_as_it_is_tagged(sample: Path) -> None:
+    path = sample / HTML
+    row = describe_filing(path, FilingSource(path.stem, path.name, "html", 1, "", path.name)).to_pylist()[0]
+    assert (row["company"], row["form"], row["fiscal_quarter"]) == ("TORVEXLEY INDUSTRIES, INC.", "10-Q", 1)
+    tables = normalise_tables(path.stem, html_tables(path), TableContext())
+    found = agreement(xbrl_facts(row, tag_rows(path), tables))[path.stem]
+    assert found == (24, 24, 24, 24)
 
 
 def test_pdfs_open_without_repair_and_are_short(sample: Path, page_texts: dict[str, list[str]]) -> None:

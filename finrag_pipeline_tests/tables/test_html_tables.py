@@ -74,7 +74,9 @@ def test_a_header_stands_over_the_columns_that_it_spans(tables) -> None:
 
 
 def test_a_caption_out_of_a_paragraph_breaks_off_no_sentence(tables) -> None:
-    prose = "Revenues are told by where customers are, and costs by where they arise, as in earlier years. " * 4
+    prose = (
+        "Revenues are told by where customers are, and costs by where they arise, as in earlier years. " * 4
+    )
     leads = "Sales by region were as follows (in millions):"
     (leading,), (plain,) = tables(f"<p>{prose}{leads}</p>{INCOME}"), tables(f"<p>{prose}</p>{INCOME}")
     assert leading.caption == leads
