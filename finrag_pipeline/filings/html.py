@@ -180,12 +180,16 @@ def read_html(path: Path) -> HtmlFiling:
     Raises:
         FilingError: as `parse`, or the file cannot be opened.
     """
-    return _parsed(read_file(path), path.name)
+    try:
+        state = path.stat()
+    except OSError:  # reading it says why
+        return parse(read_file(path), path.name)
+    return _parsed(path, state.st_ino, state.st_size, state.st_mtime_ns)
 
 
 @lru_cache(maxsize=1)
-def _parsed(data: bytes, name: str) -> HtmlFiling:
-    return parse(data, name)
+def _parsed(path: Path, *_state: int) -> HtmlFiling:
+    return parse(read_file(path), path.name)
 
 
 def parse(data: bytes, name: str = "The document") -> HtmlFiling:

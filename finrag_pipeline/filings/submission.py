@@ -58,7 +58,8 @@ def documents(data: bytes) -> list[Document]:
 
 def day_filed(data: bytes) -> dt.date | None:
     """The day on which a submission was filed, as its header says; None of a file that is none."""
-    if said := _FILED.search(data.partition(b"<DOCUMENT>")[0]):
+    header, is_submission, _ = data.partition(b"<DOCUMENT>")
+    if is_submission and (said := _FILED.search(header)):
         with suppress(ValueError):
             return dt.datetime.strptime(said[1].decode(), "%Y%m%d").date()
     return None

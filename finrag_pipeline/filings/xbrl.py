@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -126,8 +126,12 @@ def _number_in_words(text: str) -> Decimal | None:
     return Decimal(total + part) if words else None
 
 
+@lru_cache(maxsize=1)
 def read_tags(filing: HtmlFiling) -> list[Tag]:
-    """All numbers that are tagged, and the texts about document and entity (``dei``), in document order."""
+    """All numbers that are tagged, and the texts about document and entity (``dei``), in document order.
+
+    Those of the latest filing are kept: its cover is read before its tables.
+    """
     contexts: dict[str, Context] = {}
     measures: dict[str, str] = {}
     found: list[tuple[Any, bool]] = []
