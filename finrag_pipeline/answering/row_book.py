@@ -312,6 +312,7 @@ class RowBook:
         said_words = _terms_and_other(words)
         if "other" in said_words:  # 'Other assets' are not the assets, nor their total
             chances *= np.array([1.0 if "other" in text else _UNNAMED for text in self._texts])
+        chances *= np.array([_PART_OF if _of_equity_part(row, said_words) else 1.0 for row in self._rows])
         self._prefer_totals(said_words, chances)
         if len(self._together) > 1:
             shown = np.array(
@@ -453,6 +454,12 @@ def row_fact(row: FilingRow, value: RowValue, info: FilingInfo) -> Fact | None:
 def _terms_and_other(text: str) -> set[str]:
     """Terms of a text, and 'other' where it says so, which is no term elsewhere."""
     return {*terms(text), *(["other"] if _OTHER.search(text) else [])}
+
+
+def _of_equity_part(row: FilingRow, said: set[str]) -> bool:
+    """Whether numbers are tagged for a part of equity, such as retained earnings, that words do not name."""
+    tagged = row.statement == "equity" and row.columns and any(value.members for value in row.values)
+    return bool(tagged) and said.isdisjoint(terms(row.columns[-1]))
 
 
 def _is_total(row: FilingRow, part: FilingRow) -> bool:

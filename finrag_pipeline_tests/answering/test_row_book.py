@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -332,3 +333,15 @@ def test_features_have_names() -> None:
     assert found.shape == (2, len(FEATURES))
     assert found[0, FEATURES.index("label")] == pytest.approx(1.0)
     assert found[1, FEATURES.index("any")] == 0.0
+
+
+def test_a_part_of_equity_that_words_do_not_name_is_not_the_equity() -> None:
+    parts = [
+        (30e6, "Common stock", ("CommonStockMember",)),
+        (80e6, "Retained earnings", ("RetainedEarningsMember",)),
+    ]
+    values = [replace(value(n, months=None, column=[head]), members=of) for n, head, of in parts]
+    equity = replace(row(0, ["Balance, shareholders' equity"], *values), statement="equity")
+    rows = [equity, row(1, ["Owners' equity"], value(110e6, months=None))]
+    assert number("equity of shareholders", rows=rows) == 110e6
+    assert number("retained earnings in shareholders' equity", rows=rows) == 80e6
