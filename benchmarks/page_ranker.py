@@ -1,6 +1,8 @@
 """The page ranker on questions of other filings than FinanceBench's, and the general model that is shipped.
 
-    python -m benchmarks.page_ranker LAKE_WITH_FINANCEBENCH --asked LAKE QUESTIONS … [--ship]
+    FINRAG_LAKE=lake python -m benchmarks.page_ranker QUESTIONS … --clean FOLDER [--ship]
+
+The lake holds FinanceBench and the filings of the questions; those that a file asks about are its corpus.
 
 Rows of a file of questions have ``pages``, each of which proves the answer (or ``together`` all of them);
 ``doc`` and ``page``; or ``facts``: a page proves a fact where a row prints its value and period and shares
@@ -9,9 +11,11 @@ company and year.
 
 Asked are companies that nothing was learned from: the general model learns from the questions of the other
 companies, in three parts, and never from a company of FinanceBench; the lake's own model from FinanceBench.
-PageRec@5 is the share of the proofs of a question that its first five pages hold. Of each filing asked about,
-lines of its statements are asked for in plain words too, which pages of its primary statements prove.
-``--ship`` then trains the general model on all of these and writes the file that the package carries.
+The encoder of questions learns from the same, and from FinQA and TAT-QA below ``--clean``; a company that is
+learned from is asked with an encoder that knows nothing of it. PageRec@5 is the share of the proofs of a
+question that its first five pages hold. Of each filing asked about, lines of its statements are asked for in
+plain words too, which pages of its primary statements prove. ``--ship`` then trains both on all of these and
+writes the files that the package carries.
 """
 
 from __future__ import annotations
@@ -24,28 +28,31 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.progress import track
+from safetensors.numpy import save_file
 
 from benchmarks import arguments
 from benchmarks.answers import read_questions
 from benchmarks.intervals import cluster_bootstrap
+from benchmarks.question_encoder import Lesson, clean_lessons, teach
 from benchmarks.row_cross_encoder import random_text
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.questions.formula_lexicon import Line, formula_lexicon
 from finrag_pipeline.rankers.page_ranker import RANKER_VERSION
-from finrag_pipeline.rankers.page_ranker import model as page_model
 from finrag_pipeline.rankers.page_ranker.candidates import Candidates, read_candidates
 from finrag_pipeline.rankers.page_ranker.library import PageLibrary
-from finrag_pipeline.rankers.page_ranker.model import Example, RankingModel, train_model
+from finrag_pipeline.rankers.page_ranker.model import GENERAL_FILE, Example, RankingModel, train_model
+from finrag_pipeline.rankers.page_ranker.question_encoder import ADAPTER_FILE, Encode, QuestionEncoder
 from finrag_pipeline.rankers.page_ranker.ranker import LIKELY, show_every_filing
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.rankers.page_ranker.training import page_examples
 from finrag_pipeline.resolver.resolver import load_resolver
-from finrag_pipeline.retrieval.chunk_index import searchable_filings
+from finrag_pipeline.retrieval.page_stage import sentence_vectors
 from finrag_pipeline.settings import get_settings
 from finrag_pipeline.statements.filing_rows import FilingRow, FilingRows
 from finrag_pipeline.storage.lake import Lake
@@ -56,7 +63,7 @@ PARTS = 3
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _DAYS_APART, _DAYS_OF_A_MONTH = 7, 365.25 / 12
-_SHIPPED = Path(page_model.__file__).parent / page_model.GENERAL_FILE
+_PACKAGE = Path(str(resources.files("finrag_pipeline.rankers.page_ranker")))
 Pages = frozenset[tuple[str, int]]
 
 
@@ -138,18 +145,24 @@ def read_asked(lake: Lake, path: Path) -> Iterator[Row]:
 NAMED = ", with company and year"
 
 
-def ask(lake: Lake, rows: Iterable[Row], encoder: Encoder, title: str) -> Iterator[Asked]:
-    """Questions over the filings of a lake."""
-    known = searchable_filings(lake)
+def ask(lake: Lake, rows: Sequence[Row], encoders: Mapping[str, Encode]) -> Iterator[Asked]:
+    """Questions over the filings that they are about, by encoders for their companies."""
+    known = sorted({row[3] for row in rows})
     library, resolver = PageLibrary(lake), load_resolver(lake, known)
-    companies = {row["filing"]: row["company"] for row in lake.read_all("filings").to_pylist()}
-    for group, name, question, filing, proofs in track(list(rows), title):
+    companies = companies_of(lake)
+    for group, name, question, filing, proofs in track(rows, rows[0][0]):
         gold = frozenset[tuple[str, int]]().union(*proofs)
         pages = [page for own, page in gold if own == filing]
         row = {"question": question, "filing": filing, "gold_pages": pages}
-        (example,) = page_examples([row], encoder.embed_short, library, resolver, known)
-        found = read_candidates(question, encoder.embed_short, library, resolver, known)
+        encode = encoders[companies[filing]]
+        (example,) = page_examples([row], encode, library, resolver, known)
+        found = read_candidates(question, encode, library, resolver, known)
         yield Asked(group, name, companies[filing], filing, proofs, example, found)
+
+
+def companies_of(lake: Lake) -> dict[str, str]:
+    """The company that each filing names on its cover."""
+    return {row["filing"]: row["company"] for row in lake.read_all("filings").to_pylist()}
 
 
 LINES = "statement lines"
@@ -201,65 +214,72 @@ def recall(question: Asked, model: RankingModel, general: RankingModel | None = 
     return float(np.mean([not pages.isdisjoint(top) for pages in question.proofs]))
 
 
-def own_examples(lake: Lake, encoder: Encoder) -> tuple[list[Example], set[str]]:
-    """FinanceBench's questions with their candidate pages, and the companies that they are about."""
-    rows = [row for row in lake.read("benchmark_questions").to_pylist() if row["status"] == "measured"]
-    known = sorted({row["filing"] for row in rows})
-    names = {row["filing"]: row["company"] for row in lake.read_all("filings").to_pylist()}
-    examples = page_examples(rows, encoder.embed_short, PageLibrary(lake), load_resolver(lake, known), known)
-    return examples, {names[filing] for filing in known}
+def lessons(lake: Lake, rows: Iterable[Row]) -> Iterator[Lesson]:
+    """Questions among the sentences of their filings."""
+    sentences: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+    for _, _, question, filing, proofs in rows:
+        pages, vectors = sentences.setdefault(filing, sentence_vectors(lake, filing))
+        gold = {page for proof in proofs for own, page in proof if own == filing}
+        yield Lesson(question, vectors, pages, sorted(gold))
 
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("learned", type=Path, help="lake with FinanceBench")
-    parser.add_argument("--asked", nargs=2, action="append", required=True, metavar=("LAKE", "QUESTIONS"))
-    parser.add_argument("--ship", action="store_true", help="write the general model into the package")
+    parser.add_argument("questions", type=Path, nargs="+")
+    parser.add_argument("--clean", type=Path, required=True, help="folder with finqa, tatqa and lofin")
+    parser.add_argument("--ship", action="store_true", help="write encoder and model into the package")
     options = parser.parse_args()
     settings = get_settings()
-    encoder = Encoder(settings.encoder, Lake(options.learned))
-    questions: list[Asked] = []
-    for folder, path in options.asked:
-        lake = Lake(folder)
-        questions += ask(lake, read_asked(lake, Path(path)), encoder, path)
-    for folder in dict.fromkeys(folder for folder, _ in options.asked):
-        lake = Lake(folder)
-        tabled = {keys["filing"] for keys in lake.partitions("statement_facts")}
-        lines = ask_for_lines(lake, tabled & {one.filing for one in questions}, settings.seed)
-        questions += ask(lake, lines, encoder, LINES)
-    examples, benchmark = own_examples(Lake(options.learned), encoder)
-    own = train_model(examples, settings.seed, {})
-    free = [one for one in questions if one.company not in benchmark and not one.group.endswith(NAMED)]
-    by_size = [company for company, _ in Counter(one.company for one in free).most_common()]
+    lake, seed = Lake(settings.lake), settings.seed
+    companies, encoder = companies_of(lake), Encoder(settings.encoder, lake)
+    own_rows = [row for row in lake.read("benchmark_questions").to_pylist() if row["status"] == "measured"]
+    own_filings = sorted({row["filing"] for row in own_rows})
+    benchmark = {companies[filing] for filing in own_filings}
+
+    files = [list(read_asked(lake, path)) for path in options.questions]
+    tabled = {keys["filing"] for keys in lake.partitions("statement_facts")}
+    files.append(list(ask_for_lines(lake, tabled & {row[3] for rows in files for row in rows}, seed)))
+    rows = [row for own in files for row in own]
+    free = [row for row in rows if companies[row[3]] not in benchmark and not row[0].endswith(NAMED)]
+    by_size = [company for company, _ in Counter(companies[row[3]] for row in free).most_common()]
     part_of = {company: place % PARTS for place, company in enumerate(by_size)}
+
+    clean = clean_lessons(options.clean, encoder, {re.split("[/_]", row[3])[0].lower() for row in rows})
+    parts = [[row for row in free if part_of[companies[row[3]]] != part] for part in range(PARTS)]
+    taught = [teach(list(lessons(lake, part)), clean) for part in (*parts, free)]
+    encoders = [QuestionEncoder(adapters) for adapters in taught]
+    of_company = {company: encoders[part_of.get(company, PARTS)] for company in companies.values()}
+    asked = [one for own in files for one in ask(lake, own, of_company)]
+    resolver = load_resolver(lake, own_filings)
+    own_examples = page_examples(own_rows, encoders[-1], PageLibrary(lake), resolver, own_filings)
+    own = train_model(own_examples, seed, {})
+    known = {(row[0], row[1]) for row in free}
+    learned = [one for one in asked if (one.group, one.question_id) in known]
     recalls: dict[str, list[tuple[str, float, float, float]]] = defaultdict(list)
     for part in range(PARTS):
-        learned = [one.example for one in free if part_of[one.company] != part]
-        general = train_model(learned, settings.seed, {})
-        for one in questions:
+        others = [one.example for one in learned if part_of[one.company] != part]
+        general = train_model(others, seed, {})
+        for one in asked:
             if part_of.get(one.company, 0) == part:
                 figures = recall(one, own), recall(one, general), recall(one, own, general)
                 recalls[one.group].append((one.filing, *figures))
     for group, found in recalls.items():
         series = np.array([figures for _, *figures in found])
-        mean, low, high = cluster_bootstrap(series, [row[0] for row in found], 5_000, 0.95, settings.seed)
+        mean, low, high = cluster_bootstrap(series, [row[0] for row in found], 5_000, 0.95, seed)
         print(f"{group} ({len(found)}): PageRec@{CUTOFF}")
         for name, *row in zip(("own", "general", "both"), mean, low, high, strict=True):
             print("  {:8}{:.3f} [{:.2f}, {:.2f}]".format(name, *row))
     if options.ship:
         card = {
             "version": RANKER_VERSION,
-            "question_ids": sorted({one.question_id for one in free}),
-            "filings": sorted({one.filing for one in free}),
+            "question_ids": sorted({one.question_id for one in learned}),
+            "filings": sorted({one.filing for one in learned}),
         }
-        ship(train_model([one.example for one in free], settings.seed, card))
-
-
-def ship(model: RankingModel) -> None:
-    """Write the general model into the package."""
-    texts = {name: [one.model_to_string() for one in models] for name, models in model.boosters.items()}
-    raw = {"features": list(model.names), "models": texts, "card": model.card}
-    _SHIPPED.write_bytes(lzma.compress(json.dumps(raw).encode(), preset=9))
+        model = train_model([one.example for one in learned], seed, card)
+        texts = {name: [one.model_to_string() for one in models] for name, models in model.boosters.items()}
+        raw = {"features": list(model.names), "models": texts, "card": model.card}
+        (_PACKAGE / GENERAL_FILE).write_bytes(lzma.compress(json.dumps(raw).encode(), preset=9))
+        save_file(taught[-1], _PACKAGE / ADAPTER_FILE)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,6 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 
-import numpy as np
 import torch
 from rich.console import Console
 from rich.progress import track
@@ -40,7 +39,7 @@ from torch import nn
 from transformers import AutoModel
 
 from benchmarks import arguments, finqa, tatqa
-from benchmarks.row_cross_encoder import FRAMES, SCALE, adapt, random_text
+from benchmarks.row_cross_encoder import FRAMES, adapt, adapter_arrays, random_text
 from benchmarks.row_questions import READINGS, number, tatqa_training
 from finrag_pipeline.answering.row_book import in_series
 from finrag_pipeline.embedding.model_files import MINILM, model_folder
@@ -443,15 +442,6 @@ class Reader(nn.Module):
         real = mask[..., None].to(states.dtype)
         return self.tag(states), self.operation((states * real).sum(1) / real.sum(1))
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Adapters and last layers as they are shipped, in half precision."""
-        found = {}
-        for name, value in self.named_parameters():
-            if value.requires_grad:
-                scale = SCALE if name.endswith(".b") else 1.0
-                found[name.removeprefix("encoder.")] = (value.detach().numpy() * scale).astype(np.float16)
-        return found
-
 
 def collate(examples: Sequence[Example], tokenizer: Tokenizer) -> tuple[torch.Tensor, ...]:
     """Identifiers, mask, tag of each token and output of each question, `NOT_KNOWN` where it is not known."""
@@ -562,7 +552,7 @@ def main() -> None:
     model = train(kept, tokenizer, folder, rng)
     Console().print(shares_right(model, left_out, tokenizer))
     if options.write:
-        save_file(model.arrays(), str(files("finrag_pipeline.questions") / ADAPTER_FILE))
+        save_file(adapter_arrays(model), str(files("finrag_pipeline.questions") / ADAPTER_FILE))
 
 
 if __name__ == "__main__":

@@ -260,13 +260,18 @@ class Reader(nn.Module):
                 value.data = shipped / SCALE if name.endswith(".b") else shipped
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Adapters and last layer as they are shipped, in half precision."""
-        found = {}
-        for name, value in self.named_parameters():
-            if value.requires_grad:
-                scale = SCALE if name.endswith(".b") else 1.0
-                found[name.removeprefix("encoder.")] = (value.detach().numpy() * scale).astype(np.float16)
-        return found
+        """Adapters and last layer as they are shipped."""
+        return adapter_arrays(self)
+
+
+def adapter_arrays(model: nn.Module) -> dict[str, np.ndarray]:
+    """Adapters and last layers of a model as they are shipped, in half precision."""
+    found = {}
+    for name, value in model.named_parameters():
+        if value.requires_grad:
+            scale = SCALE if name.endswith(".b") else 1.0
+            found[name.removeprefix("encoder.")] = (value.detach().numpy() * scale).astype(np.float16)
+    return found
 
 
 def collate(examples: Sequence[Example], tokens: RowReaderTokens) -> tuple[torch.Tensor, ...]:

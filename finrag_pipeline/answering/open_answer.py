@@ -132,6 +132,10 @@ class PlanReader:
         }
         amounts = {(one.value, one.fact.period_end) for one in trace.inputs}
         if len(names) > 1 and (len(cells) == 1 or (len(trace.inputs) == 2 and len(amounts) == 1)):
+            known = self._lexicon.entries
+            said = [one.name for one in names if isinstance(one, Name) and one.name not in known]
+            if len(said) == 2 and self._book.tell_apart(said[0], said[1], wanted[-1][2]):
+                return PlanReader(self._book, self._lexicon, self._default).answer(plan)
             raise Abstention(AbstentionKind.NOT_UNDERSTOOD, "one number fits both parts of the question")
         if plan.among_periods:
             if len(values) < 2:

@@ -140,7 +140,7 @@ class RowBook:
         """Whether any row has a number of the period."""
         return any(self._of_period(row, period) is not None for row in self._rows)
 
-    def find(self, words: str, period: FiscalPeriod) -> RowFact | None:
+    def find(self, words: str, period: FiscalPeriod, apart: Fact | None = None) -> RowFact | None:
         """The number of a period in the row that words name; None where no row has one.
 
         Of several periods all are taken from one row where it shows them.
@@ -148,6 +148,7 @@ class RowBook:
         Args:
             words: of the question, without companies and periods.
             period: asked for; a longer one is never taken in its place.
+            apart: a number that it is not.
         """
         chances = self._probabilities(words)
         said = f"{words} {self._question}"
@@ -159,7 +160,7 @@ class RowBook:
             row = self._rows[place]
             opens = opening and _OPENING.search(row.label) is not None
             fact = self._of_period(row, period, opens)
-            if fact is None:
+            if fact is None or (apart is not None and _same(fact, apart)):
                 continue
             together = tuple(self._of_period(row, other, opens) for other in self._together)
             chance = float(chances[place])
@@ -543,6 +544,27 @@ class OpenBook(FactBook):
         self._lines_too = lines_too
         self.chances: dict[str, float] = {}
         self.said: dict[str, str] = {}
+        self._apart: dict[str, Fact] = {}
+
+    def tell_apart(self, first: str, second: str, period: FiscalPeriod) -> bool:
+        """Look up one of two names as another number than the other from now on, the likelier way round.
+
+        Returns:
+            Whether there are two numbers, and the names were not told apart before.
+        """
+        if self._apart or self.rows is None:
+            return False
+        ways = []
+        for kept, other in ((first, second), (second, first)):
+            found = self.rows.find(kept, period)
+            beside = self.rows.find(other, period, found.fact) if found else None
+            if found and beside and beside.probability > _RIVAL:
+                ways.append((found.probability * beside.probability, other, found.fact))
+        if ways:
+            _, name, fact = max(ways, key=lambda way: way[0])
+            self._apart[name] = fact
+            self.chances.clear()
+        return bool(ways)
 
     @property
     def rows(self) -> RowBook | None:
@@ -585,7 +607,7 @@ class OpenBook(FactBook):
         if self.rows is None:
             return super().find_label(words, period)
         own = self._own_words(words, self.rows.names)
-        if own is not None and own != words:
+        if own is not None and own != words and words not in self._apart:
             first, second = self.rows.find(words, period), self.rows.find(own, period)
             if second and (first is None or second.probability > first.probability):
                 return self._printed(self.rows, own, period)
@@ -614,7 +636,7 @@ class OpenBook(FactBook):
 
         A row that has these words for its label names it plainly, however likely it is.
         """
-        found = rows.find(words, period)
+        found = rows.find(words, period, self._apart.get(words))
         if found is None or (found.probability < least and not _says(found.fact, words)):
             return None
         self.chances[words] = min(found.probability, self.chances.get(words, 1.0))

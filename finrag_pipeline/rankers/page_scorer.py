@@ -246,9 +246,8 @@ class PageScorerRanker(KeptModel):
         filings: Sequence[str] | None,
         pages: Sequence[int] | None,
         depth: int,
-        vector: np.ndarray | None = None,
     ) -> list[PageHit]:
-        """See `PageRanker.rank_pages`; ``vector`` is of another encoder, and not used."""
+        """See `PageRanker.rank_pages`."""
         names = corpus.filings if filings is None else sorted(set(filings) & set(corpus.filings))
         chosen = pages if filings is not None else None
         return [

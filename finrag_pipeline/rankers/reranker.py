@@ -252,10 +252,9 @@ class RerankedPages:
         filings: Sequence[str] | None,
         pages: Sequence[int] | None,
         depth: int,
-        vector: np.ndarray | None = None,
     ) -> list[PageHit]:
         """The first ``depth`` pages for a question, best first; see `PageRanker.rank_pages`."""
-        hits = self.ranker.rank_pages(question, corpus, filings, pages, max(depth, self.pages), vector)
+        hits = self.ranker.rank_pages(question, corpus, filings, pages, max(depth, self.pages))
         head = hits[: self.pages]
         scores = self.reranker.scores(question, [(hit.filing, hit.page) for hit in head])
         order = np.argsort(-scores, kind="stable").tolist()

@@ -174,13 +174,15 @@ class _Reading:
         in_context = end.possessive or (before is not None and before.key in NAMING and followed)
         if alias.kind == "first word" and not (capital and in_context):
             return False  # a part of a name, and an everyday word
-        if self.caseless or (self.titled and position == last):
+        opens = first.opens and capital  # which a question without other capitals may do too
+        if (self.caseless and not opens) or (self.titled and position == last):
             return in_context
         if not capital:
             return False
         if first.opens:
             # A comma, as in 'Apple, three months to June', or a measure, as in 'Gap sales', follows no noun.
-            beside = after is not None and not after.opens and (not after.joined or after.key in METRICS)
+            comma = after is not None and "," in self.question[end.end : after.start]
+            beside = after is not None and not after.opens and (comma or after.key in METRICS)
             named = last > position or end.possessive or (alias.kind == "name" and beside)
             return named or (followed and (after is None or after.key not in NOT_FOLLOWING))
         if before is None:

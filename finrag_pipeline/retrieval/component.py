@@ -48,13 +48,11 @@ class Query:
         text: what lexical and sparse retrievers look for.
         vectors: what the dense retriever looks for, each of shape (dimensions,); the rankings of several are
             fused. Empty when the system embeds nothing.
-        of_question: the vector is that of the question itself.
     """
 
     question: str
     text: str
     vectors: tuple[np.ndarray, ...] = ()
-    of_question: bool = False
 
 
 class LearnedModel(Protocol):

@@ -46,12 +46,10 @@ class PageRanker(LearnedModel, Protocol):
         filings: Sequence[str] | None,
         pages: Sequence[int] | None,
         depth: int,
-        vector: np.ndarray | None = None,
     ) -> list[PageHit]:
         """The first ``depth`` pages for a question, best first, no page twice.
 
         The search is restricted to filings, and together with them to zero-based pages, where they are given.
-        ``vector`` is the embedding of the question by the encoder of the corpus, when it is at hand.
         """
 
 
@@ -93,9 +91,7 @@ class PageStage(Component):
         if problem := PageStage.problem(self, inputs):
             raise ModelError(problem, "Train it first, or choose another system: finrag systems.")
         ranker = cast(PageRanker, inputs.learned.models[self.model])
-        # The vector at hand is the question's own only where the question itself is searched for.
-        vector = query.vectors[0] if query.vectors and query.of_question else None
-        return ranker.rank_pages(query.question, inputs.corpus, scope.filings, scope.pages, depth, vector)
+        return ranker.rank_pages(query.question, inputs.corpus, scope.filings, scope.pages, depth)
 
 
 @dataclass(frozen=True)
@@ -126,8 +122,6 @@ class InsidePages(PageStage):
 @dataclass(frozen=True)
 class PageOrder(Component):
     """A ranking of pages, whose first places do not depend on how many are shown; sentences are compared."""
-
-    embeds = True
 
     def problem(self, inputs: Inputs) -> Problem | None:
         """Why the encoder cannot be had."""
@@ -195,6 +189,7 @@ class PagesBySentence(PageOrder):
     """Pages in the order of their best sentence, each shown by its best chunk."""
 
     reads = ("page_sentences",)
+    embeds = True
 
     def fingerprint(self, inputs: Inputs) -> Any:
         """Of the sentences; their encoder is part of that."""

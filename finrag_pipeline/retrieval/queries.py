@@ -203,7 +203,7 @@ class AsAsked(Component):
             vectors = (vector,)
         elif embeds:
             vectors = self.vectors(question, inputs)
-        return Query(question, self.text(question, inputs), vectors, type(self) is AsAsked)
+        return Query(question, self.text(question, inputs), vectors)
 
     def together(self, questions: Sequence[str], inputs: Inputs, embeds: bool) -> dict[str, Query]:
         """Many questions, embedded at once: kept one by one, each would be a file of the cache."""

@@ -345,3 +345,16 @@ def test_a_part_of_equity_that_words_do_not_name_is_not_the_equity() -> None:
     rows = [equity, row(1, ["Owners' equity"], value(110e6, months=None))]
     assert number("equity of shareholders", rows=rows) == 110e6
     assert number("retained earnings in shareholders' equity", rows=rows) == 80e6
+
+
+@pytest.mark.parametrize(("other", "apart"), [(0.3, True), (0.02, False)])
+def test_two_names_that_fit_one_number_best_are_told_apart(other: float, apart: bool) -> None:
+    chances = {"profit": (0.6, other), "revenue": (0.8, 0.1)}
+    rows = [row(0, ["Printers, revenue"], *yearly(50e6)), row(1, ["Printers, profit"], *yearly(10e6))]
+    opened = OpenBook([(ANNUAL, [])], formula_lexicon())
+    opened.open_rows(RowBook([(ANNUAL, rows)], lambda words, rows, question: np.array(chances[words])))
+    assert opened.tell_apart("profit", "revenue", YEARS[-1]) is True
+    found = [opened.find_label(words, YEARS[-1]) for words in ("profit", "revenue")]
+    values = [one.fact.value for one in found if one]
+    assert values == ([10e6, 50e6] if apart else [50e6, 10e6])
+    assert not opened.tell_apart("profit", "revenue", YEARS[-1]), "once"

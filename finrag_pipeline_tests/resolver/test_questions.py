@@ -29,6 +29,8 @@ QUESTIONS = [
     ("Did Gap close stores in FY2022?", "gap-22"),
     ("What are the total assets of The Gap, Inc. in FY2022?", "gap-22"),
     ("How many shares did Apple repurchase in FY2022?", "apple-22"),
+    ("Apple, twelve months to end of September 2022, money spent for research how much it was?", "apple-22"),
+    ("Apple, research spending in fiscal 2022?", "apple-22"),
     ("What is Ford's FY2022 net income?", "ford-22"),
     ("What was the dividend of (NYSE: F) in 2022?", "ford-22"),
     ("What was General Motors' capex in 2022?", "gm-22"),

@@ -25,7 +25,6 @@ class FixedPages:
     order: Sequence[tuple[str, int]]
     fingerprint: str = "fixed pages"
     asked: list[tuple[Any, ...]] = field(default_factory=list)
-    vectors: list[np.ndarray | None] = field(default_factory=list)
     question_ids: Sequence[str] = ()
 
     def rank_pages(
@@ -35,10 +34,8 @@ class FixedPages:
         filings: Sequence[str] | None,
         pages: Sequence[int] | None,
         depth: int,
-        vector: np.ndarray | None = None,
     ) -> list[PageHit]:
         """The pages, best first."""
-        self.vectors.append(vector)
         self.asked.append((question, filings, pages, depth))
         allowed = [
             (filing, page)

@@ -14,11 +14,10 @@ from finrag_pipeline.retrieval.bm25 import finance_tokens
 from finrag_pipeline.retrieval.component import Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.page_stage import InsidePages
-from finrag_pipeline.retrieval.queries import Passages
 from finrag_pipeline.retrieval.system import run_system
 from finrag_pipeline.retrieval.systems import SYSTEMS, variant
 from finrag_pipeline_tests.indexed_lake import IndexedLake
-from finrag_pipeline_tests.retrieval.stand_ins import FixedPages, ScoredBy, Written, corpus_of, ids, rank
+from finrag_pipeline_tests.retrieval.stand_ins import FixedPages, ScoredBy, corpus_of, ids, rank
 
 QUESTION = "What was the net revenue and the goodwill of the company?"
 
@@ -90,17 +89,6 @@ class TestFinrag:
         assert [(hit.filing, hit.page) for hit in hits] == pages[::-1]
         plain = rank(SYSTEMS["finrag"], QUESTION, corpus, learned=learned)
         assert sorted(ids(hits)) == sorted(ids(plain)), "each page by the same chunk"
-
-    def test_the_ranker_is_given_the_vector_of_the_question_and_of_nothing_else(
-        self, indexed: IndexedLake
-    ) -> None:
-        ranker = FixedPages([(indexed.filings[0], 1)])
-        corpus = corpus_of(indexed, {"passages": Written(lambda question, place: "net income")})
-        for system in (SYSTEMS["finrag"], replace(SYSTEMS["finrag"], query=Passages(single=True))):
-            rank(system, QUESTION, corpus, learned=Learned({"page_ranker": ranker}))
-        own, of_passage = ranker.vectors
-        assert of_passage is None and own is not None
-        np.testing.assert_allclose(own, indexed.encoder.embed_queries([QUESTION])[0], atol=1e-6)
 
     def test_pages_without_a_chunk_are_left_out(self, corpus: Corpus, indexed: IndexedLake) -> None:
         ranker = FixedPages([(indexed.filings[0], 77), (indexed.filings[0], 1), ("nobody", 0)])

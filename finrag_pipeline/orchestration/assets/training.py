@@ -52,6 +52,7 @@ def page_ranker(part: Part) -> Step:
 
 def _examples(values: Settings, store: Lake, corpora: Corpora) -> "tuple[Examples, tuple[str, ...]]":
     from finrag_pipeline.rankers.page_ranker.library import PageLibrary
+    from finrag_pipeline.rankers.page_ranker.question_encoder import question_encoder
     from finrag_pipeline.rankers.page_ranker.training import Examples
 
     names, encoder = benchmark_filings(store), get_encoder(values, store)
@@ -60,7 +61,7 @@ def _examples(values: Settings, store: Lake, corpora: Corpora) -> "tuple[Example
     def resolver() -> "Resolver":
         return corpora.resolver(values, store, names)
 
-    return Examples(questions, library, encoder.embed_short, resolver, names), names
+    return Examples(questions, library, question_encoder(encoder), resolver, names), names
 
 
 @table_asset(blocking_checks=_NO_LEAK, optional=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,11 +10,9 @@ import numpy as np
 from finrag_pipeline.rankers.page_ranker.features import question_features
 from finrag_pipeline.rankers.page_ranker.library import PageLibrary
 from finrag_pipeline.rankers.page_ranker.needs import QuestionNeeds, read_needs
+from finrag_pipeline.rankers.page_ranker.question_encoder import Encode
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.resolver.resolver import RankedFiling, Resolution, Resolver
-
-Encode = Callable[[Sequence[str]], np.ndarray]
-"""Embeds texts; shape (texts, dimensions)."""
 
 MOST_FILINGS = 3
 """Filings searched for a question that names a company."""

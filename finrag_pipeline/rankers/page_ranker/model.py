@@ -16,6 +16,7 @@ from finrag_pipeline.errors import LakeError, ModelError
 from finrag_pipeline.rankers.card import Folder, read_card, write_card
 from finrag_pipeline.rankers.page_ranker import RANKER_VERSION
 from finrag_pipeline.rankers.page_ranker.candidates import Candidates
+from finrag_pipeline.rankers.page_ranker.question_encoder import encoder_version
 from finrag_pipeline.storage.fingerprints import fingerprint, text_hash
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.optional_imports import UNUSED, without
@@ -95,7 +96,7 @@ class RankingModel:
     @property
     def fingerprint(self) -> str:
         """What decides its scores."""
-        return fingerprint("page_ranker", RANKER_VERSION, self.card)
+        return fingerprint("page_ranker", RANKER_VERSION, encoder_version(), self.card)
 
     def scores(self, candidates: Candidates, general: RankingModel | None = None) -> np.ndarray:
         """Score of each candidate page, shape (candidates,): −Σ over objectives of ln(1 + rank).

@@ -15,6 +15,7 @@ from finrag_pipeline.rankers.page_ranker.lexical import closest_label
 from finrag_pipeline.rankers.page_ranker.library import PageLibrary
 from finrag_pipeline.rankers.page_ranker.model import RankingModel, general_model
 from finrag_pipeline.rankers.page_ranker.needs import QuestionNeeds
+from finrag_pipeline.rankers.page_ranker.question_encoder import question_encoder
 from finrag_pipeline.retrieval.corpus import Corpus
 from finrag_pipeline.retrieval.page_stage import PageHit
 from finrag_pipeline.storage.fingerprints import fingerprint
@@ -71,13 +72,9 @@ class LearnedPageRanker:
         filings: Sequence[str] | None,
         pages: Sequence[int] | None,
         depth: int,
-        vector: np.ndarray | None = None,
     ) -> list[PageHit]:
         """See `PageRanker.rank_pages`; without ``filings``, those that the resolver reads are searched."""
-
-        def encode(texts: Sequence[str]) -> np.ndarray:
-            return corpus.encoder.embed_short(texts) if vector is None else vector[None]
-
+        encode = question_encoder(corpus.encoder)
         candidates = read_candidates(
             question, encode, self._library, corpus.resolver, corpus.filings, filings
         )

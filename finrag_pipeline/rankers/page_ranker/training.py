@@ -12,9 +12,10 @@ import numpy as np
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.rankers.loop import Progress
 from finrag_pipeline.rankers.page_ranker import PROFILES_VERSION, RANKER_VERSION
-from finrag_pipeline.rankers.page_ranker.candidates import Encode, read_candidates
+from finrag_pipeline.rankers.page_ranker.candidates import read_candidates
 from finrag_pipeline.rankers.page_ranker.library import PageLibrary
 from finrag_pipeline.rankers.page_ranker.model import Example, RankingModel, load_model, train_model
+from finrag_pipeline.rankers.page_ranker.question_encoder import Encode, encoder_version
 from finrag_pipeline.rankers.pairs import Question
 from finrag_pipeline.rankers.recipe import Recipe
 from finrag_pipeline.resolver import RESOLVER_VERSION
@@ -51,7 +52,7 @@ def training_fingerprint(
         (question["question_id"], question["question"], question["filing"], sorted(question["gold_pages"]))
         for question in questions
     ]
-    versions = (RANKER_VERSION, PROFILES_VERSION, RESOLVER_VERSION)
+    versions = (RANKER_VERSION, PROFILES_VERSION, RESOLVER_VERSION, encoder_version())
     return fingerprint("page_ranker", versions, asked, library.fingerprint(known), seed)
 
 

@@ -127,14 +127,6 @@ class TestRanking:
         assert ranker.rank_pages(ASKED, corpus, filing, [], 50) == []
         assert ranker.rank_pages(ASKED, corpus, filing, [PAGES], 50) == []
 
-    def test_a_vector_that_is_at_hand_changes_nothing(
-        self, ranker: LearnedPageRanker, corpus: Corpus, trained: IndexedLake
-    ) -> None:
-        vector = trained.encoder.embed_query(ASKED)
-        one = ranker.rank_pages(ASKED, corpus, None, None, 50)
-        other = ranker.rank_pages(ASKED, corpus, None, None, 50, vector)
-        assert [(hit.filing, hit.page) for hit in one] == [(hit.filing, hit.page) for hit in other]
-
     @pytest.mark.parametrize("question", ["", " ", "?", "株式会社の売上", "\x00", "goodwill " * 3000])
     def test_questions_of_any_kind(self, ranker: LearnedPageRanker, corpus: Corpus, question: str) -> None:
         hits = ranker.rank_pages(question, corpus, None, None, 3)
