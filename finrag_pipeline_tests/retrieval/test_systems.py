@@ -66,9 +66,9 @@ def test_an_unknown_system_is_told_with_the_known_ones() -> None:
     assert all(name in caught.value.remedy for name in SYSTEMS)
 
 
-def test_what_needs_an_encoder() -> None:
+def test_whose_questions_are_embedded() -> None:
     without = {name for name, system in SYSTEMS.items() if not system.embeds}
-    assert without == {"bm25", "splade"}
+    assert without == {"bm25", "splade", "finrag", "finrag_rerank"}, "the page ranker embeds for itself"
 
 
 def bare(corpus_settings: Settings, tmp_path: Path) -> Inputs:

@@ -52,7 +52,7 @@ SEEDS = (0, 1, 2)
 GENERAL_FILE = "general.json.xz"
 """The shipped model, made by ``python -m benchmarks.page_ranker``."""
 
-OWN_WEIGHT = 0.5
+OWN_WEIGHT = 1.0
 """Weight of a model of the lake's own questions beside the general one."""
 
 MOST_WEIGHED = 500
