@@ -204,7 +204,12 @@ def _add_error_handlers(app: FastAPI) -> None:
     async def refused(request: Request, error: HTTPException) -> JSONResponse:
         remedy = "See /docs for what there is."
         reason = f"{str(error.detail).rstrip('.')}: {request.method} {request.url.path}"
-        return JSONResponse(problem(reason, remedy), error.status_code, error.headers)
+        headers = error.headers
+        if error.status_code == 405:  # Starlette names the methods of the first of a path's routes alone
+            routes = [route for route in app.routes if getattr(route, "path", "") == request.url.path]
+            allowed = {method for route in routes for method in getattr(route, "methods", None) or ()}
+            headers = {"Allow": ", ".join(sorted(allowed))}
+        return JSONResponse(problem(reason, remedy), error.status_code, headers)
 
     @app.exception_handler(Exception)
     async def defect(_: Request, error: Exception) -> JSONResponse:

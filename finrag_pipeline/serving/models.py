@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from finrag_pipeline.answering.answer import AnswerMode
 from finrag_pipeline.retrieval.question_text import MAX_QUESTION_CHARACTERS
@@ -38,6 +38,11 @@ _EXAMPLE_PROBLEM: dict[str, Any] = {
     "remedy": "List filings with: finrag filings.",
 }
 
+WholeNumber = Annotated[
+    int,
+    BeforeValidator(lambda value: int(value) if isinstance(value, float) and value.is_integer() else value),
+]
+"""JSON has one kind of number: 3.0 is a whole one."""
 FilingName = Annotated[str, Field(min_length=1, max_length=255)]
 SystemName = Annotated[
     Annotated[str, Field(min_length=1, max_length=100)] | None,
@@ -74,7 +79,7 @@ class Asked(BaseModel):
 class SearchRequest(Asked):
     """A question to search for."""
 
-    k: int = Field(5, description="How many results.", ge=1, le=MAX_RESULTS)
+    k: WholeNumber = Field(5, description="How many results.", ge=1, le=MAX_RESULTS)
 
 
 class SearchQuery(SearchRequest):

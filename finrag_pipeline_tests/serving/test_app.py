@@ -97,6 +97,7 @@ class TestRefusals:
             ({"question": "x", "k": 101}, 422, "k: "),
             ({"question": "x", "k": "5"}, 422, "k: "),
             ({"question": "x", "k": True}, 422, "k: "),
+            ({"question": "x", "k": 2.5}, 422, "k: "),
             ({"question": "x", "K": 5}, 422, "K: Extra inputs are not permitted"),
             ({"question": "x", "filings": ["A"] * 101}, 422, "filings: "),
             ({"question": "x", "filings": "ALDER_2021_10K"}, 422, "filings: "),
@@ -163,6 +164,12 @@ class TestRefusals:
         answer = client.request(method, path)
         assert answer.status_code == status
         assert set(answer.json()) == {"error", "remedy"}
+
+    def test_a_wrong_method_is_told_all_that_the_path_takes(self, client: TestClient) -> None:
+        assert client.delete("/search").headers["allow"] == "GET, POST"
+
+    def test_a_whole_number_may_have_a_point(self, client: TestClient) -> None:
+        assert len(client.post("/search", json={"question": "tax", "k": 2.0}).json()["results"]) == 2
 
     def test_a_long_name_is_not_sent_back_whole(self, client: TestClient) -> None:
         answer = client.post("/search", json={"question": "x", "y" * 10_000: 1})
