@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
@@ -51,6 +52,15 @@ def did_you_mean(name: str, known: Iterable[str], most: int = 3) -> str:
 
 class Fallback(str):
     """A warning that an answer is worse than this lake can give, and the remedy."""
+
+
+@contextmanager
+def refused(kind: type[FinragError], what: str, remedy: str) -> Iterator[None]:
+    """What the system refuses within is raised as this kind of error: ``what``, and why."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{what}: {error.strerror or error}.", remedy) from error
 
 
 class FilingError(FinragError):

@@ -55,22 +55,20 @@ def show(
 
     shown = show_page(current_lake(), filing, page, to)
     if as_json:
-        print_json(shown.as_json())
+        print_json(shown)
         return
-    for table in shown.tables:
+    for table in shown["tables"]:
         title = " · ".join(filter(None, (f"table {table['table']}", table["caption"], *table["scales"])))
         grid = Table(title=plain(title), show_header=False)
         for row, texts in enumerate(table["grid"]):
             grid.add_row(*map(plain, texts), style="bold" if row < table["header_rows"] else None)
         out.print(grid)
-    if not shown.tables:
-        out.print(f"No table was found on page {page} of {shown.filing}.", markup=False)
-    if shown.facts:
-        print_rows("Facts", FACT_COLUMNS, [_for_people(fact) for fact in shown.facts])
-    out.print(
-        f"Picture: {shown.picture}" if shown.picture else "No picture: the filing came as text.",
-        soft_wrap=True,
-    )
+    if not shown["tables"]:
+        out.print(f"No table was found on page {page} of {shown['filing']}.", markup=False)
+    if shown["facts"]:
+        print_rows("Facts", FACT_COLUMNS, [_for_people(fact) for fact in shown["facts"]])
+    picture = shown["picture"]
+    out.print(f"Picture: {picture}" if picture else "No picture: the filing came as text.", soft_wrap=True)
 
 
 FACT_COLUMNS = ["concept", "label", "period", "value", "unit", "printed", "page"]

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from finrag_pipeline.commands.console import Json, app, current_settings, err, plain, print_json
+from finrag_pipeline.commands.console import Json, announce, app, current_settings, print_json
 
 
 @app.command()
@@ -45,11 +45,8 @@ def reproduce(
         from finrag_pipeline.services.reproduce import Options
         from finrag_pipeline.services.reproduce import reproduce as run
 
-        def told(what: str) -> None:
-            if not as_json:
-                err.print(plain(f"{what} …"), style="dim")
-
-        tables = run(paper, Options(current_settings(), data, documents, queries, train, told))
+        tell = announce(as_json)
+        tables = run(paper, Options(current_settings(), data, documents, queries, train, tell))
     if as_json:
         print_json([asdict(table) for table in tables])
         return

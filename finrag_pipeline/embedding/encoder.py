@@ -23,8 +23,7 @@ from finrag_pipeline.embedding.model_files import (
     problem_of_precision,
     prompts,
 )
-from finrag_pipeline.embedding.tokens import TokenCounter, token_counter
-from finrag_pipeline.embedding.windows import split_windows
+from finrag_pipeline.embedding.tokens import TokenCounter, split_windows, token_counter
 from finrag_pipeline.settings import EncoderSettings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.model_folders import user_cache

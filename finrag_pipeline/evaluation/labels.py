@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
-from finrag_pipeline.errors import FinragError, UsageError
+from finrag_pipeline.errors import FinragError, UsageError, refused
 from finrag_pipeline.evaluation.judged_answers import Answer
 from finrag_pipeline.evaluation.judges import Criterion, guidelines
 from finrag_pipeline.schemas import HUMAN_LABELS, LABEL_SAMPLE
@@ -186,6 +186,7 @@ def write_sheets(
     Raises:
         UsageError: the folder cannot be written to.
     """
+    remedy = f"Close them in other programs, and check the permissions of {folder.name}/."
     written = []
     pairs = set(zip(sample["system"].to_pylist(), sample["criterion"].to_pylist(), strict=True))
     for system, criterion in sorted(pairs):
@@ -193,17 +194,12 @@ def write_sheets(
         wanted = set(sampled_items(sample.filter(of_both)))
         items = [item for item in items_of(answers, criterion) if item["item_id"] in wanted]
         book = folder / f"{sheet_name(system, criterion)}.xlsx"
-        try:
+        with refused(UsageError, "The sheets cannot be written", remedy):
             (folder / FILLED).mkdir(parents=True, exist_ok=True)
             if _make_way(book.with_suffix(".csv"), items):
                 write_csv(items, book.with_suffix(".csv"))
             if _make_way(book, items):
                 write_xlsx(items, criterion, book, language)
-        except OSError as error:
-            raise UsageError(
-                f"The sheets cannot be written: {error.strerror or error}.",
-                f"Close them in other programs, and check the permissions of {folder.name}/.",
-            ) from error
         written.append(book)
     return written
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from finrag_pipeline.embedding.encoder import SPECIAL_TOKENS
-from finrag_pipeline.embedding.tokens import token_counter
-from finrag_pipeline.embedding.windows import split_windows
+from finrag_pipeline.embedding.tokens import split_windows, token_counter
 from finrag_pipeline.settings import EncoderSettings, TrainingSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from finrag_pipeline.errors import UsageError
+from finrag_pipeline.errors import UsageError, refused
 from finrag_pipeline.reporting.grid import Cell, Estimate, make_grid, metric_label, number, prose, tag, text
 from finrag_pipeline.reporting.site import TEMPLATES, render_page
 
@@ -62,10 +62,8 @@ def write_evaluation(name: str, done: Mapping[str, Any], path: Path) -> None:
         remarks=remarks(done),
         grids=[("Results", results), ("Questions", questions)],
     )
-    try:
+    with refused(UsageError, f"{path} cannot be written", "Choose another file."):
         path.write_bytes(html.encode("utf-8", "replace"))
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}.", "Choose another file.") from error
 
 
 def remarks(done: Mapping[str, Any]) -> list[str]:

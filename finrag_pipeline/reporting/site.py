@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from finrag_pipeline.errors import LakeError, UsageError
+from finrag_pipeline.errors import LakeError, UsageError, refused
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -70,17 +70,14 @@ def replace_folder(folder: Path, write: Callable[[Path], None]) -> Path:
     """
     folder = folder.resolve()
     temporary = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.tmp")
+    remedy = "Check permissions and free space, then run again."
     try:
-        _refuse_foreign(folder)
-        temporary.mkdir(parents=True)
-        write(temporary)
-        (temporary / MARKER).touch()
-        _swap(temporary, folder)
-    except OSError as error:
-        raise LakeError(
-            f"The folder {folder} cannot be written: {error.strerror or error}.",
-            "Check permissions and free space, then run again.",
-        ) from error
+        with refused(LakeError, f"The folder {folder} cannot be written", remedy):
+            _refuse_foreign(folder)
+            temporary.mkdir(parents=True)
+            write(temporary)
+            (temporary / MARKER).touch()
+            _swap(temporary, folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     _remove_leftovers(folder)

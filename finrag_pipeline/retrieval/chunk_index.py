@@ -10,7 +10,7 @@ import pyarrow as pa
 from finrag_pipeline.chunking.fixed import CHILDREN, PARENTS
 from finrag_pipeline.chunking.registry import CONTEXTUAL, FIXED, PARENT_CHILD, Chunking
 from finrag_pipeline.embedding.encoder import Encoder
-from finrag_pipeline.embedding.windows import pool_windows
+from finrag_pipeline.embedding.tokens import pool_windows
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.fingerprints import fingerprint

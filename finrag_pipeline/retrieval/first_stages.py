@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from finrag_pipeline.embedding.windows import WINDOWS_VERSION
+from finrag_pipeline.embedding.tokens import WINDOWS_VERSION
 from finrag_pipeline.errors import Problem
 from finrag_pipeline.retrieval.bm25 import BM25_VERSION, build_bm25, top_documents
 from finrag_pipeline.retrieval.component import VECTORS, Component, Hit, Inputs, Query, Search

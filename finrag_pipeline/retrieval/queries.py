@@ -20,7 +20,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from finrag_pipeline.embedding.encoder import Encoder
-from finrag_pipeline.embedding.windows import pool_windows
+from finrag_pipeline.embedding.tokens import pool_windows
 from finrag_pipeline.errors import FinragError, ModelError, Problem
 from finrag_pipeline.language_models.load import ENDPOINT, language_model_problem, load_language_model
 from finrag_pipeline.language_models.parallel import complete_all

@@ -138,8 +138,7 @@ def _refuse_foreign(directory: Path) -> None:
 
 
 def _write(root: Path) -> None:
-    from finrag_pipeline.sample.questions import read_questions
-    from finrag_pipeline.sample.readback import ReadBack, read_back
+    from finrag_pipeline.sample.questions import ReadBack, read_back, read_questions
     from finrag_pipeline.sample.templates import fill
 
     for folder in _FOLDERS:

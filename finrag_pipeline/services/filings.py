@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from finrag_pipeline.errors import LakeError, UsageError, did_you_mean, find_name
+from finrag_pipeline.errors import LakeError, UsageError, did_you_mean, find_name, refused
 from finrag_pipeline.filings import TEXT_ONLY
 from finrag_pipeline.filings.originals import aliases, find_source, get_source, name_in_lake, original_path
 from finrag_pipeline.schemas import PER_FILING
@@ -128,38 +127,14 @@ def select_filings(
     return same or [row["filing"] for row in rows if key in company_key(row)]
 
 
-@dataclass(frozen=True)
-class ShownPage:
-    """A page as it was read.
-
-    Attributes:
-        picture: the PNG that was written, of an HTML filing the page itself; None where it came as text.
-        tables: per table its caption, units, grid of texts (shape rows × columns) and header rows.
-        facts: rows of ``statement_facts``.
-    """
-
-    filing: str
-    page: int
-    picture: Path | None
-    tables: list[dict[str, Any]]
-    facts: list[dict[str, Any]]
-
-    def as_json(self) -> dict[str, Any]:
-        """``{filing, page, page_label, picture, tables, facts}``."""
-        return {
-            "filing": self.filing,
-            "page": self.page,
-            "page_label": str(self.page + 1),
-            "picture": str(self.picture) if self.picture else None,
-            "tables": self.tables,
-            "facts": [fact_json(fact) for fact in self.facts],
-        }
-
-
-def show_page(lake: Lake, filing: str, label: int, folder: Path) -> ShownPage:
+def show_page(lake: Lake, filing: str, label: int, folder: Path) -> dict[str, Any]:
     """Draw page ``label``, counted from 1, with what was found on it, as ``FILING_p59.png`` in ``folder``.
 
     Of an HTML filing ``FILING_p59.html`` is written: the page itself, what was found marked.
+
+    Returns:
+        ``{filing, page, page_label, picture, tables, facts}``: path of what was written, None where the
+        filing came as text; the tables as `table_grids`, the facts as `fact_json`.
 
     Raises:
         UsageError: there is no such filing or page, or the folder cannot be written to.
@@ -178,21 +153,24 @@ def show_page(lake: Lake, filing: str, label: int, folder: Path) -> ShownPage:
     path = None
     if picture is not None:
         path = folder / name
-        try:
+        with refused(UsageError, f"{folder} cannot be written to", "Choose another folder with --to."):
             folder.mkdir(parents=True, exist_ok=True)
             path.write_bytes(picture)
-        except OSError as error:
-            raise UsageError(
-                f"{folder} cannot be written to: {error.strerror}.", "Choose another folder with --to."
-            ) from error
-    return ShownPage(filing, page, path, table_grids(cells), facts)
+    return {
+        "filing": filing,
+        "page": page,
+        "page_label": str(page + 1),
+        "picture": path and str(path),
+        "tables": table_grids(cells),
+        "facts": [fact_json(fact) for fact in facts],
+    }
 
 
 def page_content(lake: Lake, filing: str, label: int) -> dict[str, Any]:
     """What was read from page ``label``, counted from 1.
 
     Returns:
-        ``filing``, ``page``, ``page_label``, ``text``, and ``tables`` as `ShownPage`, each with its ``box``.
+        ``filing``, ``page``, ``page_label``, ``text``, and ``tables`` as `show_page`, each with its ``box``.
 
     Raises:
         UsageError: there is no such filing or page.

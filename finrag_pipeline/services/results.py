@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.chunking.registry import get_chunking
-from finrag_pipeline.errors import LakeError, UsageError
+from finrag_pipeline.errors import LakeError, UsageError, refused
 from finrag_pipeline.evaluation.retrieval_metrics import find_gold_chunks
 from finrag_pipeline.evaluation.summary import SLICES
 from finrag_pipeline.evaluation.trec import export_qrels, export_run
@@ -65,12 +65,8 @@ def write_trec(
     run_path = folder / f"{system}.{space}.{level}.run"
     qrels_path = folder / f"{level}.qrels"
     qrels = export_qrels(questions, level, find_gold_chunks(questions, chunks))
-    try:
+    with refused(UsageError, f"{folder} cannot be written to", "Choose another folder with --to."):
         folder.mkdir(parents=True, exist_ok=True)
         run_path.write_text(export_run(runs, level, cut), encoding="utf-8")
         qrels_path.write_text(qrels, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(
-            f"{folder} cannot be written to: {error.strerror}.", "Choose another folder with --to."
-        ) from error
     return run_path, qrels_path

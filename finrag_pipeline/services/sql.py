@@ -8,7 +8,7 @@ from textwrap import shorten
 
 import pyarrow as pa
 
-from finrag_pipeline.errors import UsageError
+from finrag_pipeline.errors import UsageError, refused
 from finrag_pipeline.schemas import TABLES
 from finrag_pipeline.statements.concepts import concept_names
 from finrag_pipeline.storage.lake import Lake
@@ -162,12 +162,8 @@ def write_rows(rows: pa.Table, to: Path) -> None:
     writers = {".csv": _write_csv, ".parquet": _write_parquet, ".xlsx": _write_xlsx}
     if to.suffix.lower() not in writers:
         raise UsageError(f"{to.name} has no known ending.", f"Choose one of: {', '.join(writers)}.")
-    try:
+    with refused(UsageError, f"{to} cannot be written", "Choose another file."):
         writers[to.suffix.lower()](rows, to)
-    except OSError as error:
-        raise UsageError(
-            f"{to} cannot be written: {error.strerror or error}.", "Choose another file."
-        ) from error
 
 
 def _write_csv(rows: pa.Table, to: Path) -> None:

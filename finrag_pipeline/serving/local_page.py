@@ -24,8 +24,8 @@ from finrag_pipeline.reporting.explorer_data import WORDING
 from finrag_pipeline.reporting.explorer_pages import outline, text_parts
 from finrag_pipeline.reporting.page_pictures import Box
 from finrag_pipeline.reporting.site import TEMPLATES, render_page
-from finrag_pipeline.services.filings import company_key, select_filings
-from finrag_pipeline.services.pages import matching_spans, picture_path
+from finrag_pipeline.services.filings import company_key, page_html, select_filings
+from finrag_pipeline.services.pages import hits_on_pages, matching_spans, page_view, picture_path
 from finrag_pipeline.serving.pages import PAGE_POLICY
 from finrag_pipeline.serving.problems import NotFoundError, status_of
 from finrag_pipeline.serving.service import SearchService
@@ -135,7 +135,9 @@ def add_local_page(app: FastAPI, service: SearchService) -> None:
     @app.get("/pages/{filing}/{label}.html", include_in_schema=False)
     async def html(filing: str, label: int, cell: str = "") -> HTMLResponse:
         headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-cache"}
-        return HTMLResponse(await service.html(filing, label, cell), headers=headers)
+        return HTMLResponse(
+            await service.read(page_html, filing, label, [cell] if cell else []), headers=headers
+        )
 
     files = StaticFiles(directory=TEMPLATES)
 
@@ -203,7 +205,7 @@ async def _shown_results(
     service: SearchService, address: Address, results: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Results with their links, the words of the question marked in their snippets and on small pictures."""
-    pages = await service.hits_on_pages(results, address.q)
+    pages = await service.read(hits_on_pages, results, address.q)
     shown = []
     for one in results:
         page = pages.get((one["filing"], one["page"]))
@@ -244,7 +246,9 @@ async def _sheet(service: SearchService, address: Address) -> tuple[dict[str, An
     passages = [address.mark] if address.mark else []
     words = "" if address.box or address.mark else address.q
     try:
-        sheet = await service.page(address.filing, address.page, address.box, passages, words, address.cell)
+        sheet = await service.read(
+            page_view, address.filing, address.page, address.box, passages, words, address.cell
+        )
     except FinragError as error:
         return {"sheet": None, "sheet_problem": error}, status_of(error)
     return {"sheet": sheet, "sheet_problem": None}, 200

@@ -24,7 +24,8 @@ from finrag_pipeline.errors import FinragError
 from finrag_pipeline.language_models.fencing import NOTICE, fenced
 from finrag_pipeline.reporting.page_pictures import EDGES, box_of
 from finrag_pipeline.retrieval.question_text import MAX_QUESTION_CHARACTERS
-from finrag_pipeline.services.filings import select_filings
+from finrag_pipeline.services.filings import page_content, select_filings
+from finrag_pipeline.services.pages import with_boxes
 from finrag_pipeline.serving.models import MAX_FILINGS, FilingName
 from finrag_pipeline.serving.problems import NotFoundError
 from finrag_pipeline.serving.service import SearchService
@@ -135,7 +136,7 @@ def _add_tools(server: MCPServer[Any], service: SearchService) -> None:
     async def ask(question: Question, filings: Filings = []) -> str:  # noqa: B006
         """Answer a question with its proof: formula, steps, and filing, page and cell of every number."""
         answer = await service.ask(question, "calculator", filings, None)
-        answer["quotes"] = await service.with_boxes(answer["quotes"], "text")
+        answer["quotes"] = await service.read(with_boxes, answer["quotes"], "text")
         return quoted(answer)
 
     @tool
@@ -146,7 +147,7 @@ def _add_tools(server: MCPServer[Any], service: SearchService) -> None:
     ) -> str:
         """Find the pages that answer a question, best first, with a passage of each."""
         found = await service.search(question, None, k, filings)
-        found["results"] = await service.with_boxes(found["results"], "snippet")
+        found["results"] = await service.read(with_boxes, found["results"], "snippet")
         return quoted(found)
 
     @tool
@@ -187,7 +188,7 @@ def _add_tools(server: MCPServer[Any], service: SearchService) -> None:
         image: Annotated[bool, Field(description="Also as a picture.")] = True,
     ) -> list[str | Image]:
         """A page: its text, its tables as grids, and a picture of it."""
-        shown: list[str | Image] = [quoted(await service.content(filing, page))]
+        shown: list[str | Image] = [quoted(await service.read(page_content, filing, page))]
         if image:
             try:
                 shown.append(Image(data=(await service.picture(filing, page))[0], format="webp"))
@@ -214,12 +215,12 @@ def _add_resources(server: MCPServer[Any], service: SearchService) -> None:
     @server.resource(page_uri, description="A page, counted from 1: its text and its tables.")
     @told
     async def one_page(filing: str, page: int) -> str:
-        return quoted(await service.content(filing, page))
+        return quoted(await service.read(page_content, filing, page))
 
     @server.resource(f"{page_uri}/tables/{{table}}", description="A table of a page, as a grid of texts.")
     @told
     async def one_table(filing: str, page: int, table: int) -> str:
-        content = await service.content(filing, page)
+        content = await service.read(page_content, filing, page)
         found = [one for one in content["tables"] if one["table"] == table]
         if not found:
             raise NotFoundError(f"Page {page} of {filing} has no table {table}.", "Read the page first.")

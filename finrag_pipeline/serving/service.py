@@ -19,13 +19,11 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from finrag_pipeline.answering.answer import AnswerMode
 from finrag_pipeline.errors import FinragError, UsageError
 from finrag_pipeline.filings.originals import aliases, get_source
-from finrag_pipeline.reporting.explorer_pages import Place
-from finrag_pipeline.reporting.page_pictures import Box
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.systems import get_system
 from finrag_pipeline.schemas.catalogue import FOLDERS, ancestors
@@ -34,11 +32,9 @@ from finrag_pipeline.services.filings import (
     LISTED,
     facts_json,
     list_filings,
-    page_content,
-    page_html,
     require_filing,
 )
-from finrag_pipeline.services.pages import hits_on_pages, page_image, page_view, with_boxes
+from finrag_pipeline.services.pages import page_image
 from finrag_pipeline.services.search import Searcher, list_systems
 from finrag_pipeline.serving.problems import BusyError, NotFoundError, NotReadyError
 from finrag_pipeline.settings import Settings
@@ -75,6 +71,7 @@ def lake_state(lake: Lake) -> str:
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
 
 _WARM_UP = "revenue"
 """Searched for once after loading: indexes and models are loaded by the first search."""
@@ -387,41 +384,20 @@ class SearchService:
         """
         return await self._run(self._lists, lambda: list_filings(self.lake, failed))
 
-    async def page(
-        self,
-        filing: str,
-        label: int,
-        boxes: Sequence[Box],
-        passages: Sequence[str],
-        question: str,
-        cell: str,
-    ) -> dict[str, Any]:
-        """`page_view` of a page.
+    async def read(
+        self, read: Callable[Concatenate[Lake, _P], _T], *args: _P.args, **kwargs: _P.kwargs
+    ) -> _T:
+        """What ``read`` gives on the lake: what was read from pages, in a thread of their own.
 
         Raises:
-            NotFoundError: there is no such filing or page.
+            NotFoundError: there is no such filing, page or concept.
             BusyError: it took too long.
             FinragError: the lake is damaged.
         """
-        return await self._read(partial(page_view, self.lake, filing, label, boxes, passages, question, cell))
-
-    async def html(self, filing: str, label: int, cell: str = "") -> str:
-        """`page_html` of a page of HTML with a cell marked; raises what `page` raises."""
-        return await self._read(partial(page_html, self.lake, filing, label, [cell] if cell else []))
-
-    async def hits_on_pages(
-        self, results: Sequence[Mapping[str, Any]], question: str
-    ) -> dict[Place, dict[str, Any]]:
-        """`hits_on_pages` of search results; raises what `page` raises."""
-        return await self._read(partial(hits_on_pages, self.lake, results, question))
-
-    async def with_boxes(self, found: Sequence[Mapping[str, Any]], passage: str) -> list[dict[str, Any]]:
-        """`with_boxes` of what was found; raises what `page` raises."""
-        return await self._read(partial(with_boxes, self.lake, found, passage))
-
-    async def content(self, filing: str, label: int) -> dict[str, Any]:
-        """`page_content` of a page; raises what `page` raises."""
-        return await self._read(partial(page_content, self.lake, filing, label))
+        try:
+            return await self._run(self._pages, partial(read, self.lake, *args, **kwargs))
+        except UsageError as error:
+            raise NotFoundError(error.reason, error.remedy) from error
 
     async def facts(
         self,
@@ -436,36 +412,29 @@ class SearchService:
         Raises:
             NotFoundError: there is no such filing or concept.
             UsageError: no concept was named for a series, or there is none of the company.
-            BusyError, FinragError: as `page`.
+            BusyError, FinragError: as `read`.
         """
-        work = partial(facts_json, self.lake, filing, concept, series=series, label=label, year=year)
+        work = partial(facts_json, filing=filing, concept=concept, series=series, label=label, year=year)
         if series is None:
-            return await self._read(work)
-        return await self._search(None, (), lambda loaded: work(resolver=loaded.searcher.resolver))
+            return await self.read(work)
+        return await self._search(None, (), lambda loaded: work(self.lake, resolver=loaded.searcher.resolver))
 
     async def picture(self, filing: str, label: int, small: bool = False) -> tuple[bytes, str]:
         """A picture of a page, WebP, and what changes with it; the last ones are kept.
 
         Raises:
             NotFoundError: there is no such filing or page, or no picture of it.
-            BusyError, FinragError: as `page`.
+            BusyError, FinragError: as `read`.
         """
 
-        def work() -> tuple[bytes, str]:
-            version = get_source(self.lake, require_filing(self.lake, filing)).sha256
+        def work(lake: Lake) -> tuple[bytes, str]:
+            version = get_source(lake, require_filing(lake, filing)).sha256
             return self._pictures(filing, label, small, version), f'"{version[:16]}-{label}-{small:d}"'
 
-        return await self._read(work)
+        return await self.read(work)
 
     def _draw(self, filing: str, label: int, small: bool, _version: str) -> bytes:
         return page_image(self.lake, filing, label, small)
-
-    async def _read(self, work: Callable[[], _T]) -> _T:
-        """Read pages, in a thread of their own; what does not exist is not found."""
-        try:
-            return await self._run(self._pages, work)
-        except UsageError as error:
-            raise NotFoundError(error.reason, error.remedy) from error
 
     async def _run(self, pool: ThreadPoolExecutor, work: Callable[[], _T]) -> _T:
         """Run ``work`` in ``pool``, within the limits."""

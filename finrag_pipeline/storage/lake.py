@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from fsspec.implementations.local import LocalFileSystem
 
-from finrag_pipeline.errors import DamageError, LakeError
+from finrag_pipeline.errors import DamageError, LakeError, refused
 from finrag_pipeline.schemas import TABLES, conform
 from finrag_pipeline.storage.fingerprints import text_hash
 from finrag_pipeline.storage.model_folders import user_cache
@@ -153,7 +153,8 @@ class Lake:
             LakeError: the file system refuses it (disk full, no permission, name too long, …).
         """
         temporary = f"{path}.{uuid.uuid4().hex}.tmp"
-        try:
+        remedy = "Check the free space and the permissions of the lake."
+        with refused(LakeError, f"{path} cannot be written", remedy):
             if not self.is_local:
                 self.fs.pipe_file(path, data)
                 return
@@ -165,11 +166,6 @@ class Lake:
             finally:
                 if self.fs.exists(temporary):
                     self.fs.rm(temporary)
-        except OSError as error:
-            raise LakeError(
-                f"{path} cannot be written: {error.strerror or error}.",
-                "Check the free space and the permissions of the lake.",
-            ) from error
 
     def read_bytes(self, path: str) -> bytes | None:
         """Contents of a file, or None when there is none.
@@ -177,15 +173,12 @@ class Lake:
         Raises:
             LakeError: the file is there but cannot be read.
         """
-        try:
-            with self.fs.open(path, "rb") as stream:
-                return stream.read()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except OSError as error:
-            raise LakeError(
-                f"{path} cannot be read: {error.strerror or error}.", "Check the permissions of the lake."
-            ) from error
+        with refused(LakeError, f"{path} cannot be read", "Check the permissions of the lake."):
+            try:
+                with self.fs.open(path, "rb") as stream:
+                    return stream.read()
+            except (FileNotFoundError, NotADirectoryError):
+                return None
 
     def write_json(self, path: str, value: Any) -> None:
         """Write a JSON file in one step."""

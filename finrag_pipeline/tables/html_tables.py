@@ -27,11 +27,15 @@ from finrag_pipeline.tables.model import Box, Cell, PageWords, Table
 from finrag_pipeline.tables.scale import find_scale, only_scale
 from finrag_pipeline.tables.values import parse_value
 from finrag_pipeline.tables.words.body import levels
-from finrag_pipeline.tables.words.captions import ABOVE, caption_of, texts_above, texts_below
-from finrag_pipeline.tables.words.continuation import mark_continuation
-from finrag_pipeline.tables.words.lexicon import is_period, is_units
+from finrag_pipeline.tables.words.captions import (
+    ABOVE,
+    caption_of,
+    mark_continuation,
+    texts_above,
+    texts_below,
+)
 from finrag_pipeline.tables.words.rows import Line, Segment
-from finrag_pipeline.tables.words.tokens import TEXT
+from finrag_pipeline.tables.words.tokens import TEXT, is_period, is_units
 
 NAME = "html"
 _WIDTH, _STEP, _HEIGHT, _GAP = 540.0, 12.0, 10.0, 8.0

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from finrag_pipeline.embedding.tokens import TokenCounter, token_counter
-from finrag_pipeline.embedding.windows import pool_windows, split_windows
+from finrag_pipeline.embedding.tokens import TokenCounter, pool_windows, split_windows, token_counter
 from finrag_pipeline.settings import EncoderSettings
 
 

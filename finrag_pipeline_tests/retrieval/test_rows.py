@@ -13,7 +13,7 @@ import pytest
 
 from finrag_pipeline.chunking.fixed import CHILD, parent_of
 from finrag_pipeline.chunking.registry import PARENT_CHILD, get_chunking
-from finrag_pipeline.embedding.windows import pool_windows
+from finrag_pipeline.embedding.tokens import pool_windows
 from finrag_pipeline.errors import LakeError, ModelError
 from finrag_pipeline.retrieval.component import Inputs, Learned
 from finrag_pipeline.retrieval.corpus import Corpus

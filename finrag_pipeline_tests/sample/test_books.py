@@ -9,7 +9,7 @@ import pytest
 from finrag_pipeline.sample.company import Company, annual_statement, equity_statement, load_company
 from finrag_pipeline.sample.content import Figures
 from finrag_pipeline.sample.ledger import CASH, FINANCING, INCOME, INVESTING, OCI, OPERATING, Chart, Period
-from finrag_pipeline.sample.notes import debt_table, lease_maturities, property_table, tax_reconciliation
+from finrag_pipeline.sample.templates import debt_table, lease_maturities, property_table, tax_reconciliation
 
 TORVEXLEY, PELLAMOOR, SUNDREVALE = map(load_company, ("torvexley", "pellamoor", "sundrevale"))
 COMPANIES = (TORVEXLEY, PELLAMOOR, SUNDREVALE)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from finrag_pipeline.sample.generate import entries
-from finrag_pipeline.sample.readback import Passage, ReadBack
+from finrag_pipeline.sample.questions import Passage, ReadBack
 from finrag_pipeline_tests.sample.conftest import read_lines
 
 FIELDS = [

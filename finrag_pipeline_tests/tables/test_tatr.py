@@ -17,9 +17,15 @@ from finrag_pipeline.tables import extract
 from finrag_pipeline.tables.extract import detector_problem, get_detector
 from finrag_pipeline.tables.model import FilingWords
 from finrag_pipeline.tables.tatr import network
-from finrag_pipeline.tables.tatr.detector import TatrDetector
+from finrag_pipeline.tables.tatr.detector import (
+    CLASSES,
+    TatrDetector,
+    best_boxes,
+    edges_between,
+    grid_of,
+    kept_apart,
+)
 from finrag_pipeline.tables.tatr.network import Network, Seen, load_model
-from finrag_pipeline.tables.tatr.structure import CLASSES, best_boxes, edges_between, grid_of, kept_apart
 from finrag_pipeline_tests.tables.drawn import (
     HEIGHT,
     LEFT,

@@ -11,15 +11,13 @@ import numpy as np
 
 from finrag_pipeline.tables.model import Box, Cell, FilingWords, PageWords, Table, around
 from finrag_pipeline.tables.words.body import body_rows, levels
-from finrag_pipeline.tables.words.captions import caption_of, texts_above, texts_below
+from finrag_pipeline.tables.words.captions import caption_of, mark_continuation, texts_above, texts_below
 from finrag_pipeline.tables.words.columns import find_columns
-from finrag_pipeline.tables.words.continuation import mark_continuation
 from finrag_pipeline.tables.words.headers import find_headers
-from finrag_pipeline.tables.words.lexicon import calls_for_number
 from finrag_pipeline.tables.words.regions import Region, figure_regions
 from finrag_pipeline.tables.words.rows import Line, Segment, segment_lines, usable_words
 from finrag_pipeline.tables.words.text_regions import text_regions
-from finrag_pipeline.tables.words.tokens import NUMBER, TEXT
+from finrag_pipeline.tables.words.tokens import NUMBER, TEXT, calls_for_number
 from finrag_pipeline.tables.words.zones import zones
 
 NAME = "words"

@@ -6,9 +6,8 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from finrag_pipeline.tables.words.lexicon import is_period, is_title, is_units
 from finrag_pipeline.tables.words.rows import Line, Segment
-from finrag_pipeline.tables.words.tokens import DASH, NUMBER, TEXT, YEAR
+from finrag_pipeline.tables.words.tokens import DASH, NUMBER, TEXT, YEAR, is_period, is_title, is_units
 
 _SENTENCE_END = re.compile(r"[.:;]$")
 _MOST_BETWEEN = 12

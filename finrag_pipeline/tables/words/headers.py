@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from finrag_pipeline.tables.words.columns import Column
-from finrag_pipeline.tables.words.lexicon import is_period, is_units
 from finrag_pipeline.tables.words.rows import Line, Segment
-from finrag_pipeline.tables.words.tokens import YEAR
+from finrag_pipeline.tables.words.tokens import YEAR, is_period, is_units
 
 _SERIES = re.compile(r"(?:level|stage|tier) \d|(?:first|second|third|fourth|1st|2nd|3rd|4th) quarter", re.I)
 

@@ -16,9 +16,8 @@ from finrag_pipeline.tables.words.groups import (
     is_label,
     is_year_row,
 )
-from finrag_pipeline.tables.words.lexicon import is_period, is_title, is_units
 from finrag_pipeline.tables.words.rows import Line, Segment
-from finrag_pipeline.tables.words.tokens import DASH, NUMBER, TEXT, YEAR
+from finrag_pipeline.tables.words.tokens import DASH, NUMBER, TEXT, YEAR, is_period, is_title, is_units
 
 _MOST_HEADER_LINES = 14
 _PAGE_HEAD = re.compile(r"pages?(?:\s+(?:no\.?|numbers?))?", re.I)

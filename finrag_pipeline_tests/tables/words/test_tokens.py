@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from finrag_pipeline.tables.model import PageWords
-from finrag_pipeline.tables.words.lexicon import is_period, is_units
 from finrag_pipeline.tables.words.rows import segment_lines
 from finrag_pipeline.tables.words.tokens import (
     DASH,
@@ -17,6 +16,8 @@ from finrag_pipeline.tables.words.tokens import (
     SUFFIX,
     TEXT,
     YEAR,
+    is_period,
+    is_units,
     kind_of,
 )
 
