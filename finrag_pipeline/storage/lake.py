@@ -64,6 +64,17 @@ DIED = {
 TEMPORARY = re.compile(r"\.[0-9a-f]{32}(\.old)?\.tmp(\.(wal|tmp))?$")
 
 
+def _complete(asset: str, part: pa.Table, wanted: Sequence[str] | None) -> pa.Table:
+    """A part with nulls in optional columns that are newer than it: a lake is read while it is made anew."""
+    fields = [field for field in TABLES.get(asset, part.schema) if wanted is None or field.name in wanted]
+    missing = [field for field in fields if field.nullable and field.name not in part.column_names]
+    if not missing:
+        return part
+    for field in missing:
+        part = part.append_column(field, pa.nulls(part.num_rows, field.type))
+    return part.select([field.name for field in fields if field.name in part.column_names])
+
+
 def _hash_of(before: bytes, after: bytes) -> bytes:
     """Hash of a part, of what stands before its own hash and after it."""
     return hashlib.sha256(before + _MARK + after).hexdigest().encode()
@@ -331,9 +342,10 @@ class Lake:
                 buffer = 0 if first is None else _BUFFER
                 file = pq.ParquetFile(stream, buffer_size=buffer, page_checksum_verification=True)
                 if first is None:
-                    return file.read(columns=wanted, use_threads=self.is_local)
+                    return _complete(asset, file.read(columns=wanted, use_threads=self.is_local), wanted)
                 batch = next(file.iter_batches(first, columns=wanted, use_threads=self.is_local), None)
                 found = file.schema_arrow.empty_table() if batch is None else pa.Table.from_batches([batch])
+                found = _complete(asset, found, wanted)
                 return found.select(wanted) if wanted else found
         except FileNotFoundError:
             raise LakeError(f"There is no {where} in the lake.", "Materialise it first.") from None

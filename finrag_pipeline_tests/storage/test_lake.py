@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime as dt
 import multiprocessing
 import os
 import shutil
@@ -15,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from finrag_pipeline.errors import DamageError, LakeError
-from finrag_pipeline.schemas import FILING_CHUNKS, FOLDS
+from finrag_pipeline.schemas import FILING_CHUNKS, FOLDS, TABLES
 from finrag_pipeline.storage.lake import Lake, PartInfo
 from finrag_pipeline.storage.processes import process_name
 
@@ -108,6 +109,22 @@ class TestParts:
         path.parent.mkdir(parents=True)
         pq.write_table(_folds("q1"), path)
         assert lake.info("folds") is None, "it is made again rather than trusted"
+
+    def test_an_optional_column_that_a_part_was_written_before_is_null(self, lake: Lake) -> None:
+        row = {field.name: None for field in TABLES["filings"]} | {
+            "filing": "new",
+            "filed": dt.date(2024, 2, 1),
+        }
+        table = pa.Table.from_pylist(
+            [row], schema=pa.schema([f.with_nullable(True) for f in TABLES["filings"]])
+        )
+        for name, part in (("new", table), ("old", table.drop_columns(["filed"]))):
+            path = Path(lake.part_path("filings", {"filing": name}))
+            path.parent.mkdir(parents=True)
+            pq.write_table(part, path)
+        assert lake.read_all("filings")["filed"].to_pylist() == [dt.date(2024, 2, 1), None]
+        assert lake.read("filings", {"filing": "old"}, ["filed"])["filed"].to_pylist() == [None]
+        assert lake.read_all("filings").column_names == TABLES["filings"].names
 
     def test_parts_of_several_schemas_are_reported(self, lake: Lake) -> None:
         lake.write("folds", _folds("q1"), "f", {"filing": "a"})
