@@ -49,8 +49,8 @@ RELEASE_STYLE = words(
 
 REPORT_STYLE = words(
     r"balance sheets?|income statements?|cash ?flow statements?|statements? of [a-z]+(?: [a-z]+)?|p&l|"
-    r"notes? to|legal (?:proceedings|battles)|litigation|risk factors?|securities (?:are )?registered|"
-    r"employees|properties|"
+    r"notes? to|legal (?:proceedings|matters|actions)|lawsuits?|litigation|risk factors?|"
+    r"securities (?:are )?registered|employees|properties|"
     r"auditors?|critical accounting|unadjusted|capital[- ]intensive|lease (?:obligations|liabilities)|"
     r"customer concentration|industry|seasonal(?:ity)?|cyclical(?:ity)?|competitors?|historically|pension"
 )
@@ -69,9 +69,9 @@ _ITEMS = {
     "4.01": r"(?:new|change\w*|dismiss\w*|appoint\w*) (?:of |in )?(?:its |the )?(?:independent )?"
     r"(?:auditors?|accountants?)|certifying accountant",
     "4.02": r"restate\w*|non-reliance",
-    "5.02": r"new (?:ceo|cfo|coo|chief|director|president|chair\w*)|"
+    "5.02": r"(?:new|former|previous|outgoing|interim) (?:ceo|cfo|coo|chief|director|president|chair\w*)|"
     r"(?:appoint|resign|retire|success|depart)\w*|step(?:s|ped|ping) down|"
-    r"compensatory arrangements?|previous ceo",
+    r"compensatory arrangements?",
     "5.03": r"by-?laws|articles of incorporation|change (?:of|in) fiscal year",
     "5.07": r"votes?|voted|voting results|nominees?|shareholder proposals?|stockholder proposals?|agm|"
     r"annual (?:general )?meeting|say[- ]on[- ]pay|shareholder vote",
