@@ -1,4 +1,4 @@
-"""Verdicts over the inputs of a derivation: did it grow, is it positive, which is largest."""
+"""Verdicts over the inputs of a derivation: did it grow, is it positive, is there any, which is largest."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from finrag_pipeline.answering.derivation import Derivation, Input
 from finrag_pipeline.answering.passages import page_source
 from finrag_pipeline.answering.quantities import years_in
+from finrag_pipeline.questions.words import EXISTENCE
 
 _UP = re.compile(
     r"\b(?:grow\w*|grew|increas\w*|improv\w*|ris(?:e|en|ing)|rose|accelerat\w*|expand\w*|higher)\b", re.I
@@ -67,7 +68,7 @@ def compare(question: str, derivation: Derivation) -> Comparison | None:
         return _sign(derivation, inputs, bool(_POSITIVE.search(question)))
     up, down = _UP.search(question), _DOWN.search(question)
     if not (up or down):
-        return None
+        return _existence(derivation, inputs) if EXISTENCE.search(question) else None
     wanted = None if up and down else bool(up)  # 'improved or declined' asks which way it went
     return _trend(inputs, wanted) or _change(derivation, inputs, wanted)
 
@@ -90,6 +91,14 @@ def _sign(derivation: Derivation, inputs: Sequence[Input], positive: bool) -> Co
     value = derivation.value
     holds = value > 0 if positive else value < 0
     verdict = "Yes" if holds else "No"
+    return Comparison(verdict, f"{verdict}. {derivation.answer}", _pages(inputs))
+
+
+def _existence(derivation: Derivation, inputs: Sequence[Input]) -> Comparison | None:
+    """Whether there is any of what one printed number tells."""
+    if len(inputs) != 1:
+        return None
+    verdict = "Yes" if inputs[0].value else "No"
     return Comparison(verdict, f"{verdict}. {derivation.answer}", _pages(inputs))
 
 

@@ -19,6 +19,7 @@ from finrag_pipeline.questions.question_reader import (
 )
 from finrag_pipeline.questions.scope import ASKS_FOR_TEXT
 from finrag_pipeline.questions.tokens import fiscal_period
+from finrag_pipeline.questions.words import EXISTENCE
 from finrag_pipeline.resolver.lexicon import ACRONYMS, NUMBERS, word_set
 from finrag_pipeline.resolver.periods import PeriodSpan, find_periods
 from finrag_pipeline.resolver.tokens import plain
@@ -329,7 +330,6 @@ _SIGN = re.compile(
     re.IGNORECASE,
 )
 _MAKES = re.compile(r"(?:make|made|earn|report)\s+an?\s", re.IGNORECASE)
-_ANY = re.compile(r"\b(?:any|anything|some|at all)\b", re.IGNORECASE)
 
 # --- two measures ---------------------------------------------------------------------------------------
 _MARGIN = re.compile(r"^(?P<part>.+?)\s+margins?\b(?P<rest>.*)$", re.IGNORECASE)
@@ -663,8 +663,8 @@ class _Reader:
             named = _MAKES.sub(" ", sign[0]) if _MAKES.match(sign[0]) else " profit "
             rest = text[: sign.start()] + named + text[sign.end() :]
             return self._plan(Operation.VALUE, (rest,), verdict=verdict)
-        if _ANY.search(text):
-            return self._plan(Operation.VALUE, (_ANY.sub(" ", text),), verdict=Verdict.ANY)
+        if EXISTENCE.search(text):
+            return self._plan(Operation.VALUE, (EXISTENCE.sub(" ", text),), verdict=Verdict.ANY)
         return None
 
     def _plan(self, operation: Operation, measures: Sequence[str], **more: object) -> QuestionPlan:

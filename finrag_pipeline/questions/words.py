@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from finrag_pipeline.resolver.lexicon import word_set
 
 FILLERS = word_set(
@@ -45,3 +47,6 @@ NO_MODIFIERS = word_set(
     "will may might must not no yes ok thanks hello hi "
 )
 """Words beside a quantity that leave it what it is."""
+
+EXISTENCE = re.compile(r"\b(?:any|anything|some|at all)\b", re.IGNORECASE)
+"""Words of a yes-no question that asks whether there is something at all."""

@@ -167,6 +167,14 @@ class TestComparisons:
         )
         assert compare("What are Best Tools's gross margins?", Derivation("", "", inputs=flows)) is None
 
+    @pytest.mark.parametrize(("paid", "verdict"), [(3e9, "Yes"), (0.0, "No")])
+    def test_whether_there_is_any(self, paid: float, verdict: str) -> None:
+        one = replace(growth(), inputs=(used("dividends", 2021, paid, "1"),))
+        found = compare("Did Alder pay any dividends in 2021?", one)
+        assert found is not None and found.verdict == verdict
+        assert compare("Did Alder pay dividends in 2021?", one) is None
+        assert compare("Did Alder keep any promise?", growth()) is None, "several numbers"
+
     @pytest.mark.parametrize(("word", "verdict"), [("positive", "No"), ("negative", "Yes")])
     def test_a_sign(self, word: str, verdict: str) -> None:
         found = compare(f"Is working capital {word}?", replace(growth(), value=-12.0))
