@@ -55,6 +55,12 @@ def column(page: Any, name: str) -> list[str]:
     ]
 
 
+def follow(page: Any, link: Any) -> None:
+    """Click a link, and wait until its page is loaded: a click alone does not."""
+    with page.expect_navigation():
+        link.click()
+
+
 def hits(page: Any, side: str) -> list[str]:
     return page.locator(f".ranking[data-side={side}] .where").all_inner_texts()
 
@@ -124,7 +130,7 @@ def test_a_filtered_list_can_be_shared(folder: Path, visit: Any) -> None:
     # The question opens with the same system, and its link back leads to the same list.
     other.locator("#questions tbody tr:visible a").click()
     other.locator("#left-name", has_text="bm25").wait_for()
-    other.get_by_role("link", name="All questions").click()
+    follow(other, other.get_by_role("link", name="All questions"))
     assert shown(other) == ["q_two_pages.html"]
 
 
@@ -134,13 +140,12 @@ def test_previous_and_next_keep_to_the_list(folder: Path, links: dict[str, str],
     page.locator("#explore-text").fill("alder")
     listed = shown(page)
     assert 2 <= len(listed) < len(every), "the filter leaves something out, and something to turn to"
-    page.locator("#questions tbody tr:visible a").first.click()
+    follow(page, page.locator("#questions tbody tr:visible a").first)
     place, following = page.locator(".turn .place"), page.locator(".turn a[rel=next]")
     assert place.inner_text() == f"1 of {len(listed)} in this list"
     assert not page.locator(".turn a[rel=prev]").is_visible()
     for number, name in enumerate(listed[1:], start=2):
-        following.click()
-        page.wait_for_load_state()
+        follow(page, following)
         assert page.url.split("?")[0].endswith(name)
         assert place.inner_text() == f"{number} of {len(listed)} in this list"
     assert not following.is_visible()
@@ -181,7 +186,7 @@ def test_a_comparison_can_be_shared(folder: Path, links: dict[str, str], visit: 
     assert other.locator("#compare [name=space]").input_value() == "filing"
     assert hits(other, "right") == expected
     # Reading on keeps the systems.
-    other.get_by_role("link", name="Next").click()
+    follow(other, other.get_by_role("link", name="Next"))
     assert other.locator("#right-name").inner_text() == "dense_pages"
     assert other.locator("h1").inner_text().startswith("What was the revenue of division 2 of Birch")
 
