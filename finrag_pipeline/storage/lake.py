@@ -72,7 +72,8 @@ def _complete(asset: str, part: pa.Table, wanted: Sequence[str] | None) -> pa.Ta
         return part
     for field in missing:
         part = part.append_column(field, pa.nulls(part.num_rows, field.type))
-    return part.select([field.name for field in fields if field.name in part.column_names])
+    names = wanted or [field.name for field in fields]
+    return part.select([name for name in names if name in part.column_names])
 
 
 def _hash_of(before: bytes, after: bytes) -> bytes:

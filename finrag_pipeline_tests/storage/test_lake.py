@@ -125,6 +125,8 @@ class TestParts:
         assert lake.read_all("filings")["filed"].to_pylist() == [dt.date(2024, 2, 1), None]
         assert lake.read("filings", {"filing": "old"}, ["filed"])["filed"].to_pylist() == [None]
         assert lake.read_all("filings").column_names == TABLES["filings"].names
+        some = lake.read_all("filings", ["pages", "filed", "filing"])
+        assert some.column_names == ["pages", "filed", "filing"], "in the order asked for, in old parts too"
 
     def test_parts_of_several_schemas_are_reported(self, lake: Lake) -> None:
         lake.write("folds", _folds("q1"), "f", {"filing": "a"})
