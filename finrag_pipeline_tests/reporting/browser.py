@@ -62,7 +62,7 @@ def visit(browser: Any) -> Iterator[Any]:
         context = browser.new_context(viewport={"width": 1200, "height": 900}, **options)
         contexts.append(context)
         found = Visit(context.new_page())
-        found.page.set_default_timeout(10_000)
+        found.page.set_default_timeout(30_000)
         found.page.on(
             "console", lambda message: found.problems.append(message.text) if message.type != "info" else None
         )
