@@ -73,9 +73,6 @@ class Engine:
         self.timeout = timeout
         self.memory = memory
         self._pool: Any = None
-        # What is left open ends with this process. A process that multiprocessing has started, as a run of
-        # Dagster's daemon is, calls nothing else at its end, and would wait for its workers for ever.
-        Finalize(None, self.close, exitpriority=0)
 
     @cached_property
     def reader(self) -> Engine:
@@ -94,6 +91,9 @@ class Engine:
                 initializer=_limit_memory,
                 initargs=(self.memory,),
             )
+            # What is left open ends with this process. A process that multiprocessing has started, as a run
+            # of Dagster's daemon is, calls nothing else at its end, and would wait for its workers for ever.
+            self._at_end = Finalize(None, self.close, exitpriority=0)
         return self._pool
 
     def map(self, function: Callable[..., T], items: Sequence[tuple[Any, ...]]) -> Iterator[T | Exception]:
@@ -152,6 +152,7 @@ class Engine:
         if (reader := self.__dict__.pop("reader", self)) is not self:
             reader.close()
         if self._pool is not None:
+            self._at_end.cancel()  # it would keep every engine that was ever used
             self._pool.stop()
             self._pool.join()
             self._pool = None

@@ -70,7 +70,7 @@ def list_filings(lake: Lake, failed: bool) -> list[dict[str, Any]]:
     tagged = agreement(lake.read_all("xbrl_facts", AGREEMENT_COLUMNS))
     for row in rows:
         for day in ("period_end", "filed"):
-            row[day] = row[day].isoformat() if row.get(day) else None
+            row[day] = row[day].isoformat() if row[day] else None
         beside = tagged.get(row["filing"])
         row["tagged"] = str(beside) if beside and beside.tagged else None
     listed = {row["filing"] for row in rows}

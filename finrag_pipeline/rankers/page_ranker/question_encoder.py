@@ -69,6 +69,7 @@ def question_encoder(encoder: Encoder) -> Encode:
     return (lambda questions: _shipped()(questions)) if taught else encoder.embed_short
 
 
+@cache
 def encoder_version() -> str:
     """What decides the vectors of questions, besides the encoder."""
     return fingerprint(_adapters().hex())
