@@ -22,10 +22,19 @@ FIRST = ("test_end_to_end.py", "test_bad_source.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with slow tests first, so that no worker is left with one of them when the others are done."""
+    """Files with slow tests first, so that no worker is left with one of them when the others are done.
+
+    Those that read the sample run come last of these, so that no worker waits for it.
+    """
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    order = {name: place for place, name in enumerate(FIRST)}
-    items.sort(key=lambda item: (item.path not in slow, order.get(item.path.name, len(FIRST))))
+    shared = {"sample_lake", "sample_copy"}
+    waits = {item.path for item in items if not shared.isdisjoint(dir(getattr(item, "module", None)))}
+    order = {name: number for number, name in enumerate(FIRST)}
+
+    def place(item: pytest.Item) -> tuple[bool, int, bool]:
+        return item.path not in slow, order.get(item.path.name, len(FIRST)), item.path in waits
+
+    items.sort(key=place)
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 _BLOCKED = np.float32(-1e9)
+_AT_ONCE = 2
+"""Texts that pass through the layers together: what is made of more does not stay in the cache."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +47,15 @@ class Bert:
             types: 0 for tokens of the first segment, 1 for those of the second.
             mask: 1 for tokens, 0 for padding.
         """
+        parts = (slice(start, start + _AT_ONCE) for start in range(0, len(ids), _AT_ONCE))
+        return np.concatenate([self._read(ids[part], types[part], mask[part]) for part in parts])
+
+    def _read(self, ids: np.ndarray, types: np.ndarray, mask: np.ndarray) -> np.ndarray:
         w = self._weights
         states = w["embeddings.word_embeddings.weight"][ids]
-        states = states + w["embeddings.position_embeddings.weight"][: ids.shape[1]]
-        states = self._norm(
-            states + w["embeddings.token_type_embeddings.weight"][types], "embeddings.LayerNorm"
-        )
+        states += w["embeddings.position_embeddings.weight"][: ids.shape[1]]
+        states += w["embeddings.token_type_embeddings.weight"][types]
+        states = self._norm(states, "embeddings.LayerNorm")
         blocked = np.where(mask[:, None, None, :] > 0, np.float32(0), _BLOCKED)
         for layer in range(self._shape.layers):
             states = self._layer(states, blocked, f"encoder.layer.{layer}.")
@@ -64,14 +69,20 @@ class Bert:
             made = self._linear(states, f"{name}attention.self.{part}")
             return made.reshape(texts, tokens, heads, width // heads).transpose(0, 2, 1, 3)
 
-        scores = split("query") @ split("key").transpose(0, 1, 3, 2) / math.sqrt(width // heads) + blocked
-        scores = np.exp(scores - scores.max(-1, keepdims=True))
+        scores = split("query") @ split("key").transpose(0, 1, 3, 2)
+        scores *= np.float32(1 / math.sqrt(width // heads))
+        scores += blocked
+        scores -= scores.max(-1, keepdims=True)
+        np.exp(scores, out=scores)
         scores /= scores.sum(-1, keepdims=True)
         mixed = (scores @ split("value")).transpose(0, 2, 1, 3).reshape(texts, tokens, width)
         attended = self._linear(mixed, f"{name}attention.output.dense")
-        states = self._norm(states + attended, f"{name}attention.output.LayerNorm")
-        inner = _gelu(self._linear(states, f"{name}intermediate.dense"))
-        return self._norm(states + self._linear(inner, f"{name}output.dense"), f"{name}output.LayerNorm")
+        attended += states
+        attended = self._norm(attended, f"{name}attention.output.LayerNorm")
+        inner = _gelu(self._linear(attended, f"{name}intermediate.dense"))
+        out = self._linear(inner, f"{name}output.dense")
+        out += attended
+        return self._norm(out, f"{name}output.LayerNorm")
 
     def _linear(self, states: np.ndarray, name: str) -> np.ndarray:
         flat = states.reshape(-1, states.shape[-1]) @ self._weights[f"{name}.weight"].T
@@ -80,14 +91,25 @@ class Bert:
 
     def _norm(self, states: np.ndarray, name: str) -> np.ndarray:
         centred = states - states.mean(-1, keepdims=True)
-        scaled = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + np.float32(self._shape.epsilon))
-        return scaled * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
+        variance = (centred * centred).mean(-1, keepdims=True)
+        centred /= np.sqrt(variance + np.float32(self._shape.epsilon))
+        centred *= self._weights[f"{name}.weight"]
+        centred += self._weights[f"{name}.bias"]
+        return centred
 
 
 def _gelu(x: np.ndarray) -> np.ndarray:
     """GELU by its tanh form (Hendrycks & Gimpel, 2016, section 2), within 5e-4 of the exact one."""
-    inner = np.float32(math.sqrt(2 / math.pi)) * (x + np.float32(0.044715) * x * x * x)
-    return np.float32(0.5) * x * (1 + np.tanh(inner))
+    root = np.float32(math.sqrt(2 / math.pi))
+    inner = x * x
+    inner *= np.float32(0.044715) * root
+    inner += root
+    inner *= x
+    np.tanh(inner, out=inner)
+    inner += 1
+    inner *= x
+    inner *= np.float32(0.5)
+    return inner
 
 
 def adapted_minilm(adapters: Mapping[str, np.ndarray]) -> tuple[Bert, Tokenizer]:
