@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import zip_longest
@@ -125,7 +125,9 @@ class PlanReader:
                     was = word_quantity(before, plan, self._calculation.currency, None)
                     restated.setdefault(label, f"{other['filing']} showed {was.answer}")
         if plan.partial:
-            self._check_series(names, values, missing)
+            self._check_series(values, missing)
+        if plan.partial or plan.operation in (Operation.CHANGE, Operation.GROWTH):
+            self._check_labels(names)
         cells = {
             (one.fact.filing, one.fact.page, one.fact.row, one.fact.column, one.fact.printed)
             for one in trace.inputs
@@ -153,16 +155,11 @@ class PlanReader:
             restated,
         )
 
-    def _check_series(
-        self,
-        names: Sequence[Expression],
-        values: Sequence[tuple[str, Quantity, Worded]],
-        missing: Sequence[str],
-    ) -> None:
-        """Nothing, where values make a series of one thing.
+    def _check_series(self, values: Sequence[tuple[str, Quantity, Worded]], missing: Sequence[str]) -> None:
+        """Nothing, where values make a series.
 
         Raises:
-            Abstention: no filing shows them, or rows of several names do.
+            Abstention: no filing shows them, or in different scales.
         """
         if not values or (len(values) == 1 and missing):
             shown = f"only {values[0][0]}" if values else "none of them"
@@ -170,10 +167,19 @@ class PlanReader:
             raise Abstention(AbstentionKind.NOT_REPORTED, why)
         if mixes_scales(quantity for _, quantity, _ in values):
             raise Abstention(AbstentionKind.UNITS_DISAGREE, "the filings show it in different scales")
-        looked_up = sum(isinstance(name, Name) and name.name not in self._lexicon.entries for name in names)
+
+    def _check_labels(self, names: Sequence[Expression]) -> None:
+        """Nothing, where the values of different periods are of one thing.
+
+        Raises:
+            Abstention: rows of several names are.
+        """
+        named = {leaf.name for name in names for leaf in leaves(name) if isinstance(leaf, Name)}
+        if any(isinstance(self._lexicon.entries.get(name), Formula) for name in named):
+            return
         inputs = self._calculation.trace.inputs
         labels = {frozenset(terms(one.line)): one.line for one in inputs if "/" in one.fact.fact_id}
-        if len(labels) > looked_up:
+        if len(labels) > len(named):
             why = f"the filings name it differently: {listed(sorted(labels.values()))}"
             raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
 
@@ -448,6 +454,15 @@ _OWNERS = frozenset(
 
 def _says_nothing(word: str) -> bool:
     return word in _OWNERS or says_nothing(word)
+
+
+def leaves(expression: Expression) -> Iterator[Expression]:
+    """The names and numbers of an expression."""
+    parts = children(expression)
+    if not parts:
+        yield expression
+    for part in parts:
+        yield from leaves(part)
 
 
 def has_average(expression: Expression) -> bool:

@@ -53,6 +53,19 @@ _UNNAMED = 0.05
 
 _SIGN = re.compile(r"\s*\((?:loss(?:es)?|income|expenses?|benefit)\)")
 
+_OPPOSITE = 0.1
+"""What is left of the probability of a row without what is asked for, or with what is to be left out."""
+
+_SAID = r"[^\W_][\w.&'-]*"
+_LEFT_OUT = re.compile(
+    r"\bnon(?:[- ]|(?=[a-z]{4}))(?P<opposite>[^\W_][\w.&'-]*)|"
+    r"\b(?:without|excluding|excl\.|except(?: for)?|other than|before|net of|not (?:including|counting)) "
+    rf"(?P<behind>(?:the |its |any )*(?:provisions? (?:\([^)]*\) )?for )?{_SAID}"
+    rf"(?: (?!(?:in|at|for|from|during|by|on|and|of|to|as|was|were|is|did|has)\b){_SAID}){{0,2}})|"
+    rf"\b(?P<ahead>{_SAID})(?: part| portion)? (?:not (?:counted|included)|excluded)\b",
+    re.IGNORECASE,
+)
+
 _OTHER = re.compile(r"\bother\b", re.IGNORECASE)
 _OPENING = re.compile(r"\b(?:beginning|opening|start of)\b", re.IGNORECASE)
 _CLOSING = re.compile(r"\b(?:end|ending|closing|close)\b", re.IGNORECASE)
@@ -314,6 +327,14 @@ class RowBook:
         if "other" in said_words:  # 'Other assets' are not the assets, nor their total
             chances *= np.array([1.0 if "other" in text else _UNNAMED for text in self._texts])
         chances *= np.array([_PART_OF if _of_equity_part(row, said_words) else 1.0 for row in self._rows])
+        _, without = _has_and_lacks(self._question or words)
+        wanted = set(terms(words)) - without
+        for place in np.flatnonzero(chances > _LITTLE):
+            row = self._rows[place]
+            _, lacks = _has_and_lacks(" | ".join((*row.path, *row.columns)))
+            has, _ = _has_and_lacks(" | ".join((row.label, *row.columns)))
+            if not (wanted.isdisjoint(lacks) and without.isdisjoint(has)):
+                chances[place] *= _OPPOSITE
         self._prefer_totals(said_words, chances)
         if len(self._together) > 1:
             shown = np.array(
@@ -450,6 +471,14 @@ def row_fact(row: FilingRow, value: RowValue, info: FilingInfo) -> Fact | None:
         column=value.index,
         box=value.box,
     )
+
+
+@lru_cache(maxsize=1 << 14)
+def _has_and_lacks(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Terms of what a text includes, and of what it leaves out alone: 'earnings before taxes', 'non-U.S.'."""
+    lacking = " ".join(found[found.lastgroup or 0] for found in _LEFT_OUT.finditer(text))
+    has = frozenset(terms(_LEFT_OUT.sub(" ", text)))
+    return has, frozenset(terms(lacking)) - has
 
 
 def _terms_and_other(text: str) -> set[str]:

@@ -22,7 +22,8 @@ _DEFINE = re.compile(
     r"\b(?:define|defining|calculate|calculating|compute|computing|derive|deriving|"
     r"determine|measure|measuring|treat|treating|take|taking|assume|assuming|"
     r"consider|considering|approximate|estimate)\s+"
-    r"(?P<name>[^.;:=]{1,90}?)\s+(?:as(?!\s+(?:well|of|at)\b)(?:\s+being)?|to\s+be|"
+    r"(?P<name>(?:(?!\b(?:defining|treating|taking|assuming|considering)\b)[^.;:=]){1,90}?)\s+"
+    r"(?:as(?!\s+(?:well|of|at)\b)(?:\s+being)?|to\s+be|"
     r"by|via|using(?:\s+the\s+formula)?|with)\s*[:,]?\s+",
     re.IGNORECASE,
 )

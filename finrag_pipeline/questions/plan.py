@@ -163,6 +163,7 @@ _LIGHT = re.compile(
     r"t(?:ake|ook) in)\b",
     re.IGNORECASE,
 )
+_CASH_FOR = re.compile(r"\b(?:cash|money|funds)\s+(?=(?:on|into|for|towards?)\b)", re.IGNORECASE)
 _BUY_BACK = re.compile(r"\b(?:buy(?:ing)?|bought) back\b", re.IGNORECASE)
 _THAT_IS = re.compile(r",?\s*\b(?:i\.e\.|that is to say|in other words),?\s[^?]*", re.IGNORECASE)
 _DAY_ALONE = re.compile(
@@ -190,6 +191,13 @@ _USUAL = re.compile(
 )
 _AVERAGE = re.compile(r"\b(?:average|opening|beginning)\b", re.IGNORECASE)
 _CLOSING = re.compile(r"\b(?:year[- ]end|closing|ending|period[- ]end)\b", re.IGNORECASE)
+
+# 'In 2024, the year it bought Acme', 'Acme, the maker of anvils,'; a name in it may be what is asked for.
+_ASIDE = re.compile(
+    rf"(?P<period>{_P}),? the (?:fiscal |full )?(?:year|quarter|period|month|half) "
+    rf"(?:it|they|when|that|in which|after|before|{_C})\b[^,;?.{_P}]*|"
+    rf"(?P<company>{_C}), (?:the|an?) [^,;?.A-Z{_P}{_C}]*,"
+)
 
 # --- words of operations --------------------------------------------------------------------------------
 UP = (
@@ -410,6 +418,7 @@ class _Reader:
                 self.asked = re.sub(pattern, " ", self.asked, flags=re.IGNORECASE)
         self.of_company = _periods_by_company(masked, self.named, marks)
         masked = re.sub(f"[{_FIRST}-{_LAST}]", _C, masked)
+        masked = _ASIDE.sub(lambda aside: str(aside[aside.lastgroup or 0]), masked)
         capitals = set(_capitalised(masked))  # a name is never small talk
         self.names = lambda word: reading.names(word) or word.removesuffix("'s") in capitals
         self.several = len(companies) > 1
@@ -522,8 +531,8 @@ class _Reader:
 
     def _says_how(self, clause: str) -> bool:
         """Whether a clause such as 'using year-end receivables and 365 days' says no more than is usual."""
-        parts = (_USUAL.sub(" ", part) for part in re.split(r",|\band\b|[()]", clause))
-        return all(not _content(part) or self.known(_content(part)) for part in parts)
+        parts = (" ".join(_USUAL.sub(" ", part).split()) for part in re.split(r",|\band\b|[()]", clause))
+        return all(not _content(part) or self.known(part) or self.known(_content(part)) for part in parts)
 
     def _of_several(self, text: str) -> QuestionPlan | None:
         """One value of each company; which is larger, or the difference."""
@@ -819,7 +828,7 @@ def _order(period: FiscalPeriod) -> tuple[int, int, int]:
 def _asking(text: str) -> str:
     """The question without what is said around it, its sentences as one."""
     text = _LIGHT.sub(" ", _DAY_ALONE.sub(" ", _TAIL.sub(" ", text)))
-    text = _BUY_BACK.sub(" repurchases of ", text)
+    text = _BUY_BACK.sub(" repurchases of ", _CASH_FOR.sub(" ", text))
     for pattern in (_THAT_IS, _MEAN):
         shorter = pattern.sub(" ", text)
         text = shorter if _content(shorter) else text

@@ -107,6 +107,29 @@ def test_a_name_must_be_said_by_the_row() -> None:
     assert sure.probability > 0.5 > 0.1 > unsure.probability
 
 
+def test_what_a_row_leaves_out_is_not_in_it() -> None:
+    rows = [
+        row(0, ["Toner profit, non-European"], *yearly(5e6)),
+        row(1, ["Toner profit, European"], *yearly(8e6)),
+        row(2, ["Cash, including pledged"], *yearly(3e6)),
+        row(3, ["Cash, excluding pledged"], *yearly(2e6)),
+    ]
+    for words, wanted in (
+        ("European toner profit", 8e6),
+        ("non-European toner profit", 5e6),
+        ("cash without pledged", 2e6),
+    ):
+        found = book(rows).find(words, YEARS[-1])
+        assert found is not None and found.fact.value == wanted, words
+
+
+def test_a_change_is_that_of_one_row() -> None:
+    rows = [row(0, ["Paper sales"], *yearly(96e6)), row(1, ["Paper sales, net"], value(90e6, 2022))]
+    assert told("What were Torvex's paper sales in 2023?", rows) == "$96 million"
+    with pytest.raises(Abstention, match="differently"):
+        answered("How much did Torvex's paper sales rise from 2022 to 2023?", rows)
+
+
 def test_quarters_and_years_are_never_mixed() -> None:
     assert number("paper sales", FiscalPeriod(2023, 3)) is None
     assert number("paper sales", FiscalPeriod(2023, 3, 9)) is None

@@ -86,6 +86,7 @@ def test_what_is_asked(question: str, expected: str) -> None:
         ("Calculate the FY2021 current ratio by dividing total current assets by total current liabilities.", "current_ratio", "current_assets / current_liabilities"),
         ("What is the quick ratio for 2021 if the quick ratio is (total current assets - inventories)/total current liabilities?", "quick_ratio", "(current_assets - inventory) / current_liabilities"),
         ("FY2021 inventory turnover, taking inventory turnover as COGS over average of beginning and ending inventory?", "inventory_turnover", "cost_of_revenue / mean(inventory@-1, inventory)"),
+        ("Compute the 2021 net debt to EBITDA, taking EBITDA as operating income plus depreciation.", "ebitda", "operating_income + depreciation"),
         ("How many times was inventory turned over in 2021? (cost of sales over ending inventory)", "inventory_turnover", "cost_of_revenue / inventory"),
         ("What is debt to equity in 2021? Debt to equity is total liabilities divided by total equity.", "debt_to_equity", "liabilities / total_equity"),
         ("What is the 2021 current ratio (current assets divided by current liabilities)?", "current_ratio", "current_assets / current_liabilities"),

@@ -131,6 +131,29 @@ def test_a_date_in_apposition_is_the_same_period() -> None:
     ) == ["3 months to 2023-06-03"]
 
 
+@pytest.mark.parametrize(
+    ("question", "measure"),
+    [
+        ("How much did Torvex's toner sales grow in 2023, the year it bought Melkor?", "toner sales"),
+        ("What did Torvex, the maker of printers, earn from toner in 2023?", "earnings toner"),
+        ("How much money for toner did Torvex spend in 2023?", "toner"),
+        ("How much did Torvex spend on toner in cash in 2023?", "toner cash"),
+    ],
+)
+def test_an_aside_is_no_part_of_a_measure(question: str, measure: str) -> None:
+    found = plan(question, "Torvex")
+    assert found.measures == (measure,) and "Melkor" not in found.names
+
+
+def test_a_name_in_an_aside_may_be_what_is_asked_for() -> None:
+    assert "Inkwell" in plan("What did Torvex, the Inkwell brand, earn from toner in 2023?", "Torvex").names
+
+
+def test_a_bracket_of_known_lines_tells_only_how_a_ratio_is_taken() -> None:
+    question = "Torvex gross margin 2023 (closing revenue, net sales, 365 days)"
+    assert plan(question, "Torvex").measures == ("gross margin",)
+
+
 def test_what_is_said_around_a_question_is_no_part_of_it() -> None:
     found = plan("My colleague wants to know how much Torvex sold in toner in 2023, please.", "Torvex")
     assert found.measures[0].split()[-1] == "toner" and set(found.measures[0].split()) <= {"sales", "toner"}
