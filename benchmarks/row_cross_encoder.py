@@ -105,17 +105,30 @@ class Example:
 
 
 def example(
-    source: str, one: Labelled, candidates: Sequence[int], rng: random.Random, found: bool = True
+    source: str,
+    one: Labelled,
+    candidates: Sequence[int],
+    rng: random.Random,
+    found: bool = True,
+    unlikely: Sequence[int] = (),
 ) -> Example:
-    """A question with its right rows, where they are to be found, and others among the candidates."""
+    """A question with its right rows, where they are to be found, and others among the candidates.
+
+    A third of the others are of the ``unlikely`` ones, which it meets when it is asked too.
+    """
     same = {(one.rows[place].path, one.rows[place].columns) for place in one.right}
-    wrong = [p for p in candidates if (one.rows[p].path, one.rows[p].columns) not in same]
+    wrong, far = (
+        [p for p in places if (one.rows[p].path, one.rows[p].columns) not in same]
+        for places in (candidates, unlikely)
+    )
     right = sorted(one.right)[:3] if found else []
     room = ROWS_AT_ONCE - len(right)
-    hard = wrong[: room // 2]
-    others = [place for place in wrong[: 2 * room] if place not in hard]
+    drawn = rng.sample(far, min(len(far), room // 3))
+    hard = [place for place in wrong if place not in drawn][: (room - len(drawn)) // 2]
+    others = [place for place in wrong[: 2 * room] if place not in hard and place not in drawn]
     rng.shuffle(others)
-    chosen = [(row_texts(one.rows[p]), p in right) for p in (*right, *hard, *others[: room - len(hard)])]
+    taken = (*right, *drawn, *hard, *others[: room - len(drawn) - len(hard)])
+    chosen = [(row_texts(one.rows[p]), p in right) for p in taken]
     rng.shuffle(chosen)
     rows, marks = zip(*chosen, strict=True)
     return Example(source, one.group, one.measure, one.question, rows, marks)
@@ -134,14 +147,14 @@ def of_questions(source: str, asked: Sequence[Labelled], rng: random.Random) -> 
         candidates = [*likely[:20], *own[:6], *likely[20:]]
         if len(set(candidates) - one.right) < 2:
             continue
-        yield example(f"{source}{WRITTEN}" if one.written else source, one, candidates, rng)
-        if one.written:
-            for _ in range(TIMES_WRITTEN - 1):
-                yield example(f"{source}{WRITTEN}", one, candidates, rng)
+        far = features.unnamed
+        for _ in range(TIMES_WRITTEN if one.written else 1):
+            named = f"{source}{WRITTEN}" if one.written else source
+            yield example(named, one, candidates, rng, unlikely=far)
         kind, word = rng.random(), rng.choice(foreign)
         known = {term for row in one.rows for term in terms(" ".join((*row.path, *row.columns)))}
         if kind < 0.15:
-            yield example(f"{source}, row absent", one, candidates, rng, found=False)
+            yield example(f"{source}, row absent", one, candidates, rng, found=False, unlikely=far)
         elif kind < 0.3 and known.isdisjoint(terms(word)):
             other = replace(
                 one,
@@ -149,12 +162,12 @@ def of_questions(source: str, asked: Sequence[Labelled], rng: random.Random) -> 
                 question=f"{one.question.rstrip('?')} {word}?",
                 right=frozenset(),
             )
-            yield example(f"{source}, foreign word", other, [*one.right, *candidates], rng)
+            yield example(f"{source}, foreign word", other, [*one.right, *candidates], rng, unlikely=far)
         elif kind < 0.6:
             measure = _with(rng.choice(FILLERS), one.measure, rng) if rng.random() < 0.6 else one.measure
             text = rng.choice(FRAMES).format(one.question.rstrip("?") if rng.random() < 0.6 else measure)
             more = replace(one, measure=measure, question=text)
-            yield example(f"{source}, more words", more, candidates, rng)
+            yield example(f"{source}, more words", more, candidates, rng, unlikely=far)
 
 
 def _with(word: str, measure: str, rng: random.Random) -> str:

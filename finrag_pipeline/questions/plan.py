@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from finrag_pipeline.questions.directives import Directives, read_directives
-from finrag_pipeline.questions.formula_lexicon import formula_lexicon
+from finrag_pipeline.questions.formula_lexicon import Formula, formula_lexicon
 from finrag_pipeline.questions.question_reader import (
     COMPANY,
     NAMES_NOTHING,
@@ -20,6 +20,7 @@ from finrag_pipeline.questions.question_reader import (
 from finrag_pipeline.questions.scope import ASKS_FOR_TEXT
 from finrag_pipeline.questions.tokens import fiscal_period
 from finrag_pipeline.questions.words import EXISTENCE
+from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.resolver.lexicon import ACRONYMS, NUMBERS, word_set
 from finrag_pipeline.resolver.periods import PeriodSpan, find_periods
 from finrag_pipeline.resolver.tokens import plain
@@ -466,6 +467,8 @@ class _Reader:
             return None
         if any(map(_ARITHMETIC.search, (self.text,) if len(plan.measures) > 1 else plan.spoken)):
             return None
+        if ":" not in self.text and _unused_formulas(self.text, plan):
+            return None
         names = (*_capitalised(self.whole), *_PER.findall(self.whole), *_qualifiers(self.whole))
         return replace(
             plan,
@@ -687,6 +690,15 @@ class _Reader:
         if self.several:
             plan = replace(plan, of_company=self.of_company)
         return replace(plan, years_back=self.years_back, **more)  # type: ignore[arg-type]
+
+
+def _unused_formulas(text: str, plan: QuestionPlan) -> list[str]:
+    """Known formulas that a question names, no word of which stands in what would be computed."""
+    lexicon = formula_lexicon()
+    used = set(terms(" ".join((*plan.measures, *plan.spoken, plan.one_of or ""))))
+    named = lexicon.named(text.lower()).items()
+    formulas = (phrase for name, phrase in named if isinstance(lexicon.entries[name], Formula))
+    return [phrase for phrase in formulas if used.isdisjoint(terms(phrase))]
 
 
 def _spelled(text: str) -> str:
