@@ -34,7 +34,8 @@ def judge(question: Mapping[str, Any], answer: Answer) -> Outcome:
     """Whether an answer is right.
 
     A number is right within the tolerance of the question, in full units, whatever its sign: a fall may be
-    told as a negative or a positive amount. All of several numbers must be told. A quote is right
+    told as a negative or a positive amount. All of several numbers must be told. Of a choice, what is told
+    first is the answer. A quote is right
     where the one printed number that proves the answer stands in it.
 
     Args:
@@ -55,7 +56,8 @@ def judge(question: Mapping[str, Any], answer: Answer) -> Outcome:
 def _holds(wanted: float | str, question: Mapping[str, Any], answer: Answer) -> bool:
     text = answer.answer.lower()
     if isinstance(wanted, str):
-        return text.startswith(wanted) if wanted in ("yes", "no") else wanted.lower() in text
+        chosen, *_ = text.split("(")  # the others stand in brackets
+        return text.startswith(wanted) if wanted in ("yes", "no") else wanted.lower() in chosen
     tolerance = max(question.get("tolerance") or 0.0, _ROUNDING * abs(wanted))
     return any(abs(abs(value) - abs(wanted)) <= tolerance for value in _values(question, answer)) or (
         answer.derivation.abstained and _proof(question) in answer.answer

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from finrag_pipeline.questions.directives import Directives, read_directives
-from finrag_pipeline.questions.formula_lexicon import Formula, formula_lexicon
+from finrag_pipeline.questions.formula_lexicon import formula_lexicon
 from finrag_pipeline.questions.question_reader import (
     COMPANY,
     NAMES_NOTHING,
@@ -184,6 +184,8 @@ _BASIS = re.compile(
     r"[^?;]*(?=[?;]|$)|\((?=[^()]*\b(?:365|year-end|closing|opening|average|ending)\b)[^()]*\)",
     re.IGNORECASE,
 )
+_USE = re.compile(r"[.;?]\s*(?:please )?use (?:the )?(?P<what>[^.;?]+)[.?\s]*$", re.IGNORECASE)
+_SHORTENED = re.compile(r"\b(?:inc|corp|co|ltd)$", re.IGNORECASE)
 _USUAL = re.compile(
     r"\b(?:using|based on|going by|going off|on the basis of|calculated (?:as|from|with|using)|"
     r"36[56](?:[- ]days?)?|days?|"
@@ -274,7 +276,7 @@ _CHOICE = re.compile(
     re.IGNORECASE,
 )
 _BY_PARTS = re.compile(
-    r"\b(?:(?:broken down |split |divided |disaggregated )?(?:by|"
+    r"\b(?<!\()(?:(?:broken down |split |divided |disaggregated )?(?:by|"
     r"(?:(?:for|of|in|from) )?(?:each|every|all)(?: of)?|across|between|among|into)"
     r"(?: the| its| their| all| different| various)*) (?P<of>"
     r"(?:(?:report(?:able|ing)|operating|business|geographic(?:al)?|product|service|revenue|main|major|end|"
@@ -414,7 +416,8 @@ class _Reader:
         marks = {name: chr(ord(_FIRST) + place) for place, name in enumerate(companies)}
         for name in sorted(companies, key=len, reverse=True):
             if name:
-                pattern = rf"(?<!\w){re.escape(name)}(?:'s|')?(?!\w)"
+                dot = r"|\." if _SHORTENED.search(name) else ""
+                pattern = rf"(?<!\w){re.escape(name)}(?:'s|'{dot})?(?!\w)"
                 masked = re.sub(pattern, marks[name], masked, flags=re.IGNORECASE)
                 self.asked = re.sub(pattern, " ", self.asked, flags=re.IGNORECASE)
         self.of_company = _periods_by_company(masked, self.named, marks)
@@ -450,6 +453,9 @@ class _Reader:
         basis = _BASIS.search(masked)
         if basis and self._says_how(basis[0]) and _content(masked[: basis.start()] + masked[basis.end() :]):
             masked = masked[: basis.start()] + " " + masked[basis.end() :]
+        self.meant = ""
+        if (use := _USE.search(masked)) and known(meant := " ".join(_USUAL.sub(" ", use["what"]).split())):
+            masked, self.meant = masked[: use.start()], meant
         self.text = _asking(masked)
 
     def _same_quarter(self) -> None:
@@ -467,8 +473,12 @@ class _Reader:
             return None
         if any(map(_ARITHMETIC.search, (self.text,) if len(plan.measures) > 1 else plan.spoken)):
             return None
-        if ":" not in self.text and _unused_formulas(self.text, plan):
+        if ":" not in self.text and _unused(self.text, plan):
             return None
+        if plan.operation in _PAIRS and any(map(_names_two, plan.spoken)):
+            return None
+        if self.meant:  # 'stock relative to sales? Use year-end inventory'
+            plan = self._as_meant(plan)
         names = (*_capitalised(self.whole), *_PER.findall(self.whole), *_qualifiers(self.whole))
         return replace(
             plan,
@@ -481,6 +491,17 @@ class _Reader:
             asked=" ".join(_unframed(self.asked).split()),
             number_chance=self.reading.asks_for_number,
         )
+
+    def _as_meant(self, plan: QuestionPlan) -> QuestionPlan:
+        """A plan with the line that the question says to use in place of the one measure that is no line."""
+        unknown = [place for place, measure in enumerate(plan.measures) if not self.known(measure)]
+        if len(unknown) != 1 or any(self.meant.lower() in measure.lower() for measure in plan.measures):
+            return plan
+        put = [
+            tuple(self.meant if place in unknown else words for place, words in enumerate(part))
+            for part in (plan.measures, plan.spoken)
+        ]
+        return replace(plan, measures=put[0], spoken=put[1])
 
     def _read(self) -> QuestionPlan | None:
         text = self.text
@@ -692,13 +713,16 @@ class _Reader:
         return replace(plan, years_back=self.years_back, **more)  # type: ignore[arg-type]
 
 
-def _unused_formulas(text: str, plan: QuestionPlan) -> list[str]:
-    """Known formulas that a question names, no word of which stands in what would be computed."""
-    lexicon = formula_lexicon()
+def _names_two(spoken: str) -> bool:
+    """Whether a measure is two known lines that nothing joins: 'net income returned as dividends'."""
+    return len(formula_lexicon().named(spoken.lower())) > 1 and not _JOINED.search(spoken)
+
+
+def _unused(text: str, plan: QuestionPlan) -> list[str]:
+    """Known lines and formulas that a question names, no word of which stands in what would be computed."""
     used = set(terms(" ".join((*plan.measures, *plan.spoken, plan.one_of or ""))))
-    named = lexicon.named(text.lower()).items()
-    formulas = (phrase for name, phrase in named if isinstance(lexicon.entries[name], Formula))
-    return [phrase for phrase in formulas if used.isdisjoint(terms(phrase))]
+    named = formula_lexicon().named(text.lower()).values()
+    return [phrase for phrase in named if used.isdisjoint(terms(phrase))]
 
 
 def _spelled(text: str) -> str:
@@ -914,6 +938,7 @@ def _spoken(text: str) -> str:
     return " ".join(_SMALL.sub(" ", text).split()).strip(" ,;:?.!-")
 
 
+_JOINED = re.compile(r"\b(?:and|or|plus|minus|less)\b|[&+,]")
 _JOINING = ("and", "or", "plus", "&", "+", "minus", "less")
 
 

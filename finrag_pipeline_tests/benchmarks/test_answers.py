@@ -42,6 +42,11 @@ def test_per_cent_and_abstentions() -> None:
     assert judge({"answer": 1.0}, made(Derivation("q", "", abstained=True))) == "not answered"
 
 
+def test_of_a_choice_what_is_told_first_is_the_answer() -> None:
+    chosen = made(Derivation("q", "Acme (Acme: 14.7%; Torvex: 8.3%), a difference of 6.4 percentage points"))
+    assert [judge({"answer": name}, chosen) for name in ("Acme", "Torvex")] == ["right", "wrong"]
+
+
 def test_questions_are_whole_and_asked_once() -> None:
     questions = read_questions([FOLDER / name for name in BUILD])
     assert len({question["id"] for question in questions}) == len(questions) == 283

@@ -145,6 +145,23 @@ def test_an_aside_is_no_part_of_a_measure(question: str, measure: str) -> None:
     assert found.measures == (measure,) and "Melkor" not in found.names
 
 
+def test_a_line_to_use_takes_the_place_of_the_measure_that_is_none() -> None:
+    question = "What was Torvex's spare stuff relative to net sales in 2023? Use year-end revenue."
+    assert plan(question, "Torvex").measures == ("revenue", "net sales")
+    assert plan("What were Torvex's net sales in 2023? Use revenue.", "Torvex").measures == ("net sales",)
+
+
+def test_a_known_line_that_would_be_left_out_makes_no_plan() -> None:
+    question = "Torvex inventory turns 2023, paper over average of toner and ink"
+    assert read_plan(question, ("Torvex",)) is None
+
+
+def test_all_brands_in_brackets_are_the_whole() -> None:
+    question = "By how much did toner sales exceed paper sales at Torvex, Inc. (all brands) in 2023?"
+    found = plan(question, "Torvex, Inc")
+    assert found.one_of is None and found.measures == ("toner sales", "paper sales")
+
+
 def test_a_name_in_an_aside_may_be_what_is_asked_for() -> None:
     assert "Inkwell" in plan("What did Torvex, the Inkwell brand, earn from toner in 2023?", "Torvex").names
 
