@@ -715,14 +715,21 @@ class _Reader:
 
 def _names_two(spoken: str) -> bool:
     """Whether a measure is two known lines that nothing joins: 'net income returned as dividends'."""
-    return len(formula_lexicon().named(spoken.lower())) > 1 and not _JOINED.search(spoken)
+    said = _EXCLUDED.sub(" ", spoken.lower())
+    return len(formula_lexicon().named(said)) > 1 and not _JOINED.search(said)
 
 
 def _unused(text: str, plan: QuestionPlan) -> list[str]:
     """Known lines and formulas that a question names, no word of which stands in what would be computed."""
     used = set(terms(" ".join((*plan.measures, *plan.spoken, plan.one_of or ""))))
-    named = formula_lexicon().named(text.lower()).values()
+    named = formula_lexicon().named(_EXCLUDED.sub(" ", text.lower())).values()
     return [phrase for phrase in named if used.isdisjoint(terms(phrase))]
+
+
+_EXCLUDED = re.compile(
+    r"\b(?:excluding|without|net of|other than|before)\s[^,;()]*|"
+    r"[^,;()]*\b(?:excluded|not (?:counted|included))\b"
+)
 
 
 def _spelled(text: str) -> str:
