@@ -40,6 +40,7 @@ CORE = [
     "scipy>=1.14",
     "sentence-transformers>=6.0,<7",
     "tenacity>=9",  # requests to EDGAR again, when it says so
+    "threadpoolctl>=3.5",  # one thread of linear algebra where texts have a thread each
     "tokenizers>=0.21",
     "typer>=0.16",
     "uvicorn>=0.35",

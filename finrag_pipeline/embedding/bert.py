@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -47,8 +49,15 @@ class Bert:
             types: 0 for tokens of the first segment, 1 for those of the second.
             mask: 1 for tokens, 0 for padding.
         """
-        parts = (slice(start, start + _AT_ONCE) for start in range(0, len(ids), _AT_ONCE))
-        return np.concatenate([self._read(ids[part], types[part], mask[part]) for part in parts])
+        parts = [slice(start, start + _AT_ONCE) for start in range(0, len(ids), _AT_ONCE)]
+        if len(parts) == 1:
+            return self._read(ids, types, mask)
+        from threadpoolctl import threadpool_limits
+
+        # A thread for each part; those of the linear algebra would wait for each other in every layer.
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(os.cpu_count()) as pool:
+            read = pool.map(lambda part: self._read(ids[part], types[part], mask[part]), parts)
+            return np.concatenate(list(read))
 
     def _read(self, ids: np.ndarray, types: np.ndarray, mask: np.ndarray) -> np.ndarray:
         w = self._weights

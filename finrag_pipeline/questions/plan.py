@@ -20,7 +20,6 @@ from finrag_pipeline.questions.question_reader import (
 from finrag_pipeline.questions.scope import ASKS_FOR_TEXT
 from finrag_pipeline.questions.tokens import fiscal_period
 from finrag_pipeline.questions.words import EXISTENCE
-from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.resolver.lexicon import ACRONYMS, NUMBERS, word_set
 from finrag_pipeline.resolver.periods import PeriodSpan, find_periods
 from finrag_pipeline.resolver.tokens import plain
@@ -721,9 +720,14 @@ def _names_two(spoken: str) -> bool:
 
 def _unused(text: str, plan: QuestionPlan) -> list[str]:
     """Known lines and formulas that a question names, no word of which stands in what would be computed."""
-    used = set(terms(" ".join((*plan.measures, *plan.spoken, plan.one_of or ""))))
+    used = _beginnings(" ".join((*plan.measures, *plan.spoken, plan.one_of or "")))
     named = formula_lexicon().named(_EXCLUDED.sub(" ", text.lower())).values()
-    return [phrase for phrase in named if used.isdisjoint(terms(phrase))]
+    return [phrase for phrase in named if (own := _beginnings(phrase)) and used.isdisjoint(own)]
+
+
+def _beginnings(text: str) -> set[str]:
+    """First letters of words, as 'inventories' is inventory."""
+    return {word[:6] for word in re.findall(r"[^\W\d_]{3,}", text.lower())}
 
 
 _EXCLUDED = re.compile(
