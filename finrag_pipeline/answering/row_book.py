@@ -37,12 +37,6 @@ _MOST_ROWS = 200
 _RIVAL = 0.05
 """Less likely rows cast no doubt on a better one."""
 
-_NEARLY = 0.6
-"""Share of the best probability from which a row of the same name may be meant as well."""
-
-_CLEARLY_LESS = 0.9
-"""Share of the largest number of rows of one name below which the others are of its parts."""
-
 _LITTLE = 0.01
 _PART_OF = 0.1
 """What is left of the probability of a part that words do not name; its total takes it over."""
@@ -203,9 +197,6 @@ class RowBook:
         whole = None
         if named.isdisjoint(terms(words)):
             whole = next((g for g in groups if any(_is_primary(one.fact, label) for one in g)), None)
-            if whole is None and not set(terms(label)).isdisjoint(terms(words)):
-                alike = (group for group in groups if _shows_the_same(group[0].fact, groups[0][0].fact))
-                whole = _larger_than_others([group for group in alike if group[0].chance > _NEARLY * chance])
         best = whole or groups[0]
         others = [g for g in groups if g is not best and not (whole and _label(g[0].fact) == label)]
         rivals = sum(group[0].chance for group in others[:3] if group[0].chance > _RIVAL)
@@ -547,22 +538,6 @@ def _says(fact: Fact, words: str) -> bool:
     """Whether words are the whole label of a row, a total or not."""
     own, said = (normal_label(text).removeprefix("total ") for text in (_label(fact), words))
     return own == said
-
-
-def _shows_the_same(one: Fact, other: Fact) -> bool:
-    """Whether rows have one label, columns and unit: below other headings, or in other tables."""
-
-    def named(fact: Fact) -> tuple[str, str, str]:
-        return _label(fact), fact.label[len(" > ".join(fact.path)) :], fact.unit
-
-    return named(one) == named(other)
-
-
-def _larger_than_others(groups: Sequence[list[_Candidate]]) -> list[_Candidate] | None:
-    """The group with the clearly largest number: rows of one name print the whole and its parts."""
-    ranked = sorted(groups, key=lambda group: -abs(group[0].fact.value))
-    clear = len(ranked) > 1 and abs(ranked[1][0].fact.value) < _CLEARLY_LESS * abs(ranked[0][0].fact.value)
-    return ranked[0] if clear else None
 
 
 def _is_primary(fact: Fact, label: str) -> bool:

@@ -41,7 +41,8 @@ ASKS_FOR_TEXT = re.compile(
     r"acquisitions?)|(?:nature|purpose) (?:of|and|&)"
     r"|who (?:is|are|was|were|did|does)|describe|explain(?! why)|list (?:the|all)|"
     r"guidance|forecasts?|outlook|summari[sz]e|discuss"
-    r"|if\b.{0,120}\b(?:would|could|were to|had))\b",
+    r"|if\b.{0,120}\b(?:would|could|were to|had)"
+    r"|(?:whether|if)\b[^,;?.]{0,60}\b(?:wants?|plans?|intends?|hopes?|aims?) to)\b",
     re.IGNORECASE,
 )
 """Questions for an explanation, a list, or what is not yet known."""

@@ -123,18 +123,6 @@ def test_what_a_row_leaves_out_is_not_in_it() -> None:
         assert found is not None and found.fact.value == wanted, words
 
 
-def test_of_rows_of_one_name_the_largest_is_the_whole_unless_a_part_is_named() -> None:
-    rows = [
-        row(0, ["Germany", "Sales to schools"], *yearly(8e6)),
-        row(1, ["All countries", "Sales to schools"], *yearly(20e6)),
-        row(2, ["France", "Sales to schools"], *yearly(12e6)),
-    ]
-    found = book(rows).find("sales to schools", YEARS[-1])
-    assert found is not None and found.fact.value == 20e6 and found.probability > 0.5
-    found = book(rows).find("sales to schools in Germany", YEARS[-1])
-    assert found is not None and found.fact.value == 8e6
-
-
 def test_a_change_is_that_of_one_row() -> None:
     rows = [row(0, ["Paper sales"], *yearly(96e6)), row(1, ["Paper sales, net"], value(90e6, 2022))]
     assert told("What were Torvex's paper sales in 2023?", rows) == "$96 million"

@@ -156,6 +156,11 @@ def test_a_known_line_that_would_be_left_out_makes_no_plan() -> None:
     assert read_plan(question, ("Torvex",)) is None
 
 
+def test_what_a_company_wants_is_told_in_words() -> None:
+    assert read_plan("Tell me whether Torvex wants to sell its toner business in 2023.", ("Torvex",)) is None
+    assert plan("I want to know whether Torvex's toner sales rose in 2023 from 2022.", "Torvex").yes_no
+
+
 def test_all_brands_in_brackets_are_the_whole() -> None:
     question = "By how much did toner sales exceed paper sales at Torvex, Inc. (all brands) in 2023?"
     found = plan(question, "Torvex, Inc")
