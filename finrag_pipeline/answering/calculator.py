@@ -44,9 +44,6 @@ from finrag_pipeline.storage.lake import Lake
 if TYPE_CHECKING:
     from finrag_pipeline.answering.open_calculator import OpenCalculator
 
-CALCULATOR_VERSION = "19"
-"""Changes whenever a question may be answered differently."""
-
 PageHits = Sequence[tuple[str, int]]
 """(filing, zero-based page), best first."""
 

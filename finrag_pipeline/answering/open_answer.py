@@ -51,6 +51,9 @@ _KNOWN = 0.97
 _PARTS_CHANCE = 0.5
 """Least probability of parts that are all asked for, where they do not add up to a known whole."""
 
+_TABLES_APART = 0.5
+"""What is left of the confidence where one quantity of two things is taken from two tables, not from one."""
+
 _YEARS_SHOWN = 5
 """Years back from the last that a choice among years looks at where it names none."""
 
@@ -144,6 +147,8 @@ class PlanReader:
                 raise Abstention(AbstentionKind.NOT_REPORTED, "no two periods are shown")
             values.sort(key=lambda item: item[1].value, reverse=plan.verdict is Verdict.SMALLEST)
         confidence = min([*self._confidence, *self._book.chances.values()], default=1.0)
+        if len(names) > 1 and self._are_apart(names):
+            confidence *= _TABLES_APART
         formula = "; ".join(dict.fromkeys(print_expression(expression) for _, expression, _ in wanted[:1]))
         return OpenAnswer(
             tuple(values),
@@ -182,6 +187,14 @@ class PlanReader:
         if len(labels) > len(named):
             why = f"the filings name it differently: {listed(sorted(labels.values()))}"
             raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
+
+    def _are_apart(self, names: Sequence[Expression]) -> bool:
+        """Whether rows of two tables are taken for one quantity of two things, as sales to two groups."""
+        known = self._lexicon.entries
+        said = [one.name for one in names if isinstance(one, Name) and one.name not in known]
+        if len(said) < 2 or set(terms(said[0])).isdisjoint(terms(said[1])):
+            return False
+        return len({one.fact.fact_id.rsplit("/", 2)[0] for one in self._calculation.trace.inputs}) > 1
 
     def _share(self, plan: QuestionPlan, names: Sequence[Expression]) -> OpenAnswer | None:
         """The part of a total of its own table, where that is likelier than two rows anywhere."""

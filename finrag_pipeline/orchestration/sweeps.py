@@ -185,8 +185,6 @@ class AnswerSweep:
 
     def fingerprint(self, system: AnswerSystem, fold: str, number: int) -> str:
         """What a part of ``answers`` should have been made from."""
-        from finrag_pipeline.answering.calculator import CALCULATOR_VERSION
-
         runs = self._store.info("retrieval_runs", {"system": system.retrieval, "fold": fold})
         read = [
             self._store.info(table, {"filing": name})
@@ -202,8 +200,7 @@ class AnswerSweep:
 
             model = generation_fingerprint(self._model, system.method, self._values.answers)
         made_from = [part and part.fingerprint for part in (runs, *read)]
-        code = (*versions("answers"), CALCULATOR_VERSION)
-        return fingerprint("answers", code, how, made_from, asked, model)
+        return fingerprint("answers", versions("answers"), how, made_from, asked, model)
 
     def answers(self, system: AnswerSystem, fold: str, number: int) -> pa.Table:
         """Rows of ``answers``."""

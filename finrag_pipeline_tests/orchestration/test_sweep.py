@@ -138,6 +138,12 @@ def test_recorded_passages_run_both_rows_and_others_make_them_stale(
     assert found == ["hyde", "multi_hyde", "multi_hyde_fused"]
 
 
+def test_other_answers_are_noticed(measured: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = state_of_results(measured.lake, measured.settings, ["bm25"])
+    monkeypatch.setattr("finrag_pipeline.answering.systems.RUNS_VERSION", "other")
+    assert state_of_results(measured.lake, measured.settings, ["bm25"]) != before
+
+
 class TestAlpha:
     def test_a_fold_chooses_from_the_questions_of_the_others(self, measured: Pipeline) -> None:
         lake = measured.lake

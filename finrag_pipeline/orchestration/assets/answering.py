@@ -105,7 +105,6 @@ def answer_metrics(part: Part) -> Step:
 @table_asset()
 def false_answers(part: Part) -> Step:
     """What 'finrag ask' says to questions made for this index that it cannot answer."""
-    from finrag_pipeline.answering.calculator import CALCULATOR_VERSION
     from finrag_pipeline.evaluation.unanswerable import indexed_companies, unanswerable_questions
     from finrag_pipeline.services.ask import Asker
 
@@ -120,6 +119,6 @@ def false_answers(part: Part) -> Step:
         rows = [{**asdict(one), "answer": said.answer, "abstained": said.abstained} for one, said in replies]
         return pa.Table.from_pylist(rows, FALSE_ANSWERS)
 
-    step = part.made(make, CALCULATOR_VERSION)
+    step = part.made(make)
     step.metadata = {"answered": part.read(columns=["abstained"])["abstained"].to_pylist().count(False)}
     return step
