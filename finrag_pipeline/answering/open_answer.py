@@ -52,7 +52,7 @@ _PARTS_CHANCE = 0.5
 """Least probability of parts that are all asked for, where they do not add up to a known whole."""
 
 _TABLES_APART = 0.5
-"""What is left of the confidence where one quantity of two things is taken from two tables, not from one."""
+"""What is left of the confidence in a difference of one quantity of two things that two tables print."""
 
 _YEARS_SHOWN = 5
 """Years back from the last that a choice among years looks at where it names none."""
@@ -147,7 +147,7 @@ class PlanReader:
                 raise Abstention(AbstentionKind.NOT_REPORTED, "no two periods are shown")
             values.sort(key=lambda item: item[1].value, reverse=plan.verdict is Verdict.SMALLEST)
         confidence = min([*self._confidence, *self._book.chances.values()], default=1.0)
-        if len(names) > 1 and self._are_apart(names):
+        if plan.operation is Operation.DIFFERENCE and self._are_apart(names):
             confidence *= _TABLES_APART
         formula = "; ".join(dict.fromkeys(print_expression(expression) for _, expression, _ in wanted[:1]))
         return OpenAnswer(

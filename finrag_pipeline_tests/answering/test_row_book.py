@@ -123,6 +123,13 @@ def test_what_a_row_leaves_out_is_not_in_it() -> None:
         assert found is not None and found.fact.value == wanted, words
 
 
+def test_a_difference_between_rows_of_two_tables_is_doubtful() -> None:
+    question = "By how much did Torvex's school sales exceed its shop sales in 2023?"
+    one = [row(0, ["School sales"], *yearly(9e6)), row(1, ["Shop sales"], *yearly(4e6))]
+    two = [one[0], replace(one[1], table=1)]
+    assert answered(question, one).confidence == pytest.approx(2 * answered(question, two).confidence)
+
+
 def test_a_change_is_that_of_one_row() -> None:
     rows = [row(0, ["Paper sales"], *yearly(96e6)), row(1, ["Paper sales, net"], value(90e6, 2022))]
     assert told("What were Torvex's paper sales in 2023?", rows) == "$96 million"
