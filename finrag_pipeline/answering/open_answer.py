@@ -34,9 +34,9 @@ from finrag_pipeline.questions.tokens import tokenise_question
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.statements.periods import FiscalPeriod
 
-LEAST_CONFIDENCE = 0.16
+LEAST_CONFIDENCE = 0.18
 """Least confidence; an answer that is less sure is none. It was chosen on the build questions of
-``benchmarks/questions``; it is that of a value whose row has a chance of .047."""
+``benchmarks/questions``; it is that of a value whose row has a chance of .057."""
 
 LEAST_OPERATION = 0.35
 """Least probability of the operation."""
