@@ -35,8 +35,7 @@ def judge(question: Mapping[str, Any], answer: Answer) -> Outcome:
 
     A number is right within the tolerance of the question, in full units, whatever its sign: a fall may be
     told as a negative or a positive amount. All of several numbers must be told. Of a choice, what is told
-    first is the answer. A quote is right
-    where the one printed number that proves the answer stands in it.
+    first is the answer. A quote is right where the one printed number that proves the answer stands in it.
 
     Args:
         question: ``answer`` (a number, several, a text; absent where any answer is wrong), ``unit``,

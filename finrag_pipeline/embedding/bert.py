@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 _BLOCKED = np.float32(-1e9)
+_LIMITED = threading.Lock()
+"""Held while the linear algebra has one thread: two callers at once would each put back what they met."""
+
 _AT_ONCE = 2
 """Texts that pass through the layers together: what is made of more does not stay in the cache."""
 
@@ -55,7 +59,7 @@ class Bert:
         from threadpoolctl import threadpool_limits
 
         # A thread for each part; those of the linear algebra would wait for each other in every layer.
-        with threadpool_limits(1, "blas"), ThreadPoolExecutor(os.cpu_count()) as pool:
+        with _LIMITED, threadpool_limits(1, "blas"), ThreadPoolExecutor(os.cpu_count()) as pool:
             read = pool.map(lambda part: self._read(ids[part], types[part], mask[part]), parts)
             return np.concatenate(list(read))
 
