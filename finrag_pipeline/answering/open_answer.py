@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import zip_longest
@@ -25,6 +25,7 @@ from finrag_pipeline.questions.expression import (
     Negative,
     Number,
     children,
+    names_in,
     print_expression,
 )
 from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon
@@ -179,7 +180,7 @@ class PlanReader:
         Raises:
             Abstention: rows of several names are.
         """
-        named = {leaf.name for name in names for leaf in leaves(name) if isinstance(leaf, Name)}
+        named = {name for expression in names for name in names_in(expression)}
         if any(isinstance(self._lexicon.entries.get(name), Formula) for name in named):
             return
         inputs = self._calculation.trace.inputs
@@ -467,15 +468,6 @@ _OWNERS = frozenset(
 
 def _says_nothing(word: str) -> bool:
     return word in _OWNERS or says_nothing(word)
-
-
-def leaves(expression: Expression) -> Iterator[Expression]:
-    """The names and numbers of an expression."""
-    parts = children(expression)
-    if not parts:
-        yield expression
-    for part in parts:
-        yield from leaves(part)
 
 
 def has_average(expression: Expression) -> bool:
