@@ -29,6 +29,7 @@ IDENTITY = (
 )  # fmt: skip
 """Columns of ``filings`` that say whose a filing is and of which period."""
 _COVER_CHARACTERS = 20_000
+_COVER = ("filing", "page", "text")
 _WITHOUT_COMPANY = 0.6
 _WORTH_NAMING = 0.6
 _NOTHING_FITS = 0.1
@@ -239,11 +240,11 @@ def load_resolver(
         rows: the `IDENTITY` of all filings, where it was read already.
     """
     if rows is None:
-        rows = lake.read_all("filings", IDENTITY, only={"filing": filings}).to_pylist()
+        rows = lake.first_rows("filings", IDENTITY).to_pylist()
     wanted = set(filings)
-    covers: dict[str, str] = {}
-    for filing in wanted & {keys["filing"] for keys in lake.partitions("filing_pages")}:
-        first = lake.read("filing_pages", {"filing": filing}, ["page", "text"], first=1).to_pylist()
-        if first and first[0]["page"] == 0:
-            covers[filing] = first[0]["text"]
+    covers = {
+        page["filing"]: page["text"]
+        for page in lake.first_rows("filing_pages", _COVER).to_pylist()
+        if page["filing"] in wanted and page["page"] == 0
+    }
     return Resolver([row for row in rows if row["filing"] in wanted], covers)

@@ -83,7 +83,7 @@ class Asker:
         names = searchable_filings(self._lake)
         if not names:
             raise LakeError("The lake holds nothing to ask.", "Run 'finrag run', or 'finrag ingest FILE'.")
-        rows = self._lake.read_all("filings", IDENTITY).to_pylist()
+        rows = self._lake.first_rows("filings", IDENTITY).to_pylist()
         resolver = searcher.resolver if searcher else load_resolver(self._lake, names, rows)
         self._calculator = Calculator.of_lake(self._lake, resolver, filings=rows)
         self._resolver = resolver

@@ -110,7 +110,7 @@ def sql_views(lake: Lake) -> dict[str, View]:
     """
     from finrag_pipeline.resolver.resolver import IDENTITY, load_resolver
 
-    rows = {str(row["filing"]): row for row in lake.read_all("filings", IDENTITY).to_pylist()}
+    rows = {str(row["filing"]): row for row in lake.first_rows("filings", IDENTITY).to_pylist()}
     keys = load_resolver(lake, rows, rows.values()).companies()
     pairs = ", ".join(f"({literal(filing)}, {literal(key)})" for filing, key in keys.items())
     groups = f"LEFT JOIN (VALUES {pairs}) groups (filing, key) USING (filing)" if pairs else ""

@@ -54,6 +54,7 @@ _MARK = _SHA256 + b"\x18" + bytes([_LENGTH])
 """What stands before the hash of a part in its footer: its key, and that a value of this length follows."""
 _ASIDE = "damaged"
 _BEGUN = ".begun"
+_STATE = "state"
 DIED = {
     "outcome": "failed",
     "error": "The process that was making it died.",
@@ -384,6 +385,49 @@ class Lake:
                 ) from error
         schema = TABLES[asset]
         return (schema if columns is None else pa.schema([schema.field(c) for c in columns])).empty_table()
+
+    def first_rows(self, asset: str, columns: Sequence[str]) -> pa.Table:
+        """The first row of every part of ``asset``, in the order of their keys.
+
+        Opening hundreds of small files is a third of a short command's time: rows are kept in the user's cache
+        as long as the files of their parts stay the same.
+
+        Raises:
+            LakeError: a part is damaged.
+        """
+        parts = [(keys, self.part_path(asset, keys)) for keys in self.partitions(asset)]
+        empty = pa.schema([TABLES[asset].field(name) for name in columns]).empty_table()
+        kept_at = user_cache("first_rows") / f"{text_hash(f'{self.uri()} {asset} {columns}')}.parquet"
+        kept, states = empty, list[str]()
+        if self.is_local:
+            with suppress(OSError, pa.ArrowException, KeyError):
+                found = pq.read_table(kept_at)
+                kept, states = found.select(columns), found[_STATE].to_pylist()
+        places = {state: place for place, state in enumerate(states)}
+        rows: list[tuple[str, pa.Table]] = []
+        for state, read in self.each(lambda part: self._first_row(asset, part, columns, places), parts):
+            rows.append((state, kept.slice(places[state], 1) if read is None else read))
+        table = pa.concat_tables([empty, *(row.replace_schema_metadata() for _, row in rows)])
+        now = [state for state, row in rows if row.num_rows]
+        if self.is_local and now != states:
+            with suppress(OSError):  # the next command reads the parts again
+                kept_at.parent.mkdir(parents=True, exist_ok=True)
+                beside = kept_at.with_suffix(f".{uuid.uuid4().hex}.tmp")
+                pq.write_table(table.append_column(_STATE, pa.array(now, pa.string())), beside)
+                beside.replace(kept_at)
+        return table
+
+    def _first_row(
+        self, asset: str, part: tuple[dict[str, str], str], columns: Sequence[str], known: Collection[str]
+    ) -> tuple[str, pa.Table | None]:
+        """State of the file of a part, and its first row; None for this where the state is known."""
+        keys, path = part
+        state = path
+        if self.is_local:
+            with suppress(OSError):
+                file = os.stat(path)
+                state = f"{path} {file.st_ino} {file.st_mtime_ns} {file.st_size}"
+        return state, None if state in known else self.read(asset, keys, columns, first=1)
 
     def _below(self, path: str) -> str:
         return path.removeprefix(f"{self.root}/")
