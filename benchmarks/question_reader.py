@@ -3,13 +3,14 @@
     python -m benchmarks.question_reader --tatqa FOLDER --finqa FOLDER [--write]
 
 It learns from questions written for it (``benchmarks/questions/readings.jsonl``), whose brackets mark the
-words of the first measure and braces those of the second; from wordings with phrases of the lexicon and
-printed labels in the places of the measures; and from the training questions of TAT-QA and FinQA. Those do
-not say which operation an answer comes from. It is worked out: of all programs over one or two cells of the
-table, or means and sums of a row, that give the gold answer, the one whose rows and periods share most with
-the question. Numbers of the text around FinQA's tables count as cells without words. Words of the labels of
-these rows belong to the measures, words of asking to none, and of all others nothing is known. Every sixth
-filing or company, and every eighth question written for it, is left out.
+words of the first measure, braces those of the second and angles what a choice is made among; from wordings
+with phrases of the lexicon and printed labels in the places of the measures; and from the training
+questions of TAT-QA and FinQA. Those do not say which operation an answer comes from. It is worked out: of
+all programs over one or two cells of the table, or means and sums of a row, that give the gold answer, the
+one whose rows and periods share most with the question. Numbers of the text around FinQA's tables count as
+cells without words. Words of the labels of these rows belong to the measures, words of asking to none, and
+of all others nothing is known. Every sixth filing or company, and every eighth question written for it, is
+left out.
 
 Trained are adapters of rank 16 on the upper four layers of the default encoder (Hu et al., LoRA, 2021): ten
 minutes on one core.
@@ -47,10 +48,14 @@ from finrag_pipeline.questions.formula_lexicon import Line, formula_lexicon
 from finrag_pipeline.questions.question_reader import (
     ADAPTER_FILE,
     COMPANY,
+    DIRECTIONS,
     FOR_WORDS,
+    FORMS,
     MOST_TOKENS,
     NAMES_NOTHING,
     OUTPUTS,
+    TAGS,
+    Form,
     Operation,
 )
 from finrag_pipeline.rankers.page_ranker.terms import terms
@@ -58,11 +63,11 @@ from finrag_pipeline.statements.filing_rows import FilingRow
 
 SEED = 0
 BATCH, RATE, EPOCHS = 32, 1.2e-3, 2.5
-OF_OPERATION = 0.4
-"""Weight of the operation beside that of the words."""
+OF_OPERATION, OF_FORM, OF_DIRECTION = 0.4, 0.4, 0.2
+"""Weights of what is said of a question beside that of its words."""
 
-TIMES_WRITTEN, MADE, ANSWERED, ANSWERED_IN_WORDS = 4, 3000, 8000, 1500
-"""How often each question written is seen, and how many of the others there are."""
+TIMES_WRITTEN, TIMES_WITH_FORM, MADE, ANSWERED, ANSWERED_IN_WORDS = 2, 4, 3000, 4500, 1000
+"""How often each question written is seen, without and with its form, and how many others there are."""
 
 _CLEARLY = 0.05
 _MOST_CELLS, _MOST_NUMBERS, _MOST_VALUES = 90, 40, 6
@@ -75,7 +80,7 @@ _WHEN = (
 _PAIRS = (Operation.RATIO, Operation.DIFFERENCE, Operation.SUM)
 
 NOT_KNOWN = -1
-"""What a character of a question belongs to, where that is not known; else 0, or 1 or 2 for its measures."""
+"""What a character of a question belongs to, where that is not known; else the place of one of `TAGS`."""
 
 WORDINGS: dict[Operation, tuple[str, ...]] = {
     Operation.VALUE: (
@@ -168,26 +173,26 @@ WORDINGS: dict[Operation, tuple[str, ...]] = {
 """Wordings with the first and second measure, a period, an earlier one and a company."""
 
 
-_ASIDES = (
-    "After the merger, ", "Acme had a hard year. ", "As is well known, Acme sells widgets; ",
-    "In the note on it, ", "Using the consolidated statements, ", "Ignoring currency, ",
-)  # fmt: skip
-
-
 @dataclass(frozen=True)
 class Example:
-    """A question, what each of its characters belongs to, and one of `OUTPUTS` or None."""
+    """A question, what each of its characters belongs to, and what is said of it where that is known.
+
+    Attributes:
+        output, form, direction: one of `OUTPUTS`, of `FORMS` and of `DIRECTIONS`.
+    """
 
     source: str
     group: str
     text: str
     tags: tuple[int, ...]
     output: str | None
+    form: str | None = None
+    direction: str | None = None
 
     @property
     def left_out(self) -> bool:
         """Whether it is for testing."""
-        if self.source == "written":
+        if self.source.startswith("written"):
             return int(hashlib.sha256(self.text.encode()).hexdigest(), 16) % 8 == 0
         return finqa.left_out(self.group)
 
@@ -355,32 +360,50 @@ def of_readings() -> Iterator[Example]:
     for one in map(json.loads, READINGS.read_text("utf-8").splitlines()):
         text, tags, tag = "", [], 0
         for character in one["question"]:
-            if character in "[{]}":
-                tag = " [{".index(character) if character in "[{" else 0
+            if character in "[{<]}>":
+                tag = " [{<".index(character) if character in "[{<" else 0
             else:
                 text += character
                 tags.append(tag)
-        output = one["operation"] if one["operation"] in OUTPUTS else None
-        yield Example("written", text, text, tuple(tags), output)
+        operation, form = one["operation"], one.get("form")
+        output = operation if operation in OUTPUTS else None
+        direction = None if form is None else one.get("direction") or DIRECTIONS[0]
+        source = "written" if form is None else "written with forms"
+        form = form or {"yes_no": Form.YES_NO, FOR_WORDS: Form.TEXT}.get(operation)
+        yield Example(source, text, text, tuple(tags), output, form, direction)
 
 
-def said_otherwise(one: Example, rng: random.Random) -> Example:
-    """A question with other words around it, or in lower case and without its mark."""
+def asides(written: Sequence[Example]) -> list[str]:
+    """Sentences of questions that name nothing and ask nothing."""
+    found = set()
+    for one in written:
+        for sentence in re.finditer(r"[^.!?]+[.!?]+ ", one.text) if not one.left_out else ():
+            named = any(one.tags[sentence.start() : sentence.end()])
+            if not named and "?" not in sentence[0] and len(sentence[0]) > 8:
+                found.add(sentence[0].strip())
+    return sorted(found)
+
+
+def said_otherwise(one: Example, around: Sequence[str], rng: random.Random) -> Example:
+    """A question with other words ``around`` it, or in lower case and without its mark."""
     text, tags = one.text, one.tags
     if rng.random() < 0.2:
         text, tags = text.rstrip("?."), tags[: len(text.rstrip("?."))]
-    if rng.random() < 0.2:
+    if rng.random() < 0.15:
         text = text[:1].lower() + text[1:]
         before, behind = rng.choice(FRAMES).split("{}")
         text, tags = before + text + behind, (*(0 for _ in before), *tags, *(0 for _ in behind))
-    if rng.random() < 0.1:
-        aside = rng.choice(_ASIDES)
-        text, tags = aside + text, (*(0 for _ in aside), *tags)
+    if around and rng.random() < 0.2:
+        aside = rng.choice(around)
+        if rng.random() < 0.75:
+            text, tags = f"{aside} {text}", (*(0 for _ in aside), 0, *tags)
+        else:
+            text, tags = f"{text} {aside}", (*tags, 0, *(0 for _ in aside))
     return replace(one, text=text.lower() if rng.random() < 0.2 else text, tags=tags)
 
 
-def of_wordings(labels: Sequence[str], rng: random.Random) -> Iterator[Example]:
-    """Questions in other wordings, of phrases of the lexicon and of printed labels."""
+def of_wordings(labels: Sequence[str], around: Sequence[str], rng: random.Random) -> Iterator[Example]:
+    """Questions in other wordings, of phrases of the lexicon and of printed labels, some with asides."""
     lexicon = formula_lexicon()
     lines = [entry for entry in lexicon.entries.values() if isinstance(entry, Line)]
     phrases = [
@@ -403,8 +426,8 @@ def of_wordings(labels: Sequence[str], rng: random.Random) -> Iterator[Example]:
         wording = rng.choice(WORDINGS[operation]).format(a="[", b="{", **parts)
         if rng.random() < 0.4:
             wording = rng.choice(FRAMES).format(wording.rstrip("?"))
-        if rng.random() < 0.15:
-            wording = rng.choice(_ASIDES) + wording
+        if around and rng.random() < 0.15:
+            wording = f"{rng.choice(around)} {wording}"
         text, tags = "", []
         for character in wording:
             kind, words, tag = rng.random(), character, 0
@@ -433,18 +456,25 @@ class Reader(nn.Module):
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self.encoder = adapt(AutoModel.from_pretrained(folder, use_safetensors=True, trust_remote_code=False))
-        self.tag = nn.Linear(self.encoder.config.hidden_size, 3)
-        self.operation = nn.Linear(self.encoder.config.hidden_size, len(OUTPUTS))
+        width = self.encoder.config.hidden_size
+        self.tag = nn.Linear(width, len(TAGS))
+        self.operation = nn.Linear(width, len(OUTPUTS))
+        self.form = nn.Linear(width, len(FORMS))
+        self.direction = nn.Linear(width, len(DIRECTIONS))
 
-    def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Scores of tags, shape (questions, tokens, 3), and of `OUTPUTS`."""
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Scores of `TAGS`, shape (questions, tokens, tags), of `OUTPUTS`, `FORMS` and `DIRECTIONS`."""
         states = self.encoder(input_ids=ids, attention_mask=mask).last_hidden_state
         real = mask[..., None].to(states.dtype)
-        return self.tag(states), self.operation((states * real).sum(1) / real.sum(1))
+        mean = (states * real).sum(1) / real.sum(1)
+        return self.tag(states), self.operation(mean), self.form(mean), self.direction(mean)
 
 
 def collate(examples: Sequence[Example], tokenizer: Tokenizer) -> tuple[torch.Tensor, ...]:
-    """Identifiers, mask, tag of each token and output of each question, `NOT_KNOWN` where it is not known."""
+    """Identifiers, mask, tag of each token; output, form and direction of each question.
+
+    `NOT_KNOWN` where it is not known.
+    """
     read = [tokenizer.encode(one.text) for one in examples]
     longest = min(MOST_TOKENS, max(len(one.ids) for one in read))
     ids, mask = (torch.zeros(len(read), longest, dtype=torch.long) for _ in range(2))
@@ -455,8 +485,14 @@ def collate(examples: Sequence[Example], tokenizer: Tokenizer) -> tuple[torch.Te
         mask[place, :count] = 1
         for at, (begin, end) in enumerate(own.offsets[:count]):
             tags[place, at] = max(one.tags[begin:end], default=NOT_KNOWN)
-    outputs = [OUTPUTS.index(one.output) if one.output else NOT_KNOWN for one in examples]
-    return ids, mask, tags, torch.tensor(outputs)
+    said = [
+        [
+            NOT_KNOWN if own is None else names.index(own)
+            for own, names in ((one.output, OUTPUTS), (one.form, FORMS), (one.direction, DIRECTIONS))
+        ]
+        for one in examples
+    ]
+    return ids, mask, tags, torch.tensor(said)
 
 
 def train(examples: Sequence[Example], tokenizer: Tokenizer, folder: Path, rng: random.Random) -> Reader:
@@ -477,10 +513,13 @@ def train(examples: Sequence[Example], tokenizer: Tokenizer, folder: Path, rng: 
             by_length = sorted(examples, key=lambda one: len(one.text) // 12 + 3 * rng.random())
             queue = [by_length[start : start + BATCH] for start in range(0, len(examples), BATCH)]
             rng.shuffle(queue)
-        ids, mask, tags, outputs = collate(queue.pop(), tokenizer)
-        of_words, of_questions = model(ids, mask)
+        ids, mask, tags, said = collate(queue.pop(), tokenizer)
+        of_words, *of_questions = model(ids, mask)
         loss = torch.nan_to_num(entropy(of_words.flatten(0, 1), tags.flatten()))
-        loss = loss + OF_OPERATION * torch.nan_to_num(entropy(of_questions, outputs))
+        for weight, scores, known in zip(
+            (OF_OPERATION, OF_FORM, OF_DIRECTION), of_questions, said.T, strict=True
+        ):
+            loss = loss + weight * torch.nan_to_num(entropy(scores, known))
         optimiser.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(learned, 1.0)
@@ -494,14 +533,17 @@ def train(examples: Sequence[Example], tokenizer: Tokenizer, folder: Path, rng: 
     return model.eval()
 
 
+_SAID = ("operations", "forms", "directions")
+
+
 def shares_right(model: Reader, examples: Sequence[Example], tokenizer: Tokenizer) -> dict[str, str]:
-    """Shares of tokens and of questions that are tagged right, and of operations, by source."""
+    """Shares of tokens and of questions that are tagged right, and of what is said of them, by source."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     with torch.no_grad():
         for start in range(0, len(examples), BATCH):
             part = examples[start : start + BATCH]
-            ids, mask, tags, outputs = collate(part, tokenizer)
-            of_words, of_questions = model(ids, mask)
+            ids, mask, tags, said = collate(part, tokenizer)
+            of_words, *of_questions = model(ids, mask)
             right, known = of_words.argmax(-1) == tags, tags != NOT_KNOWN
             for at, one in enumerate(part):
                 count = counts[one.source]
@@ -510,13 +552,14 @@ def shares_right(model: Reader, examples: Sequence[Example], tokenizer: Tokenize
                     count["right tokens"] += int(right[at][known[at]].sum())
                     count["questions"] += 1
                     count["right questions"] += bool(right[at][known[at]].all())
-                if outputs[at] != NOT_KNOWN:
-                    count["operations"] += 1
-                    count["right operations"] += bool(of_questions[at].argmax() == outputs[at])
+                for what, scores, wanted in zip(_SAID, of_questions, said[at], strict=True):
+                    if wanted != NOT_KNOWN:
+                        count[what] += 1
+                        count[f"right {what}"] += bool(scores[at].argmax() == wanted)
     return {
         source: ", ".join(
             f"{what} {count[f'right {what}'] / count[what]:.3f} of {count[what]}"
-            for what in ("tokens", "questions", "operations")
+            for what in ("tokens", "questions", *_SAID)
             if count[what]
         )
         for source, count in counts.items()
@@ -539,12 +582,19 @@ def main() -> None:
     answered = [
         one for one in (*of_tatqa(options.tatqa, labels), *of_finqa(options.finqa, labels)) if one is not None
     ]
-    written, made = list(of_readings()), list(of_wordings(sorted(labels), rng))
+    written = list(of_readings())
+    around = asides(written)
+    made = list(of_wordings(sorted(labels), around, rng))
     left_out = [one for one in (*written, *made, *answered) if one.left_out]
     rng.shuffle(answered)
     known = [one for one in answered if not one.left_out]
     kept = [
-        *(said_otherwise(one, rng) for one in written for _ in range(TIMES_WRITTEN) if not one.left_out),
+        *(
+            said_otherwise(one, around, rng)
+            for one in written
+            for _ in range(TIMES_WITH_FORM if one.direction else TIMES_WRITTEN)
+            if not one.left_out
+        ),
         *(one for one in made if not one.left_out),
         *[one for one in known if one.output != FOR_WORDS][:ANSWERED],
         *[one for one in known if one.output == FOR_WORDS][:ANSWERED_IN_WORDS],

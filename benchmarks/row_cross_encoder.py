@@ -17,6 +17,7 @@ Trained are adapters of rank 16 on the upper four layers of the default encoder 
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import random
 import re
@@ -37,7 +38,7 @@ from torch import nn
 from transformers import AutoModel
 
 from benchmarks import arguments
-from benchmarks.row_matcher import FOREIGN, ask, read_filing, read_labels
+from benchmarks.row_matcher import FOREIGN, _words, ask, read_filing, read_labels
 from benchmarks.row_questions import Labelled, finqa, tatqa
 from finrag_pipeline.answering.row_cross_encoder import (
     ADAPTER_FILE,
@@ -58,6 +59,9 @@ SEED = 0
 BATCH = 16
 RANK, SCALE, FROZEN_LAYERS = 16, 2.0, 2
 RATES = (1.2e-3, 2e-3)
+PHRASES = Path(__file__).parent / "questions" / "concept_phrases.jsonl"
+"""Words of people for concepts of us-gaap."""
+
 SHIPPED = str(files("finrag_pipeline.answering") / ADAPTER_FILE)
 RESUMED, OTHERS = 0.4, 3000
 """Share of the rates with which a training goes on, and how many examples not written for it it sees."""
@@ -65,6 +69,9 @@ RESUMED, OTHERS = 0.4, 3000
 WRITTEN = ", written"
 TIMES_WRITTEN = 2
 """How often each question written for its rows is seen."""
+
+_OF_A_CONCEPT = 2
+"""Phrases that each concept of a filing is asked for with."""
 
 _CANDIDATES = 30
 _LISTWISE = 0.5
@@ -182,20 +189,30 @@ def of_filings(tags: Path, lake: Lake, rng: random.Random) -> Iterator[Example]:
     names = sorted(path.stem for path in tags.glob("*.jsonl") if path.stem in printed.filings)
     filings = [read_filing(name, printed.of(name), tags / f"{name}.jsonl") for name in names]
     labels = read_labels(filings)
+    phrases = {_words(one["concept"]): one["phrases"] for one in map(json.loads, PHRASES.open())}
     vocabulary = sorted({*FOREIGN, *(word for filing in filings for word in filing.words)})
     for filing in track(filings, "filings"):
         features = Features(filing.rows, row_matcher().associations)
         statements = [place for place, row in enumerate(filing.rows) if row.statement]
         asked = list(ask(filing, labels, vocabulary, rng))
         named = [(words.lower(), right) for words, _, right in rng.sample(asked, min(120, len(asked)))]
-        for words, right in [*named, *_lines(filing.rows, rng)]:
+        told = [
+            (phrase, own.rows)
+            for own in filing.named
+            if not own.members and own.concept in phrases
+            for phrase in rng.sample(phrases[own.concept], _OF_A_CONCEPT)
+        ]
+        for place, (words, right) in enumerate([*told, *named, *_lines(filing.rows, rng)]):
             one = Labelled(filing.company, words, rng.choice(ASKED).format(words), filing.rows, 0, right)
             shown = {abs(v.value) for place in right for v in filing.rows[place].values if abs(v.value) > 100}
             likely = [p for p in features.candidates(words)[:_CANDIDATES] if p not in right]
             others = [*likely[:18], *rng.sample(statements, min(6, len(statements)))]
             wrong = [p for p in others if shown.isdisjoint(abs(v.value) for v in filing.rows[p].values)]
             if len(wrong) > 1:
-                yield example("tags" if right else "tags, foreign word", one, wrong, rng)
+                source = (
+                    f"phrases{WRITTEN}" if place < len(told) else "tags" if right else "tags, foreign word"
+                )
+                yield example(source, one, wrong, rng, unlikely=features.unnamed if place < len(told) else ())
 
 
 def _lines(rows: Sequence[FilingRow], rng: random.Random) -> Iterator[tuple[str, frozenset[int]]]:

@@ -273,7 +273,8 @@ def _written(
         if name not in groups or one["operation"] == "text":
             continue
         marked = one["question"]
-        question = re.sub(r"[][{}]", "", marked)
+        asking = [part for part in re.split(r"(?<=[.!?])\s", marked) if re.search(r"[[{]", part)]
+        question = re.sub(r"[][{}<>]", "", " ".join(asking))
         pool = _pool(name, tables, filings[groups[name]], pools)
         for spans, row in zip((r"\[(.*?)\]", r"\{(.*?)\}"), one["rows"], strict=False):
             measure = " ".join(re.findall(spans, marked))

@@ -193,3 +193,16 @@ def test_the_benchmark_is_answered_and_scored(root: Path, tmp_path: Path) -> Non
         assert means[space, "strict_match"] >= 0.8 and means[space, "citations_printed"] == 1.0
     refused = called(tmp_path / "lake", "answers", "--systems", "oracle", "--json")
     assert refused.code == 2 and "no answering system" in refused.error()["error"]
+
+
+def test_a_name_that_one_company_alone_prints_tells_which_is_meant(asker: Asker) -> None:
+    reply = asker.ask("How much goodwill came with Talmere in 2022?")
+    assert (
+        reply.warnings[0] == "No company is named: 'Talmere' stands in filings of torvexley industries alone."
+    )
+    assert not asker.ask("What was the revenue in 2023?").warnings
+
+
+def test_evidence_may_be_left_out(asker: Asker) -> None:
+    question = "What was the pet insurance of Torvexley in FY2023?"
+    assert asker.ask(question).evidence and not asker.ask(question, with_evidence=False).evidence

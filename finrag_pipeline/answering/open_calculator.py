@@ -26,6 +26,9 @@ MOST_STITCHED = 16
 
 _OVER_TIME = (Operation.VALUE, Operation.RATIO, Operation.DIFFERENCE, Operation.SUM)
 
+_DAYS_OFF = 8
+"""Days by which the end of a year of 52 or 53 weeks moves."""
+
 LEAST_NUMBER = 0.25
 """Least probability that a question asks for a number."""
 
@@ -88,9 +91,11 @@ class OpenCalculator:
                 AbstentionKind.NOT_A_CALCULATION, "the question asks for words, not for a number"
             )
         found: dict[str, OpenAnswer] = {}
-        for company, chosen in self._companies(resolution, filings).items():
+        companies = self._companies(resolution, filings).items()
+        for company, chosen in sorted(companies, key=lambda item: question.lower().find(item[0].lower())):
             own = plan.of_company.get(company)
-            found[company] = self._of_company(replace(plan, periods=own) if own else plan, chosen)
+            plan_of = replace(plan, periods=own) if own else plan
+            found[company] = self._of_company(plan_of, chosen, len(companies) > 1)
         if not found:
             raise Abstention(AbstentionKind.UNKNOWN_COMPANY, "the question names no company of the index")
         return derive(question, plan, found)
@@ -107,6 +112,8 @@ class OpenCalculator:
         filings: Sequence[str] | None,
     ) -> Derivation:
         """Values over time of each company and measure, out of all its filings."""
+        if plan.operation is Operation.CHANGE and len(plan.measures) == 1:  # 'how did revenue develop'
+            plan = replace(plan, operation=Operation.VALUE)
         if plan.yes_no or plan.one_of or plan.periods or plan.operation not in _OVER_TIME:
             raise Abstention(AbstentionKind.NOT_UNDERSTOOD, "this is not told over several periods")
         plan = replace(plan, verdict=None, each=True, partial=True)
@@ -151,7 +158,7 @@ class OpenCalculator:
         said = dict(zip(resolution.companies, resolution.printed_names, strict=True))
         return {said.get(company, company): chosen for company, chosen in kept}
 
-    def _of_company(self, plan: QuestionPlan, chosen: Sequence[str]) -> OpenAnswer:
+    def _of_company(self, plan: QuestionPlan, chosen: Sequence[str], several: bool) -> OpenAnswer:
         if not chosen:
             raise Abstention(AbstentionKind.NOT_REPORTED, "no filing of the company holds tables")
         infos = [self._infos[filing] for filing in chosen[:MOST_FILINGS]]
@@ -162,7 +169,12 @@ class OpenCalculator:
         if plan.quarters:  # the last ones of that name
             year = best.fiscal_year - (max(plan.quarters) > (default.quarter or 4))
             plan = replace(plan, periods=tuple(FiscalPeriod(year, quarter) for quarter in plan.quarters))
-        return PlanReader(self._book(plan, infos), self._lexicon, default).answer(plan)
+        annual = next((info for info in infos if info.annual and info.period_end), None)
+        plan = replace(plan, periods=tuple(_as_fourth(period, annual) for period in plan.periods))
+        book = self._book(plan, infos)
+        if several and len(plan.periods) > 1:  # each company has its own year-end
+            plan = replace(plan, periods=tuple(filter(book.shows, plan.periods)) or plan.periods)
+        return PlanReader(book, self._lexicon, default).answer(plan)
 
     def _book(self, plan: QuestionPlan, infos: Sequence[FilingInfo], newest: bool = False) -> OpenBook:
         """Facts and rows of filings; their rows are read when first needed."""
@@ -176,6 +188,17 @@ class OpenCalculator:
 
         book.open_rows(rows, lines_too=not newest)
         return book
+
+
+def _as_fourth(period: FiscalPeriod, annual: FilingInfo | None) -> FiscalPeriod:
+    """Three months to the end of a fiscal year as its fourth quarter, which is made of other periods."""
+    if annual is None or annual.period_end is None or period.end is None or period.months != 3:
+        return period
+    years = round((period.end - annual.period_end).days / 365.25)
+    off = (period.end - annual.period_end).days - 365.25 * years
+    return (
+        FiscalPeriod((annual.fiscal_year or period.end.year) + years, 4) if abs(off) <= _DAYS_OFF else period
+    )
 
 
 def _measures(plan: QuestionPlan, known: Callable[[str], bool]) -> tuple[str, ...]:

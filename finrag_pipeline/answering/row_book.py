@@ -13,7 +13,8 @@ import numpy as np
 
 from finrag_pipeline.answering.inputs import FactBook, FoundFact
 from finrag_pipeline.filings.cover_text import find_dates, squeeze
-from finrag_pipeline.questions.formula_lexicon import Line
+from finrag_pipeline.questions.formula_lexicon import Line, formula_lexicon
+from finrag_pipeline.questions.question_reader import naming_words
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.resolver.lexicon import PLACES
 from finrag_pipeline.statements.concepts import normal_label
@@ -48,8 +49,11 @@ _NO_SPAN = 0.7
 _BALANCE = 0.3
 """That of a row without spans of time where months are asked for."""
 
-_UNNAMED = 0.05
+_UNNAMED = 0.02
 """What is left of the probability of a row that does not say a name that is asked for."""
+
+_UNQUALIFIED = 0.3
+"""That of a row that does not say a word which makes a known line another, such as 'organic revenue'."""
 
 _SIGN = re.compile(r"\s*\((?:loss(?:es)?|income|expenses?|benefit)\)")
 
@@ -59,7 +63,8 @@ _OPPOSITE = 0.1
 _SAID = r"[^\W_][\w.&'-]*"
 _LEFT_OUT = re.compile(
     r"\bnon(?:[- ]|(?=[a-z]{4}))(?P<opposite>[^\W_][\w.&'-]*)|"
-    r"\b(?:without|excluding|excl\.|except(?: for)?|other than|before|net of|not (?:including|counting)) "
+    r"\b(?:without|excluding|excl\.|except(?: for)?|other than|before|net of|not (?:including|counting)|"
+    r"(?:leaving|setting) (?:aside|out)|ignoring) "
     rf"(?P<behind>(?:the |its |any )*(?:provisions? (?:\([^)]*\) )?for )?{_SAID}"
     rf"(?: (?!(?:in|at|for|from|during|by|on|and|of|to|as|was|were|is|did|has)\b){_SAID}){{0,2}})|"
     rf"\b(?P<ahead>{_SAID})(?: part| portion)? (?:not (?:counted|included)|excluded)\b",
@@ -152,6 +157,14 @@ class RowBook:
     def shows(self, period: FiscalPeriod) -> bool:
         """Whether any row has a number of the period."""
         return any(self._of_period(row, period) is not None for row in self._rows)
+
+    def prints(self, name: str) -> bool:
+        """Whether a name stands in the labels, headings or columns of a row, and nowhere in lower case."""
+        small = re.compile(rf"(?<![^\W_]){re.escape(name.lower())}(?![^\W_])")
+        said = re.compile(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", re.IGNORECASE)
+        if any(small.search(" ".join((*row.path, *row.columns, row.caption))) for row in self._rows):
+            return False
+        return any(said.search(" ".join((*row.path, *row.columns))) for row in self._rows)
 
     def find(self, words: str, period: FiscalPeriod, apart: Fact | None = None) -> RowFact | None:
         """The number of a period in the row that words name; None where no row has one.
@@ -317,6 +330,8 @@ class RowBook:
 
     def _rate(self, words: str) -> np.ndarray:
         chances = np.array(self._match(words, self._rows, self._question), dtype=float)
+        for word in _qualifiers(words):
+            chances *= np.array([1.0 if word in text else _UNQUALIFIED for text in self._texts])
         named = [name for name in self.names if name in words]
         for name in named:
             said = re.compile(
@@ -425,7 +440,10 @@ def _by_heading(row: FilingRow) -> list[FilingRow]:
     for value in row.values:
         if dated and not value.period_end:  # beside years, such as 'thereafter'
             continue
-        words = tuple(part for part in value.column if part in row.columns)
+        shown = (
+            value.column if value.unit == "percent" else (part for part in value.column if "%" not in part)
+        )
+        words = tuple(part for part in shown if part in row.columns)
         parts.setdefault(words, []).append(value)
     return [replace(row, columns=words, values=tuple(values)) for words, values in parts.items()]
 
@@ -479,6 +497,15 @@ def _has_and_lacks(text: str) -> tuple[frozenset[str], frozenset[str]]:
     lacking = " ".join(found[found.lastgroup or 0] for found in _LEFT_OUT.finditer(text))
     has = frozenset(terms(_LEFT_OUT.sub(" ", text)))
     return has, frozenset(terms(lacking)) - has
+
+
+@lru_cache(maxsize=1 << 8)
+def _qualifiers(words: str) -> tuple[str, ...]:
+    """Words of a measure right before a known line, which may make it another; verbs do not."""
+    lower = words.lower()
+    places = (lower.find(phrase) for phrase in formula_lexicon().named(lower).values())
+    before = (word for place in places if place > 0 for word in lower[:place].split()[-2:])
+    return tuple(word for word in before if naming_words(word) and not word.endswith("ing"))
 
 
 def _terms_and_other(text: str) -> set[str]:

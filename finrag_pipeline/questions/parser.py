@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
@@ -42,6 +42,8 @@ MOST_CHARACTERS = 4000
 
 MOST_PART = 12
 """Tokens of the longest part that is looked for in a question that cannot be read as a whole."""
+
+_SURELY = 0.7
 
 _ELSE_ZERO = re.compile(
     r"\bif\b[^.?]*\bnot\b[^.?]*\b(?:state|answer|return|say|respond(?: with)?|report|put|write|enter) "
@@ -251,10 +253,30 @@ class _Reader:
             periods=tuple(period for period in periods if isinstance(period, FiscalPeriod)),
             directives=self.directives,
             also=also,
-            left_over=() if defined else left_over(asked, read, group, [name.name for name in also]),
+            left_over=()
+            if defined
+            else (
+                *left_over(asked, read, group, [name.name for name in also]),
+                *self._said_elsewhere(ask, asks),
+            ),
             span=None if len(group.periods) > 1 or tree.kind != "metric" else group.span,
             otherwise_zero=self.otherwise,
         )
+
+    def _said_elsewhere(self, ask: str, asks: Sequence[str]) -> list[str]:
+        """Words of other sentences for what is asked: 'It sells anvils. How much did that grow?'."""
+        if not asks.index(ask):
+            return []
+        from finrag_pipeline.questions.question_reader import read_question  # most questions are one sentence
+
+        here = {word.lower() for word in re.findall(r"\w+", ask)}
+        told = " ".join(asks[: asks.index(ask)])
+        return [
+            word.text
+            for word in read_question(f"{told} {ask}").words
+            if word.kept and sum(word.chances[1:3]) > _SURELY and not word.small
+            if word.text.lower().removesuffix("'s") not in here | self.skip
+        ]
 
     def _without_company(self, ask: str) -> str:
         words = ((word, re.sub(r"(?:'s?)?[.,?]*$", "", word.lower())) for word in ask.split())

@@ -1,7 +1,8 @@
 """What the words of a question are for: which name what is measured, and what is done with it.
 
 MiniLM with low-rank adapters (Hu et al., LoRA, 2021, section 4.1) tells of every word whether it belongs to
-the first measure, to the second, or to neither, and of the question which operation it asks for. The package
+the first measure, to the second, to what a choice is made among, or to none of them; and of the question
+which operation it asks for, what its answer is, and which way it compares. The package
 ships the adapters, made by ``python -m benchmarks.question_reader``; the weights below them are those of the
 default encoder.
 """
@@ -9,9 +10,8 @@ default encoder.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -28,47 +28,63 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 ADAPTER_FILE = "question_reader.safetensors"
-COMPANY = "Acme"
-"""Stands for every name of a company."""
+COMPANY, ANOTHER = "Acme", "Bolt"
+"""Stand for the name of a company, and for that of any other."""
 
-MOST_TOKENS = 96
+MOST_TOKENS = 160
 
 NAMES_NOTHING = word_set(
     """
-    $ % ( ) + , - : ; a about add against all alone also altogether amount amounted an annual answer
-    answers any are as ask asked asks at back be been being between big billion book booked
+    $ % ( ) + , - : ; a about add against all alone also altogether amount amounted an annual answer answers
+    any apr april are as ask asked asks at aug august back be been being between big billion book booked
     books both bring bringing brings brought but by calculate calendar came can carried carries carry cent
     check close closed come comes company compare compared comparing comparison compute corp correct could
-    cy deliver delivered delivers determine did do does doing dollar dollars done during each end ended
-    ending enjoy enjoyed entire exactly express figure figure's figures fill find firm first fiscal five
-    for four from full fy gave generate generated generates get give given gives go goes going got group
-    had hand happened has have having held help her here his hold holds how i i'd i'm i've if in inc incur
-    incurred incurs indicate into is it its itself just know laid last latest lay let lets level like list
-    lot made make makes manage managed many me measured million month months move moved much my nine now
-    number numbers of on one only or our out over own past pct per percent percentage period periods
+    cy dec december deliver delivered delivers determine develop developed did do does doing dollar dollars
+    done during e.g each end ended ending enjoy enjoyed entire exactly express feb february figure figure's
+    figures fill find firm first fiscal five for four from full fy gave generate generated generates get
+    give given gives go goes going got group had hand happened has have having held help her here his hold
+    holds how i i'd i'm i've i.e if in inc incur incurred incurs indicate into is it its itself jan january
+    jul july jun june just know laid last latest lay let lets level like list lot made make makes manage
+    managed many mar march me measured million month months move moved much my nine nov november now number
+    numbers oct october of on one only or our out over own past pct per percent percentage period periods
     please point points post posted produce produced produces put quantify quarter quarterly quarters rack
-    racked ran recent recorded respective relate report reported reports respectively right run running s said
-    sat saw say says see seen show shown shows sign signed since six so spend spends spent stand standing
-    start state stated still stood sure take taken takes tell than thank thanks that the their them then
-    there these they thing things this those three through to told too took total totals true twelve two
-    under until up us use used using value values versus vs was we went were what when where whether which
-    while who whole whose will with within wondering work would wrong year year-end yearly years yes yet
-    you your
+    racked ran recent recorded relate report reported reports respective respectively right run running s
+    said sat saw say says see seen sep sept september show shown shows sign signed since six so spend spends
+    spent stand standing start state stated still stood sure take taken takes tell than thank thanks that
+    the their them then there these they thing things this those three through to told too took total totals
+    true twelve two under until up us use used using value values versus vs was we went were what when where
+    whether which while who whole whose will with within wondering work would wrong year year-end yearly
+    years yes yet you your
     """
 )
 """Words of asking: in no wording do they name what is asked for."""
 
 _WORD = re.compile(r"[^\W_]+(?:['.&/-][^\W_]+)*")
-_WORD_OR_MARK = re.compile(rf"{_WORD.pattern}|[,;:.?!()]")
+_WORD_OR_MARK = re.compile(rf"{_WORD.pattern}|[,;:.?!()%]")
+_END = re.compile(r"[?!]|\.(?=\s+[A-Z])")
+_NO_WORDS = (COMPANY, ANOTHER, *".?!")
+_OWNED = (f"{COMPANY}'s", f"{ANOTHER}'s")
+"""What a word stands behind that belongs to a measure: 'sales of Acme's pumps'."""
+_PRONOUNS = frozenset(("it", "this", "that", "these", "those", "them", "they", "both", "one"))
+"""Words for what a sentence before has named."""
+_SHARES = frozenset(
+    ("%", "percent", "percentage", "cent", "pct", "share", "proportion", "portion", "fraction")
+)
+_JOINTS = frozenset(("and", "or", "plus", "minus", "less", "than", "versus", "vs"))
 _LEAST_NAME = 0.3
 """Least probability of a word that belongs to a measure: one too many does less harm than one too few."""
-_LEAST_BESIDE = 0.04
+_OF_THE_BEST = 0.6
+"""Part of the probability of the surest word that is enough where no word is sure."""
+_LEAST_BESIDE = 0.12
 """That of a word that stands right beside one."""
-_LEAST_JOINT = 0.5
-_JOINTS = frozenset(("and", "or", "plus", "minus", "less"))
-"""Words that stand inside the name of a measure, or between two."""
-_OWNERS = frozenset(("its", "their"))
-"""Words that a measure begins with."""
+_LEAST_SMALL = 0.5
+"""That of a word that names nothing by itself, such as 'of' or 'and' inside a name."""
+_SURELY_SMALL = 0.7
+_INSIDE = frozenset(("of", "for", "on", "in", "the", "from", "at", "with", "plus", "minus", "less"))
+"""Small words that belong to a name between two words of it: 'stock of goods'."""
+_LEAST_KIND = 0.4
+_SURELY = 0.3
+"""Difference of the chances of two measures at which a word surely belongs to one of them."""
 
 
 class Operation(StrEnum):
@@ -83,9 +99,52 @@ class Operation(StrEnum):
     AVERAGE = "average"
 
 
+class Form(StrEnum):
+    """What an answer is: a number, a yes or no, one of those named, a part of a whole, a period, words."""
+
+    NUMBER = "number"
+    YES_NO = "yes_no"
+    WHICH = "which"
+    PART = "part"
+    YEAR = "year"
+    TEXT = "text"
+
+
 FOR_WORDS = "text"
 OUTPUTS = (*Operation, FOR_WORDS)
 """What the model tells apart: operations, and questions for words."""
+
+FORMS = tuple(Form)
+DIRECTIONS = ("none", "up", "down")
+"""Ways to compare: the larger, what rose, what is above; the smaller, what fell, what is below."""
+
+TAGS = ("none", "first", "second", "kind")
+"""What a word belongs to: nothing, a measure, the name of what a choice is made among."""
+
+
+@dataclass(frozen=True)
+class ReadWord:
+    """A word of a question.
+
+    Attributes:
+        text: the word, as it stands in the question, with a name for a company.
+        chances: probabilities of `TAGS`.
+        kept: whether it is taken to belong to a measure.
+        sentence: place of its sentence.
+    """
+
+    text: str
+    chances: tuple[float, float, float, float]
+    kept: bool = False
+    sentence: int = 0
+
+    @property
+    def small(self) -> bool:
+        """Whether it names nothing by itself; 'US' and 'IT' do."""
+        return self.text not in ("US", "IT") and _key(self.text) in NAMES_NOTHING
+
+
+Words = Sequence[ReadWord]
 
 
 @dataclass(frozen=True)
@@ -93,21 +152,14 @@ class Reading:
     """A question as the model reads it.
 
     Attributes:
-        words: probability that a word, in lower case, belongs to the first and to the second measure, each
-            time that it stands in the question.
-        outputs: probability of each of `OUTPUTS`.
-        kept: words that are taken to belong to a measure.
+        words: in order; marks between them are words without a chance.
+        outputs, forms, directions: probability of each of `OUTPUTS`, `FORMS` and `DIRECTIONS`.
     """
 
-    words: Mapping[str, Sequence[tuple[float, float]]]
+    words: Sequence[ReadWord]
     outputs: Mapping[str, float]
-    kept: frozenset[str] = frozenset()
-
-    def names(self, word: str) -> bool:
-        """Whether a word may belong to a measure; one that the question does not have may."""
-        if word not in ("US", "IT") and _key(word) in NAMES_NOTHING:  # 'us' and 'it' do not
-            return False
-        return _key(word) in self.kept or _key(word) not in self.words
+    forms: Mapping[str, float]
+    directions: Mapping[str, float]
 
     def operations(self) -> dict[Operation, float]:
         """Probability of each operation, where a number is asked for."""
@@ -119,39 +171,126 @@ class Reading:
         """Probability that a number is asked for, or several."""
         return 1 - self.outputs[FOR_WORDS]
 
-    def parts(self, text: str) -> tuple[str, str] | None:
-        """The words of a text that belong to the first and to the second measure.
+    @property
+    def form(self) -> Form:
+        """The likeliest form of the answer that is not words."""
+        return max((form for form in Form if form is not Form.TEXT), key=lambda form: self.forms[form])
 
-        Words that stand together belong to one. None where the text has words of one measure alone.
+    @property
+    def down(self) -> bool:
+        """Whether the smaller is asked for, what fell, or what is below."""
+        return self.directions["down"] > self.directions["up"]
+
+    @property
+    def measure(self) -> Words:
+        """All words that belong to measures; of the sentence that asks, where it refers to none before it."""
+        kept = [word for word in self.words if word.kept]
+        last = [word for word in kept if word.sentence == kept[-1].sentence]
+        refers = any(
+            word.text.lower() in _PRONOUNS
+            for word in self.words
+            if kept and word.sentence == kept[-1].sentence
+        )
+        return _without_joints(kept if refers or all(word.small for word in last) else last)
+
+    @property
+    def kind(self) -> str:
+        """Words for what a choice is made among, such as 'segment'; '' where there are none."""
+        return " ".join(word.text for word in self.words if word.chances[3] >= _LEAST_KIND and not word.small)
+
+    @property
+    def asking(self) -> str:
+        """The sentences whose words belong to measures, without names of companies."""
+        named = {word.sentence for word in self.words if word.kept}
+        told = (word.text for word in self.words if word.sentence in named and word.text not in _NO_WORDS)
+        return " ".join(told)
+
+    def parts(self) -> tuple[Words, Words] | None:
+        """The words of the first and of the second measure; None where all belong to one.
+
+        What stands before and behind 'percent of' are two measures. Words that stand together belong to one
+        else, and words of sentences before the one that asks make none of their own.
         """
-        phrases: list[list[tuple[str, float, float]]] = [[]]
-        seen = Counter[str]()
-        for word in _WORD_OR_MARK.findall(text):
-            key = _key(word)
-            found = self.words.get(key, ())
-            chances = found[min(seen[key], len(found) - 1)] if found else (0.0, 0.0)
-            seen[key] += 1
-            joins = key in _OWNERS or (key in _JOINTS and sum(chances) < _least(key))
-            if found and not joins and (self.names(word) or sum(chances) >= _least(key)):
-                phrases[-1].append((word, *chances))
-            elif phrases[-1]:
-                phrases.append([])
-        found_in = [phrase for phrase in phrases if phrase]
-        if len(found_in) < 2:
+        if (sides := self.share()) is not None:
+            return sides
+        phrases = self._phrases()
+        if len(phrases) == 1:
+            phrases = _cut(phrases[0])
+        if len(phrases) < 2:
             return None
-        means = np.array([np.mean([own for _, *own in phrase], axis=0) for phrase in found_in])
-        second = means[:, 1] > means[:, 0]
+        leans = np.array([np.mean([_side(word) for word in phrase]) for phrase in phrases])
+        second = leans < 0
         if second.all() or not second.any():  # of two measures: what is least sure is the other one
-            least_sure = int(np.argmin(np.abs(means[:, 0] - means[:, 1])))
+            least_sure = int(np.argmin(np.abs(leans)))
             second[least_sure] = not second[least_sure]
-        sides: tuple[list[str], list[str]] = ([], [])
-        for phrase, side in zip(found_in, second, strict=True):
-            sides[int(side)].extend(word for word, *_ in phrase)
-        return " ".join(sides[0]), " ".join(sides[1])
+        asking = [phrase[0].sentence for phrase in phrases]
+        last = [place for place, sentence in enumerate(asking) if sentence == asking[-1]]
+        if len(set(asking)) > 1 and len(set(second[last])) == 1:
+            return None
+        joined: tuple[list[ReadWord], list[ReadWord]] = ([], [])
+        for phrase, side in zip(phrases, second, strict=True):
+            joined[int(side)].extend(_without_joints(phrase))
+        return joined
+
+    def share(self) -> tuple[Words, Words] | None:
+        """The words before and behind 'percent of', where both sides name something."""
+        for place in range(1, len(self.words)):
+            if self._is_share(place):
+                some = (self.words[:place], self.words[place:])
+                sides = [_without_joints([word for word in side if word.kept]) for side in some]
+                if all(sides):
+                    return sides[0], sides[1]
+        return None
+
+    def _phrases(self) -> list[list[ReadWord]]:
+        """Kept words that stand together and lean to one measure, each run of them."""
+        phrases: list[list[ReadWord]] = [[]]
+        for word in self.words:
+            sure = [one for one in phrases[-1] if abs(_side(one)) > _SURELY]
+            if not word.kept:
+                phrases.append([])
+            elif sure and abs(_side(word)) > _SURELY and _side(word) * _side(sure[-1]) < 0:
+                phrases.append([word])
+            else:
+                phrases[-1].append(word)
+        return [phrase for phrase in phrases if not all(word.small for word in phrase)]
+
+    def _is_share(self, place: int) -> bool:
+        return self.words[place].text == "of" and self.words[place - 1].text.lower() in _SHARES
 
 
-NOT_READ = Reading({}, {one: float(one == Operation.VALUE) for one in OUTPUTS})
-"""Where the model is not to be had: any word may name a measure, and a value is asked for."""
+def _cut(phrase: list[ReadWord]) -> list[list[ReadWord]]:
+    """Words that stand together as two measures, cut where they differ most; as one where they hardly do."""
+    cuts = [place for place in range(1, len(phrase)) if not all(word.small for word in phrase[:place])]
+    gaps = {
+        place: abs(np.mean([*map(_side, phrase[:place])]) - np.mean([*map(_side, phrase[place:])]))
+        for place in cuts
+        if not all(word.small for word in phrase[place:])
+    }
+    best = max(gaps, key=gaps.__getitem__, default=0)
+    return [phrase[:best], phrase[best:]] if best and gaps[best] > _SURELY else [phrase]
+
+
+def _without_joints(phrase: Words) -> Words:
+    """Words of a measure without the small ones at its ends, and without those that join two."""
+    named = [
+        place
+        for place, word in enumerate(phrase)
+        if word.text.lower() not in _JOINTS and (not word.small or sum(word.chances[1:3]) > _SURELY_SMALL)
+    ]
+    if all(phrase[place].small for place in named):
+        return ()
+    return phrase[named[0] : named[-1] + 1] if named else ()
+
+
+def _side(word: ReadWord) -> float:
+    """By how much likelier a word belongs to the first measure than to the second."""
+    return word.chances[1] - word.chances[2]
+
+
+def naming_words(words: str) -> str:
+    """Words of a measure without those that name nothing by themselves."""
+    return " ".join(word for word in words.split() if not ReadWord(word, (1.0, 0.0, 0.0, 0.0)).small)
 
 
 class QuestionReader:
@@ -160,7 +299,8 @@ class QuestionReader:
     Args:
         bert: the encoder with its adapters.
         tokenizer: of the encoder.
-        arrays: weights and biases of the two last layers: ``tag`` of words, ``operation`` of the mean state.
+        arrays: weights and biases of the last layers: ``tag`` of words; ``operation``, ``form`` and
+            ``direction`` of the mean state.
     """
 
     def __init__(self, bert: Bert, tokenizer: Tokenizer, arrays: Mapping[str, np.ndarray]) -> None:
@@ -173,61 +313,97 @@ class QuestionReader:
         encoded = self._tokenizer.encode(question)
         ids, offsets = encoded.ids[:MOST_TOKENS], encoded.offsets[:MOST_TOKENS]
         states = self._bert.hidden(np.array([ids]), np.zeros((1, len(ids)), int), np.ones((1, len(ids)), int))
-        tags = _softmax(self._last(states[0], "tag"))
-        outputs = _softmax(self._last(states[0].mean(0), "operation"))
-        words: dict[str, list[tuple[float, float]]] = {}
-        for word in _WORD.finditer(question):
+        tags, mean = _softmax(self._last(states[0], "tag")), states[0].mean(0)
+        words: list[ReadWord] = []
+        ends = [mark.start() for mark in _END.finditer(question)]
+        for word in _WORD_OR_MARK.finditer(question):
             own = [at for at, (a, b) in enumerate(offsets) if a < word.end() and word.start() < b]
-            if not own:
-                continue
-            first, second = tags[own].mean(0)[1:].tolist()
-            words.setdefault(_key(word[0]), []).append((first, second))
-        kept = frozenset(_kept(question, words))
-        return Reading(words, dict(zip(OUTPUTS, outputs.tolist(), strict=True)), kept)
+            chances = tags[own].mean(0).tolist() if own and _WORD.fullmatch(word[0]) else (1.0, 0.0, 0.0, 0.0)
+            sentence = sum(end < word.start() for end in ends)
+            words.append(ReadWord(word[0], tuple(chances), sentence=sentence))
+        said = (
+            dict(zip(names, _softmax(self._last(mean, layer)).tolist(), strict=True))
+            for names, layer in ((OUTPUTS, "operation"), (FORMS, "form"), (DIRECTIONS, "direction"))
+        )
+        return Reading(tuple(_kept(question, words)), *said)
 
     def _last(self, states: np.ndarray, name: str) -> np.ndarray:
         return states @ self._arrays[f"{name}.weight"].T + self._arrays[f"{name}.bias"]
 
 
 def read_question(question: str, companies: Iterable[str] = ()) -> Reading:
-    """A question as the shipped model reads it; `NOT_READ` where the encoder's weights are not to be had.
+    """A question as the shipped model reads it.
+
+    Where the encoder's weights are not to be had, any word may name a measure, and a value is asked for.
 
     Args:
         question: as asked.
         companies: names of companies as the question has them.
     """
-    for name in sorted(companies, key=len, reverse=True):
-        if name:
-            question = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", COMPANY, question, flags=re.IGNORECASE)
+    names = sorted(filter(None, companies), key=len, reverse=True)
+    if names:
+        every = "|".join(map(re.escape, names))
+        found = re.compile(rf"(?<!\w)(?:{every})(?!\w)", re.IGNORECASE)
+        first: list[str] = []
+
+        def stands_for(name: re.Match[str]) -> str:
+            first.append(name[0].lower())
+            return COMPANY if first[-1] == first[0] else ANOTHER
+
+        question = found.sub(stands_for, question)
     reader = question_reader()
-    return NOT_READ if reader is None else reader.read(question)
+    return _not_read(question) if reader is None else reader.read(question)
 
 
-def _kept(question: str, words: Mapping[str, Sequence[tuple[float, float]]]) -> Iterator[str]:
-    """Words that belong to a measure: those that the model says, and those that make one phrase with them.
+def _not_read(question: str) -> Reading:
+    words = [ReadWord(word, (0.0, 1.0, 0.0, 0.0)) for word in _WORD_OR_MARK.findall(question)]
+    named = (_WORD.fullmatch(one.text) and not (one.small or _stands_for(one.text)) for one in words)
+    kept = (replace(one, kept=bool(name)) for one, name in zip(words, named, strict=True))
+    only = (
+        {one: float(one == known) for one in names}
+        for names, known in ((OUTPUTS, Operation.VALUE), (FORMS, Form.NUMBER), (DIRECTIONS, "none"))
+    )
+    return Reading(tuple(kept), *only)
+
+
+def _kept(question: str, words: Sequence[ReadWord]) -> Iterator[ReadWord]:
+    """Words; those are marked that the model says belong to a measure, or that make one phrase with them.
 
     'Days sales outstanding' is more than sales, and so is any word right beside them that may belong to it.
     """
-    chances = {key: max(map(sum, own)) for key, own in words.items() if not key.isdigit()}
-    likely = {key for key, chance in chances.items() if chance >= _least(key)}
-    yield from likely
+    named = set()
     for name in formula_lexicon().named(question.lower()).values():
         keys = [_key(word) for word in _WORD.findall(name)]
-        if any(key in likely and key not in NAMES_NOTHING for key in keys):
-            yield from keys
-    phrase: list[str] = []
-    for word in (*_WORD_OR_MARK.findall(question), "."):
-        key = _key(word)
-        if key in chances and key not in NAMES_NOTHING and key not in _JOINTS:
-            phrase.append(key)
-        else:
-            if not likely.isdisjoint(phrase):
-                yield from (one for one in phrase if chances[one] >= _LEAST_BESIDE)
-            phrase = []
+        if any(_key(word.text) in keys and not word.small and _is_likely(word) for word in words):
+            named.update(keys)
+    best = max((sum(word.chances[1:3]) for word in words if not word.small), default=0.0)
+    least = max(_LEAST_BESIDE, min(_LEAST_NAME, _OF_THE_BEST * best))
+    likely = [_is_likely(word, least) or (_key(word.text) in named and not word.small) for word in words]
+    for place, word in enumerate(words):
+        beside = False
+        for step in (-1, 1):
+            at = place + step
+            while 0 <= at < len(words) and _WORD.fullmatch(words[at].text) and not words[at].small:
+                beside |= likely[at]
+                at += step
+        inside = word.text.lower() in _INSIDE and 0 < place < len(words) - 1
+        inside = inside and likely[place - 1] and likely[place + 1]
+        of_name = word.chances[1] + word.chances[2] >= _LEAST_BESIDE and not word.small
+        is_name = _stands_for(word.text)
+        owned = place > 0 and words[place - 1].text in _OWNED and not word.small
+        if owned and not (is_name or likely[place]):
+            word = replace(word, chances=(0.0, 1.0, 0.0, 0.0))
+        yield replace(word, kept=not is_name and (likely[place] or inside or owned or (beside and of_name)))
 
 
-def _least(key: str) -> float:
-    return _LEAST_JOINT if key in _JOINTS else _LEAST_NAME
+def _stands_for(word: str) -> bool:
+    """Whether a word stands for a company, or is a number."""
+    return _key(word) in (COMPANY.lower(), ANOTHER.lower()) or word.isdigit()
+
+
+def _is_likely(word: ReadWord, least: float = _LEAST_NAME) -> bool:
+    _, first, second, kind = word.chances
+    return first + second >= max(_LEAST_SMALL if word.small else least, kind)
 
 
 def _key(word: str) -> str:

@@ -182,7 +182,9 @@ class _Reading:
         if first.opens:
             # A comma, as in 'Apple, three months to June', or a measure, as in 'Gap sales', follows no noun.
             comma = after is not None and "," in self.question[end.end : after.start]
-            beside = after is not None and not after.opens and (comma or after.key in METRICS)
+            beside = (
+                after is not None and not after.opens and (comma or after.key in METRICS | _BESIDE_ANOTHER)
+            )
             named = last > position or end.possessive or (alias.kind == "name" and beside)
             return named or (followed and (after is None or after.key not in NOT_FOLLOWING))
         if before is None:
@@ -255,6 +257,8 @@ _ASKING = word_set(
     "outline please present provide quantify regarding retrieve review search summarise summarize"
 )
 """Words that open a question and are no names."""
+_BESIDE_ANOTHER = frozenset(("or", "versus", "vs", "against"))
+"""Words between two companies, as in 'Apple or Zoltek: who …'."""
 _ARTICLES = ("the", "a", "an")
 
 

@@ -202,7 +202,7 @@ _NO_AMOUNT = (
     r"(?<!due\s)(?<!due\sin\s)(?<!maturing\sin\s)"
 )
 _NO_UNIT = (
-    r"(?![.,]\d)(?!\s?(?:%|percent|million|billion|trillion|thousand|bn|mn|mm|bps|basis|usd|dollars|x\b))"
+    r"(?![.,]\d)(?!\s?(?:%|percent\b|million|billion|trillion|thousand|bn|mn|mm|bps|basis|usd|dollars|x\b))"
 )
 _PATTERNS = tuple(
     re.compile(_START + pattern + _END, re.IGNORECASE)
@@ -222,6 +222,7 @@ _PATTERNS = tuple(
         rf"(?:first\s)?(?P<length>three|six|nine|3|6|9)[\s-]months?{_OF}(?:ended\s)?(?P<year>{_YEAR})",
         # H1 FY2023; first half of 2023; 2023 H1
         rf"(?P<half>{_HALF}){_OF}(?P<year>{_YEAR})",
+        r"(?P<half>[12]H|H[12][-/])(?P<year>\d\d)",
         rf"(?P<year>{_YEAR})(?:'s)?[\s,/'-]{{0,3}}(?P<half>{_HALF})",
         # January to March 2025; April-June of 2025; the June quarter of 2025
         rf"(?P<since>{_MONTH}){_RANGE}(?P<month>{_MONTH}),?\s(?:of\s)?(?P<year>{_FULL})",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -22,6 +24,8 @@ from finrag_pipeline.answering.tools import FinancialTools
 from finrag_pipeline.errors import LakeError, ModelError
 from finrag_pipeline.language_models.load import language_model_problem, load_language_model
 from finrag_pipeline.language_models.protocol import LanguageModel
+from finrag_pipeline.questions.question_reader import naming_words
+from finrag_pipeline.resolver.lexicon import ACRONYMS, METRICS, PLACES
 from finrag_pipeline.resolver.resolver import IDENTITY, load_resolver
 from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.question_text import check_question
@@ -36,6 +40,12 @@ if TYPE_CHECKING:
 
 PASSAGES = 10
 """Pages that retrieval passes on."""
+
+_NO_NAMES = ACRONYMS | METRICS | PLACES
+_BY_WORDS = "bm25"
+_PAGES_OF_NAMES, _LEAST_PAGES, _ALONE, _SMALL = 30, 3, 0.8, 0.1
+"""Pages that are looked through for a name, how many must print it, which part of these is one company's, and
+how often it may be printed small, as in an address."""
 
 
 @dataclass(frozen=True)
@@ -103,10 +113,12 @@ class Asker:
         mode: AnswerMode = "calculator",
         filings: Sequence[str] = (),
         system: str | None = None,
+        with_evidence: bool = True,
     ) -> Reply:
         """Answer a question. Pages are searched for where facts alone do not answer it.
 
-        Only ``filings`` are used; those that the question means when there are none.
+        Only ``filings`` are used; those that the question means when there are none. ``with_evidence``, an
+        abstention shows the closest rows.
 
         Raises:
             UsageError: empty or endless question, unknown system or filing.
@@ -121,10 +133,15 @@ class Asker:
             from finrag_pipeline.retrieval.systems import get_system
 
             get_system(system)
+        told: list[str] = []
         if mode == "calculator":
             derivation = self._calculator.answer(question, filings=chosen)
+            if derivation.abstained and derivation.filings is None and chosen is None:
+                chosen, told = self._by_names(question)
+                filings = chosen or ()
+                derivation = self._calculator.answer(question, filings=chosen) if chosen else derivation
             if derivation.kind not in TEXT_MAY_ANSWER:
-                return self._reply(explain(derivation), chosen, None, start)
+                return self._reply(explain(derivation), chosen, None, start, told, with_evidence)
         found = self.searcher.find(question, system, PASSAGES, filings)
         texts = {hit.chunk_id: found.corpus.text(hit.chunk_id) for hit in found.hits}
         passages = passages_of(found.hits, texts)
@@ -136,7 +153,34 @@ class Asker:
             answer = answer_with_model(model, mode, derivation, passages, self._settings.answers, tools)
             if answer.generated is not None and answer.generated.error and not answer.generated.answer:
                 raise ModelError(answer.generated.error, "Ask without a language model: --mode calculator.")
-        return self._reply(answer, chosen, found.system.name, start, found.warnings)
+        return self._reply(answer, chosen, found.system.name, start, [*told, *found.warnings], with_evidence)
+
+    def _by_names(self, question: str) -> tuple[list[str] | None, list[str]]:
+        """Filings of the only company that prints a name which the question has, and what to say of it.
+
+        A word is a name where pages hardly ever print it in lower case.
+        """
+        words = dict.fromkeys(re.findall(r"[^\W\d_]{3,}", question))
+        for word in (one for one in words if naming_words(one) and one.lower() not in _NO_NAMES):
+            said = re.compile(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", re.IGNORECASE)
+            found = self.searcher.find(word, _BY_WORDS, _PAGES_OF_NAMES)
+            seen, printed = Counter[str](), list[str]()
+            for hit in found.hits:
+                here = said.findall(found.corpus.text(hit.chunk_id))
+                seen[self._resolver.company_of(hit.filing)] += bool(here)
+                printed += here
+            (company, most), total = seen.most_common(1)[0] if seen else ("", 0), sum(seen.values())
+            if (
+                most < _LEAST_PAGES
+                or most < _ALONE * total
+                or sum(map(str.islower, printed)) > _SMALL * len(printed)
+            ):
+                continue
+            filings = [one.filing for one in self._resolver.resolve(f"{question} ({company})").filings]
+            if filings:
+                told = f"No company is named: '{word}' stands in filings of {company} alone."
+                return filings, [told]
+        return None, []
 
     def rows(self, question: str, filings: Sequence[str] = ()) -> list[EvidenceRow]:
         """The printed rows that come closest to a question, of ``filings`` or of those that it means.
@@ -161,12 +205,13 @@ class Asker:
         filings: Sequence[str] | None,
         system: str | None,
         start: float,
-        warnings: Sequence[str] = (),
+        warnings: Sequence[str],
+        with_evidence: bool,
     ) -> Reply:
         """The answer, with evidence beside an abstention."""
         evidence: list[EvidenceRow] = []
         remarks = list(warnings)
-        if answer.abstained:
+        if answer.abstained and with_evidence:
             try:
                 evidence = self._evidence.closest(answer.derivation.question, filings)
             except LakeError as damaged:  # an abstention holds without its evidence

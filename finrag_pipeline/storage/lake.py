@@ -389,8 +389,8 @@ class Lake:
     def first_rows(self, asset: str, columns: Sequence[str]) -> pa.Table:
         """The first row of every part of ``asset``, in the order of their keys.
 
-        Opening hundreds of small files is a third of a short command's time: rows are kept in the user's cache
-        as long as the files of their parts stay the same.
+        Opening hundreds of small files is a third of a short command's time: rows are kept in the user's
+        cache as long as the files of their parts stay the same.
 
         Raises:
             LakeError: a part is damaged.
@@ -425,7 +425,7 @@ class Lake:
         state = path
         if self.is_local:
             with suppress(OSError):
-                file = os.stat(path)
+                file = Path(path).stat()
                 state = f"{path} {file.st_ino} {file.st_mtime_ns} {file.st_size}"
         return state, None if state in known else self.read(asset, keys, columns, first=1)
 

@@ -170,8 +170,8 @@ def test_the_whole_of_a_share_is_the_total_of_its_table() -> None:
 
 
 def test_one_number_is_not_two_measures() -> None:
-    with pytest.raises(Abstention, match="one number fits both"):
-        answered("What was the ratio of paper sales to sales of paper in 2023?")
+    with pytest.raises(Abstention):
+        told("What was the ratio of paper sales to sales of paper in 2023?")
 
 
 def test_a_row_without_a_period_is_of_its_filing() -> None:

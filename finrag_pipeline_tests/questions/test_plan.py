@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from finrag_pipeline.answering.open_answer import known_name
+from finrag_pipeline.questions.formula_lexicon import formula_lexicon
 from finrag_pipeline.questions.plan import Operation, QuestionPlan, Verdict, read_plan
 
 KNOWN = ("revenue", "net sales", "gross margin", "free cash flow")
@@ -35,7 +37,7 @@ def periods(found: QuestionPlan) -> list[str]:
         ("How many times did Torvex's 2023 toner profit cover its lease interest?", "ratio", ["toner profit", "lease interest"], ["FY2023"]),
         ("Torvex Toner minus Paper sales, 2023", "difference", ["Toner sales", "Paper sales"], ["FY2023"]),
         ("By how much did Torvex's toner sales exceed its paper sales in 2023?", "difference", ["toner sales", "paper sales"], ["FY2023"]),
-        ("Add up Torvex's Toner sales, domestic plus foreign, for 2023.", "sum", ["Toner sales domestic", "Toner sales foreign"], ["FY2023"]),
+        ("Add up Torvex's toner sales and paper sales for 2023.", "sum", ["toner sales", "paper sales"], ["FY2023"]),
     ],
 )  # fmt: skip
 def test_wordings(question: str, operation: str, measures: list[str], when: list[str]) -> None:
@@ -91,7 +93,7 @@ def test_a_count_of_years_ends_with_the_year_named() -> None:
         ("Did Torvex's toner sales rise in 2023 compared with 2022?", "change", Verdict.RISE),
         ("My boss claims that Torvex's toner sales went down in 2023 against 2022. Is that true?", "change", Verdict.FALL),
         ("Were Torvex's 2023 liabilities larger than its assets?", "difference", Verdict.MORE),
-        ("Did Torvex spend more than one third of revenue on toner in 2023?", "ratio", Verdict.MORE),
+        ("Did toner make up more than one third of Torvex's revenue in 2023?", "ratio", Verdict.MORE),
         ("Was Torvex's toner business profitable in 2023?", "value", Verdict.POSITIVE),
         ("Did Torvex buy any toner in 2023?", "value", Verdict.ANY),
     ],
@@ -134,8 +136,7 @@ def test_a_date_in_apposition_is_the_same_period() -> None:
 @pytest.mark.parametrize(
     ("question", "measure"),
     [
-        ("How much did Torvex's toner sales grow in 2023, the year it bought Melkor?", "toner sales"),
-        ("What did Torvex, the maker of printers, earn from toner in 2023?", "earnings toner"),
+        ("It was the year of the flood. How much did Torvex's toner sales grow in 2023?", "toner sales"),
         ("How much money for toner did Torvex spend in 2023?", "toner"),
         ("How much did Torvex spend on toner in cash in 2023?", "toner cash"),
     ],
@@ -143,17 +144,6 @@ def test_a_date_in_apposition_is_the_same_period() -> None:
 def test_an_aside_is_no_part_of_a_measure(question: str, measure: str) -> None:
     found = plan(question, "Torvex")
     assert found.measures == (measure,) and "Melkor" not in found.names
-
-
-def test_a_line_to_use_takes_the_place_of_the_measure_that_is_none() -> None:
-    question = "What was Torvex's spare stuff relative to net sales in 2023? Use year-end revenue."
-    assert plan(question, "Torvex").measures == ("revenue", "net sales")
-    assert plan("What were Torvex's net sales in 2023? Use revenue.", "Torvex").measures == ("net sales",)
-
-
-def test_a_known_line_that_would_be_left_out_makes_no_plan() -> None:
-    question = "Torvex inventory turns 2023, paper over average of toner and ink"
-    assert read_plan(question, ("Torvex",)) is None
 
 
 def test_what_a_company_wants_is_told_in_words() -> None:
@@ -198,23 +188,43 @@ def test_nothing_to_look_up_is_no_plan(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "said"),
+    ("question", "measure", "known"),
     [
-        ("What was the organic revenue in 2023?", ["organic"]),
-        ("Give the tuition revenue for 2023", ["tuition"]),
-        ("What were net sales at constant currency in 2023?", ["constant", "currency"]),
-        ("Net income before extraordinary items, 2023", ["extraordinary", "items"]),
-        ("Capital expenditure of pet insurance in 2023", ["pet", "insurance"]),
-        ("How much more operating income did it squeeze out in 2023?", []),
-        ("What did it bring in as total revenue in 2023?", []),
-        ("worldwide sales in 2023", []),
-        ("revenue from 2021 to 2023", []),
+        ("What was the organic revenue in 2023?", "organic revenue", None),
+        ("Give the tuition revenue for 2023", "tuition revenue", None),
+        ("Capital expenditure of pet insurance in 2023", "Capital expenditure pet insurance", None),
+        ("What was the operating income of Torvex's pumps in 2023?", "operating income pumps", None),
+        ("How much cash was distributed in 2023?", "cash distributed", None),
+        ("How much more operating income did it squeeze out in 2023 than in 2022?", "operating income", "operating_income"),
+        ("worldwide sales in 2023", "worldwide sales", "revenue"),
+        ("What cash dividends were paid in 2023?", "cash dividends paid", "dividends_paid"),
+    ],
+)  # fmt: skip
+def test_what_makes_a_line_another_is_part_of_the_measure(
+    question: str, measure: str, known: str | None
+) -> None:
+    plan = read_plan(question, ("Torvex",))
+    assert plan is not None and plan.measures == (measure,)
+    assert known_name(measure, formula_lexicon()) == known
+
+
+@pytest.mark.parametrize(
+    ("question", "threshold"),
+    [
+        ("Did toner make up more than a third of Torvex's revenue in 2023?", 1 / 3),
+        ("Did toner make up less than 12.5 % of revenue in 2023?", 0.125),
+        ("Did Torvex's toner sales exceed $2.5 billion in 2023?", 2.5e9),
+        ("Were Torvex's toner sales above 40 million in 2023?", 4e7),
+        ("Were Torvex's toner sales higher in 2023 than in 2022?", None),
     ],
 )
-def test_what_makes_a_line_another_must_be_said(question: str, said: list[str]) -> None:
-    plan = read_plan(question)
-    assert plan is not None
-    assert list(plan.names) == said
+def test_a_number_that_something_is_compared_with(question: str, threshold: float | None) -> None:
+    assert plan(question, "Torvex").threshold == threshold
+
+
+def test_words_before_percent_of_are_one_measure_and_those_behind_another() -> None:
+    found = plan("Torvex toner cost % of paper sales 2023", "Torvex")
+    assert (found.operation, found.measures) == (Operation.RATIO, ("toner cost", "paper sales"))
 
 
 @pytest.mark.parametrize(

@@ -324,6 +324,61 @@ class TestCrashes:
                     lake.verify("folds")
 
 
+class TestFirstRows:
+    @pytest.fixture(autouse=True)
+    def cache(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        return tmp_path / "cache"
+
+    def first(self, lake: Lake) -> list[str]:
+        return lake.first_rows("folds", ["question_id"])["question_id"].to_pylist()
+
+    def test_one_row_of_each_part_in_the_order_of_the_keys(self, any_lake: Lake) -> None:
+        assert self.first(any_lake) == []
+        for key, questions in (("b", ("q3", "q4")), ("a", ("q1", "q2")), ("c", ())):
+            any_lake.write("folds", _folds(*questions), "f", {"filing": key})
+        assert self.first(any_lake) == self.first(any_lake) == ["q1", "q3"]
+
+    def test_only_parts_that_changed_are_opened_again(
+        self, lake: Lake, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for key in "abc":
+            lake.write("folds", _folds(f"q{key}"), "f", {"filing": key})
+        self.first(lake)
+        lake.write("folds", _folds("new"), "f", {"filing": "b"})
+        lake.remove("folds", {"filing": "c"})
+        opened: list[str] = []
+        read = Lake.read
+        monkeypatch.setattr(
+            Lake,
+            "read",
+            lambda self, asset, part, *more, **how: (
+                opened.append(part["filing"]),
+                read(self, asset, part, *more, **how),
+            )[1],
+        )
+        assert (self.first(lake), opened) == (["qa", "new"], ["b"])
+        assert (self.first(lake), opened) == (["qa", "new"], ["b"])
+
+    @pytest.mark.parametrize("spoilt", [b"", b"PAR1 nonsense"])
+    def test_a_spoilt_or_forbidden_cache_is_no_obstacle(self, lake: Lake, cache: Path, spoilt: bytes) -> None:
+        lake.write("folds", _folds("q1"), "f", {"filing": "a"})
+        self.first(lake)
+        for kept in cache.rglob("*.parquet"):
+            kept.write_bytes(spoilt)
+        assert self.first(lake) == ["q1"]
+        shutil.rmtree(cache)
+        cache.write_text("no folder")
+        assert self.first(lake) == ["q1"]
+
+    def test_damage_is_told(self, lake: Lake) -> None:
+        lake.write("folds", _folds("q1"), "f", {"filing": "a"})
+        self.first(lake)
+        Path(lake.part_path("folds", {"filing": "a"})).write_bytes(b"PAR1")
+        with pytest.raises(DamageError):
+            self.first(lake)
+
+
 def _write_many(root: str, name: str, count: int) -> None:
     lake = Lake(root)
     for n in range(count):

@@ -115,7 +115,8 @@ def false_answers(part: Part) -> Step:
         if not companies:
             return FALSE_ANSWERS.empty_table()
         asker = Asker(part.values)
-        replies = [(one, asker.ask(one.question).answer) for one in unanswerable_questions(companies)]
+        asked = unanswerable_questions(companies)
+        replies = [(one, asker.ask(one.question, with_evidence=False).answer) for one in asked]
         rows = [{**asdict(one), "answer": said.answer, "abstained": said.abstained} for one, said in replies]
         return pa.Table.from_pylist(rows, FALSE_ANSWERS)
 
