@@ -204,5 +204,5 @@ def test_a_name_that_one_company_alone_prints_tells_which_is_meant(asker: Asker)
 
 
 def test_evidence_may_be_left_out(asker: Asker) -> None:
-    question = "What was the pet insurance of Torvexley in FY2023?"
+    question = "What was the net income of Torvexley in FY2023 divided by (cash − cash)?"
     assert asker.ask(question).evidence and not asker.ask(question, with_evidence=False).evidence

@@ -174,11 +174,18 @@ _BY_PARTS = re.compile(
     r"channels?|services?(?: offerings?)?|offerings?|lines?))\b(?: by (?:segment|region|product|category))?",
     re.IGNORECASE,
 )
+_SUPERLATIVE = re.compile(
+    r"\b(?:most|highest|largest|biggest|greatest|best|top|least|lowest|smallest|fewest|worst)\b",
+    re.IGNORECASE,
+)
 _OUTSIDE = re.compile(
     r"\b(?:outside|other than|excluding|except|besides|apart from|not counting)\s+(?:of\s+)?(?:the\s+)?"
     r"(?P<what>(?:[A-Z][\w.&'-]*\s*)+)"
 )
 _MARGIN = re.compile(r"^(?P<part>.+?)\s+margins?\b(?P<rest>.*)$", re.IGNORECASE)
+_ARITHMETIC = re.compile(r"\w\)?\s+[*/×÷−]\s+\(?\w|\(\w[^()]*\s[-−+*/×÷]\s[^()]*\)")
+"""Formulas in signs are for the grammar, which reads all of them."""
+
 _PLUS = re.compile(r"\s+(?:plus|together with|added to|combined with|and)\s+|\s\+\s", re.IGNORECASE)
 _SALES = "revenue"
 """What parts are compared by where nothing else is named."""
@@ -209,7 +216,7 @@ def read_plan(
         whole: the question that ``question`` is left of; None where it is whole.
     """
     text = " ".join(plain(question[:MOST_CHARACTERS]).split())
-    if ASKS_FOR_TEXT.search(text):
+    if ASKS_FOR_TEXT.search(text) or _ARITHMETIC.search(text):
         return None
     companies = tuple(companies)
     reading = read_question(" ".join(plain((whole or question)[:MOST_CHARACTERS]).split()), companies)
@@ -301,6 +308,14 @@ class _Planner:
         if form is Form.YEAR:
             plan = self._made(Operation.VALUE, measure)
             return replace(plan, verdict=largest, each=True, among_periods=True)
+        by = (
+            None
+            if _SUPERLATIVE.search(self.masked) or len(self.periods) > 1
+            else _BY_PARTS.search(self.masked)
+        )
+        if by:
+            rest = _without(measure, by["of"]) or measure
+            return replace(self._made(Operation.VALUE, rest), one_of=by["of"])
         if form is Form.PART and reading.kind:
             changes = {one: chance for one, chance in reading.operations().items() if one in _OVER_TIME}
             changed = max(changes, key=changes.__getitem__) is not Operation.VALUE
@@ -313,9 +328,6 @@ class _Planner:
             return replace(plan, verdict=largest, one_of=kind or reading.kind, left_out=left_out or None)
         if form is Form.WHICH and (parts := self._parts()):
             return replace(self._made(Operation.DIFFERENCE, *share_words(parts)), verdict=largest)
-        if (by := _BY_PARTS.search(self.masked)) and len(self.periods) < 2:
-            rest = _without(measure, by["of"]) or measure
-            return replace(self._made(Operation.VALUE, rest), one_of=by["of"])
         return self._calculated(Operation)
 
     def _judged(self) -> QuestionPlan | None:

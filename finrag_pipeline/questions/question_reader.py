@@ -61,6 +61,7 @@ NAMES_NOTHING = word_set(
 
 _WORD = re.compile(r"[^\W_]+(?:['.&/-][^\W_]+)*")
 _WORD_OR_MARK = re.compile(rf"{_WORD.pattern}|[,;:.?!()%]")
+_PERIOD = re.compile(r"(?:fy|cy|[1-4]?[qh]|[qh][1-4])?'?\d+|[qh][1-4]|[1-4][qh]", re.IGNORECASE)
 _END = re.compile(r"[?!]|\.(?=\s+[A-Z])")
 _NO_WORDS = (COMPANY, ANOTHER, *".?!")
 _OWNED = (f"{COMPANY}'s", f"{ANOTHER}'s")
@@ -397,8 +398,8 @@ def _kept(question: str, words: Sequence[ReadWord]) -> Iterator[ReadWord]:
 
 
 def _stands_for(word: str) -> bool:
-    """Whether a word stands for a company, or is a number."""
-    return _key(word) in (COMPANY.lower(), ANOTHER.lower()) or word.isdigit()
+    """Whether a word stands for a company, or is a number or a period such as FY2023."""
+    return _key(word) in (COMPANY.lower(), ANOTHER.lower()) or _PERIOD.fullmatch(word) is not None
 
 
 def _is_likely(word: ReadWord, least: float = _LEAST_NAME) -> bool:
