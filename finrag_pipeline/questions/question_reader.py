@@ -391,7 +391,9 @@ def _kept(question: str, words: Sequence[ReadWord]) -> Iterator[ReadWord]:
         inside = inside and likely[place - 1] and likely[place + 1]
         of_name = word.chances[1] + word.chances[2] >= _LEAST_BESIDE and not word.small
         is_name = _stands_for(word.text)
-        owned = place > 0 and words[place - 1].text in _OWNED and not word.small
+        owned = (
+            place > 0 and words[place - 1].text in _OWNED and not word.small and word.chances[3] < _LEAST_KIND
+        )
         if owned and not (is_name or likely[place]):
             word = replace(word, chances=(0.0, 1.0, 0.0, 0.0))
         yield replace(word, kept=not is_name and (likely[place] or inside or owned or (beside and of_name)))
