@@ -11,12 +11,14 @@ from finrag_pipeline.questions.directives import Directives, read_directives
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
 from finrag_pipeline.questions.question_reader import (
     NAMES_NOTHING,
+    WORD,
     Form,
     Operation,
     Reading,
     Words,
     naming_words,
     read_question,
+    text_of,
 )
 from finrag_pipeline.questions.scope import ASKS_FOR_TEXT
 from finrag_pipeline.questions.tokens import fiscal_period
@@ -221,7 +223,7 @@ def read_plan(
     companies = tuple(companies)
     reading = read_question(" ".join(plain((whole or question)[:MOST_CHARACTERS]).split()), companies)
     if whole and whole != question:  # 'over the last eight quarters' is read already
-        left = set(re.findall(r"[^\W_]+(?:['.&/-][^\W_]+)*", text.lower()))
+        left = set(WORD.findall(text.lower()))
         words = (replace(word, kept=word.kept and word.text.lower() in left) for word in reading.words)
         reading = replace(reading, words=tuple(words))
     return _Planner(text, companies, known, reading).plan()
@@ -271,17 +273,16 @@ class _Planner:
         plan = self._of_form(self.reading.form)
         if plan is None or not all(plan.measures):
             return None
-        per = [word for word in _PER.findall(self.masked) if not any(word in one for one in plan.measures)]
-        if per:
-            plan = replace(plan, measures=tuple(" ".join((one, *per)) for one in plan.measures), spoken=())
-        capitals = _capitalised(self.masked)
+        per = _PER.findall(self.masked)
+        if unsaid := [word for word in per if not any(word in one for one in plan.measures)]:
+            plan = replace(plan, measures=tuple(" ".join((one, *unsaid)) for one in plan.measures), spoken=())
         closing = bool(_CLOSING.search(self.masked)) and not _AVERAGE.search(self.masked)
         return replace(
             plan,
             quarters=self.quarters,
             of_company=self.of_company if self.several else {},
             years_back=self.years_back,
-            names=(*capitals, *_PER.findall(self.masked)),
+            names=(*_capitalised(self.masked), *per),
             openers=tuple(filter(naming_words, _OPENER.findall(self.masked))),
             closing=closing,
             directives=self.directives,
@@ -291,7 +292,7 @@ class _Planner:
         )
 
     def _of_form(self, form: Form) -> QuestionPlan | None:
-        reading, measure = self.reading, " ".join(word.text for word in self.reading.measure)
+        reading, measure = self.reading, text_of(self.reading.measure)
         largest = Verdict.SMALLEST if reading.down else Verdict.LARGEST
         if form is Form.YES_NO and (self._threshold() or not reading.share() or self._ends()):
             return self._judged()
@@ -365,15 +366,17 @@ class _Planner:
 
     def _calculated(self, among: Iterable[Operation]) -> QuestionPlan | None:
         """The likeliest operation that the measures and periods allow."""
-        measure = " ".join(word.text for word in self.reading.measure)
+        measure = text_of(self.reading.measure)
+        if not naming_words(measure) and self.reading.form is Form.NUMBER:
+            measure = text_of(self.reading.naming)
         if not naming_words(measure):
             return None
         chances = self.reading.operations()
         among = set(among)
-        if len(self.periods) < 2 and not self.years_back and _MOVED.search(self.masked):
-            chances[Operation.CHANGE] += chances.pop(Operation.VALUE)
-            among -= {Operation.VALUE}
-        if self.directives.unit in ("points", "basis_points") and self._ends():
+        alone = len(self.periods) < 2 and not self.years_back
+        if (alone and _MOVED.search(self.masked)) or (
+            self.directives.unit in ("points", "basis_points") and self._ends()
+        ):
             chances[Operation.CHANGE] += chances.pop(Operation.VALUE)
             among -= {Operation.VALUE}
         by_name = _ratio_by_name(self.masked, measure)  # 'days inventory outstanding (closing inventory)'
@@ -404,8 +407,8 @@ class _Planner:
 
     def _text(self, words: Words) -> str:
         """Words of a measure; the sure ones alone where these are a known line and all of them are none."""
-        full = " ".join(word.text for word in words)
-        sure = " ".join(word.text for word in words if word.small or sum(word.chances[1:3]) >= _SURE)
+        full = text_of(words)
+        sure = text_of([word for word in words if word.small or sum(word.chances[1:3]) >= _SURE])
         return sure if self.known(sure) and not self.known(full) else full
 
     def _parts(self) -> tuple[str, str] | None:
@@ -417,7 +420,7 @@ class _Planner:
         if operation is Operation.SUM:
             if len(self.periods) > 1 and not self.several:
                 return None
-            whole = " ".join(word.text for word in self.reading.measure)
+            whole = text_of(self.reading.measure)
             added = [part for part in _PLUS.split(whole) if naming_words(part)]
             if len(added) > 2:
                 return self._made(operation, *share_words(added))

@@ -59,8 +59,8 @@ NAMES_NOTHING = word_set(
 )
 """Words of asking: in no wording do they name what is asked for."""
 
-_WORD = re.compile(r"[^\W_]+(?:['.&/-][^\W_]+)*")
-_WORD_OR_MARK = re.compile(rf"{_WORD.pattern}|[,;:.?!()%]")
+WORD = re.compile(r"[^\W_]+(?:['.&/-][^\W_]+)*")
+_WORD_OR_MARK = re.compile(rf"{WORD.pattern}|[,;:.?!()%]")
 _PERIOD = re.compile(r"(?:fy|cy|[1-4]?[qh]|[qh][1-4])?'?\d+|[qh][1-4]|[1-4][qh]", re.IGNORECASE)
 _END = re.compile(r"[?!]|\.(?=\s+[A-Z])")
 _NO_WORDS = (COMPANY, ANOTHER, *".?!")
@@ -142,10 +142,20 @@ class ReadWord:
     @property
     def small(self) -> bool:
         """Whether it names nothing by itself; 'US' and 'IT' do."""
-        return self.text not in ("US", "IT") and _key(self.text) in NAMES_NOTHING
+        return _is_small(self.text)
+
+    @property
+    def company(self) -> bool:
+        """Whether it stands for a company."""
+        return _key(self.text) in (COMPANY.lower(), ANOTHER.lower())
 
 
 Words = Sequence[ReadWord]
+
+
+def text_of(words: Words) -> str:
+    """Words as a text."""
+    return " ".join(word.text for word in words)
 
 
 @dataclass(frozen=True)
@@ -195,6 +205,12 @@ class Reading:
         return _without_joints(kept if refers or all(word.small for word in last) else last)
 
     @property
+    def naming(self) -> Words:
+        """All words that may name something, whatever the model says of them."""
+        words = (word for word in self.words if WORD.fullmatch(word.text) and not word.text.isdigit())
+        return [word for word in words if not word.small and not word.company]
+
+    @property
     def kind(self) -> str:
         """Words for what a choice is made among, such as 'segment'; '' where there are none."""
         return " ".join(word.text for word in self.words if word.chances[3] >= _LEAST_KIND and not word.small)
@@ -203,8 +219,7 @@ class Reading:
     def asking(self) -> str:
         """The sentences whose words belong to measures, without names of companies."""
         named = {word.sentence for word in self.words if word.kept}
-        told = (word.text for word in self.words if word.sentence in named and word.text not in _NO_WORDS)
-        return " ".join(told)
+        return text_of([w for w in self.words if w.sentence in named and w.text not in _NO_WORDS])
 
     def parts(self) -> tuple[Words, Words] | None:
         """The words of the first and of the second measure; None where all belong to one.
@@ -291,7 +306,7 @@ def _side(word: ReadWord) -> float:
 
 def naming_words(words: str) -> str:
     """Words of a measure without those that name nothing by themselves."""
-    return " ".join(word for word in words.split() if not ReadWord(word, (1.0, 0.0, 0.0, 0.0)).small)
+    return " ".join(word for word in words.split() if not _is_small(word))
 
 
 class QuestionReader:
@@ -319,7 +334,7 @@ class QuestionReader:
         ends = [mark.start() for mark in _END.finditer(question)]
         for word in _WORD_OR_MARK.finditer(question):
             own = [at for at, (a, b) in enumerate(offsets) if a < word.end() and word.start() < b]
-            chances = tags[own].mean(0).tolist() if own and _WORD.fullmatch(word[0]) else (1.0, 0.0, 0.0, 0.0)
+            chances = tags[own].mean(0).tolist() if own and WORD.fullmatch(word[0]) else (1.0, 0.0, 0.0, 0.0)
             sentence = sum(end < word.start() for end in ends)
             words.append(ReadWord(word[0], tuple(chances), sentence=sentence))
         said = (
@@ -358,7 +373,7 @@ def read_question(question: str, companies: Iterable[str] = ()) -> Reading:
 
 def _not_read(question: str) -> Reading:
     words = [ReadWord(word, (0.0, 1.0, 0.0, 0.0)) for word in _WORD_OR_MARK.findall(question)]
-    named = (_WORD.fullmatch(one.text) and not (one.small or _stands_for(one.text)) for one in words)
+    named = (WORD.fullmatch(one.text) and not (one.small or _stands_for(one)) for one in words)
     kept = (replace(one, kept=bool(name)) for one, name in zip(words, named, strict=True))
     only = (
         {one: float(one == known) for one in names}
@@ -374,7 +389,7 @@ def _kept(question: str, words: Sequence[ReadWord]) -> Iterator[ReadWord]:
     """
     named = set()
     for name in formula_lexicon().named(question.lower()).values():
-        keys = [_key(word) for word in _WORD.findall(name)]
+        keys = [_key(word) for word in WORD.findall(name)]
         if any(_key(word.text) in keys and not word.small and _is_likely(word) for word in words):
             named.update(keys)
     best = max((sum(word.chances[1:3]) for word in words if not word.small), default=0.0)
@@ -384,13 +399,13 @@ def _kept(question: str, words: Sequence[ReadWord]) -> Iterator[ReadWord]:
         beside = False
         for step in (-1, 1):
             at = place + step
-            while 0 <= at < len(words) and _WORD.fullmatch(words[at].text) and not words[at].small:
+            while 0 <= at < len(words) and WORD.fullmatch(words[at].text) and not words[at].small:
                 beside |= likely[at]
                 at += step
         inside = word.text.lower() in _INSIDE and 0 < place < len(words) - 1
         inside = inside and likely[place - 1] and likely[place + 1]
         of_name = word.chances[1] + word.chances[2] >= _LEAST_BESIDE and not word.small
-        is_name = _stands_for(word.text)
+        is_name = _stands_for(word)
         owned = (
             place > 0 and words[place - 1].text in _OWNED and not word.small and word.chances[3] < _LEAST_KIND
         )
@@ -399,14 +414,18 @@ def _kept(question: str, words: Sequence[ReadWord]) -> Iterator[ReadWord]:
         yield replace(word, kept=not is_name and (likely[place] or inside or owned or (beside and of_name)))
 
 
-def _stands_for(word: str) -> bool:
+def _stands_for(word: ReadWord) -> bool:
     """Whether a word stands for a company, or is a number or a period such as FY2023."""
-    return _key(word) in (COMPANY.lower(), ANOTHER.lower()) or _PERIOD.fullmatch(word) is not None
+    return word.company or _PERIOD.fullmatch(word.text) is not None
 
 
 def _is_likely(word: ReadWord, least: float = _LEAST_NAME) -> bool:
     _, first, second, kind = word.chances
     return first + second >= max(_LEAST_SMALL if word.small else least, kind)
+
+
+def _is_small(word: str) -> bool:
+    return word not in ("US", "IT") and _key(word) in NAMES_NOTHING
 
 
 def _key(word: str) -> str:

@@ -258,3 +258,11 @@ def test_quarters_without_a_year_are_kept() -> None:
 def test_the_sum_of_a_known_line_over_years_is_one_number() -> None:
     found = plan("What was the sum of net sales in 2022 and 2023?")
     assert found.operation is Operation.SUM and periods(found) == ["FY2022", "FY2023"]
+
+
+def test_an_increase_in_percentage_points_since_the_year_before_is_one_change() -> None:
+    found = plan(
+        "What was the increase in Torvex's tax rate in percentage points, 2023 against the prior year?",
+        "Torvex",
+    )
+    assert found.operation is Operation.CHANGE and periods(found) == ["FY2022", "FY2023"]

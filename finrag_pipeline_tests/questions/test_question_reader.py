@@ -14,10 +14,10 @@ from finrag_pipeline.questions.question_reader import (
     OUTPUTS,
     Form,
     Operation,
-    Words,
     naming_words,
     question_reader,
     read_question,
+    text_of,
 )
 
 
@@ -54,18 +54,14 @@ def test_operation_and_measures(question: str, operation: Operation, measures: t
     assert plan is not None and (plan.operation, plan.measures) == (operation, measures)
 
 
-def said(words: Words) -> str:
-    return " ".join(word.text for word in words)
-
-
 def test_what_is_told_beside_the_question_names_nothing() -> None:
     reading = read_question("After the flood, how high was Zoltek's inventory in 2019?", ("Zoltek",))
-    assert said(reading.measure) == "inventory"
+    assert text_of(reading.measure) == "inventory"
     told = (
         "Our roof leaks and the loans are no joke. What was Zoltek's inventory in 2019? I bet on a million."
     )
     reading = read_question(told, ("Zoltek",))
-    assert said(reading.measure) == "inventory"
+    assert text_of(reading.measure) == "inventory"
     assert reading.asking == "What was Acme's inventory in 2019"
 
 
@@ -95,7 +91,7 @@ def test_a_question_for_words_asks_for_no_number() -> None:
 
 def test_each_time_a_word_stands_counts_by_itself() -> None:
     reading = read_question("What share of net sales were net sales of trams in 2019?")
-    assert [said(words) for words in reading.parts() or ()] == ["net sales of trams", "net sales"]
+    assert [text_of(words) for words in reading.parts() or ()] == ["net sales of trams", "net sales"]
 
 
 def test_chances_are_probabilities() -> None:
