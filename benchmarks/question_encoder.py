@@ -22,7 +22,7 @@ from tokenizers import Tokenizer
 from torch import nn
 from transformers import AutoModel
 
-from benchmarks.row_cross_encoder import adapt, adapter_arrays
+from benchmarks.adapters import adapt, adapter_arrays
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.model_files import MINILM, model_folder
 from finrag_pipeline.rankers.clean_rows import read_clean_rows

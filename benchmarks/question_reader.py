@@ -1,9 +1,11 @@
-"""Trains the model that reads questions; tests it on filings, companies and wordings left out.
+"""Makes the examples that the model which reads questions learned from, and those it is tested on.
 
-    python -m benchmarks.question_reader --tatqa FOLDER --finqa FOLDER [--write]
+    python -m benchmarks.question_reader EXAMPLES.npz --tatqa FOLDER --finqa FOLDER
+    python -m benchmarks.reader_training EXAMPLES.npz MINILM_FOLDER WEIGHTS.safetensors
 
 It learns from questions written for it (``benchmarks/questions/readings.jsonl``), whose brackets mark the
-words of the first measure, braces those of the second and angles what a choice is made among; from wordings
+words of the first measure, braces those of the second and angles what a choice is made among, with a sign
+behind the bracket where a quantity is added to a measure or taken off it; from wordings
 with phrases of the lexicon and printed labels in the places of the measures; and from the training
 questions of TAT-QA and FinQA. Those do not say which operation an answer comes from. It is worked out: of
 all programs over one or two cells of the table, or means and sums of a row, that give the gold answer, the
@@ -11,9 +13,6 @@ one whose rows and periods share most with the question. Numbers of the text aro
 cells without words. Words of the labels of these rows belong to the measures, words of asking to none, and
 of all others nothing is known. Every sixth filing or company, and every eighth question written for it, is
 left out.
-
-Trained are adapters of rank 16 on the upper four layers of the default encoder (Hu et al., LoRA, 2021): ten
-minutes on one core.
 """
 
 from __future__ import annotations
@@ -24,29 +23,24 @@ import itertools
 import json
 import random
 import re
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from pathlib import Path
 
-import torch
+import numpy as np
 from rich.console import Console
 from rich.progress import track
-from safetensors.numpy import save_file
 from tokenizers import Tokenizer
-from torch import nn
-from transformers import AutoModel
 
 from benchmarks import arguments, finqa, tatqa
-from benchmarks.row_cross_encoder import FRAMES, adapt, adapter_arrays, random_text
+from benchmarks.reader_training import NOT_KNOWN, SIGN, ReaderExamples
+from benchmarks.row_cross_encoder import FRAMES, random_text
 from benchmarks.row_questions import READINGS, number, tatqa_training
 from finrag_pipeline.answering.row_book import in_series
 from finrag_pipeline.embedding.model_files import MINILM, model_folder
 from finrag_pipeline.questions.formula_lexicon import Line, formula_lexicon
 from finrag_pipeline.questions.question_reader import (
-    ADAPTER_FILE,
     COMPANY,
     DIRECTIONS,
     FOR_WORDS,
@@ -62,9 +56,6 @@ from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.statements.filing_rows import FilingRow
 
 SEED = 0
-BATCH, RATE, EPOCHS = 32, 1.2e-3, 2.5
-OF_OPERATION, OF_FORM, OF_DIRECTION = 0.4, 0.4, 0.2
-"""Weights of what is said of a question beside that of its words."""
 
 TIMES_WRITTEN, TIMES_WITH_FORM, MADE, ANSWERED, ANSWERED_IN_WORDS = 2, 4, 3000, 4500, 1000
 """How often each question written is seen, without and with its form, and how many others there are."""
@@ -79,8 +70,9 @@ _WHEN = (
 )  # fmt: skip
 _PAIRS = (Operation.RATIO, Operation.DIFFERENCE, Operation.SUM)
 
-NOT_KNOWN = -1
-"""What a character of a question belongs to, where that is not known; else the place of one of `TAGS`."""
+_MARK = re.compile(r"([\[{][+-]?|[<\]}>])")
+_JOINED = re.compile(r"[\[{][^\]}]*\b(?:and|plus|minus|less|net of|excluding|without)\b[^\]}]*[\]}]")
+"""Measures that may be several, which were marked as one before there were marks for it."""
 
 WORDINGS: dict[Operation, tuple[str, ...]] = {
     Operation.VALUE: (
@@ -178,7 +170,9 @@ class Example:
     """A question, what each of its characters belongs to, and what is said of it where that is known.
 
     Attributes:
+        tags: place of one of `TAGS` plus `SIGN` times the sign of a word in its measure, or `NOT_KNOWN`.
         output, form, direction: one of `OUTPUTS`, of `FORMS` and of `DIRECTIONS`.
+        signs: whether the signs are known.
     """
 
     source: str
@@ -188,6 +182,7 @@ class Example:
     output: str | None
     form: str | None = None
     direction: str | None = None
+    signs: bool = False
 
     @property
     def left_out(self) -> bool:
@@ -359,18 +354,20 @@ def of_readings() -> Iterator[Example]:
     """Questions written for the model."""
     for one in map(json.loads, READINGS.read_text("utf-8").splitlines()):
         text, tags, tag = "", [], 0
-        for character in one["question"]:
-            if character in "[{<]}>":
-                tag = " [{<".index(character) if character in "[{<" else 0
+        for piece in _MARK.split(one["question"]):
+            if _MARK.fullmatch(piece):
+                sign = SIGN * " +-".index(piece[1:] or " ")
+                tag = " [{<".index(piece[0]) + sign if piece[0] in "[{<" else 0
             else:
-                text += character
-                tags.append(tag)
+                text += piece
+                tags += [tag] * len(piece)
         operation, form = one["operation"], one.get("form")
         output = operation if operation in OUTPUTS else None
         direction = None if form is None else one.get("direction") or DIRECTIONS[0]
-        source = "written" if form is None else "written with forms"
+        source = "written" if form is None else f"written, {one['written_from']}"
         form = form or {"yes_no": Form.YES_NO, FOR_WORDS: Form.TEXT}.get(operation)
-        yield Example(source, text, text, tuple(tags), output, form, direction)
+        signs = one.get("written_from") == "signs" or not _JOINED.search(one["question"])
+        yield Example(source, text, text, tuple(tags), output, form, direction, signs)
 
 
 def asides(written: Sequence[Example]) -> list[str]:
@@ -415,7 +412,7 @@ def of_wordings(labels: Sequence[str], around: Sequence[str], rng: random.Random
     written = [
         span
         for one in READINGS.read_text("utf-8").splitlines()
-        for span in re.findall(r"[\[{]([^\]}]+)[\]}]", json.loads(one)["question"])
+        for span in re.findall(r"[\[{][+-]?([^\]}]+)[\]}]", json.loads(one)["question"])
     ]
     for at in range(MADE):
         operation = rng.choice(tuple(Operation))
@@ -447,135 +444,47 @@ def of_wordings(labels: Sequence[str], around: Sequence[str], rng: random.Random
         yield Example("wordings", str(at), text, tuple(tags), operation)
 
 
-# --- the model -------------------------------------------------------------------------------------------
-
-
-class Reader(nn.Module):
-    """The encoder with adapters, a layer that tags tokens and one that tells the operation."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__()
-        self.encoder = adapt(AutoModel.from_pretrained(folder, use_safetensors=True, trust_remote_code=False))
-        width = self.encoder.config.hidden_size
-        self.tag = nn.Linear(width, len(TAGS))
-        self.operation = nn.Linear(width, len(OUTPUTS))
-        self.form = nn.Linear(width, len(FORMS))
-        self.direction = nn.Linear(width, len(DIRECTIONS))
-
-    def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """Scores of `TAGS`, shape (questions, tokens, tags), of `OUTPUTS`, `FORMS` and `DIRECTIONS`."""
-        states = self.encoder(input_ids=ids, attention_mask=mask).last_hidden_state
-        real = mask[..., None].to(states.dtype)
-        mean = (states * real).sum(1) / real.sum(1)
-        return self.tag(states), self.operation(mean), self.form(mean), self.direction(mean)
-
-
-def collate(examples: Sequence[Example], tokenizer: Tokenizer) -> tuple[torch.Tensor, ...]:
-    """Identifiers, mask, tag of each token; output, form and direction of each question.
-
-    `NOT_KNOWN` where it is not known.
-    """
+def as_arrays(examples: Sequence[Example], tokenizer: Tokenizer) -> ReaderExamples:
+    """Examples as tokens."""
+    sources = sorted({one.source for one in examples})
     read = [tokenizer.encode(one.text) for one in examples]
-    longest = min(MOST_TOKENS, max(len(one.ids) for one in read))
-    ids, mask = (torch.zeros(len(read), longest, dtype=torch.long) for _ in range(2))
-    tags = torch.full((len(read), longest), NOT_KNOWN)
-    for place, (one, own) in enumerate(zip(examples, read, strict=True)):
-        count = min(len(own.ids), longest)
-        ids[place, :count] = torch.tensor(own.ids[:count])
-        mask[place, :count] = 1
-        for at, (begin, end) in enumerate(own.offsets[:count]):
-            tags[place, at] = max(one.tags[begin:end], default=NOT_KNOWN)
-    said = [
-        [
-            NOT_KNOWN if own is None else names.index(own)
-            for own, names in ((one.output, OUTPUTS), (one.form, FORMS), (one.direction, DIRECTIONS))
-        ]
-        for one in examples
-    ]
-    return ids, mask, tags, torch.tensor(said)
-
-
-def train(examples: Sequence[Example], tokenizer: Tokenizer, folder: Path, rng: random.Random) -> Reader:
-    """The adapters, trained; questions of like length are read together."""
-    torch.manual_seed(SEED)
-    model = Reader(folder).train()
-    learned = [value for value in model.parameters() if value.requires_grad]
-    optimiser = torch.optim.AdamW(learned, lr=RATE, weight_decay=0.01)
-    steps = max(1, int(EPOCHS * len(examples) / BATCH))
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: min(1.0, (step + 1) / 40) * max(0.02, 1 - step / steps)
+    names = (OUTPUTS, FORMS, DIRECTIONS)
+    return ReaderExamples(
+        np.array([token for own in read for token in own.ids[:MOST_TOKENS]], np.int32),
+        np.array(
+            [
+                max(one.tags[begin:end], default=NOT_KNOWN)
+                for one, own in zip(examples, read, strict=True)
+                for begin, end in own.offsets[:MOST_TOKENS]
+            ],
+            np.int16,
+        ),
+        np.cumsum([0, *(min(len(own.ids), MOST_TOKENS) for own in read)]),
+        np.array(
+            [
+                [
+                    NOT_KNOWN if said is None else known.index(said)
+                    for said, known in zip((one.output, one.form, one.direction), names, strict=True)
+                ]
+                for one in examples
+            ]
+        ),
+        np.array([one.signs for one in examples]),
+        np.array([sources.index(one.source) for one in examples]),
+        np.array(sources),
+        np.array([one.left_out for one in examples]),
+        np.array([len(TAGS), *map(len, names)]),
     )
-    entropy = nn.CrossEntropyLoss(ignore_index=NOT_KNOWN)
-    begun = time.perf_counter()
-    queue: list[list[Example]] = []
-    for step in range(steps):
-        if not queue:
-            by_length = sorted(examples, key=lambda one: len(one.text) // 12 + 3 * rng.random())
-            queue = [by_length[start : start + BATCH] for start in range(0, len(examples), BATCH)]
-            rng.shuffle(queue)
-        ids, mask, tags, said = collate(queue.pop(), tokenizer)
-        of_words, *of_questions = model(ids, mask)
-        loss = torch.nan_to_num(entropy(of_words.flatten(0, 1), tags.flatten()))
-        for weight, scores, known in zip(
-            (OF_OPERATION, OF_FORM, OF_DIRECTION), of_questions, said.T, strict=True
-        ):
-            loss = loss + weight * torch.nan_to_num(entropy(scores, known))
-        optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(learned, 1.0)
-        optimiser.step()
-        schedule.step()
-        if step % 50 == 0:
-            rate = (step + 1) * BATCH / (time.perf_counter() - begun)
-            print(
-                f"step {step} of {steps}, loss {loss.item():.3f}, {rate:.0f} questions a second", flush=True
-            )
-    return model.eval()
-
-
-_SAID = ("operations", "forms", "directions")
-
-
-def shares_right(model: Reader, examples: Sequence[Example], tokenizer: Tokenizer) -> dict[str, str]:
-    """Shares of tokens and of questions that are tagged right, and of what is said of them, by source."""
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    with torch.no_grad():
-        for start in range(0, len(examples), BATCH):
-            part = examples[start : start + BATCH]
-            ids, mask, tags, said = collate(part, tokenizer)
-            of_words, *of_questions = model(ids, mask)
-            right, known = of_words.argmax(-1) == tags, tags != NOT_KNOWN
-            for at, one in enumerate(part):
-                count = counts[one.source]
-                if known[at].any():
-                    count["tokens"] += int(known[at].sum())
-                    count["right tokens"] += int(right[at][known[at]].sum())
-                    count["questions"] += 1
-                    count["right questions"] += bool(right[at][known[at]].all())
-                for what, scores, wanted in zip(_SAID, of_questions, said[at], strict=True):
-                    if wanted != NOT_KNOWN:
-                        count[what] += 1
-                        count[f"right {what}"] += bool(scores[at].argmax() == wanted)
-    return {
-        source: ", ".join(
-            f"{what} {count[f'right {what}'] / count[what]:.3f} of {count[what]}"
-            for what in ("tokens", "questions", *_SAID)
-            if count[what]
-        )
-        for source, count in counts.items()
-    }
 
 
 def main() -> None:
     parser = arguments(__doc__)
+    parser.add_argument("examples", type=Path, help="file that is written")
     parser.add_argument("--tatqa", type=Path, required=True)
     parser.add_argument("--finqa", type=Path, required=True)
-    parser.add_argument("--write", action="store_true", help="replace the shipped adapters")
     options = parser.parse_args()
     rng = random.Random(SEED)
-    torch.set_num_threads(1)
-    folder = model_folder(MINILM)
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(model_folder(MINILM) / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
     labels: set[str] = set()
@@ -599,10 +508,10 @@ def main() -> None:
         *[one for one in known if one.output != FOR_WORDS][:ANSWERED],
         *[one for one in known if one.output == FOR_WORDS][:ANSWERED_IN_WORDS],
     ]
-    model = train(kept, tokenizer, folder, rng)
-    Console().print(shares_right(model, left_out, tokenizer))
-    if options.write:
-        save_file(adapter_arrays(model), str(files("finrag_pipeline.questions") / ADAPTER_FILE))
+    arrays = as_arrays([*kept, *left_out], tokenizer)
+    arrays.left_out[: len(kept)] = False
+    arrays.save(options.examples)
+    Console().print(Counter(one.source for one in kept))
 
 
 if __name__ == "__main__":

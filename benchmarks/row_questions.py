@@ -14,10 +14,12 @@ import ast
 import gzip
 import itertools
 import json
+import random
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +32,11 @@ from finrag_pipeline.statements.filing_rows import FilingRow
 
 READINGS = Path(__file__).parent / "questions" / "readings.jsonl"
 
+ROW_PHRASES = Path(__file__).parent / "questions" / "row_phrases.jsonl"
+
 _NUMBER = re.compile(r"([-(]?)[$€£]?(-?)(\d[\d,]*\.?\d*|\.\d+)")
 _MOST_VALUES = 6
-_MOST_ROWS = 4
+_MOST_ROWS, _MOST_TABLES = 4, 15
 _CLEARLY = 0.05
 _ALONE = 0.15
 """By how much one row that explains an answer is preferred to two."""
@@ -150,63 +154,107 @@ def tatqa_training(folder: Path) -> Iterator[tuple[dict[str, Any], list[object]]
             continue
 
 
-def tatqa(folder: Path) -> Iterator[Labelled]:
-    """Training questions of TAT-QA, without companies of other benchmarks."""
+@dataclass(frozen=True)
+class Phrased:
+    """A row in other words: how people name it, and quantities near it that its table does not show.
+
+    Attributes:
+        group, rows, own, right: as in `Labelled`.
+    """
+
+    group: str
+    rows: Sequence[FilingRow]
+    own: int
+    right: frozenset[int]
+    phrases: tuple[str, ...]
+    near: tuple[str, ...]
+
+
+class _Tables:
+    """Tables of a collection with the rows of their filings.
+
+    Args:
+        contexts: of each table, by name.
+        groups: filing or company of each.
+    """
+
+    def __init__(self, contexts: Mapping[str, Mapping[str, Any]], groups: Mapping[str, str]) -> None:
+        self.groups = groups
+        self._contexts = contexts
+        self._rows: dict[str, list[FilingRow]] = {}
+        self._pools: dict[str, list[FilingRow]] = {}
+        self._of_group: dict[str, list[str]] = defaultdict(list)
+        for name, group in groups.items():
+            self._of_group[group].append(name)
+
+    def rows(self, name: str) -> list[FilingRow]:
+        """The rows of a table."""
+        if name not in self._rows:
+            self._rows[name] = _rows(name, self._contexts[name])
+        return self._rows[name]
+
+    def pool(self, name: str) -> list[FilingRow]:
+        """The rows of a table, and behind them those of other tables of its filing."""
+        if name not in self._pools:
+            beside = [other for other in self._of_group[self.groups[name]][:_MOST_TABLES] if other != name]
+            self._pools[name] = [*self.rows(name), *(row for other in beside for row in self.rows(other))]
+        return self._pools[name]
+
+
+def tatqa(folder: Path, share: float = 1.0) -> Iterator[Labelled]:
+    """Training questions of TAT-QA, without companies of other benchmarks; a share of those not written."""
+    tables = _tatqa_tables(folder)
+    rng = random.Random(0)
+    for one, answers in tatqa_training(folder):
+        if rng.random() < share and one["link_margin"] > 0 and one["answer_type"] != "count":
+            percent = one["scale"] == "percent"
+            yield from _labelled(one["question"], answers, percent, one["corpus_id"], tables)
+    yield from _written(tables)
+
+
+def finqa(folder: Path, share: float = 1.0) -> Iterator[Labelled]:
+    """Training and development questions of FinQA whose page is surely known, without such overlaps.
+
+    Of those not written for it a share.
+    """
+    tables = _finqa_tables(folder)
+    rng = random.Random(0)
+    for one in _finqa_training(folder):
+        if rng.random() >= share:
+            continue
+        percent = "%" in str(one["answer"])
+        yield from _labelled(one["question"], [one["answer"]], percent, one["corpus_id"], tables)
+    yield from _written(tables)
+
+
+def tatqa_phrases(folder: Path) -> Iterator[Phrased]:
+    """Rows of TAT-QA's training tables in other words."""
+    yield from _phrased(_tatqa_tables(folder))
+
+
+def finqa_phrases(folder: Path) -> Iterator[Phrased]:
+    """Rows of FinQA's training tables in other words."""
+    yield from _phrased(_finqa_tables(folder))
+
+
+@cache
+def _tatqa_tables(folder: Path) -> _Tables:
     with gzip.open(folder / "tatqa_corpus.jsonl.gz", "rt") as corpus:
         contexts = {context["corpus_id"]: context for context in map(json.loads, corpus)}
-    tables = {name: _rows(name, context) for name, context in contexts.items()}
-    filings: dict[str, list[str]] = defaultdict(list)
-    for name, context in contexts.items():
-        if context.get("doc_name"):
-            filings[context["doc_name"]].append(name)
-    pools: dict[str, list[FilingRow]] = {}
-    for one, answers in tatqa_training(folder):
-        if one["link_margin"] <= 0 or one["answer_type"] == "count":
-            continue
-        yield from _labelled(
-            one["doc_name"],
-            one["question"],
-            answers,
-            one["scale"] == "percent",
-            one["corpus_id"],
-            tables,
-            filings[one["doc_name"]],
-            pools,
-        )
-    yield from _written(
-        {name: context.get("doc_name") or "" for name, context in contexts.items()}, tables, filings, pools
-    )
+    return _Tables(contexts, {name: context.get("doc_name") or "" for name, context in contexts.items()})
 
 
-def finqa(folder: Path) -> Iterator[Labelled]:
-    """Training and development questions of FinQA whose page is surely known, without such overlaps."""
+def _finqa_training(folder: Path) -> Iterator[dict[str, Any]]:
+    for one in map(json.loads, (folder / "finqa_qa.jsonl").read_text("utf-8").splitlines()):
+        if one["split"] != "test" and one["link"] in SURE and not any(map(one.get, OVERLAPS)):
+            yield one
+
+
+@cache
+def _finqa_tables(folder: Path) -> _Tables:
     with gzip.open(folder / "finqa_corpus.jsonl.gz", "rt") as corpus:
         pages = {page["corpus_id"]: page for page in map(json.loads, corpus)}
-    tables: dict[str, list[FilingRow]] = {}
-    pools: dict[str, list[FilingRow]] = {}
-    companies: dict[str, list[str]] = defaultdict(list)
-    kept = []
-    for one in map(json.loads, (folder / "finqa_qa.jsonl").read_text("utf-8").splitlines()):
-        if one["split"] == "test" or one["link"] not in SURE or any(map(one.get, OVERLAPS)):
-            continue
-        name = one["corpus_id"]
-        if name not in tables:
-            tables[name] = _rows(name, pages[name])
-            companies[one["ticker"]].append(name)
-        kept.append(one)
-    for one in kept:
-        yield from _labelled(
-            one["ticker"],
-            one["question"],
-            [one["answer"]],
-            "%" in str(one["answer"]),
-            one["corpus_id"],
-            tables,
-            companies[one["ticker"]],
-            pools,
-        )
-    tickers = {one["corpus_id"]: one["ticker"] for one in kept}
-    yield from _written(tickers, tables, companies, pools)
+    return _Tables(pages, {one["corpus_id"]: one["ticker"] for one in _finqa_training(folder)})
 
 
 def _rows(name: str, context: Mapping[str, Any]) -> list[FilingRow]:
@@ -217,20 +265,13 @@ def _rows(name: str, context: Mapping[str, Any]) -> list[FilingRow]:
 
 
 def _labelled(
-    group: str,
-    question: str,
-    answers: Sequence[object],
-    percent: bool,
-    name: str,
-    tables: Mapping[str, Sequence[FilingRow]],
-    of_filing: Sequence[str],
-    pools: dict[str, list[FilingRow]],
+    question: str, answers: Sequence[object], percent: bool, name: str, tables: _Tables
 ) -> Iterator[Labelled]:
-    own = tables[name]
+    own = tables.rows(name)
     right = right_rows(question, own, answers, percent)
     if not 0 < len(right) <= _MOST_ROWS:
         return
-    pool = _pool(name, tables, of_filing, pools)
+    group, pool = tables.groups[name], tables.pool(name)
     plan = read_plan(question)
     measures = plan.measures if plan is not None else (question,)
     for measure in measures:
@@ -241,41 +282,31 @@ def _labelled(
             yield Labelled(group, measure, question, pool, len(own), mine)
 
 
-def _pool(
-    name: str,
-    tables: Mapping[str, Sequence[FilingRow]],
-    of_filing: Sequence[str],
-    pools: dict[str, list[FilingRow]],
-) -> list[FilingRow]:
-    """The rows of a table, and behind them those of other tables of its filing."""
-    if name not in pools:
-        others = [row for other in of_filing[:15] if other != name for row in tables[other]]
-        pools[name] = [*tables[name], *others]
-    return pools[name]
-
-
-def _written(
-    groups: Mapping[str, str],
-    tables: Mapping[str, Sequence[FilingRow]],
-    filings: Mapping[str, Sequence[str]],
-    pools: dict[str, list[FilingRow]],
-) -> Iterator[Labelled]:
-    """Questions that were written for rows of these tables, once for each measure.
-
-    Args:
-        groups: filing or company of each table.
-        tables: rows by name of their table.
-        filings: tables of each filing or company.
-        pools: rows that were put together before.
-    """
+def _written(tables: _Tables) -> Iterator[Labelled]:
+    """Questions that were written for rows of these tables, once for each measure."""
     for one in map(json.loads, READINGS.read_text("utf-8").splitlines()):
         name = one.get("table")
-        if name not in groups or one["operation"] == "text":
+        if name not in tables.groups or one["operation"] == "text":
             continue
         marked = one["question"]
-        asking = [part for part in re.split(r"(?<=[.!?])\s", marked) if re.search(r"[[{]", part)]
-        question = re.sub(r"[][{}<>]", "", " ".join(asking))
-        pool = _pool(name, tables, filings[groups[name]], pools)
-        for spans, row in zip((r"\[(.*?)\]", r"\{(.*?)\}"), one["rows"], strict=False):
-            measure = " ".join(re.findall(spans, marked))
-            yield Labelled(groups[name], measure, question, pool, len(tables[name]), frozenset([row]), True)
+        asking = [part for part in re.split(r"(?<=[.!?])\s", marked) if re.search(r"[\[{]", part)]
+        question = re.sub(r"[\[{][+-]?|[]}<>]", "", " ".join(asking))
+        pool, own = tables.pool(name), len(tables.rows(name))
+        measures = [measure for bracket in ("[", "{") for measure in _measures(marked, bracket)]
+        for measure, row in zip(measures, one["rows"], strict=False):
+            yield Labelled(tables.groups[name], measure, question, pool, own, frozenset([row]), True)
+
+
+def _measures(marked: str, bracket: str) -> list[str]:
+    """The quantities of one measure: its pieces together, and each that is added to it or taken off."""
+    pieces = re.findall(rf"{re.escape(bracket)}([+-]?)([^\]}}]*)", marked)
+    plain = " ".join(words for sign, words in pieces if not sign)
+    return [*([plain] if plain else []), *(words for sign, words in pieces if sign)]
+
+
+def _phrased(tables: _Tables) -> Iterator[Phrased]:
+    for one in map(json.loads, ROW_PHRASES.read_text("utf-8").splitlines()):
+        if (name := one["table"]) in tables.groups:
+            pool, own = tables.pool(name), len(tables.rows(name))
+            said, near = tuple(one["phrases"]), tuple(one["near"])
+            yield Phrased(tables.groups[name], pool, own, frozenset([one["row"]]), said, near)

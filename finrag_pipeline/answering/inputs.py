@@ -43,6 +43,11 @@ class FoundFact:
     note: str | None = None
 
 
+def _is_untouched(fact: Fact) -> bool:
+    """Whether a number is the zero of a part of equity that its row does not change."""
+    return fact.statement == "equity" and fact.qualifier is not None and not fact.value
+
+
 class FactBook:
     """Facts of the filings of one company, in order of preference.
 
@@ -138,7 +143,11 @@ class FactBook:
 
     def _labelled(self, line: Line, patterns: Sequence[re.Pattern[str]]) -> list[Fact]:
         """Facts of the statements of a line that are none, whose labels meet a pattern."""
-        facts = [fact for fact in self._facts if fact.line is None and fact.statement in line.statements]
+        facts = [
+            fact
+            for fact in self._facts
+            if fact.line is None and fact.statement in line.statements and not _is_untouched(fact)
+        ]
         return [fact for fact in facts if any(one.fullmatch(normal_label(fact.label)) for one in patterns)]
 
     def find_components(self, line: Line, period: FiscalPeriod) -> list[FoundFact]:

@@ -37,7 +37,7 @@ from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.resolver.lexicon import word_set
 from finrag_pipeline.statements.periods import FiscalPeriod
 
-LEAST_CONFIDENCE = 0.3
+LEAST_CONFIDENCE = 0.25
 """Least confidence; an answer that is less sure is none. It was chosen on the build questions of
 ``benchmarks/questions`` and a first half of those of other hands: 6 of 156 answers are wrong."""
 
@@ -59,6 +59,9 @@ _TABLES_APART = 0.5
 
 _ABOVE_THE_WHOLE = 0.5
 """What is left of it where one number is told as more than a hundred per cent of another."""
+
+_NO_PART, _NOTHING = Decimal("0.0005"), 0.3
+"""What is left of it where a part is next to nothing, as a count is of an amount, or nothing changed."""
 
 _YEARS_SHOWN = 5
 """Years back from the last that a choice among years looks at where it names none."""
@@ -162,9 +165,13 @@ class PlanReader:
         confidence = min([*self._confidence, *self._book.chances.values()], default=1.0)
         if plan.operation is Operation.DIFFERENCE and self._are_apart(names):
             confidence *= _TABLES_APART
+        last = abs(values[-1][1].value)
         above = plan.operation is Operation.RATIO and not plan.verdict and values[-1][2].unit == "percent"
-        if above and abs(values[-1][1].value) > 1:
+        if above and last > 1:
             confidence *= _ABOVE_THE_WHOLE
+        nothing = _NO_PART if plan.operation is Operation.RATIO else 0
+        if plan.operation in (Operation.RATIO, Operation.CHANGE, Operation.GROWTH) and last <= nothing:
+            confidence *= _NOTHING
         formula = "; ".join(dict.fromkeys(print_expression(expression) for _, expression, _ in wanted[:1]))
         return OpenAnswer(
             tuple(values),
@@ -402,6 +409,8 @@ class PlanReader:
             parts = _SIGN.split(measure)
             if len(parts) == 1 or not all(parts):
                 return Name(measure)
+            if (whole := self._printed_whole(parts)) is not None:
+                return Name(whole)
             total = self._name(parts[0])
             for joint, part in zip(parts[1::2], parts[2::2], strict=True):
                 total = Binary(_sign_of(joint), total, self._name(part))
@@ -413,6 +422,21 @@ class PlanReader:
         for joint, line in zip(parts[1::2], lines[1:], strict=True):
             total = Binary(_sign_of(joint), total, self._line(str(line)))
         return total
+
+    def _printed_whole(self, parts: Sequence[str]) -> str | None:
+        """Words of a sum as one name, where a row prints it as surely as others print its terms.
+
+        'Property plus equipment' may be property and equipment.
+        """
+        rows = self._book.rows
+        if rows is None or any(_sign_of(joint) == "-" for joint in parts[1::2]):
+            return None
+        whole = " ".join(parts[::2])
+        chances = [
+            found.probability if (found := rows.find(words, self._default)) else 0.0
+            for words in (whole, *parts[::2])
+        ]
+        return whole if chances[0] > min(chances[1:]) else None
 
     def _line(self, name: str) -> Expression:
         """A line or formula; with balances at the end of the period where the question asks for them."""

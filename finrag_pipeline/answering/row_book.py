@@ -64,7 +64,7 @@ _SAID = r"[^\W_][\w.&'-]*"
 _LEFT_OUT = re.compile(
     r"\bnon(?:[- ]|(?=[a-z]{4}))(?P<opposite>[^\W_][\w.&'-]*)|"
     r"\b(?:without|excluding|excl\.|except(?: for)?|other than|before|net of|not (?:including|counting)|"
-    r"(?:leaving|setting) (?:aside|out)|ignoring) "
+    r"(?:leaving|setting) (?:aside|out)|ignoring|not(?: yet)?(?: (?:in|been))?) "
     rf"(?P<behind>(?:the |its |any )*(?:provisions? (?:\([^)]*\) )?for )?{_SAID}"
     rf"(?: (?!(?:in|at|for|from|during|by|on|and|of|to|as|was|were|is|did|has)\b){_SAID}){{0,2}})|"
     rf"\b(?P<ahead>{_SAID})(?: part| portion)? (?:not (?:counted|included)|excluded)\b",
@@ -403,8 +403,11 @@ def in_series(rows: Sequence[FilingRow]) -> list[FilingRow]:
     for row in rows:
         for part in _by_heading(row):
             place: tuple[object, ...] = (row.filing, row.page, row.table)
-            if part.values[0].period_end is not None and (label := _undated(part.label)) != part.label:
-                path, columns = (*part.path[:-1], label), part.columns
+            dated = part.values[0].period_end is not None
+            headings = tuple(one for one in part.path[:-1] if not (dated and only_period(one)))
+            label = _undated(part.label) if dated else part.label
+            if (*headings, label) != part.path:
+                path, columns = (*headings, label), part.columns
                 if not label and columns:  # the row is a period, its columns are what is shown
                     path, columns = (*part.path[:-1], columns[-1]), columns[:-1]
                 part = replace(part, path=path if path[-1] else part.path, columns=columns)

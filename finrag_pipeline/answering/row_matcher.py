@@ -13,7 +13,7 @@ from importlib.resources import files
 import numpy as np
 from safetensors.numpy import load
 
-from finrag_pipeline.answering.row_cross_encoder import Texts, row_cross_encoder, row_texts
+from finrag_pipeline.answering.row_cross_encoder import ROWS_AT_ONCE, Texts, row_cross_encoder, row_texts
 from finrag_pipeline.questions.formula_lexicon import Lexicon, Line, Phrase, formula_lexicon
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.retrieval.query_expansion import expand_query
@@ -32,8 +32,12 @@ MOST_UNNAMED = 80
 LEAST_UNNAMED = 0.02
 """Least probability of a row that shares no word with those that name it."""
 
-BLEND = (0.2, 0.61, 0.54)
-"""Weights of a constant, of the log-odds by words and of those of the cross-encoder."""
+BLEND = (0.55, 0.55, 0.12, 0.22)
+"""Weights of a constant, of the log-odds by words, of those of the cross-encoder, and of those that it gives
+the best rows when it reads them beside each other."""
+
+NOT_AMONG_THE_BEST = -8.0
+"""Log-odds of rows that are not."""
 
 BY_LABEL = 0.6
 """Probability of a row whose label is all that words say, where they are too plain to be weighed."""
@@ -294,38 +298,54 @@ class RowMatcher:
         features = self._features(key)
         named = features.candidates(measure)
         places = list(dict.fromkeys([*named, *features.unnamed]))
-        read = self._read(measure, question, [rows[place] for place in places])
-        found = self.weigh(features.of(measure, places), read)
+        by_words = self.by_words(features.of(measure, places))
+        found = self._weigh(measure, question, [rows[place] for place in places], by_words)
         found[len(named) :] *= found[len(named) :] >= LEAST_UNNAMED
         chances[places] = found
         return chances
 
-    def _read(self, measure: str, question: str, rows: Sequence[FilingRow]) -> np.ndarray | None:
-        """Log-odds of the cross-encoder, rows that read alike once; None where it is not to be had."""
+    def _read(
+        self, measure: str, question: str, rows: Sequence[FilingRow], by_words: np.ndarray
+    ) -> np.ndarray | None:
+        """Log-odds of the cross-encoder, alone and among the best; rows that read alike are read once.
+
+        It reads a few rows at a time and tells them from each other, so the best are read again, together.
+
+        Returns:
+            shape (rows, 2); None where it is not to be had.
+        """
         reader = row_cross_encoder()
         if reader is None:
             return None
         texts = [row_texts(row) for row in rows]
         places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        logits = reader.logits(measure, question, tuple(places))
-        return logits[[places[text] for text in texts]]
+        first = reader.logits(measure, question, tuple(places))[[places[text] for text in texts]]
+        _, words, alone, together = BLEND
+        likely = np.argsort(-(words * by_words + (alone + together) * first), kind="stable")
+        best = tuple(dict.fromkeys(texts[place] for place in likely))[:ROWS_AT_ONCE]
+        again = dict(zip(best, reader.logits(measure, question, best), strict=True))
+        return np.stack([first, [again.get(text, NOT_AMONG_THE_BEST) for text in texts]], axis=1)
 
-    def weigh(self, features: np.ndarray, read: np.ndarray | None = None) -> np.ndarray:
-        """Probabilities of rows with ``features``, shape (rows,).
+    def by_words(self, features: np.ndarray) -> np.ndarray:
+        """Probabilities of rows by their words alone, shape (rows,).
 
         The trees are trained on names of concepts, many words of which no row says; people ask in fewer, and
-        each counts. So by words alone the probability is the geometric mean of theirs and of plain coverage.
+        each counts. So it is the geometric mean of their probability and of plain coverage.
 
         Args:
             features: shape (rows, features).
-            read: log-odds of the cross-encoder, shape (rows,); None where there is none.
         """
-        by_words = np.sqrt(probabilities(self._arrays, features) * coverage(features))
+        return np.sqrt(probabilities(self._arrays, features) * coverage(features))
+
+    def _weigh(self, measure: str, question: str, rows: Sequence[FilingRow], named: np.ndarray) -> np.ndarray:
+        """Probabilities of rows, shape (rows,), from those by words."""
+        named = named.clip(1e-6, 1 - 1e-6)
+        odds = np.log(named / (1 - named))
+        read = self._read(measure, question, rows, odds)
         if read is None:
-            return by_words
-        by_words = by_words.clip(1e-6, 1 - 1e-6)
-        bias, words, meaning = BLEND
-        return 1 / (1 + np.exp(-bias - words * np.log(by_words / (1 - by_words)) - meaning * read))
+            return named
+        bias, words, *meaning = BLEND
+        return 1 / (1 + np.exp(-bias - words * odds - read @ np.array(meaning)))
 
 
 @cache

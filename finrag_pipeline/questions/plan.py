@@ -18,6 +18,7 @@ from finrag_pipeline.questions.question_reader import (
     Words,
     naming_words,
     read_question,
+    terms_of,
     text_of,
 )
 from finrag_pipeline.questions.scope import ASKS_FOR_TEXT
@@ -122,6 +123,7 @@ _EACH = re.compile(
     r"run of|history|series|lay out|list|respectively)\b",
     re.IGNORECASE,
 )
+_SIGNED = re.compile(r"\b(?:positive|negative)\b\s*", re.IGNORECASE)
 _RELATIVE = re.compile(r"%|\b(?:percent(?:age)?|per cent|pct|rate|yoy|year[- ]over[- ]year)\b", re.IGNORECASE)
 _BACK = re.compile(
     r"\b(?:the )?(?:(?:year|period) (?:before|earlier|prior|ago)|(?:prior|"
@@ -141,7 +143,8 @@ _SPAN = re.compile(
 )
 _RANGE = re.compile(
     rf"(?:\bbetween[\s\w]*{_P}\s*and|\bsince[\s\w]*{_P}[\s\w,]*\b(?:to|through|until)|"
-    rf"{_P}(?:,?\s(?:each|every) \w+)?,?\s*(?:to|through|until|-|–))\s*(?:fiscal |the )?{_P}",
+    rf"{_P}(?:,?\s(?:each|every) \w+)?,?\s*(?:(?:(?:and|going) )*back to|to|through|until|-|–))"
+    rf"\s*(?:fiscal |the )?{_P}",
     re.IGNORECASE,
 )
 
@@ -185,12 +188,11 @@ _OUTSIDE = re.compile(
     r"(?P<what>(?:[A-Z][\w.&'-]*\s*)+)"
 )
 _MARGIN = re.compile(r"^(?P<part>.+?)\s+margins?\b(?P<rest>.*)$", re.IGNORECASE)
-_ARITHMETIC = re.compile(r"\w\)?\s+[*/×÷−]\s+\(?\w|\(\w[^()]*\s[-−+*/×÷]\s[^()]*\)")
-"""Formulas in signs are for the grammar, which reads all of them."""
-
 _PLUS = re.compile(r"\s+(?:plus|together with|added to|combined with|and)\s+|\s\+\s", re.IGNORECASE)
 _SALES = "revenue"
-"""What parts are compared by where nothing else is named."""
+"""What parts are compared by, and what a share is taken of, where nothing else is named."""
+
+_SURELY_A_RATIO = 0.8
 
 _MOVED = re.compile(
     r"\b(?<!\bnet )(?:increase|decrease|rise|drop|fall|decline|reduction|growth|change)s? (?:in|of)\b",
@@ -218,7 +220,7 @@ def read_plan(
         whole: the question that ``question`` is left of; None where it is whole.
     """
     text = " ".join(plain(question[:MOST_CHARACTERS]).split())
-    if ASKS_FOR_TEXT.search(text) or _ARITHMETIC.search(text):
+    if ASKS_FOR_TEXT.search(text):
         return None
     companies = tuple(companies)
     reading = read_question(" ".join(plain((whole or question)[:MOST_CHARACTERS]).split()), companies)
@@ -292,7 +294,7 @@ class _Planner:
         )
 
     def _of_form(self, form: Form) -> QuestionPlan | None:
-        reading, measure = self.reading, text_of(self.reading.measure)
+        reading, measure = self.reading, _in_terms(self.reading.measure)
         largest = Verdict.SMALLEST if reading.down else Verdict.LARGEST
         if form is Form.YES_NO and (self._threshold() or not reading.share() or self._ends()):
             return self._judged()
@@ -346,7 +348,11 @@ class _Planner:
                 verdict, threshold = Verdict.FALL if down else Verdict.RISE, None
             case Operation.RATIO if threshold is None and len(plan.measures) > 1:
                 plan = replace(plan, operation=Operation.DIFFERENCE)
+            case Operation.VALUE if threshold is None and not self.several and self._ends():
+                plan = self._made(Operation.CHANGE, plan.measures[0])
+                verdict = Verdict.FALL if down else Verdict.RISE
             case Operation.VALUE if threshold is None and not self.several:
+                plan = replace(plan, measures=(_SIGNED.sub("", plan.measures[0]).strip() or _PROFIT,))
                 existence = EXISTENCE.search(self.text) and not down
                 verdict = Verdict.ANY if existence else Verdict.NEGATIVE if down else Verdict.POSITIVE
         return replace(plan, verdict=verdict, threshold=threshold, each=False, yes_no=True)
@@ -366,19 +372,24 @@ class _Planner:
 
     def _calculated(self, among: Iterable[Operation]) -> QuestionPlan | None:
         """The likeliest operation that the measures and periods allow."""
-        measure = text_of(self.reading.measure)
+        measure = _in_terms(self.reading.measure)
         if not naming_words(measure) and self.reading.form is Form.NUMBER:
             measure = text_of(self.reading.naming)
         if not naming_words(measure):
             return None
         chances = self.reading.operations()
         among = set(among)
+        if self.several:  # by how much a company exceeds another
+            chances[Operation.VALUE] += chances[Operation.DIFFERENCE]
+            chances[Operation.DIFFERENCE] = 0.0
         alone = len(self.periods) < 2 and not self.years_back
         if (alone and _MOVED.search(self.masked)) or (
             self.directives.unit in ("points", "basis_points") and self._ends()
         ):
             chances[Operation.CHANGE] += chances.pop(Operation.VALUE)
             among -= {Operation.VALUE}
+        if chances[Operation.RATIO] > _SURELY_A_RATIO and Operation.RATIO in among and self.reading.relates:
+            return self._made(Operation.RATIO, measure, _SALES)
         by_name = _ratio_by_name(self.masked, measure)  # 'days inventory outstanding (closing inventory)'
         measure = by_name or measure
         if self.known(naming_words(measure)) or self.known(measure):  # a ratio by name is a value
@@ -407,7 +418,7 @@ class _Planner:
 
     def _text(self, words: Words) -> str:
         """Words of a measure; the sure ones alone where these are a known line and all of them are none."""
-        full = text_of(words)
+        full = _in_terms(words)
         sure = text_of([word for word in words if word.small or sum(word.chances[1:3]) >= _SURE])
         return sure if self.known(sure) and not self.known(full) else full
 
@@ -420,7 +431,7 @@ class _Planner:
         if operation is Operation.SUM:
             if len(self.periods) > 1 and not self.several:
                 return None
-            whole = text_of(self.reading.measure)
+            whole = _in_terms(self.reading.measure)
             added = [part for part in _PLUS.split(whole) if naming_words(part)]
             if len(added) > 2:
                 return self._made(operation, *share_words(added))
@@ -468,11 +479,23 @@ class _Planner:
             periods = (periods[0].shift(-1), periods[0])
         if operation is Operation.RATIO:
             measures = tuple(_SHARE.sub(" ", measure).strip() or measure for measure in measures)
+            names = all(word[:1].isupper() and word.lower() not in _NO_NAMES for word in measures[0].split())
+            if names and not self.known(measures[0]):  # 'the Games share of sales'
+                measures = (*share_words(measures)[:1], *measures[1:])
         named = tuple(_nouns(naming_words(measure)) or measure for measure in measures)
         return QuestionPlan(operation, named, periods, spoken=measures)
 
 
 _SHARE = re.compile(r"\b(?:share|portion|proportion|part|slice|fraction)\b(?!s)", re.IGNORECASE)
+
+
+def _in_terms(words: Words) -> str:
+    """Words of a measure with 'plus' and 'minus' before the quantities that are added to it or taken off."""
+    terms = terms_of(words)
+    texts = share_words([text for _, text in terms])
+    return " ".join(
+        word for (sign, _), text in zip(terms, texts, strict=True) for word in (sign, text) if word
+    )
 
 
 def _ratio_by_name(question: str, measure: str) -> str | None:
@@ -556,7 +579,9 @@ def _periods_by_company(
     return found
 
 
-_PER_SHARE = re.compile(r"\b(?:per|for (?:one|each|a)) (?:common |ordinary )?share\b|\beps\b", re.IGNORECASE)
+_PER_SHARE = re.compile(
+    r"\b(?:per|(?:for|on) (?:one|each|every|a)) (?:common |ordinary )?share\b|\beps\b", re.IGNORECASE
+)
 _SHARES = re.compile(
     r"\bhow many shares\b|\bshare count\b|\bnumber of shares\b|\bshares outstanding\b", re.IGNORECASE
 )

@@ -1,10 +1,10 @@
 """What the words of a question are for: which name what is measured, and what is done with it.
 
 MiniLM with low-rank adapters (Hu et al., LoRA, 2021, section 4.1) tells of every word whether it belongs to
-the first measure, to the second, to what a choice is made among, or to none of them; and of the question
-which operation it asks for, what its answer is, and which way it compares. The package
-ships the adapters, made by ``python -m benchmarks.question_reader``; the weights below them are those of the
-default encoder.
+the first measure, to the second, to what a choice is made among, or to none of them, and whether what it
+names is added to its measure or taken off it; and of the question which operation it asks for, what its
+answer is, and which way it compares. The package ships the adapters, made by ``benchmarks.question_reader``
+and ``benchmarks.reader_training``; the weights below them are those of the default encoder.
 """
 
 from __future__ import annotations
@@ -84,6 +84,7 @@ _SURELY_SMALL = 0.7
 _INSIDE = frozenset(("of", "for", "on", "in", "the", "from", "at", "with", "plus", "minus", "less"))
 """Small words that belong to a name between two words of it: 'stock of goods'."""
 _LEAST_KIND = 0.4
+_SURE_VERB = 0.5
 _SURELY = 0.3
 """Difference of the chances of two measures at which a word surely belongs to one of them."""
 
@@ -123,6 +124,10 @@ TAGS = ("none", "first", "second", "kind")
 """What a word belongs to: nothing, a measure, the name of what a choice is made among."""
 
 
+SIGNS = ("", "plus", "minus")
+"""Words of a measure itself, of a quantity that is added to it, and of one that is taken off it."""
+
+
 @dataclass(frozen=True)
 class ReadWord:
     """A word of a question.
@@ -132,12 +137,16 @@ class ReadWord:
         chances: probabilities of `TAGS`.
         kept: whether it is taken to belong to a measure.
         sentence: place of its sentence.
+        place: its own among the words and marks.
+        sign: one of `SIGNS`.
     """
 
     text: str
     chances: tuple[float, float, float, float]
     kept: bool = False
     sentence: int = 0
+    place: int = 0
+    sign: str = ""
 
     @property
     def small(self) -> bool:
@@ -156,6 +165,28 @@ Words = Sequence[ReadWord]
 def text_of(words: Words) -> str:
     """Words as a text."""
     return " ".join(word.text for word in words)
+
+
+def terms_of(words: Words) -> list[tuple[str, str]]:
+    """The measure that words name with no sign, and each quantity that is added to it or taken off.
+
+    Returns:
+        The sign and the words of each, that without a sign first.
+    """
+    found: list[tuple[str, list[ReadWord]]] = [("", [])]
+    for word in words:
+        sign, own = found[-1]
+        if word.small and own:
+            own.append(word)
+        elif not word.sign:
+            found[0][1].append(word)
+        elif own and sign == word.sign and word.place - own[-1].place == 1:
+            own.append(word)
+        else:
+            found.append((word.sign, [word]))
+    told = [(sign, text_of(_without_joints(own))) for sign, own in found]
+    told = [(sign, text) for sign, text in told if text]
+    return [("", told[0][1]), *told[1:]] if told else []
 
 
 @dataclass(frozen=True)
@@ -258,6 +289,12 @@ class Reading:
                     return sides[0], sides[1]
         return None
 
+    @property
+    def relates(self) -> bool:
+        """Whether small words alone name the second measure, as in 'of every dollar it took in'."""
+        second = [word for word in self.words if word.chances[2] >= _SURE_VERB and not word.company]
+        return any(word.small for word in second) and all(word.small for word in second)
+
     def _phrases(self) -> list[list[ReadWord]]:
         """Kept words that stand together and lean to one measure, each run of them."""
         phrases: list[list[ReadWord]] = [[]]
@@ -315,8 +352,8 @@ class QuestionReader:
     Args:
         bert: the encoder with its adapters.
         tokenizer: of the encoder.
-        arrays: weights and biases of the last layers: ``tag`` of words; ``operation``, ``form`` and
-            ``direction`` of the mean state.
+        arrays: weights and biases of the last layers: ``tag`` and ``sign`` of words; ``operation``, ``form``
+            and ``direction`` of the mean state.
     """
 
     def __init__(self, bert: Bert, tokenizer: Tokenizer, arrays: Mapping[str, np.ndarray]) -> None:
@@ -329,14 +366,16 @@ class QuestionReader:
         encoded = self._tokenizer.encode(question)
         ids, offsets = encoded.ids[:MOST_TOKENS], encoded.offsets[:MOST_TOKENS]
         states = self._bert.hidden(np.array([ids]), np.zeros((1, len(ids)), int), np.ones((1, len(ids)), int))
-        tags, mean = _softmax(self._last(states[0], "tag")), states[0].mean(0)
+        tags, signs = (_softmax(self._last(states[0], layer)) for layer in ("tag", "sign"))
+        mean = states[0].mean(0)
         words: list[ReadWord] = []
         ends = [mark.start() for mark in _END.finditer(question)]
         for word in _WORD_OR_MARK.finditer(question):
             own = [at for at, (a, b) in enumerate(offsets) if a < word.end() and word.start() < b]
             chances = tags[own].mean(0).tolist() if own and WORD.fullmatch(word[0]) else (1.0, 0.0, 0.0, 0.0)
             sentence = sum(end < word.start() for end in ends)
-            words.append(ReadWord(word[0], tuple(chances), sentence=sentence))
+            sign = SIGNS[int(signs[own].mean(0).argmax())] if own else ""
+            words.append(ReadWord(word[0], tuple(chances), sentence=sentence, place=len(words), sign=sign))
         said = (
             dict(zip(names, _softmax(self._last(mean, layer)).tolist(), strict=True))
             for names, layer in ((OUTPUTS, "operation"), (FORMS, "form"), (DIRECTIONS, "direction"))
@@ -390,7 +429,9 @@ def _kept(question: str, words: Sequence[ReadWord]) -> Iterator[ReadWord]:
     named = set()
     for name in formula_lexicon().named(question.lower()).values():
         keys = [_key(word) for word in WORD.findall(name)]
-        if any(_key(word.text) in keys and not word.small and _is_likely(word) for word in words):
+        if any(
+            _key(word.text) in keys and not word.small and _is_likely(word, _LEAST_BESIDE) for word in words
+        ):
             named.update(keys)
     best = max((sum(word.chances[1:3]) for word in words if not word.small), default=0.0)
     least = max(_LEAST_BESIDE, min(_LEAST_NAME, _OF_THE_BEST * best))

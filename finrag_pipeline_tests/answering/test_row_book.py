@@ -355,7 +355,7 @@ def test_trees_are_walked_as_they_were_trained() -> None:
     made = RowMatcher(as_arrays(booster, {"purchas": {"addit": 0.5}}))
     assert made.associations == {"purchas": {"addit": 0.5}}
     expected = np.sqrt(booster.predict(x) * coverage(x))
-    np.testing.assert_allclose(made.weigh(x), expected, rtol=1e-4)
+    np.testing.assert_allclose(made.by_words(x), expected, rtol=1e-4)
 
 
 def test_features_have_names() -> None:

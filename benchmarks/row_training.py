@@ -1,0 +1,281 @@
+"""Trains the cross-encoder of questions and printed rows on examples of ``benchmarks.row_cross_encoder``.
+
+    python -m benchmarks.row_training EXAMPLES.npz MINILM_FOLDER WEIGHTS.safetensors
+
+Nothing of the package is needed, so it runs on another machine as well: on a GPU where there is one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.numpy import load_file, save_file
+from torch import nn
+from torch.utils.data import DataLoader, IterableDataset, get_worker_info
+from transformers import AutoModel
+
+from benchmarks.adapters import adapt, adapter_arrays, resume
+
+SEED = 0
+BATCH = 128
+RANK, FROZEN_LAYERS = 32, 0
+RATES = (1.2e-3, 2e-3)
+"""Rates of the adapters and of the last layer."""
+
+ROWS_AT_ONCE = 10
+"""Rows that are read together, as the package reads them."""
+
+_WARM_UP, _LAST_RATE = 150, 0.02
+_LISTWISE = 0.5
+_POINTWISE = 4.0
+_MOST_RIGHT = 3
+_TWINS, _OTHER_TWINS = 0.4, 0.1
+"""Shares of the rows, right and wrong, that are shown with twins."""
+
+_OF_ANY, _WITHOUT_RIGHT = 0.25, 0.55
+"""Shares of the cases in which any rows are shown, and in which none is right."""
+
+_RESUMED = 0.5
+"""Part of the rates with which a training goes on."""
+
+_SEPARATOR = 102
+_NEARER = 8.0
+"""Places behind the likeliest wrong row until half as many are drawn."""
+
+
+@dataclass(frozen=True)
+class RowExamples:
+    """Questions with rows, as token identifiers, each row once.
+
+    Attributes:
+        questions: identifiers of the questions, one after the other, with where each begins and ends.
+        rows: the same of the rows.
+        twins: places of rows that show the same as each row in another table, such as a summary.
+        right, near, far: places of rows for each question: those that are right, wrong ones the likeliest
+            first, and such as are met whatever is asked.
+        source: name of where each question comes from, by its place in ``sources``.
+        left_out: whether each is for testing.
+        times: how often each is seen in an epoch.
+    """
+
+    questions: tuple[np.ndarray, np.ndarray]
+    rows: tuple[np.ndarray, np.ndarray]
+    twins: tuple[np.ndarray, np.ndarray]
+    right: tuple[np.ndarray, np.ndarray]
+    near: tuple[np.ndarray, np.ndarray]
+    far: tuple[np.ndarray, np.ndarray]
+    source: np.ndarray
+    sources: np.ndarray
+    left_out: np.ndarray
+    times: np.ndarray
+
+    _RAGGED = ("questions", "rows", "twins", "right", "near", "far")
+
+    def save(self, file: Path) -> None:
+        """Write all to an ``.npz``."""
+        flat = {f"{name}_{at}": part for name in self._RAGGED for at, part in enumerate(getattr(self, name))}
+        rest = {name: getattr(self, name) for name in ("source", "sources", "left_out", "times")}
+        np.savez_compressed(file, **flat, **rest)
+
+    @classmethod
+    def load(cls, file: Path) -> RowExamples:
+        """Read what `save` wrote."""
+        found = np.load(file)
+        ragged = {name: (found[f"{name}_0"], found[f"{name}_1"]) for name in cls._RAGGED}
+        return cls(**ragged, **{n: found[n] for n in ("source", "sources", "left_out", "times")})
+
+    def drawn(self, place: int, rng: random.Random) -> tuple[list[int], list[bool]]:
+        """Rows that a question is shown with, and which of them are right.
+
+        Of the many tens of rows that are read so, most have no right one among them.
+        """
+        right, near, far = (_of(part, place) for part in (self.right, self.near, self.far))
+        kind = rng.random()
+        taken = [
+            row
+            for own in rng.sample(right, min(len(right), _MOST_RIGHT))
+            for row in (own, *self._twins(own, rng, _TWINS))
+        ][: _MOST_RIGHT if kind > _WITHOUT_RIGHT else 0]
+        own = len(taken)
+        room = ROWS_AT_ONCE - own
+        taken += rng.sample(far, min(len(far), room if kind < _OF_ANY else rng.randint(0, room // 2)))
+        order = sorted(range(len(near)), key=lambda at: rng.random() ** (1 + at / _NEARER), reverse=True)
+        seen = {*taken, *right}
+        beside = [row for at in order for row in (near[at], *self._twins(near[at], rng, _OTHER_TWINS))]
+        taken += [row for row in beside if row not in seen][: ROWS_AT_ONCE - len(taken)]
+        marked = [(row, at < own) for at, row in enumerate(taken)]
+        rng.shuffle(marked)
+        return [row for row, _ in marked], [mark for _, mark in marked]
+
+    def _twins(self, row: int, rng: random.Random, share: float) -> list[int]:
+        """Some of the twins of a row, in a share of the cases."""
+        twins = _of(self.twins, row)
+        return rng.sample(twins, rng.randint(1, len(twins))) if twins and rng.random() < share else []
+
+    def batch(self, places: Sequence[int], rng: random.Random) -> tuple[torch.Tensor, ...]:
+        """Identifiers, segments, the row of each token or -1, which rows are right, and which are rows."""
+        read: list[tuple[list[int], list[int], int, list[bool]]] = []
+        for place in places:
+            tokens = _of(self.questions, place)
+            start, owner = len(tokens), [-1] * len(tokens)
+            rows, marked = self.drawn(place, rng)
+            for at, row in enumerate(rows):
+                own = _of(self.rows, row)
+                tokens = [*tokens, *own, _SEPARATOR]
+                owner += [*([at] * len(own)), -1]
+            read.append((tokens, owner, start, marked))
+        longest = -(-max(len(tokens) for tokens, _, _, _ in read) // 16) * 16
+        ids, types = (torch.zeros(len(read), longest, dtype=torch.long) for _ in range(2))
+        owners = torch.full((len(read), longest), -1)
+        right, real = (torch.zeros(len(read), ROWS_AT_ONCE) for _ in range(2))
+        for at, (tokens, owner, start, marked) in enumerate(read):
+            ids[at, : len(tokens)] = torch.tensor(tokens)
+            types[at, start : len(tokens)] = 1
+            owners[at, : len(owner)] = torch.tensor(owner)
+            right[at, : len(marked)] = torch.tensor(marked, dtype=torch.float)
+            real[at, : len(marked)] = 1
+        return ids, types, owners, right, real
+
+
+def _of(ragged: tuple[np.ndarray, np.ndarray], place: int) -> list[int]:
+    values, ends = ragged
+    found: list[int] = values[ends[place] : ends[place + 1]].tolist()
+    return found
+
+
+class Batches(IterableDataset[tuple[torch.Tensor, ...]]):
+    """Batches of examples drawn again each time, in a share for each worker."""
+
+    def __init__(self, examples: RowExamples, places: np.ndarray, count: int) -> None:
+        self._examples, self._places, self._count = examples, places, count
+
+    def __iter__(self) -> Iterator[tuple[torch.Tensor, ...]]:
+        worker = get_worker_info()
+        own, of = (worker.id, worker.num_workers) if worker else (0, 1)
+        rng = random.Random(SEED * 1000 + own)
+        places = self._places[own::of].tolist()
+        queue: list[int] = []
+        for _ in range(own, self._count, of):
+            if len(queue) < BATCH:
+                queue += rng.sample(places, len(places))
+            taken, queue = queue[:BATCH], queue[BATCH:]
+            yield self._examples.batch(taken, rng)
+
+
+class Reader(nn.Module):
+    """The encoder with adapters and a layer that scores the mean state of each row."""
+
+    def __init__(self, folder: Path, rank: int = RANK, frozen: int = FROZEN_LAYERS) -> None:
+        super().__init__()
+        encoder = AutoModel.from_pretrained(folder, use_safetensors=True, trust_remote_code=False)
+        self.encoder = adapt(encoder.float(), rank, frozen)
+        self.head = nn.Linear(2 * self.encoder.config.hidden_size, 1)
+
+    def forward(self, ids: torch.Tensor, types: torch.Tensor, owners: torch.Tensor) -> torch.Tensor:
+        """Log-odds of rows, shape (examples, rows), from the row of each token, shape (examples, tokens)."""
+        mask = (ids != 0).long()
+        states = self.encoder(input_ids=ids, attention_mask=mask, token_type_ids=types).last_hidden_state
+        means = nn.functional.one_hot(owners + 1, ROWS_AT_ONCE + 1)[..., 1:].transpose(1, 2).to(states.dtype)
+        rows = (means @ states) / means.sum(-1, keepdim=True).clamp(min=1)
+        scores: torch.Tensor = self.head(torch.cat([rows, rows * states[:, :1]], -1)).squeeze(-1)
+        return scores.float()
+
+
+def loss_of(logits: torch.Tensor, right: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
+    """Cross-entropy of each row, and of the choice among rows where one is right."""
+    each = nn.functional.binary_cross_entropy_with_logits(logits, right, reduction="none")
+    chosen = -(torch.log_softmax(logits.masked_fill(real == 0, -1e4), 1) * right).sum(1)
+    chosen = chosen / right.sum(1).clamp(min=1)
+    return (_POINTWISE * (each * real).sum(1) / real.sum(1).clamp(min=1) + _LISTWISE * chosen).mean()
+
+
+def train(
+    examples: RowExamples, model: Reader, epochs: float, workers: int, seconds: float, slower: float
+) -> Reader:
+    """The adapters of a model, trained on the examples that are not left out, for so long at most."""
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model.train().to(device)
+    adapters = [p for name, p in model.named_parameters() if p.requires_grad and "head" not in name]
+    groups = [{"params": adapters}, {"params": list(model.head.parameters())}]
+    optimiser = torch.optim.AdamW(groups, weight_decay=0.01)
+    kept = np.repeat(np.arange(len(examples.source)), np.where(examples.left_out, 0, examples.times))
+    steps = max(1, int(epochs * len(kept) / BATCH))
+    batches = DataLoader(Batches(examples, kept, steps), batch_size=None, num_workers=workers)
+    begun = time.perf_counter()
+    for step, (ids, types, owners, right, real) in enumerate(batches):
+        spent = time.perf_counter() - begun
+        if spent > seconds:
+            break
+        done = max(step / steps, spent / seconds)
+        for group, rate in zip(optimiser.param_groups, RATES, strict=True):
+            group["lr"] = slower * rate * min(1.0, (step + 1) / _WARM_UP) * max(_LAST_RATE, 1 - done)
+        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+            logits = model(ids.to(device), types.to(device), owners.to(device))
+        loss = loss_of(logits, right.to(device), real.to(device))
+        optimiser.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_([p for group in groups for p in group["params"]], 1.0)
+        optimiser.step()
+        if step % 200 == 0:
+            rate = (step + 1) * BATCH / (time.perf_counter() - begun)
+            print(f"step {step} of {steps}, loss {loss.item():.3f}, {rate:.0f} examples a second", flush=True)
+    return model.eval()
+
+
+def first_right(model: Reader, examples: RowExamples) -> dict[str, str]:
+    """Share of the left-out examples whose best row is right, by source."""
+    hits: Counter[str] = Counter()
+    total: Counter[str] = Counter()
+    rng = random.Random(SEED)
+    places = np.flatnonzero(examples.left_out).tolist()
+    device = next(model.parameters()).device
+    with torch.no_grad():
+        for start in range(0, len(places), 128):
+            part = places[start : start + 128]
+            ids, types, owners, right, real = examples.batch(part, rng)
+            logits = model(ids.to(device), types.to(device), owners.to(device)).cpu()
+            best = logits.masked_fill(real == 0, -1e4).argmax(1)
+            for place, first, own in zip(part, best, right, strict=True):
+                name = str(examples.sources[examples.source[place]])
+                total[name] += bool(own.any())
+                hits[name] += bool(own[first])
+    return {name: f"{hits[name] / count:.3f} of {count}" for name, count in total.items() if count}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("examples", type=Path)
+    parser.add_argument("folder", type=Path, help="of the default encoder")
+    parser.add_argument("weights", type=Path, help="file that is written")
+    parser.add_argument("--epochs", type=float, default=4.0)
+    parser.add_argument("--rank", type=int, default=RANK)
+    parser.add_argument("--frozen", type=int, default=FROZEN_LAYERS, help="lower layers without adapters")
+    parser.add_argument("--start", type=Path, help="weights of the same rank to go on from")
+    parser.add_argument("--without", nargs="*", default=[], help="sources that are not learned from")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="most time that is spent")
+    parser.add_argument("--workers", type=int, default=0, help="processes that draw examples")
+    options = parser.parse_args()
+    examples = RowExamples.load(options.examples)
+    for place, name in enumerate(examples.sources):
+        if any(str(name).startswith(one) for one in options.without):
+            examples.times[examples.source == place] = 0
+    torch.manual_seed(SEED)
+    model = Reader(options.folder, options.rank, options.frozen)
+    if options.start is not None:
+        resume(model, load_file(options.start))
+    slower = _RESUMED if options.start else 1.0
+    train(examples, model, options.epochs, options.workers, options.seconds, slower)
+    print(first_right(model, examples), flush=True)
+    save_file(adapter_arrays(model), str(options.weights))
+
+
+if __name__ == "__main__":
+    main()
