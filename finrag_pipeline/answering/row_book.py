@@ -147,6 +147,10 @@ class RowBook:
         self._order = {info.filing: place for place, (info, _) in enumerate(filings)}
         self._rows = [row for _, rows in filings for row in in_series(rows)]
         self._totals = {_siblings(row): at for at, row in enumerate(self._rows) if _TOTAL.match(row.label)}
+        self._closings: dict[tuple[object, ...], list[int]] = {}
+        for at, row in enumerate(self._rows):
+            if _CLOSING.search(row.label):
+                self._closings.setdefault((_siblings(row), row.columns), []).append(at)
         self._by_table: dict[tuple[object, ...], list[FilingRow]] = {}
         for row in self._rows:
             self._by_table.setdefault((row.filing, row.page, row.table), []).append(row)
@@ -177,8 +181,7 @@ class RowBook:
             apart: a number that it is not.
         """
         chances = self._probabilities(words)
-        said = f"{words} {self._question}"
-        opening = _OPENING.search(said) is not None and not _CLOSING.search(said)
+        opening = self._opens(words)
         groups: list[list[_Candidate]] = []
         for place in np.argsort(-chances, kind="stable")[:_MOST_ROWS]:
             if chances[place] <= 0:
@@ -328,6 +331,11 @@ class RowBook:
         kept = [part for part in found[best] if not (left_out and left_out.lower() in part.name.lower())]
         return float(chances[best]), kept
 
+    def _opens(self, words: str) -> bool:
+        """Whether the balance that a period begins with is asked for."""
+        said = f"{words} {self._question}"
+        return _OPENING.search(said) is not None and not _CLOSING.search(said)
+
     def _rate(self, words: str) -> np.ndarray:
         chances = np.array(self._match(words, self._rows, self._question), dtype=float)
         for word in _qualifiers(words):
@@ -351,6 +359,8 @@ class RowBook:
             if not (wanted.isdisjoint(lacks) and without.isdisjoint(has)):
                 chances[place] *= _OPPOSITE
         self._prefer_totals(said_words, chances)
+        if not self._opens(words):
+            self._prefer_closing(chances)
         if len(self._together) > 1:
             shown = np.array(
                 [
@@ -362,6 +372,15 @@ class RowBook:
             )
             chances *= 0.5 + 0.5 * shown / len(self._together)
         return chances
+
+    def _prefer_closing(self, chances: np.ndarray) -> None:
+        """Give a closing balance the probability of the opening one above it, and leave that a little."""
+        for place in np.flatnonzero(chances > _LITTLE):
+            row = self._rows[place]
+            if _OPENING.search(row.label):
+                for at in self._closings.get((_siblings(row), row.columns), ()):
+                    chances[at] = max(chances[at], chances[place])
+                    chances[place] *= _PART_OF
 
     def _prefer_totals(self, said: set[str], chances: np.ndarray) -> None:
         """Give a total the probability of its parts where words name none of them; else take its own."""
