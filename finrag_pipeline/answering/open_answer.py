@@ -286,6 +286,8 @@ class PlanReader:
             told = word_quantity(quantity, plan, self._calculation.currency, None)
             values.append((part.name, quantity, told))
         values.sort(key=lambda item: item[1].value, reverse=plan.verdict is not Verdict.LARGEST)
+        if plan.verdict is not None and not values[-1][1].value:  # what is told first
+            chance *= _NOTHING
         formula = f"{plan.verdict} of {plan.measures[0]} by {plan.one_of}"
         all_of = None if whole is None else Quantity(Decimal(repr(whole)), values[0][1].unit)
         whole_shown = all_of is not None and adds_up([value for _, value, _ in values], all_of)

@@ -86,7 +86,7 @@ class OpenCalculator:
         if asked is not None:
             return self._series(question, plan, asked, resolution, filings)
         parts = plan.one_of is not None  # which its table must surely show
-        if plan.verdict is None and not parts and plan.number_chance < LEAST_NUMBER:
+        if not parts and plan.number_chance < LEAST_NUMBER:
             raise Abstention(
                 AbstentionKind.NOT_A_CALCULATION, "the question asks for words, not for a number"
             )

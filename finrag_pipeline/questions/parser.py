@@ -267,9 +267,9 @@ class _Reader:
         """Words of other sentences for what is asked: 'It sells anvils. How much did that grow?'."""
         if not asks.index(ask):
             return []
-        from finrag_pipeline.questions.question_reader import read_question  # most questions are one sentence
+        from finrag_pipeline.questions.question_reader import WORD, read_question  # most have one sentence
 
-        here = {word.lower() for word in re.findall(r"\w+", ask)}
+        here = {word.lower() for pattern in (WORD, r"\w+") for word in re.findall(pattern, ask)}
         told = " ".join(asks[: asks.index(ask)])
         return [
             word.text

@@ -198,6 +198,9 @@ _MOVED = re.compile(
     r"\b(?<!\bnet )(?:increase|decrease|rise|drop|fall|decline|reduction|growth|change)s? (?:in|of)\b",
     re.IGNORECASE,
 )
+_MOVING = re.compile(
+    r"^(?:drop|rise|fall|decline|increase|decrease|growth|change|jump)\s+(?:in\s+)?", re.IGNORECASE
+)
 _SURE = 0.4
 """Probability of a word that surely belongs to a measure."""
 
@@ -475,8 +478,10 @@ class _Planner:
 
     def _made(self, operation: Operation, *measures: str) -> QuestionPlan:
         periods = self.periods
-        if self.back and len(periods) == 1 and operation in (Operation.CHANGE, Operation.GROWTH):
-            periods = (periods[0].shift(-1), periods[0])
+        if operation in (Operation.CHANGE, Operation.GROWTH):
+            measures = tuple(_MOVING.sub("", measure) or measure for measure in measures)
+            if self.back and len(periods) == 1:
+                periods = (periods[0].shift(-1), periods[0])
         if operation is Operation.RATIO:
             measures = tuple(_SHARE.sub(" ", measure).strip() or measure for measure in measures)
             names = all(word[:1].isupper() and word.lower() not in _NO_NAMES for word in measures[0].split())
