@@ -55,6 +55,9 @@ _UNNAMED = 0.02
 _UNQUALIFIED = 0.3
 """That of a row that does not say a word which makes a known line another, such as 'organic revenue'."""
 
+_LINE_UNSAID = 0.4
+"""That of a row which does not say in any words the known line that is asked of a part."""
+
 _SIGN = re.compile(r"\s*\((?:loss(?:es)?|income|expenses?|benefit)\)")
 
 _OPPOSITE = 0.1
@@ -346,6 +349,10 @@ class RowBook:
                 rf"(?<![a-z0-9]){re.escape(name.lower().removesuffix(chr(39) + 's'))}", re.IGNORECASE
             )
             chances *= np.array([1.0 if said.search(text) else _UNNAMED for text in self._texts])
+        for phrases in _lines_said(words):
+            chances *= np.array(
+                [1.0 if any(one.search(text) for one in phrases) else _LINE_UNSAID for text in self._texts]
+            )
         said_words = _terms_and_other(words)
         if "other" in said_words:  # 'Other assets' are not the assets, nor their total
             chances *= np.array([1.0 if "other" in text else _UNNAMED for text in self._texts])
@@ -528,6 +535,17 @@ def _qualifiers(words: str) -> tuple[str, ...]:
     places = (lower.find(phrase) for phrase in formula_lexicon().named(lower).values())
     before = (word for place in places if place > 0 for word in lower[:place].split()[-2:])
     return tuple(word for word in before if naming_words(word) and not word.endswith("ing"))
+
+
+@lru_cache(maxsize=1 << 8)
+def _lines_said(words: str) -> tuple[tuple[re.Pattern[str], ...], ...]:
+    """Ways to say each known line that words name of a part; but for sales, which tables of parts show."""
+    lexicon = formula_lexicon()
+    named = {name: text for name, text in lexicon.named(words.lower()).items() if name != "revenue"}
+    said = {word for text in named.values() for word in text.split()}
+    if not [word for word in naming_words(words).lower().split() if word not in said]:
+        return ()
+    return tuple(tuple(phrase.pattern for phrase in lexicon.phrases_of(name)) for name in named)
 
 
 def _terms_and_other(text: str) -> set[str]:

@@ -123,6 +123,9 @@ _EACH = re.compile(
     r"run of|history|series|lay out|list|respectively)\b",
     re.IGNORECASE,
 )
+_AUXILIARY = re.compile(
+    r"\b(?:did|do|does|is|are|was|were|has|have|had|can|could|would|will|whether|if)\b|\?", re.IGNORECASE
+)
 _SIGNED = re.compile(r"\b(?:positive|negative)\b\s*", re.IGNORECASE)
 _RELATIVE = re.compile(r"%|\b(?:percent(?:age)?|per cent|pct|rate|yoy|year[- ]over[- ]year)\b", re.IGNORECASE)
 _BACK = re.compile(
@@ -188,6 +191,9 @@ _OUTSIDE = re.compile(
     r"(?P<what>(?:[A-Z][\w.&'-]*\s*)+)"
 )
 _MARGIN = re.compile(r"^(?P<part>.+?)\s+margins?\b(?P<rest>.*)$", re.IGNORECASE)
+_ARITHMETIC = re.compile(r"[×÷]|\s\*\s")
+"""Formulas in signs are for the grammar, which reads all of them."""
+
 _PLUS = re.compile(r"\s+(?:plus|together with|added to|combined with|and)\s+|\s\+\s", re.IGNORECASE)
 _SALES = "revenue"
 """What parts are compared by, and what a share is taken of, where nothing else is named."""
@@ -223,7 +229,7 @@ def read_plan(
         whole: the question that ``question`` is left of; None where it is whole.
     """
     text = " ".join(plain(question[:MOST_CHARACTERS]).split())
-    if ASKS_FOR_TEXT.search(text):
+    if ASKS_FOR_TEXT.search(text) or _ARITHMETIC.search(text):
         return None
     companies = tuple(companies)
     reading = read_question(" ".join(plain((whole or question)[:MOST_CHARACTERS]).split()), companies)
@@ -299,6 +305,8 @@ class _Planner:
     def _of_form(self, form: Form) -> QuestionPlan | None:
         reading, measure = self.reading, _in_terms(self.reading.measure)
         largest = Verdict.SMALLEST if reading.down else Verdict.LARGEST
+        if form is Form.YES_NO and _RELATIVE.search(self.text) and not _AUXILIARY.search(self.text):
+            form = Form.NUMBER  # 'Acme sales - % increase 2023 over 2022'
         if form is Form.YES_NO and (self._threshold() or not reading.share() or self._ends()):
             return self._judged()
         if self.several:
@@ -423,7 +431,8 @@ class _Planner:
         """Words of a measure; the sure ones alone where these are a known line and all of them are none."""
         full = _in_terms(words)
         sure = text_of([word for word in words if word.small or sum(word.chances[1:3]) >= _SURE])
-        return sure if self.known(sure) and not self.known(full) else full
+        denied = re.search(rf"\b(?:not (?:just|only)|rather than|instead of) {re.escape(sure)}", self.text)
+        return sure if self.known(sure) and not self.known(full) and not denied else full
 
     def _parts(self) -> tuple[str, str] | None:
         found = self.reading.parts()
@@ -595,6 +604,7 @@ _COUNTED = re.compile(
     r"shares|millions?|billions?|more|of\b)[a-z]",
     re.IGNORECASE,
 )
+_PIECES = re.compile(r"\bunits?\b (?:shipped|sold|shipments?|volumes?)|\bshipments? in units", re.IGNORECASE)
 _PER = re.compile(
     r"\bper (?!(?:common |ordinary )?share|cent\b|the\b|its\b|annum|year|quarter)([a-z]+)", re.IGNORECASE
 )
@@ -612,7 +622,7 @@ def _unit(text: str, plan: QuestionPlan) -> str | None:
         return "currency/share"
     if _SHARES.search(text):
         return "shares"
-    if _COUNTED.search(text):
+    if _COUNTED.search(text) or _PIECES.search(text):
         return "count"
     value = plan.operation is Operation.VALUE
     if value and (_RELATIVE.search(text) or plan.directives.unit in ("percent", "days", "ratio")):

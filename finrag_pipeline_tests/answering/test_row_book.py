@@ -388,3 +388,15 @@ def test_two_names_that_fit_one_number_best_are_told_apart(other: float, apart: 
     values = [one.fact.value for one in found if one]
     assert values == ([10e6, 50e6] if apart else [50e6, 10e6])
     assert not opened.tell_apart("profit", "revenue", YEARS[-1]), "once"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What was Torvex's toner margin in 2023, as a percentage of nothing but itself, in percent?",
+        "For how many days did Torvex sell paper in 2023?",
+    ],
+)
+def test_money_is_no_percentage_and_no_number_of_days(question: str) -> None:
+    with pytest.raises(Abstention):
+        told(question)

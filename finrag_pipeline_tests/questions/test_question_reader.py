@@ -15,9 +15,11 @@ from finrag_pipeline.questions.question_reader import (
     OUTPUTS,
     Form,
     Operation,
+    ReadWord,
     naming_words,
     question_reader,
     read_question,
+    terms_of,
     text_of,
 )
 
@@ -129,3 +131,22 @@ def test_brackets_of_questions_written_for_the_model_are_balanced() -> None:
     assert all(len(one.text) == len(one.tags) and not set("[]{}<>") & set(one.text) for one in examples)
     assert {tag % SIGN for one in examples for tag in one.tags} == {0, 1, 2, 3}
     assert {tag // SIGN for one in examples for tag in one.tags} == {0, 1, 2}
+
+
+def test_quantities_that_are_added_or_taken_off_stand_apart() -> None:
+    words = [
+        ReadWord(text, (0.0, 1.0, 0.0, 0.0), True, 0, place, sign)
+        for place, text, sign in (
+            (0, "tram", ""), (1, "fares", ""), (3, "ferry", "plus"), (4, "fares", "plus"), (6, "refunds", "minus"),
+        )
+    ]  # fmt: skip
+    assert terms_of(words) == [("", "tram fares"), ("plus", "ferry fares"), ("minus", "refunds")]
+    assert terms_of(words[2:4]) == [("", "ferry fares")]
+    assert terms_of([]) == []
+
+
+def test_a_share_of_a_sum_has_its_terms() -> None:
+    plan = read_plan(
+        "What part of its 2019 toll income did Zoltek spend on buybacks and dividends together?", ("Zoltek",)
+    )
+    assert plan is not None and plan.operation == "ratio" and "plus" in plan.measures[0]
