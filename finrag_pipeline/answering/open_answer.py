@@ -38,8 +38,8 @@ from finrag_pipeline.resolver.lexicon import word_set
 from finrag_pipeline.statements.periods import FiscalPeriod
 
 LEAST_CONFIDENCE = 0.35
-"""Least confidence; an answer that is less sure is none. It was chosen on questions of ``benchmarks/questions``
-that had been looked at: 20 of 262 answers are wrong."""
+"""Least confidence; an answer that is less sure is none. It was chosen on those questions of
+``benchmarks/questions`` that had been looked at: 20 of 262 answers are wrong."""
 
 LEAST_OPERATION = 0.35
 """Least probability of the operation."""
