@@ -1,22 +1,20 @@
 """Makes the examples that the shipped cross-encoder of questions and printed rows learned from.
 
-    python -m benchmarks.row_cross_encoder EXAMPLES.npz --tatqa FOLDER --finqa FOLDER [--tags F]
+    python -m benchmarks.row_cross_encoder EXAMPLES.npz --tatqa FOLDER --finqa FOLDER
     python -m benchmarks.row_training EXAMPLES.npz MINILM_FOLDER WEIGHTS.safetensors
 
-``TAGS`` is that of ``benchmarks.row_matcher``. Each example is a question with the rows that are right, rows
-of the same and of other tables of the filing that share words with it, and rows of statements. So that it
-can say that no row is right, some questions are asked without theirs, of another quantity by a foreign word,
-or in words written so that no row of the table is meant; so that words of talking do not mislead it, others
-are asked in more words than they need, or in phrases of the lexicon. Every sixth filing or company is left
-out of training.
+Each example is a question with the rows that are right, rows of the same and of other tables of the filing
+that share words with it, and any others. So that it can say that no row is right, some questions are asked
+without theirs, of another quantity by a foreign word, or in words written so that no row of the table is
+meant; so that words of talking do not mislead it, others are asked in more words than they need. Every sixth
+filing or company is left out of training.
 """
 
 from __future__ import annotations
 
-import json
 import random
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,29 +26,20 @@ from tokenizers import Tokenizer
 
 from benchmarks import arguments
 from benchmarks.finqa import left_out
-from benchmarks.row_matcher import FOREIGN, _words, ask, read_filing, read_labels
+from benchmarks.row_matcher import FOREIGN
 from benchmarks.row_questions import Labelled, Phrased, finqa, finqa_phrases, tatqa, tatqa_phrases
 from benchmarks.row_training import RowExamples
 from finrag_pipeline.answering.row_cross_encoder import RowReaderTokens, Texts, row_texts
 from finrag_pipeline.answering.row_matcher import Features, row_matcher
 from finrag_pipeline.embedding.model_files import MINILM, model_folder
-from finrag_pipeline.questions.formula_lexicon import Line, formula_lexicon
 from finrag_pipeline.rankers.page_ranker.terms import terms
-from finrag_pipeline.settings import get_settings
-from finrag_pipeline.statements.filing_rows import FilingRow, FilingRows
-from finrag_pipeline.storage.lake import Lake
+from finrag_pipeline.statements.filing_rows import FilingRow
 
 SEED = 0
-PHRASES = Path(__file__).parent / "questions" / "concept_phrases.jsonl"
-"""Words of people for concepts of us-gaap."""
-
 WRITTEN = ", written"
 PHRASES_OF_ROWS = "phrases of rows"
 SHARE, TIMES_WRITTEN = 0.3, 2
 """Share of the other questions that are seen, and how often each written for its rows is."""
-
-_OF_A_CONCEPT = 2
-"""Phrases that each concept of a filing is asked for with."""
 
 _CANDIDATES, _NEAR = 30, 40
 
@@ -205,54 +194,6 @@ def _with(word: str, measure: str, rng: random.Random) -> str:
     return " ".join(words)
 
 
-def of_filings(tags: Path, lake: Lake, rng: random.Random) -> Iterator[Example]:
-    """Examples of names that filers gave their numbers, and of the lexicon's phrases for statement lines."""
-    printed = FilingRows(lake)
-    names = sorted(path.stem for path in tags.glob("*.jsonl") if path.stem in printed.filings)
-    filings = [read_filing(name, printed.of(name), tags / f"{name}.jsonl") for name in names]
-    labels = read_labels(filings)
-    phrases = {_words(one["concept"]): one["phrases"] for one in map(json.loads, PHRASES.open())}
-    vocabulary = sorted({*FOREIGN, *(word for filing in filings for word in filing.words)})
-    for filing in track(filings, "filings"):
-        features = Features(filing.rows, row_matcher().associations)
-        statements = [place for place, row in enumerate(filing.rows) if row.statement]
-        asked = list(ask(filing, labels, vocabulary, rng))
-        named = [(words.lower(), right) for words, _, right in rng.sample(asked, min(120, len(asked)))]
-        told = [
-            (phrase, own.rows)
-            for own in filing.named
-            if not own.members and own.concept in phrases
-            for phrase in rng.sample(phrases[own.concept], _OF_A_CONCEPT)
-        ]
-        for place, (words, right) in enumerate([*told, *named, *_lines(filing.rows, rng)]):
-            one = Labelled(filing.company, words, rng.choice(ASKED).format(words), filing.rows, 0, right)
-            shown = {abs(v.value) for place in right for v in filing.rows[place].values if abs(v.value) > 100}
-            likely = [p for p in features.candidates(words)[:_CANDIDATES] if p not in right]
-            others = [*likely[:18], *rng.sample(statements, min(6, len(statements)))]
-            wrong = [p for p in others if shown.isdisjoint(abs(v.value) for v in filing.rows[p].values)]
-            if len(wrong) > 1:
-                source = (
-                    f"phrases{WRITTEN}" if place < len(told) else "tags" if right else "tags, foreign word"
-                )
-                yield example(source, one, wrong, unlikely=features.unnamed if place < len(told) else ())
-
-
-def _lines(rows: Sequence[FilingRow], rng: random.Random) -> Iterator[tuple[str, frozenset[int]]]:
-    """Words for lines of the statements, with words of talking, and the rows that are those lines."""
-    places: dict[tuple[str | None, str | None], set[int]] = defaultdict(set)
-    for place, row in enumerate(rows):
-        places[row.concept, row.statement].add(place)
-    lexicon = formula_lexicon()
-    for line in lexicon.entries.values():
-        if not isinstance(line, Line) or not lexicon.phrases_of(line.name):
-            continue
-        statement = next((s for s in line.statements if any((c, s) in places for c in line.concepts)), None)
-        right = set().union(*(places.get((concept, statement), ()) for concept in line.concepts))
-        for phrase in rng.sample(lexicon.phrases_of(line.name), 1) if 0 < len(right) <= 6 else ():
-            words = random_text(phrase.text, rng)
-            yield _with(rng.choice(FILLERS), words, rng) if rng.random() < 0.5 else words, frozenset(right)
-
-
 def random_text(pattern: str, rng: random.Random) -> str:
     """A text that a phrase of the lexicon matches: of each choice one, of what may be absent mostly none."""
     text = pattern
@@ -307,7 +248,6 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--tatqa", type=Path, required=True)
     parser.add_argument("--finqa", type=Path, required=True)
-    parser.add_argument("--tags", type=Path)
     parser.add_argument("examples", type=Path, help="file that is written")
     options = parser.parse_args()
     rng = random.Random(SEED)
@@ -316,7 +256,6 @@ def main() -> None:
         *of_questions("TAT-QA", list(tatqa(options.tatqa, SHARE)), rng),
         *of_questions("FinQA", list(finqa(options.finqa, SHARE)), rng),
         *of_phrases((*tatqa_phrases(options.tatqa), *finqa_phrases(options.finqa)), rng),
-        *(of_filings(options.tags, Lake(get_settings().lake), rng) if options.tags else ()),
     ]
     as_arrays(examples, tokens).save(options.examples)
     Console().print(Counter(one.source for one in examples))
