@@ -31,7 +31,7 @@ _MOST_FILINGS = 3
 _MOST_LINES = 4
 """Lines of a formula that are looked for."""
 
-_LEAST = 1e-3
+_LEAST = 1e-5
 _NOT_SHOWN, _UNLIKELY = 0.3, 0.5
 """What is left of a row that shows none of the periods asked for; of one of a filing that is not meant."""
 

@@ -381,12 +381,12 @@ class RowBook:
         return chances
 
     def _prefer_closing(self, chances: np.ndarray) -> None:
-        """Give a closing balance the probability of the opening one above it, and leave that a little."""
+        """Give a closing balance the probability of the opening one above it too, and leave that a little."""
         for place in np.flatnonzero(chances > _LITTLE):
             row = self._rows[place]
             if _OPENING.search(row.label):
                 for at in self._closings.get((_siblings(row), row.columns), ()):
-                    chances[at] = max(chances[at], chances[place])
+                    chances[at] = min(1.0, chances[at] + chances[place])
                     chances[place] *= _PART_OF
 
     def _prefer_totals(self, said: set[str], chances: np.ndarray) -> None:

@@ -126,6 +126,7 @@ _EACH = re.compile(
 _AUXILIARY = re.compile(
     r"\b(?:did|do|does|is|are|was|were|has|have|had|can|could|would|will|whether|if)\b|\?", re.IGNORECASE
 )
+_PART_OF = re.compile(r"\b(?:percent(?:age)?|share|proportion|portion|fraction) of\b", re.IGNORECASE)
 _SIGNED = re.compile(r"\b(?:positive|negative)\b\s*", re.IGNORECASE)
 _RELATIVE = re.compile(r"%|\b(?:percent(?:age)?|per cent|pct|rate|yoy|year[- ]over[- ]year)\b", re.IGNORECASE)
 _BACK = re.compile(
@@ -191,7 +192,7 @@ _OUTSIDE = re.compile(
     r"(?P<what>(?:[A-Z][\w.&'-]*\s*)+)"
 )
 _MARGIN = re.compile(r"^(?P<part>.+?)\s+margins?\b(?P<rest>.*)$", re.IGNORECASE)
-_ARITHMETIC = re.compile(r"[×÷]|\s\*\s")
+_ARITHMETIC = re.compile(r"[×÷]|\s\*\s|\(\w[^()]*\s[-−]\s[^()]*\)")
 """Formulas in signs are for the grammar, which reads all of them."""
 
 _PLUS = re.compile(r"\s+(?:plus|together with|added to|combined with|and)\s+|\s\+\s", re.IGNORECASE)
@@ -418,6 +419,9 @@ class _Planner:
             if changed and parts[0].lower() == parts[1].lower():  # as a percentage of what it was
                 return self._made(Operation.GROWTH, parts[0])
             return self._made(Operation.CHANGE if changed else Operation.RATIO, *parts)
+        if parts and _PART_OF.search(self.masked) and chances[Operation.VALUE]:  # 'the percentage of A in B'
+            chances[Operation.RATIO] += chances[Operation.VALUE]
+            chances[Operation.VALUE] = 0.0
         alone = parts is None and len(self.periods) < 2 and not (self.back or self.years_back)
         parted = {one: 0.0 if one in _PAIRS and alone else chances[one] for one in chances}
         for operation in sorted(among, key=lambda one: -parted[one]):

@@ -54,7 +54,7 @@ NAMES_NOTHING = word_set(
     the their them then there these they thing things this those three through to told too took total totals
     true twelve two under until up us use used using value values versus vs was we went were what when where
     whether which while who whole whose will with within wondering work would wrong year year-end yearly
-    years yes yet you your
+    years yes yet you your usd eur gbp million millions billions thousand thousands
     """
 )
 """Words of asking: in no wording do they name what is asked for."""
