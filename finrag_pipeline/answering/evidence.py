@@ -32,6 +32,9 @@ _MOST_LINES = 4
 """Lines of a formula that are looked for."""
 
 _LEAST = 1e-5
+_IN_A_NOTE = 0.2
+"""What is left of the score of a row that no statement prints."""
+
 _NOT_SHOWN, _UNLIKELY = 0.3, 0.5
 """What is left of a row that shows none of the periods asked for; of one of a filing that is not meant."""
 
@@ -130,6 +133,7 @@ class Evidence:
             place: chances[place]
             * (_NOT_SHOWN + (1 - _NOT_SHOWN) * _share_shown(resolution.periods, rows[place]))
             * (_UNLIKELY + (1 - _UNLIKELY) * meant[rows[place].filing] / best)
+            * (1.0 if rows[place].statement else _IN_A_NOTE)
             for place in likely
         }
         return [rows[place] for place in sorted(likely, key=lambda place: -scores[place])][: 4 * MOST_ROWS]
