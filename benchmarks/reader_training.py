@@ -22,8 +22,8 @@ from transformers import AutoModel
 from benchmarks.adapters import adapt, adapter_arrays
 
 SEED = 0
-BATCH, RATE, EPOCHS = 32, 1.2e-3, 2.5
-RANK, FROZEN_LAYERS = 16, 2
+BATCH, RATE, EPOCHS = 32, 1.2e-3, 6.0
+RANK, FROZEN_LAYERS = 32, 0
 OF_SIGN, OF_OPERATION, OF_FORM, OF_DIRECTION = 0.3, 0.4, 0.4, 0.2
 """Weights of the signs of words and of what is said of a question, beside that of its words."""
 

@@ -185,7 +185,8 @@ class _Tables:
         self._pools: dict[str, list[FilingRow]] = {}
         self._of_group: dict[str, list[str]] = defaultdict(list)
         for name, group in groups.items():
-            self._of_group[group].append(name)
+            if group:  # tables without a filing have none beside them
+                self._of_group[group].append(name)
 
     def rows(self, name: str) -> list[FilingRow]:
         """The rows of a table."""

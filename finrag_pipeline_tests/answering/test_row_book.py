@@ -393,10 +393,10 @@ def test_two_names_that_fit_one_number_best_are_told_apart(other: float, apart: 
 @pytest.mark.parametrize(
     "question",
     [
-        "What was Torvex's toner margin in 2023, as a percentage of nothing but itself, in percent?",
-        "For how many days did Torvex sell paper in 2023?",
+        "What were Torvex's paper sales in 2023, in percent?",
+        "What were Torvex's paper sales in 2023, in days?",
     ],
 )
 def test_money_is_no_percentage_and_no_number_of_days(question: str) -> None:
-    with pytest.raises(Abstention):
+    with pytest.raises(Abstention, match="asks for"):
         told(question)
