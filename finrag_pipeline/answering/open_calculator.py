@@ -79,8 +79,9 @@ class OpenCalculator:
         Raises:
             Abstention: it has no plan, or what is asked for is not surely found.
         """
-        left = asked.rest if asked else question
-        plan = read_plan(left, resolution.printed_names, self._knows, question)
+        plan = self._plan(question, resolution, asked)
+        if asked is not None and plan is not None and not _is_told_over_time(plan):
+            asked, plan = None, self._plan(question, resolution)
         if plan is None:
             raise Abstention(AbstentionKind.NOT_A_CALCULATION, "the question names no quantity")
         if asked is not None:
@@ -100,6 +101,15 @@ class OpenCalculator:
             raise Abstention(AbstentionKind.UNKNOWN_COMPANY, "the question names no company of the index")
         return derive(question, plan, found)
 
+    def _plan(
+        self, question: str, resolution: Resolution, asked: SeriesAsked | None = None
+    ) -> QuestionPlan | None:
+        left = asked.rest if asked else question
+        plan = read_plan(left, resolution.printed_names, self._knows, question)
+        if asked and plan and plan.operation is Operation.CHANGE and len(plan.measures) == 1:
+            return replace(plan, operation=Operation.VALUE)  # 'how did revenue develop'
+        return plan
+
     def _knows(self, words: str) -> bool:
         return known_name(words, self._lexicon) is not None
 
@@ -112,10 +122,6 @@ class OpenCalculator:
         filings: Sequence[str] | None,
     ) -> Derivation:
         """Values over time of each company and measure, out of all its filings."""
-        if plan.operation is Operation.CHANGE and len(plan.measures) == 1:  # 'how did revenue develop'
-            plan = replace(plan, operation=Operation.VALUE)
-        if plan.yes_no or plan.one_of or plan.periods or plan.operation not in _OVER_TIME:
-            raise Abstention(AbstentionKind.NOT_UNDERSTOOD, "this is not told over several periods")
         plan = replace(plan, verdict=None, each=True, partial=True)
         found: dict[str, OpenAnswer] = {}
         latest: dict[str, str] = {}
@@ -188,6 +194,11 @@ class OpenCalculator:
 
         book.open_rows(rows, lines_too=not newest)
         return book
+
+
+def _is_told_over_time(plan: QuestionPlan) -> bool:
+    """Whether a plan is of values that follow upon each other, and not of one number made of them."""
+    return plan.operation in _OVER_TIME and not (plan.yes_no or plan.one_of or plan.periods)
 
 
 def _as_fourth(period: FiscalPeriod, annual: FilingInfo | None) -> FiscalPeriod:

@@ -142,9 +142,10 @@ _COUNT = rf"(?:\d\d?|{'|'.join(list(NUMBERS)[1:])})"
 _SPAN = re.compile(
     rf"\b(?:last|past|latest|most recent|previous|recent)\s(?P<count>{_COUNT})\s(?:fiscal\s|"
     rf"full\s|calendar\s)?"
-    r"years?\b",
+    rf"years?\b|\b(?P<upto>{_COUNT})\s(?:fiscal\s|full\s)?years\s(?:to|ended|ending|through|until)\b",
     re.IGNORECASE,
 )
+_WHOLE_YEAR = re.compile(r"\b(?:full|whole|entire|complete)[- ](?:fiscal )?year\b|\bannual", re.IGNORECASE)
 _RANGE = re.compile(
     rf"(?:\bbetween[\s\w]*{_P}\s*and|\bsince[\s\w]*{_P}[\s\w,]*\b(?:to|through|until)|"
     rf"{_P}(?:,?\s(?:each|every) \w+)?,?\s*(?:(?:(?:and|going) )*back to|to|through|until|-|–))"
@@ -156,7 +157,7 @@ _RANGE = re.compile(
 _FRACTIONS = {
     "half": 1 / 2, "one half": 1 / 2, "a third": 1 / 3, "one third": 1 / 3, "two thirds": 2 / 3,
     "a quarter": 1 / 4, "one quarter": 1 / 4, "three quarters": 3 / 4, "a fifth": 1 / 5,
-    "one fifth": 1 / 5, "a tenth": 1 / 10, "one tenth": 1 / 10,
+    "one fifth": 1 / 5, "a tenth": 1 / 10, "one tenth": 1 / 10, "a billion": 1e9, "a million": 1e6,
 }  # fmt: skip
 _THRESHOLD = re.compile(
     rf"(?P<words>\b(?:{'|'.join(_FRACTIONS)}))\b|"
@@ -205,6 +206,7 @@ _MOVED = re.compile(
     r"\b(?<!\bnet )(?:increase|decrease|rise|drop|fall|decline|reduction|growth|change)s? (?:in|of)\b",
     re.IGNORECASE,
 )
+_MEAN = re.compile(r"^(?:(?:average|avg|mean|annual|yearly)\s+)+", re.IGNORECASE)
 _MOVING = re.compile(
     r"^(?:drop|rise|fall|decline|increase|decrease|growth|change|jump)\s+(?:in\s+)?", re.IGNORECASE
 )
@@ -267,18 +269,25 @@ class _Planner:
         self.back = bool(_BACK.search(self.masked))
         self._same_quarter()
         span = _SPAN.search(self.masked)
-        count = span["count"].lower() if span else "1"
+        count = (span["count"] or span["upto"]).lower() if span else "1"
         self.years_back = (NUMBERS.get(count) or int(count)) - 1
         spread = len(self.periods) > 2 and self.masked.count(_P) == 1
         self.is_range = spread or bool(_RANGE.search(self.masked))
 
     def _same_quarter(self) -> None:
-        """Read 'the same quarter of 2024' beside a quarter of another year as that quarter."""
-        named = [period for period in self.periods if period.quarter]
-        if self.back and len(named) == 1 and len(self.periods) == 2:
-            same = tuple(replace(named[0], year=period.year) for period in self.periods)
-            if len(set(same)) == 2 and all(period.year for period in same):
-                self.periods, self.back = tuple(sorted(same, key=_order)), False
+        """Read a year beside a part of another year as that part of it: 'the June quarter, and that of 2024'.
+
+        Nobody compares a quarter with a whole year without saying so.
+        """
+        years = [period for period in self.periods if period.year and period.length == 12 and not period.end]
+        parts = [period for period in self.periods if period not in years]
+        if len(years) != 1 or len(parts) != 1 or not parts[0].length or _WHOLE_YEAR.search(self.masked):
+            return
+        year, part = years[0].year or 0, parts[0]
+        of = part.end.year if part.end else part.year or 0
+        if year != of and part.length < 12:
+            same = part.shift(year - of)
+            self.periods, self.back = tuple(sorted((same, part), key=_order)), False
 
     def plan(self) -> QuestionPlan | None:
         """The plan, or None."""
@@ -483,7 +492,9 @@ class _Planner:
             case Operation.AVERAGE | Operation.SUM:
                 if self.is_range and len(self.periods) == 2:
                     self.periods = _every_year(*self.periods)
-                return self._made(operation, measure) if operation is Operation.AVERAGE or several else None
+                if operation is Operation.AVERAGE:
+                    return self._made(operation, _MEAN.sub("", measure) or measure)
+                return self._made(operation, measure) if several else None
             case Operation.VALUE:
                 if self.is_range and len(self.periods) == 2 and _EACH.search(self.masked):
                     self.periods = _every_year(*self.periods)

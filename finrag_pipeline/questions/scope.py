@@ -39,7 +39,8 @@ ASKS_FOR_TEXT = re.compile(
     r"?(?:main |key |primary |major |biggest |largest |top )"
     r"|what (?:are|were) (?:the )?(?:drivers?|reasons?|risks?|products?|"
     r"acquisitions?)|(?:nature|purpose) (?:of|and|&)"
-    r"|who (?:is|are|was|were|did|does)|describe|explain(?! why)|list (?:the|all)|"
+    r"|who (?:is|are|was|were|did|does)|describe|explain(?! why)|"
+    r"list (?:the|all)(?!.*\d\b.*\b(?:and|to)\b.*\d)|"
     r"guidance|forecasts?|outlook|summari[sz]e|discuss"
     r"|if\b.{0,120}\b(?:would|could|were to|had)"
     r"|(?:whether|if)\b[^,;?.]{0,60}\b(?:wants?|plans?|intends?|hopes?|aims?) to)\b",

@@ -174,6 +174,9 @@ class _Reading:
         in_context = end.possessive or (before is not None and before.key in NAMING and followed)
         if alias.kind == "first word" and not (capital and in_context):
             return False  # a part of a name, and an everyday word
+        if last > position and not capital and alias.kind in ("name", "full name"):
+            # 'home depot debt': several words of a name that open a question, or stand in one with capitals.
+            return first.opens or in_context or not self.caseless
         opens = first.opens and capital  # which a question without other capitals may do too
         if (self.caseless and not opens) or (self.titled and position == last):
             return in_context

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from finrag_pipeline.resolver.lexicon import FORWARD, MONTHS, NUMBERS, ORDINALS
 
 _LONGEST_RANGE = 10
+_SPANS = {"quarter": 3, "quarterly": 3, "half": 6}
 _LOOK_BACK = 60
 _CENTURY = 2000
 _MASK = "\0"
@@ -32,7 +33,7 @@ _MONTH = (
     r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 )
 _LENGTH = (
-    r"(?:(?P<length>(?:three|six|nine|twelve|3|6|9|12)[\s-]months?|quarter(?:ly\speriod)?|(?:fiscal\s)?year)"
+    r"(?:(?P<length>(?:three|six|nine|twelve|3|6|9|12)[\s-]months?|quarter(?:ly\speriod)?|half(?:[\s-]year)?|(?:fiscal\s)?year)"
     r"(?:\speriods?)?(?:\s(?:that|which))?\s(?:ended|ending|ends|closed|closing|finished|finishing|to|through|until)"
     r"\s(?:on\s|(?:the\s)?end\sof\s)?)?"
 )
@@ -159,7 +160,7 @@ def _place(text: str) -> int:
 
 def _months(length: str) -> int:
     first = re.split(r"[\s-]", length.lower())[0]
-    return NUMBERS.get(first) or (int(first) if first.isdigit() else 3 if first == "quarter" else 12)
+    return NUMBERS.get(first) or (int(first) if first.isdigit() else _SPANS.get(first, 12))
 
 
 def _read(match: re.Match[str]) -> Iterator[AskedPeriod]:
@@ -171,6 +172,12 @@ def _read(match: re.Match[str]) -> Iterator[AskedPeriod]:
         first, last = _year(said["first"]), _year(said["last"])
         if first <= last <= first + _LONGEST_RANGE:
             yield from map(AskedPeriod, range(first, last + 1))
+    elif "more" in said and year is not None:
+        years = [year, *(_CENTURY + int(digits) for digits in re.findall(r"\d\d", said["more"]))]
+        steps = {one - other for one, other in zip(years[1:], years, strict=False)}
+        yield from map(AskedPeriod, years if steps in ({1}, {-1}) else years[:1])
+    elif "mid" in said and year is not None:
+        yield AskedPeriod(year, date=dt.date(year, 6, 30), whole_month=True)
     elif "month" in said and year is not None:
         month = _month(said["month"])
         if "since" in said:
@@ -220,6 +227,8 @@ _PATTERNS = tuple(
         rf"(?P<year>{_YEAR})(?:'s)?[\s,/'-]{{0,3}}(?P<quarter>{_QUARTER})",
         # first nine months of 2023
         rf"(?:first\s)?(?P<length>three|six|nine|3|6|9)[\s-]months?{_OF}(?:ended\s)?(?P<year>{_YEAR})",
+        # 9M FY25
+        rf"(?P<length>[369])M\s?(?P<year>{_YEAR}|\d\d)",
         # H1 FY2023; first half of 2023; 2023 H1
         rf"(?P<half>{_HALF}){_OF}(?P<year>{_YEAR})",
         r"(?P<half>[12]H|H[12][-/])(?P<year>\d\d)",
@@ -230,6 +239,9 @@ _PATTERNS = tuple(
         rf"(?P<month>{_MONTH})\s(?P<year>{_FULL})\s(?P<length>quarter)",
         # March 2023; quarter ended June 2023
         rf"{_LENGTH}(?P<month>{_MONTH}),?\s(?:of\s)?(?P<year>{_FULL})",
+        rf"(?P<mid>mid)[\s-](?P<year>{_FULL})",
+        # FY23, 24 and 25
+        rf"(?P<year>{_NAMED})(?P<more>(?:,?\s?(?:and|&|,)\s?'?\d\d(?![\d,.]\d)){{1,}})(?!\s?[%/-])",
         # FY2018 - FY2020; 2018-20; between 2018 and 2020
         rf"(?P<first>{_YEAR}){_RANGE}(?P<last>{_YEAR}|\d\d){_NO_UNIT}",
         rf"between\s(?P<first>{_YEAR})\sand\s(?P<last>{_YEAR}){_NO_UNIT}",
