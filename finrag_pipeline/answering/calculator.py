@@ -14,6 +14,7 @@ import pyarrow as pa
 from finrag_pipeline.answering.calculate import Calculation, Quantity
 from finrag_pipeline.answering.derivation import Derivation, SeriesValue, listing
 from finrag_pipeline.answering.inputs import FactBook
+from finrag_pipeline.answering.sentence_rows import PrintedRows
 from finrag_pipeline.answering.wording import MONEY, PER_SHARE, SHARES, Worded, word_value
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.filings import TEXT_ONLY
@@ -105,7 +106,7 @@ class Calculator:
             known if only is None else known & set(only),
             lambda filing: lake.read("statement_facts", {"filing": filing}, FACT_COLUMNS),
             resolver,
-            FilingRows(lake),
+            PrintedRows(lake),
         )
 
     def answer(

@@ -20,6 +20,7 @@ from finrag_pipeline.answering.answer import (
 )
 from finrag_pipeline.answering.calculator import Calculator
 from finrag_pipeline.answering.passages import passages_of
+from finrag_pipeline.answering.sentence_rows import PrintedRows
 from finrag_pipeline.answering.tools import FinancialTools
 from finrag_pipeline.errors import LakeError, ModelError
 from finrag_pipeline.language_models.load import language_model_problem, load_language_model
@@ -31,7 +32,6 @@ from finrag_pipeline.retrieval.chunk_index import searchable_filings
 from finrag_pipeline.retrieval.question_text import check_question
 from finrag_pipeline.services.filings import require_filing
 from finrag_pipeline.settings import Settings
-from finrag_pipeline.statements.filing_rows import FilingRows
 from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class Asker:
         """Finds evidence; only an abstention needs what it imports."""
         from finrag_pipeline.answering.evidence import Evidence
 
-        return Evidence(self._calculator.rows or FilingRows(self._lake), self._resolver)
+        return Evidence(self._calculator.rows or PrintedRows(self._lake), self._resolver)
 
     def _reply(
         self,

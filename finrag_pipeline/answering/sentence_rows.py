@@ -1,0 +1,216 @@
+"""Amounts that sentences tell for named periods, as rows beside those of tables.
+
+'Advertising costs were $20.3 billion and $21.4 billion in 2023 and 2024' is a row of two numbers: its label
+is what the sentence says beside them.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from finrag_pipeline.filings.sentences import sentences
+from finrag_pipeline.resolver.periods import AskedPeriod, find_periods
+from finrag_pipeline.resolver.tokens import plain
+from finrag_pipeline.statements.filed_facts import WEEK, FilingInfo, read_info
+from finrag_pipeline.statements.filing_rows import FilingRow, FilingRows, RowValue
+
+NO_TABLE = -1
+"""Number of the table of the first sentence of a page; the next one is -2."""
+
+_SHORTEST, _MOST_CHARACTERS = 40, 600
+_LONGEST = 6
+_AMOUNT = re.compile(
+    r"(?P<money>\$)(?P<number>\d[\d,]*(?:\.\d+)?)\s?(?P<scale>billion|million|thousand)?\b|"
+    r"\b(?P<share>\d[\d,]*(?:\.\d+)?)\s?(?:%|percent\b)|"
+    r"\b(?P<count>\d[\d,]*(?:\.\d+)?)\s(?P<of>million\s|billion\s|thousand\s)?shares\b",
+    re.IGNORECASE,
+)
+_SCALE = re.compile(
+    r"\b(?:dollars|amounts)(?: are)?(?: stated| expressed)? in (?P<scale>thousand|million|billion)s\b",
+    re.IGNORECASE,
+)
+_NOTES = re.compile(r"\bnotes to (?:the )?(?:\w+ ){0,3}financial statements\b", re.IGNORECASE)
+_DIGITS = re.compile(r"\d[\d,.]*")
+_MOST_DIGITS = 2
+"""Numbers in what a sentence names; more are cells of a table."""
+
+_SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
+_JOINED = re.compile(r"[\s,]*(?:and|as well as)?[\s,]*", re.IGNORECASE)
+_INSTANT = re.compile(r"\b(?:as of|as at|at|on)\s+(?:the end of\s+)?$", re.IGNORECASE)
+_LEAD = re.compile(
+    r"\b(?:as of|as at|as|at|on|in|for|during|through|the|(?:fiscal )?years?|\w+ months|"
+    r"quarters?|periods?|ended|ending|end of|respectively|fiscal|compared (?:to|with)|and|or|of|was|were|had|"
+    r"has|have|been|is|are|we|our|its|there|includes?|company|totall?ed|amounted to|approximately|about|a|an|"
+    r"to|which)\b|[\s,.:;()“”\"•]",
+    re.IGNORECASE,
+)
+_PER_SHARE = re.compile(r"\b(?:per|a) (?:common )?share\b", re.IGNORECASE)
+_MOST_WORDS = 14
+
+
+@dataclass(frozen=True)
+class _Told:
+    start: int
+    end: int
+    kind: str
+    value: float
+    printed: str
+
+
+def sentence_rows(pages: Sequence[tuple[int, str]], info: FilingInfo) -> list[FilingRow]:
+    """Rows of the sentences of a filing that tell amounts and as many periods.
+
+    Args:
+        pages: zero-based numbers of pages and their texts.
+        info: of the filing; its fiscal year tells those that sentences name without a day.
+    """
+    if info.period_end is None or info.fiscal_year is None:
+        return []
+    rows: list[FilingRow] = []
+    of_notes = 1.0
+    for page, text in pages:
+        scale = _SCALE.search(text)
+        unsaid = _SCALES[scale["scale"].lower()] if scale else of_notes
+        of_notes = unsaid if _NOTES.search(text) else of_notes
+        for sentence in sentences(text):
+            if _SHORTEST <= len(sentence) <= _MOST_CHARACTERS and _AMOUNT.search(sentence):
+                for label, values in _told(" ".join(plain(sentence).split()), unsaid, info):
+                    rows.append(
+                        FilingRow(
+                            info.filing, page, NO_TABLE - len(rows), 0, "", (label,), (), None, None, values
+                        )
+                    )
+    return rows
+
+
+def _told(sentence: str, unsaid: float, info: FilingInfo) -> Iterator[tuple[str, tuple[RowValue, ...]]]:
+    """What a sentence names, and its amounts of periods."""
+    amounts = list(_amounts(sentence, unsaid))
+    if not amounts or len(amounts) > _LONGEST * 2:
+        return
+    places = [place for place in find_periods(sentence) if not any(p.future for p in place.periods)]
+    taken = [(one.start, one.end) for one in amounts]
+    periods = _dated(sentence, [(p.start, p.periods) for p in places if not _within(p.start, taken)], info)
+    groups: list[list[_Told]] = []
+    for one in amounts:
+        last = groups[-1][-1] if groups else None
+        if last and last.kind == one.kind and _JOINED.fullmatch(sentence[last.end : one.start]):
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    for at, group in enumerate(groups):
+        if len(group) != len(periods) or not periods:
+            continue
+        before = groups[at - 1][-1].end if at else 0
+        after = groups[at + 1][0].start if at + 1 < len(groups) else len(sentence)
+        spans = [(p.start, p.end) for p in places]
+        label = _label(sentence, before, group, after, spans)
+        if not label or len(_DIGITS.findall(label)) > _MOST_DIGITS:
+            continue
+        unit = {"money": "currency", "share": "percent", "count": "shares"}[group[0].kind]
+        if unit == "currency" and _PER_SHARE.search(f"{label} {sentence[group[-1].end :][:20]}"):
+            unit = "currency/share"
+        values = tuple(
+            RowValue(
+                (), end, months, year, quarter, one.value, one.printed,
+                unit,
+                "USD" if one.kind == "money" else None, None, index,
+            )
+            for index, (one, (end, months, year, quarter)) in enumerate(zip(group, periods, strict=True))
+        )  # fmt: skip
+        yield label, values
+
+
+def _amounts(sentence: str, unsaid: float) -> Iterator[_Told]:
+    """Amounts of a sentence; whole dollars without a scale are in that of the page."""
+    for match in _AMOUNT.finditer(sentence):
+        if match["money"]:
+            number, scale, kind = match["number"], match["scale"], "money"
+        elif match["share"]:
+            number, scale, kind = match["share"], None, "share"
+        else:
+            number, scale, kind = match["count"], match["of"], "count"
+        value = float(number.replace(",", "")) * _SCALES.get((scale or "").strip().lower(), 1.0)
+        if kind == "money" and not scale and "." not in number:
+            value *= unsaid
+        value = value / 100 if kind == "share" else value
+        yield _Told(match.start(), match.end(), kind, value, match[0].strip())
+
+
+_Period = tuple[dt.date, int | None, int | None, int | None]
+"""Last day, months or None for an instant, fiscal year and quarter."""
+
+
+def _dated(
+    sentence: str, places: Sequence[tuple[int, Sequence[AskedPeriod]]], info: FilingInfo
+) -> list[_Period]:
+    """The periods of a sentence in its order; years behind a day are of the same day.
+
+    None where one is not over yet, which is not reported.
+    """
+    assert info.period_end is not None
+    found: list[_Period] = []
+    day: _Period | None = None
+    for start, periods in places:
+        for asked in periods:
+            made = _period(asked, _INSTANT.search(sentence[:start]) is not None, day, info)
+            if made is None or made[0] > info.period_end + dt.timedelta(WEEK):
+                return []
+            day = made if asked.date is not None else day
+            found.append(made)
+    return list(dict.fromkeys(found))
+
+
+def _period(asked: AskedPeriod, instant: bool, day: _Period | None, info: FilingInfo) -> _Period | None:
+    """A period; a year alone is that of ``day``, else that of an annual report."""
+    assert info.period_end is not None and info.fiscal_year is not None
+    end, months, quarter = asked.date, asked.months, info.fiscal_quarter
+    if end is None:
+        if asked.fiscal_year is None or asked.quarter or asked.half:
+            return None
+        if day is not None:  # 'December 31, 2024 and 2023'
+            end, months = _shift(day[0], asked.fiscal_year - day[0].year), day[1]
+        elif info.annual:
+            end = _shift(info.period_end, asked.fiscal_year - info.fiscal_year)
+            months = None if instant else 12
+        else:
+            return None
+    return end, months, info.fiscal_year - round((info.period_end - end).days / 365.25), quarter
+
+
+def _shift(day: dt.date, years: int) -> dt.date:
+    return day.replace(year=day.year + years, day=28 if (day.month, day.day) == (2, 29) else day.day)
+
+
+def _within(place: int, spans: Sequence[tuple[int, int]]) -> bool:
+    return any(start <= place < end for start, end in spans)
+
+
+def _label(
+    sentence: str, start: int, group: Sequence[_Told], end: int, periods: Sequence[tuple[int, int]]
+) -> str:
+    """What a sentence says around amounts, without periods and small words at its ends."""
+    parts = []
+    for first, last in ((start, group[0].start), (group[-1].end, end)):
+        text = "".join(" " if _within(place, periods) else sentence[place] for place in range(first, last))
+        words = text.split()
+        while words and not _LEAD.sub("", words[0]):
+            words.pop(0)
+        while words and not _LEAD.sub("", words[-1]):
+            words.pop()
+        parts.append(" ".join(words[:_MOST_WORDS]))
+    return " ".join(part for part in parts if part)
+
+
+class PrintedRows(FilingRows):
+    """Rows of tables, and amounts that sentences tell, of the filings of a lake that have tables."""
+
+    def _read(self, filing: str) -> list[FilingRow]:
+        only = {"filing": filing}
+        pages = self._lake.read("filing_pages", only, ["page", "text"])
+        texts = zip(pages["page"].to_pylist(), pages["text"].to_pylist(), strict=True)
+        info = read_info(self._lake.read("filings", only).to_pylist()[0])
+        return [*super()._read(filing), *sentence_rows([(page, text or "") for page, text in texts], info)]
