@@ -1,6 +1,7 @@
 """Makes the examples that the shipped cross-encoder of questions and printed rows learned from.
 
-    python -m benchmarks.row_cross_encoder EXAMPLES.npz --tatqa FOLDER --finqa FOLDER
+    FINRAG_LAKE=lake python -m benchmarks.row_cross_encoder EXAMPLES.npz --tatqa FOLDER --finqa FOLDER \
+        --filings
     python -m benchmarks.row_training EXAMPLES.npz MINILM_FOLDER WEIGHTS.safetensors
 
 Each example is a question with the rows that are right, rows of the same and of other tables of the filing
@@ -26,18 +27,32 @@ from tokenizers import Tokenizer
 
 from benchmarks import arguments
 from benchmarks.finqa import left_out
-from benchmarks.row_matcher import FOREIGN
-from benchmarks.row_questions import Labelled, Phrased, finqa, finqa_phrases, tatqa, tatqa_phrases
+from benchmarks.row_questions import (
+    Labelled,
+    Phrased,
+    filing_phrases,
+    finqa,
+    finqa_phrases,
+    tatqa,
+    tatqa_phrases,
+)
 from benchmarks.row_training import RowExamples
 from finrag_pipeline.answering.row_cross_encoder import RowReaderTokens, Texts, row_texts
-from finrag_pipeline.answering.row_matcher import Features, row_matcher
+from finrag_pipeline.answering.row_matcher import Features
 from finrag_pipeline.embedding.model_files import MINILM, model_folder
+from finrag_pipeline.questions.plan import read_plan
 from finrag_pipeline.rankers.page_ranker.terms import terms
-from finrag_pipeline.statements.filing_rows import FilingRow
+from finrag_pipeline.resolver.lexicon import word_set
+from finrag_pipeline.settings import get_settings
+from finrag_pipeline.statements.filing_rows import FilingRow, FilingRows
+from finrag_pipeline.storage.lake import Lake
 
 SEED = 0
 WRITTEN = ", written"
 PHRASES_OF_ROWS = "phrases of rows"
+IN_FILINGS = ", in filings"
+COMPANIES = ("Acme",)
+"""What companies are called in written questions."""
 SHARE, TIMES_WRITTEN = 0.3, 2
 """Share of the other questions that are seen, and how often each written for its rows is."""
 
@@ -62,6 +77,11 @@ FRAMES = (
     "remind me, {}", "quick one: {}", "for a memo i need {}", "{} according to the filing",
     "we are debating {}", "{} how much was that", "give me {}", "look up {}", "do you happen to know {}",
 )  # fmt: skip
+FOREIGN = word_set(
+    "organic adjusted proforma guidance forecast average employee store barrel customer domestic unaudited "
+    "restated core underlying comparable"
+)
+"""Words that make any quantity another; they are added to questions."""
 FILLERS = (
     "rake in", "pocket", "burn through", "plough into", "sitting on", "tied up in", "eaten up by", "log",
     "chalk up", "bank", "fork out", "lavish on", "set aside for", "side of the house", "part of the business",
@@ -147,7 +167,12 @@ def of_phrases(phrases: Iterable[Phrased], rng: random.Random) -> Iterator[Examp
         for said in one.phrases:
             near, far = pools.others(one.rows, one.own, said, rng)
             asked = Labelled(one.group, said, asking(said, rng), one.rows, one.own, one.right)
-            yield example(PHRASES_OF_ROWS, asked, near, unlikely=far)
+            yield example(f"{PHRASES_OF_ROWS}{'' if one.own else IN_FILINGS}", asked, near, unlikely=far)
+        plan = read_plan(one.question, COMPANIES) if one.question else None
+        for measure in plan.measures[:1] if plan is not None else ():
+            near, far = pools.others(one.rows, one.own, measure, rng)
+            asked = Labelled(one.group, measure, plan.asked, one.rows, one.own, one.right)
+            yield example(f"questions of rows{IN_FILINGS}", asked, near, unlikely=far, times=TIMES_WRITTEN)
         for said in one.near:
             asked = Labelled(one.group, said, asking(said, rng), one.rows, one.own, frozenset())
             table = [*one.right, *(place for place in range(one.own) if place not in one.right)]
@@ -158,13 +183,12 @@ class _Pools:
     """Rows that a question is shown beside its own."""
 
     def __init__(self) -> None:
-        self._associations = row_matcher().associations
         self._features: dict[int, tuple[Features, set[str]]] = {}
 
     def _of(self, rows: Sequence[FilingRow]) -> tuple[Features, set[str]]:
         if id(rows) not in self._features:
             known = {term for row in rows for term in terms(" ".join((*row.path, *row.columns)))}
-            self._features[id(rows)] = Features(rows, self._associations), known
+            self._features[id(rows)] = Features(rows), known
         return self._features[id(rows)]
 
     def terms(self, rows: Sequence[FilingRow]) -> set[str]:
@@ -225,7 +249,7 @@ def as_arrays(examples: Sequence[Example], tokens: RowReaderTokens) -> RowExampl
         far,
         np.array([sources.index(one.source) for one in examples]),
         np.array(sources),
-        np.array([left_out(one.group) for one in examples]),
+        np.array([left_out(one.group) and not one.source.endswith(IN_FILINGS) for one in examples]),
         np.array([one.times for one in examples]),
     )
 
@@ -246,17 +270,24 @@ def _ragged(lists: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--tatqa", type=Path, required=True)
-    parser.add_argument("--finqa", type=Path, required=True)
+    parser.add_argument("--tatqa", type=Path)
+    parser.add_argument("--finqa", type=Path)
+    parser.add_argument("--filings", action="store_true", help="rows of the filings of the lake too")
     parser.add_argument("examples", type=Path, help="file that is written")
     options = parser.parse_args()
     rng = random.Random(SEED)
     tokens = RowReaderTokens(Tokenizer.from_file(str(model_folder(MINILM) / "tokenizer.json")))
-    examples = [
-        *of_questions("TAT-QA", list(tatqa(options.tatqa, SHARE)), rng),
-        *of_questions("FinQA", list(finqa(options.finqa, SHARE)), rng),
-        *of_phrases((*tatqa_phrases(options.tatqa), *finqa_phrases(options.finqa)), rng),
-    ]
+    examples: list[Example] = []
+    phrases: list[Phrased] = []
+    if options.tatqa:
+        examples += of_questions("TAT-QA", list(tatqa(options.tatqa, SHARE)), rng)
+        phrases += tatqa_phrases(options.tatqa)
+    if options.finqa:
+        examples += of_questions("FinQA", list(finqa(options.finqa, SHARE)), rng)
+        phrases += finqa_phrases(options.finqa)
+    if options.filings:
+        phrases += filing_phrases(FilingRows(Lake(get_settings().lake)).of)
+    examples += of_phrases(phrases, rng)
     as_arrays(examples, tokens).save(options.examples)
     Console().print(Counter(one.source for one in examples))
 

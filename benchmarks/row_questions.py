@@ -17,7 +17,7 @@ import json
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -33,6 +33,8 @@ from finrag_pipeline.statements.filing_rows import FilingRow
 READINGS = Path(__file__).parent / "questions" / "readings.jsonl"
 
 ROW_PHRASES = Path(__file__).parent / "questions" / "row_phrases.jsonl"
+
+FILING_ROW_PHRASES = Path(__file__).parent / "questions" / "filing_row_phrases.jsonl"
 
 _NUMBER = re.compile(r"([-(]?)[$€£]?(-?)(\d[\d,]*\.?\d*|\.\d+)")
 _MOST_VALUES = 6
@@ -160,6 +162,7 @@ class Phrased:
 
     Attributes:
         group, rows, own, right: as in `Labelled`.
+        question: that asks for it in yet other words; empty for none.
     """
 
     group: str
@@ -168,6 +171,7 @@ class Phrased:
     right: frozenset[int]
     phrases: tuple[str, ...]
     near: tuple[str, ...]
+    question: str = ""
 
 
 class _Tables:
@@ -236,6 +240,34 @@ def tatqa_phrases(folder: Path) -> Iterator[Phrased]:
 def finqa_phrases(folder: Path) -> Iterator[Phrased]:
     """Rows of FinQA's training tables in other words."""
     yield from _phrased(_finqa_tables(folder))
+
+
+def filing_phrases(rows_of: Callable[[str], Sequence[FilingRow]]) -> Iterator[Phrased]:
+    """Rows of whole filings in other words; right is each row that prints the same numbers.
+
+    Args:
+        rows_of: the printed rows of a filing.
+    """
+    pools: dict[str, list[FilingRow]] = {}
+    for one in map(json.loads, FILING_ROW_PHRASES.read_text("utf-8").splitlines()):
+        filing, place = one["filing"], one["row"]
+        if filing not in pools:
+            pools[filing] = in_series(rows_of(filing))
+        pool = pools[filing]
+        if place >= len(pool) or pool[place].label != one["label"]:  # read otherwise since
+            continue
+        right = frozenset(at for at, row in enumerate(pool) if at == place or _same_numbers(row, pool[place]))
+        yield Phrased(filing, pool, 0, right, tuple(one["phrases"]), (), one["question"])
+
+
+def _same_numbers(row: FilingRow, other: FilingRow) -> bool:
+    """Whether two rows print two numbers of the same periods, or one and a word of their labels."""
+    own, its = (
+        {(round(abs(value.value), 4), value.period_end, value.months) for value in one.values if value.value}
+        for one in (row, other)
+    )
+    least = 1 if set(terms(row.label)) & set(terms(other.label)) else 2
+    return len(own & its) >= least
 
 
 @cache

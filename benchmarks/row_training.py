@@ -30,7 +30,7 @@ SEED = 0
 BATCH = 128
 RANK, FROZEN_LAYERS = 64, 0
 RATES = (1.2e-3, 2e-3)
-"""Rates of the adapters and of the last layer."""
+"""Rates of the adapters and of the last layer in batches of 128; in others by the root of their size."""
 
 ROWS_AT_ONCE = 10
 """Rows that are read together, as the package reads them."""
@@ -156,8 +156,8 @@ def _of(ragged: tuple[np.ndarray, np.ndarray], place: int) -> list[int]:
 class Batches(IterableDataset[tuple[torch.Tensor, ...]]):
     """Batches of examples drawn again each time, in a share for each worker."""
 
-    def __init__(self, examples: RowExamples, places: np.ndarray, count: int) -> None:
-        self._examples, self._places, self._count = examples, places, count
+    def __init__(self, examples: RowExamples, places: np.ndarray, count: int, size: int) -> None:
+        self._examples, self._places, self._count, self._size = examples, places, count, size
 
     def __iter__(self) -> Iterator[tuple[torch.Tensor, ...]]:
         worker = get_worker_info()
@@ -166,9 +166,9 @@ class Batches(IterableDataset[tuple[torch.Tensor, ...]]):
         places = self._places[own::of].tolist()
         queue: list[int] = []
         for _ in range(own, self._count, of):
-            if len(queue) < BATCH:
+            while len(queue) < self._size:
                 queue += rng.sample(places, len(places))
-            taken, queue = queue[:BATCH], queue[BATCH:]
+            taken, queue = queue[: self._size], queue[self._size :]
             yield self._examples.batch(taken, rng)
 
 
@@ -200,7 +200,13 @@ def loss_of(logits: torch.Tensor, right: torch.Tensor, real: torch.Tensor) -> to
 
 
 def train(
-    examples: RowExamples, model: Reader, epochs: float, workers: int, seconds: float, slower: float
+    examples: RowExamples,
+    model: Reader,
+    epochs: float,
+    workers: int,
+    seconds: float,
+    slower: float,
+    size: int = BATCH,
 ) -> Reader:
     """The adapters of a model, trained on the examples that are not left out, for so long at most."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -209,8 +215,9 @@ def train(
     groups = [{"params": adapters}, {"params": list(model.head.parameters())}]
     optimiser = torch.optim.AdamW(groups, weight_decay=0.01)
     kept = np.repeat(np.arange(len(examples.source)), np.where(examples.left_out, 0, examples.times))
-    steps = max(1, int(epochs * len(kept) / BATCH))
-    batches = DataLoader(Batches(examples, kept, steps), batch_size=None, num_workers=workers)
+    steps = max(1, int(epochs * len(kept) / size))
+    batches = DataLoader(Batches(examples, kept, steps, size), batch_size=None, num_workers=workers)
+    slower *= (size / BATCH) ** 0.5
     begun = time.perf_counter()
     for step, (ids, types, owners, right, real) in enumerate(batches):
         spent = time.perf_counter() - begun
@@ -226,8 +233,8 @@ def train(
         loss.backward()
         nn.utils.clip_grad_norm_([p for group in groups for p in group["params"]], 1.0)
         optimiser.step()
-        if step % 200 == 0:
-            rate = (step + 1) * BATCH / (time.perf_counter() - begun)
+        if step % 50 == 0:
+            rate = (step + 1) * size / (time.perf_counter() - begun)
             print(f"step {step} of {steps}, loss {loss.item():.3f}, {rate:.0f} examples a second", flush=True)
     return model.eval()
 
@@ -258,10 +265,12 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="of the default encoder")
     parser.add_argument("weights", type=Path, help="file that is written")
     parser.add_argument("--epochs", type=float, default=4.0)
+    parser.add_argument("--batch", type=int, default=BATCH)
     parser.add_argument("--rank", type=int, default=RANK)
     parser.add_argument("--frozen", type=int, default=FROZEN_LAYERS, help="lower layers without adapters")
     parser.add_argument("--start", type=Path, help="weights of the same rank to go on from")
     parser.add_argument("--without", nargs="*", default=[], help="sources that are not learned from")
+    parser.add_argument("--times", nargs="*", default=[], help="SOURCE=TIMES that it is seen in an epoch")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="most time that is spent")
     parser.add_argument("--workers", type=int, default=0, help="processes that draw examples")
     options = parser.parse_args()
@@ -269,12 +278,15 @@ def main() -> None:
     for place, name in enumerate(examples.sources):
         if any(str(name).startswith(one) for one in options.without):
             examples.times[examples.source == place] = 0
+    for one in options.times:
+        source, _, times = one.partition("=")
+        examples.times[examples.source == list(examples.sources).index(source)] = int(times)
     torch.manual_seed(SEED)
     model = Reader(options.folder, options.rank, options.frozen)
     if options.start is not None:
         resume(model, load_file(options.start))
     slower = _RESUMED if options.start else 1.0
-    train(examples, model, options.epochs, options.workers, options.seconds, slower)
+    train(examples, model, options.epochs, options.workers, options.seconds, slower, options.batch)
     print(first_right(model, examples), flush=True)
     save_file(adapter_arrays(model), str(options.weights))
 
