@@ -31,7 +31,9 @@ _MOST_FILINGS = 3
 _MOST_LINES = 4
 """Lines of a formula that are looked for."""
 
-_LEAST = 1e-5
+_LEAST = 0.02
+"""Least probability of a row that is shown."""
+
 _IN_A_NOTE = 0.2
 """What is left of the score of a row that no statement prints."""
 

@@ -11,7 +11,7 @@ import pytest
 
 from finrag_pipeline.answering.open_answer import PlanReader, derive
 from finrag_pipeline.answering.row_book import OpenBook, RowBook, in_series
-from finrag_pipeline.answering.row_matcher import FEATURES, Features, RowMatcher, coverage, row_matcher
+from finrag_pipeline.answering.row_matcher import FEATURES, LEAST_COVERAGE, Features, RowMatcher, row_matcher
 from finrag_pipeline.answering.series import OpenAnswer
 from finrag_pipeline.questions.abstention import Abstention
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
@@ -344,7 +344,7 @@ def test_a_word_that_a_row_does_not_say_counts_against_it() -> None:
 
 def test_trees_are_walked_as_they_were_trained() -> None:
     lightgbm = pytest.importorskip("lightgbm")
-    from benchmarks.row_matcher import as_arrays
+    from benchmarks.trees import tree_arrays
 
     rng = np.random.default_rng(3)
     x = rng.random((600, len(FEATURES))).astype(np.float32)
@@ -352,15 +352,25 @@ def test_trees_are_walked_as_they_were_trained() -> None:
     booster = lightgbm.train(
         {"objective": "binary", "num_leaves": 6, "verbose": -1, "num_threads": 1}, lightgbm.Dataset(x, y), 12
     )
-    made = RowMatcher(as_arrays(booster, {"purchas": {"addit": 0.5}}))
-    assert made.associations == {"purchas": {"addit": 0.5}}
-    expected = np.sqrt(booster.predict(x) * coverage(x))
-    np.testing.assert_allclose(made.by_words(x), expected, rtol=1e-4)
+    plain = RowMatcher(tree_arrays(booster) | {"blend": np.array([0.0, 1.0, 0.0, 0.0])})
+    np.testing.assert_allclose(plain.weigh(x), booster.predict(x), rtol=1e-4)
+    judged = RowMatcher(tree_arrays(booster) | {"blend": np.array([-1.0, 0.5, 0.2, 0.1])})
+    covered, alone = (x[:, FEATURES.index(name)] for name in ("coverage", "alone"))
+    assert (covered > LEAST_COVERAGE).all()
+    odds = -1 + 0.5 * booster.predict(x, raw_score=True) + 0.2 * covered + 0.1 * alone
+    np.testing.assert_allclose(judged.weigh(x), 1 / (1 + np.exp(-odds)), rtol=1e-4)
+
+
+def test_what_hardly_says_a_word_of_what_is_asked_is_less_likely() -> None:
+    x = np.zeros((2, len(FEATURES)), np.float32)
+    x[0, FEATURES.index("coverage")] = LEAST_COVERAGE - 0.1
+    said, unsaid = row_matcher().weigh(x[1:]), row_matcher().weigh(x[:1])
+    assert unsaid[0] < said[0] / 3
 
 
 def test_features_have_names() -> None:
-    found = Features(ROWS, {}).of("paper sales", [3, 4])
-    assert found.shape == (2, len(FEATURES))
+    found = Features(ROWS).of("paper sales", [3, 4])
+    assert found.shape == (2, FEATURES.index("filing"))
     assert found[0, FEATURES.index("label")] == pytest.approx(1.0)
     assert found[1, FEATURES.index("any")] == 0.0
 
