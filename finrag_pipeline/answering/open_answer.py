@@ -39,7 +39,7 @@ from finrag_pipeline.statements.periods import FiscalPeriod
 
 LEAST_CONFIDENCE = 0.35
 """Least confidence; an answer that is less sure is none. It was chosen on those questions of
-``benchmarks/questions`` that had been looked at: of ``build`` one of 98 answers is wrong, of others 7 of
+``benchmarks/questions`` that had been looked at: of ``build`` none of 99 answers is wrong, of others 7 of
 67."""
 
 LEAST_OPERATION = 0.35

@@ -42,9 +42,6 @@ LEAST_COVERAGE, _UNSAID = -3.5, 0.3
 Where nothing but its sense speaks for a row, it was right for 29 of 84 measures of companies left out: that
 is evidence and no answer."""
 
-TO_READ_AGAIN = (0.5, 0.5)
-"""Weights of coverage and of the cross-encoder by which rows are chosen that it reads beside each other."""
-
 NOT_AMONG_THE_BEST = -8.0
 """Log-odds of rows that are not."""
 
@@ -401,8 +398,7 @@ class RowMatcher:
         places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
         alone = reader.logits(measure, question, tuple(places))[[places[text] for text in texts]]
         covered = _log_odds(coverage(by_words))
-        words, meaning = TO_READ_AGAIN
-        likely = np.argsort(-(words * covered + meaning * alone), kind="stable")
+        likely = np.argsort(-(covered + alone), kind="stable")
         best = tuple(dict.fromkeys(texts[place] for place in likely))[:ROWS_AT_ONCE]
         again = dict(zip(best, reader.logits(measure, question, best), strict=True))
         together = np.array([again.get(text, NOT_AMONG_THE_BEST) for text in texts])

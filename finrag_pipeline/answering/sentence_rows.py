@@ -18,7 +18,7 @@ from finrag_pipeline.statements.filed_facts import WEEK, FilingInfo, read_info
 from finrag_pipeline.statements.filing_rows import FilingRow, FilingRows, RowValue
 
 NO_TABLE = -1
-"""Number of the table of the first sentence of a page; the next one is -2."""
+"""Number of the table of the first row that a filing's sentences give; the next one is -2."""
 
 _SHORTEST, _MOST_CHARACTERS = 40, 600
 _LONGEST = 6

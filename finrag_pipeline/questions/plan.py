@@ -154,13 +154,13 @@ _RANGE = re.compile(
 )
 
 # --- what is judged, and among what ------------------------------------------------------------------------
-_FRACTIONS = {
+_IN_WORDS = {
     "half": 1 / 2, "one half": 1 / 2, "a third": 1 / 3, "one third": 1 / 3, "two thirds": 2 / 3,
     "a quarter": 1 / 4, "one quarter": 1 / 4, "three quarters": 3 / 4, "a fifth": 1 / 5,
     "one fifth": 1 / 5, "a tenth": 1 / 10, "one tenth": 1 / 10, "a billion": 1e9, "a million": 1e6,
 }  # fmt: skip
 _THRESHOLD = re.compile(
-    rf"(?P<words>\b(?:{'|'.join(_FRACTIONS)}))\b|"
+    rf"(?P<words>\b(?:{'|'.join(_IN_WORDS)}))\b|"
     r"(?P<money>[$€£]\s?)?(?P<number>\b\d[\d,]*(?:\.\d+)?)\s?"
     r"(?P<unit>%|per ?cent\b|pct\b|thousand\b|million\b|billion\b|mm?\b|bn?\b|times\b)?",
     re.IGNORECASE,
@@ -281,7 +281,7 @@ class _Planner:
         """
         years = [period for period in self.periods if period.year and period.length == 12 and not period.end]
         parts = [period for period in self.periods if period not in years]
-        if len(years) != 1 or len(parts) != 1 or not parts[0].length or _WHOLE_YEAR.search(self.masked):
+        if len(years) != 1 or len(parts) != 1 or _WHOLE_YEAR.search(self.masked):
             return
         year, part = years[0].year or 0, parts[0]
         of = part.end.year if part.end else part.year or 0
@@ -385,7 +385,7 @@ class _Planner:
             if found is None:
                 continue
             if found["words"]:
-                return _FRACTIONS[found["words"].lower()]
+                return _IN_WORDS[found["words"].lower()]
             unit = (found["unit"] or "").lower()
             if unit or found["money"] or "," in found["number"]:
                 return float(found["number"].replace(",", "")) * _UNITS[unit]
