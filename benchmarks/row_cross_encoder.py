@@ -16,7 +16,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,15 +28,17 @@ from tokenizers import Tokenizer
 from benchmarks import arguments
 from benchmarks.finqa import left_out
 from benchmarks.row_questions import (
+    RANKED,
     Labelled,
     Phrased,
+    company_of,
     filing_phrases,
     finqa,
     finqa_phrases,
     tatqa,
     tatqa_phrases,
 )
-from benchmarks.row_training import RowExamples
+from benchmarks.row_training import IN_FILINGS, RowExamples, ragged
 from finrag_pipeline.answering.row_cross_encoder import RowReaderTokens, Texts, row_texts
 from finrag_pipeline.answering.row_matcher import Features
 from finrag_pipeline.embedding.model_files import MINILM, model_folder
@@ -50,7 +52,10 @@ from finrag_pipeline.storage.lake import Lake
 SEED = 0
 WRITTEN = ", written"
 PHRASES_OF_ROWS = "phrases of rows"
-IN_FILINGS = ", in filings"
+QUESTIONS_OF_ROWS = "questions of rows"
+_OFTEN_FOREIGN, _OFTEN_ELSEWHERE = 0.2, 0.35
+"""Shares of the questions about filings that are asked with a foreign word, and of another filing."""
+
 COMPANIES = ("Acme",)
 """What companies are called in written questions."""
 SHARE, TIMES_WRITTEN = 0.3, 2
@@ -163,20 +168,55 @@ def of_questions(source: str, asked: Sequence[Labelled], rng: random.Random) -> 
 def of_phrases(phrases: Iterable[Phrased], rng: random.Random) -> Iterator[Example]:
     """Examples of other ways to name a row, and of quantities near it that no row of its table shows."""
     pools = _Pools()
-    for one in track(list(phrases), "phrases"):
+    phrases = list(phrases)
+    filings = {one.group: one.rows for one in phrases if not one.own}
+    for one in track(phrases, "phrases"):
         for said in one.phrases:
             near, far = pools.others(one.rows, one.own, said, rng)
             asked = Labelled(one.group, said, asking(said, rng), one.rows, one.own, one.right)
             yield example(f"{PHRASES_OF_ROWS}{'' if one.own else IN_FILINGS}", asked, near, unlikely=far)
-        plan = read_plan(one.question, COMPANIES) if one.question else None
-        for measure in plan.measures[:1] if plan is not None else ():
-            near, far = pools.others(one.rows, one.own, measure, rng)
-            asked = Labelled(one.group, measure, plan.asked, one.rows, one.own, one.right)
-            yield example(f"questions of rows{IN_FILINGS}", asked, near, unlikely=far, times=TIMES_WRITTEN)
+        for question in one.questions:
+            plan = read_plan(question, COMPANIES)
+            for measure in plan.measures[:1] if plan is not None else ():
+                near, far = pools.others(one.rows, one.own, measure, rng)
+                asked = Labelled(one.group, measure, plan.asked, one.rows, one.own, one.right)
+                yield example(
+                    f"{QUESTIONS_OF_ROWS}{IN_FILINGS}", asked, near, unlikely=far, times=TIMES_WRITTEN
+                )
+                yield from _without_right(asked, near, far, pools, filings, rng)
         for said in one.near:
             asked = Labelled(one.group, said, asking(said, rng), one.rows, one.own, frozenset())
             table = [*one.right, *(place for place in range(one.own) if place not in one.right)]
             yield example(f"{PHRASES_OF_ROWS}, near", asked, table)
+
+
+def _without_right(
+    asked: Labelled,
+    near: Sequence[int],
+    far: Sequence[int],
+    pools: _Pools,
+    filings: Mapping[str, Sequence[FilingRow]],
+    rng: random.Random,
+) -> Iterator[Example]:
+    """A question about a filing with a foreign word, or asked of another filing without a word of it."""
+    own = {term for place in asked.right for term in terms(asked.rows[place].text)}
+    kind, word = rng.random(), rng.choice(sorted(FOREIGN))
+    if kind < _OFTEN_FOREIGN and own.isdisjoint(terms(word)):
+        other = replace(
+            asked,
+            measure=_with(word, asked.measure, rng),
+            question=f"{asked.question.rstrip('?')} {word}?",
+            right=frozenset(),
+        )
+        yield example(f"foreign word{IN_FILINGS}", other, [*asked.right, *near], unlikely=far)
+    elif kind > 1 - _OFTEN_ELSEWHERE:
+        company = company_of(asked.group)
+        group = rng.choice([name for name in sorted(filings) if company_of(name) != company] or [""])
+        rows = filings.get(group, ())
+        if rows and not (own & set(terms(asked.measure))) <= pools.terms(rows):
+            near, far = pools.others(rows, 0, asked.measure, rng)
+            elsewhere = replace(asked, group=group, rows=rows, right=frozenset())
+            yield example(f"of another filing{IN_FILINGS}", elsewhere, near, unlikely=far)
 
 
 class _Pools:
@@ -236,14 +276,15 @@ def as_arrays(examples: Sequence[Example], tokens: RowReaderTokens) -> RowExampl
         return list(dict.fromkeys(places.setdefault(row_texts(one.rows[at]), len(places)) for at in which))
 
     right, near, far = (
-        _ragged([rows(one, getattr(one, part)) for one in examples]) for part in ("right", "near", "far")
+        ragged([rows(one, getattr(one, part)) for one in examples]) for part in ("right", "near", "far")
     )
     twins = [[places.setdefault(twin, len(places)) for twin in twins_of(text)] for text in list(places)]
     twins += [[] for _ in range(len(places) - len(twins))]
     return RowExamples(
-        _ragged([tokens.sequence(one.measure, one.question, ())[0] for one in examples]),
-        _ragged([list(tokens.row(text)) for text in places]),
-        _ragged(twins),
+        ragged([tokens.question(one.measure, one.question) for one in examples]),
+        ragged([tokens.row(text) for text in places]),
+        ragged([tokens.full_row(text) for text in places]),
+        ragged(twins),
         right,
         near,
         far,
@@ -256,16 +297,11 @@ def as_arrays(examples: Sequence[Example], tokens: RowReaderTokens) -> RowExampl
 
 def twins_of(texts: Texts) -> list[Texts]:
     """A row as other tables of a filing show it: summaries, condensed statements, the discussion."""
-    label, headings, columns, caption, statement = texts
+    label, headings, columns, caption, statement, kind = texts
     rng = random.Random(f"{label} {headings} {columns}")
     titles = [title for title in (*_TITLES, *_STATEMENTS.get(statement, ())) if title != caption]
-    found = [(label, headings, columns, title, statement) for title in rng.sample(titles, 2)]
-    return [*found, (label, "" if rng.random() < 0.5 else headings, columns, "", "")]
-
-
-def _ragged(lists: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
-    ends = np.cumsum([0, *map(len, lists)])
-    return np.fromiter((item for one in lists for item in one), np.int32, int(ends[-1])), ends
+    found = [(label, headings, columns, title, statement, kind) for title in rng.sample(titles, 2)]
+    return [*found, (label, "" if rng.random() < 0.5 else headings, columns, "", "", kind)]
 
 
 def main() -> None:
@@ -273,6 +309,7 @@ def main() -> None:
     parser.add_argument("--tatqa", type=Path)
     parser.add_argument("--finqa", type=Path)
     parser.add_argument("--filings", action="store_true", help="rows of the filings of the lake too")
+    parser.add_argument("--for-ranking", action="store_true", help="leave the companies of row_matcher out")
     parser.add_argument("examples", type=Path, help="file that is written")
     options = parser.parse_args()
     rng = random.Random(SEED)
@@ -286,7 +323,8 @@ def main() -> None:
         examples += of_questions("FinQA", list(finqa(options.finqa, SHARE)), rng)
         phrases += finqa_phrases(options.finqa)
     if options.filings:
-        phrases += filing_phrases(FilingRows(Lake(get_settings().lake)).of)
+        rows = FilingRows(Lake(get_settings().lake))
+        phrases += filing_phrases(rows.of, RANKED if options.for_ranking else ())
     examples += of_phrases(phrases, rng)
     as_arrays(examples, tokens).save(options.examples)
     Console().print(Counter(one.source for one in examples))

@@ -1,17 +1,17 @@
 """Trains the ranker of printed rows that the package ships, and tests it on companies left out.
 
-    FINRAG_LAKE=lake python -m benchmarks.row_matcher [--questions FILE ...] [--write]
+    FINRAG_LAKE=lake python -m benchmarks.row_matcher --cross-encoder WEIGHTS [--questions FILE ...] [--write]
 
 The questions of ``benchmarks/questions`` are asked of a lake that holds their filings, and all rows that are
 looked at on the way are kept with their features. Right is each row that prints a number which proves the
-answer, for its period. Companies whose rows taught the cross-encoder are left out, since it knows them better
-than others.
+answer, for its period. Only companies whose rows did not teach the cross-encoder
+(``benchmarks.row_cross_encoder --for-ranking``) are asked about: it knows the others better than those that
+users bring.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -27,9 +27,10 @@ from sklearn.linear_model import LogisticRegression
 
 from benchmarks import arguments
 from benchmarks.answers import FOLDER, read_questions
-from benchmarks.row_questions import FILING_ROW_PHRASES
+from benchmarks.row_questions import RANKED, company_of
 from benchmarks.trees import tree_arrays
 from finrag_pipeline.answering import row_matcher
+from finrag_pipeline.answering.row_cross_encoder import adapted_row_cross_encoder
 from finrag_pipeline.answering.row_matcher import FEATURES, JUDGED_BY, MODEL_FILE, RowMatcher
 from finrag_pipeline.services.ask import Asker
 from finrag_pipeline.settings import get_settings
@@ -112,7 +113,7 @@ def read(questions: Sequence[Mapping[str, Any]]) -> list[Asked]:
 
 def _company(question: Mapping[str, Any]) -> str:
     filings = question.get("filing") or [question["id"]]
-    return str(filings[0] if isinstance(filings, list) else filings).split("_")[0]
+    return company_of(filings[0] if isinstance(filings, list) else filings)
 
 
 def _ends(value: RowValue, ends: Sequence[dt.date]) -> bool:
@@ -180,12 +181,13 @@ def calibrated(asked: Sequence[Asked], scores: Sequence[np.ndarray]) -> np.ndarr
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--questions", nargs="+", type=Path, default=[FOLDER / name for name in SETS])
+    parser.add_argument("--cross-encoder", type=Path, help="weights that none of these companies taught")
     parser.add_argument("--write", action="store_true", help="replace the shipped model")
     options = parser.parse_args()
-    taught = {
-        json.loads(line)["filing"].split("_")[0] for line in FILING_ROW_PHRASES.read_text().splitlines()
-    }
-    questions = [one for one in read_questions(options.questions) if _company(one) not in taught]
+    if options.cross_encoder:
+        reader = adapted_row_cross_encoder(load(options.cross_encoder.read_bytes()))
+        row_matcher.row_cross_encoder = lambda: reader  # type: ignore[assignment]
+    questions = [one for one in read_questions(options.questions) if _company(one) in RANKED]
     asked = read(questions)
     scores = left_out_scores(asked)
     count, first, three = first_right(asked, scores)

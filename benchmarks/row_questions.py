@@ -17,7 +17,7 @@ import json
 import random
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -33,6 +33,9 @@ from finrag_pipeline.statements.filing_rows import FilingRow
 READINGS = Path(__file__).parent / "questions" / "readings.jsonl"
 
 ROW_PHRASES = Path(__file__).parent / "questions" / "row_phrases.jsonl"
+
+RANKED = frozenset(("ABBV", "CRM", "HD", "NKE", "PG", "XOM"))
+"""Companies that `benchmarks.row_matcher` learns to rank from, with scores that their rows did not teach."""
 
 FILING_ROW_PHRASES = Path(__file__).parent / "questions" / "filing_row_phrases.jsonl"
 
@@ -162,7 +165,7 @@ class Phrased:
 
     Attributes:
         group, rows, own, right: as in `Labelled`.
-        question: that asks for it in yet other words; empty for none.
+        questions: that ask for it in yet other words.
     """
 
     group: str
@@ -171,7 +174,7 @@ class Phrased:
     right: frozenset[int]
     phrases: tuple[str, ...]
     near: tuple[str, ...]
-    question: str = ""
+    questions: tuple[str, ...] = ()
 
 
 class _Tables:
@@ -242,22 +245,32 @@ def finqa_phrases(folder: Path) -> Iterator[Phrased]:
     yield from _phrased(_finqa_tables(folder))
 
 
-def filing_phrases(rows_of: Callable[[str], Sequence[FilingRow]]) -> Iterator[Phrased]:
+def filing_phrases(
+    rows_of: Callable[[str], Sequence[FilingRow]], without: Collection[str] = ()
+) -> Iterator[Phrased]:
     """Rows of whole filings in other words; right is each row that prints the same numbers.
 
     Args:
         rows_of: the printed rows of a filing.
+        without: companies that are left out.
     """
     pools: dict[str, list[FilingRow]] = {}
     for one in map(json.loads, FILING_ROW_PHRASES.read_text("utf-8").splitlines()):
         filing, place = one["filing"], one["row"]
+        if company_of(filing) in without:
+            continue
         if filing not in pools:
             pools[filing] = in_series(rows_of(filing))
         pool = pools[filing]
         if place >= len(pool) or pool[place].label != one["label"]:  # read otherwise since
             continue
         right = frozenset(at for at, row in enumerate(pool) if at == place or _same_numbers(row, pool[place]))
-        yield Phrased(filing, pool, 0, right, tuple(one["phrases"]), (), one["question"])
+        yield Phrased(filing, pool, 0, right, tuple(one["phrases"]), (), tuple(one["questions"]))
+
+
+def company_of(filing: str) -> str:
+    """The ticker that the name of a filing begins with."""
+    return filing.partition("_")[0]
 
 
 def _same_numbers(row: FilingRow, other: FilingRow) -> bool:

@@ -10,12 +10,14 @@ Nothing of the package is needed, so it runs on another machine as well: on a GP
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,6 +33,9 @@ BATCH = 128
 RANK, FROZEN_LAYERS = 64, 0
 RATES = (1.2e-3, 2e-3)
 """Rates of the adapters and of the last layer in batches of 128; in others by the root of their size."""
+
+IN_FULL = 0.5
+"""Share of the batches in which rows are read with all that is printed around them."""
 
 ROWS_AT_ONCE = 10
 """Rows that are read together, as the package reads them."""
@@ -49,8 +54,14 @@ _RESUMED = 0.5
 """Part of the rates with which a training goes on."""
 
 _SEPARATOR = 102
-_NEARER = 8.0
+IN_FILINGS = ", in filings"
+"""End of the names of sources whose rows are those of whole filings."""
+
+_MINED = 40
+_NEARER, _NEARER_IN_FULL = 8.0, 4.0
 """Places behind the likeliest wrong row until half as many are drawn."""
+
+_WITHOUT_RIGHT_IN_FULL = 0.25
 
 
 @dataclass(frozen=True)
@@ -59,7 +70,8 @@ class RowExamples:
 
     Attributes:
         questions: identifiers of the questions, one after the other, with where each begins and ends.
-        rows: the same of the rows.
+        rows: the same of the rows, read in short.
+        full: the same of them with all that is printed around them.
         twins: places of rows that show the same as each row in another table, such as a summary.
         right, near, far: places of rows for each question: those that are right, wrong ones the likeliest
             first, and such as are met whatever is asked.
@@ -70,6 +82,7 @@ class RowExamples:
 
     questions: tuple[np.ndarray, np.ndarray]
     rows: tuple[np.ndarray, np.ndarray]
+    full: tuple[np.ndarray, np.ndarray]
     twins: tuple[np.ndarray, np.ndarray]
     right: tuple[np.ndarray, np.ndarray]
     near: tuple[np.ndarray, np.ndarray]
@@ -79,7 +92,7 @@ class RowExamples:
     left_out: np.ndarray
     times: np.ndarray
 
-    _RAGGED = ("questions", "rows", "twins", "right", "near", "far")
+    _RAGGED = ("questions", "rows", "full", "twins", "right", "near", "far")
 
     def save(self, file: Path) -> None:
         """Write all to an ``.npz``."""
@@ -94,22 +107,26 @@ class RowExamples:
         ragged = {name: (found[f"{name}_0"], found[f"{name}_1"]) for name in cls._RAGGED}
         return cls(**ragged, **{n: found[n] for n in ("source", "sources", "left_out", "times")})
 
-    def drawn(self, place: int, rng: random.Random) -> tuple[list[int], list[bool]]:
+    def drawn(self, place: int, rng: random.Random, full: bool = False) -> tuple[list[int], list[bool]]:
         """Rows that a question is shown with, and which of them are right.
 
-        Of the many tens of rows that are read so, most have no right one among them.
+        Of the many tens of rows that are read in short, most have no right one among them; in full only the
+        likeliest are read.
         """
         right, near, far = (_of(part, place) for part in (self.right, self.near, self.far))
         kind = rng.random()
+        without, of_any = (_WITHOUT_RIGHT_IN_FULL, 0.0) if full else (_WITHOUT_RIGHT, _OF_ANY)
         taken = [
             row
             for own in rng.sample(right, min(len(right), _MOST_RIGHT))
             for row in (own, *self._twins(own, rng, _TWINS))
-        ][: _MOST_RIGHT if kind > _WITHOUT_RIGHT else 0]
+        ][: _MOST_RIGHT if kind > without else 0]
         own = len(taken)
         room = ROWS_AT_ONCE - own
-        taken += rng.sample(far, min(len(far), room if kind < _OF_ANY else rng.randint(0, room // 2)))
-        order = sorted(range(len(near)), key=lambda at: rng.random() ** (1 + at / _NEARER), reverse=True)
+        any_of = room if kind < of_any else rng.randint(0, room // (5 if full else 2))
+        taken += rng.sample(far, min(len(far), any_of))
+        nearer = _NEARER_IN_FULL if full else _NEARER
+        order = sorted(range(len(near)), key=lambda at: rng.random() ** (1 + at / nearer), reverse=True)
         seen = {*taken, *right}
         beside = [row for at in order for row in (near[at], *self._twins(near[at], rng, _OTHER_TWINS))]
         taken += [row for row in beside if row not in seen][: ROWS_AT_ONCE - len(taken)]
@@ -117,34 +134,49 @@ class RowExamples:
         rng.shuffle(marked)
         return [row for row, _ in marked], [mark for _, mark in marked]
 
+    def wrong(self, place: int) -> list[int]:
+        """All rows of a question that are not right."""
+        right = set(_of(self.right, place))
+        return [
+            row for row in dict.fromkeys([*_of(self.near, place), *_of(self.far, place)]) if row not in right
+        ]
+
     def _twins(self, row: int, rng: random.Random, share: float) -> list[int]:
         """Some of the twins of a row, in a share of the cases."""
         twins = _of(self.twins, row)
         return rng.sample(twins, rng.randint(1, len(twins))) if twins and rng.random() < share else []
 
-    def batch(self, places: Sequence[int], rng: random.Random) -> tuple[torch.Tensor, ...]:
+    def batch(
+        self, places: Sequence[int], rng: random.Random, full: bool = False
+    ) -> tuple[torch.Tensor, ...]:
         """Identifiers, segments, the row of each token or -1, which rows are right, and which are rows."""
+        return self.padded([(place, *self.drawn(place, rng, full)) for place in places], full)
+
+    def padded(
+        self, shown: Sequence[tuple[int, list[int], list[bool]]], full: bool
+    ) -> tuple[torch.Tensor, ...]:
+        """What `batch` gives, of questions with the rows that they are shown with and which are right."""
+        texts = self.full if full else self.rows
         read: list[tuple[list[int], list[int], int, list[bool]]] = []
-        for place in places:
+        for place, rows, marked in shown:
             tokens = _of(self.questions, place)
             start, owner = len(tokens), [-1] * len(tokens)
-            rows, marked = self.drawn(place, rng)
             for at, row in enumerate(rows):
-                own = _of(self.rows, row)
+                own = _of(texts, row)
                 tokens = [*tokens, *own, _SEPARATOR]
                 owner += [*([at] * len(own)), -1]
             read.append((tokens, owner, start, marked))
         longest = -(-max(len(tokens) for tokens, _, _, _ in read) // 16) * 16
-        ids, types = (torch.zeros(len(read), longest, dtype=torch.long) for _ in range(2))
-        owners = torch.full((len(read), longest), -1)
-        right, real = (torch.zeros(len(read), ROWS_AT_ONCE) for _ in range(2))
+        ids, types = (np.zeros((len(read), longest), np.int64) for _ in range(2))
+        owners = np.full((len(read), longest), -1)
+        right, real = (np.zeros((len(read), ROWS_AT_ONCE), np.float32) for _ in range(2))
         for at, (tokens, owner, start, marked) in enumerate(read):
-            ids[at, : len(tokens)] = torch.tensor(tokens)
+            ids[at, : len(tokens)] = tokens
             types[at, start : len(tokens)] = 1
-            owners[at, : len(owner)] = torch.tensor(owner)
-            right[at, : len(marked)] = torch.tensor(marked, dtype=torch.float)
+            owners[at, : len(owner)] = owner
+            right[at, : len(marked)] = marked
             real[at, : len(marked)] = 1
-        return ids, types, owners, right, real
+        return tuple(map(torch.from_numpy, (ids, types, owners, right, real)))
 
 
 def _of(ragged: tuple[np.ndarray, np.ndarray], place: int) -> list[int]:
@@ -154,10 +186,13 @@ def _of(ragged: tuple[np.ndarray, np.ndarray], place: int) -> list[int]:
 
 
 class Batches(IterableDataset[tuple[torch.Tensor, ...]]):
-    """Batches of examples drawn again each time, in a share for each worker."""
+    """Batches of examples drawn again each time, in a share for each worker; some with rows in full."""
 
-    def __init__(self, examples: RowExamples, places: np.ndarray, count: int, size: int) -> None:
+    def __init__(
+        self, examples: RowExamples, places: np.ndarray, count: int, size: int, in_full: float
+    ) -> None:
         self._examples, self._places, self._count, self._size = examples, places, count, size
+        self._in_full = in_full
 
     def __iter__(self) -> Iterator[tuple[torch.Tensor, ...]]:
         worker = get_worker_info()
@@ -169,7 +204,55 @@ class Batches(IterableDataset[tuple[torch.Tensor, ...]]):
             while len(queue) < self._size:
                 queue += rng.sample(places, len(places))
             taken, queue = queue[: self._size], queue[self._size :]
-            yield self._examples.batch(taken, rng)
+            yield self._examples.batch(taken, rng, rng.random() < self._in_full)
+
+
+class _Chunks(IterableDataset[tuple[Any, ...]]):
+    """All wrong rows of examples, so many at a time as are read together, in a share for each worker."""
+
+    def __init__(self, examples: RowExamples, places: Sequence[int], size: int) -> None:
+        self._examples, self._places, self._size = examples, places, size
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        worker = get_worker_info()
+        own, of = (worker.id, worker.num_workers) if worker else (0, 1)
+        shown: list[tuple[int, list[int], list[bool]]] = []
+        for place in self._places[own::of]:
+            rows = self._examples.wrong(place)
+            for start in range(0, len(rows), ROWS_AT_ONCE):
+                part = rows[start : start + ROWS_AT_ONCE]
+                shown.append((place, part, [False] * len(part)))
+                if len(shown) == self._size:
+                    yield shown, self._examples.padded(shown, False)[:3]
+                    shown = []
+        if shown:
+            yield shown, self._examples.padded(shown, False)[:3]
+
+
+def mined(examples: RowExamples, model: Reader, workers: int, size: int = 256) -> RowExamples:
+    """Examples over whole filings whose wrong rows are in the order in which a model takes them for right."""
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model.eval().to(device)
+    of_filings = [str(name).endswith(IN_FILINGS) for name in examples.sources]
+    places = [place for place, source in enumerate(examples.source) if of_filings[source]]
+    scores: dict[int, dict[int, float]] = {place: {} for place in places}
+    chunks = DataLoader(_Chunks(examples, places, size), batch_size=None, num_workers=workers)
+    with torch.no_grad(), torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+        for shown, inputs in chunks:
+            logits = model(*(one.to(device) for one in inputs)).cpu().numpy()
+            for (place, rows, _), found in zip(shown, logits, strict=True):
+                scores[place].update(zip(rows, found.tolist(), strict=False))
+    values, ends = examples.near
+    near = [values[begin:end].tolist() for begin, end in itertools.pairwise(ends)]
+    for place, found in scores.items():
+        near[place] = sorted(found, key=found.__getitem__, reverse=True)[:_MINED]
+    return replace(examples, near=ragged(near))
+
+
+def ragged(lists: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Lists one after the other, and where each begins and the last ends."""
+    ends = np.cumsum([0, *map(len, lists)])
+    return np.fromiter((item for one in lists for item in one), np.int32, int(ends[-1])), ends
 
 
 class Reader(nn.Module):
@@ -207,6 +290,7 @@ def train(
     seconds: float,
     slower: float,
     size: int = BATCH,
+    in_full: float = IN_FULL,
 ) -> Reader:
     """The adapters of a model, trained on the examples that are not left out, for so long at most."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -216,7 +300,7 @@ def train(
     optimiser = torch.optim.AdamW(groups, weight_decay=0.01)
     kept = np.repeat(np.arange(len(examples.source)), np.where(examples.left_out, 0, examples.times))
     steps = max(1, int(epochs * len(kept) / size))
-    batches = DataLoader(Batches(examples, kept, steps, size), batch_size=None, num_workers=workers)
+    batches = DataLoader(Batches(examples, kept, steps, size, in_full), batch_size=None, num_workers=workers)
     slower *= (size / BATCH) ** 0.5
     begun = time.perf_counter()
     for step, (ids, types, owners, right, real) in enumerate(batches):
@@ -239,8 +323,8 @@ def train(
     return model.eval()
 
 
-def first_right(model: Reader, examples: RowExamples) -> dict[str, str]:
-    """Share of the left-out examples whose best row is right, by source."""
+def first_right(model: Reader, examples: RowExamples, full: bool) -> dict[str, str]:
+    """Share of the left-out examples whose best row is right, by source, with rows in short or in full."""
     hits: Counter[str] = Counter()
     total: Counter[str] = Counter()
     rng = random.Random(SEED)
@@ -249,7 +333,7 @@ def first_right(model: Reader, examples: RowExamples) -> dict[str, str]:
     with torch.no_grad():
         for start in range(0, len(places), 128):
             part = places[start : start + 128]
-            ids, types, owners, right, real = examples.batch(part, rng)
+            ids, types, owners, right, real = examples.batch(part, rng, full)
             logits = model(ids.to(device), types.to(device), owners.to(device)).cpu()
             best = logits.masked_fill(real == 0, -1e4).argmax(1)
             for place, first, own in zip(part, best, right, strict=True):
@@ -272,6 +356,10 @@ def main() -> None:
     parser.add_argument("--without", nargs="*", default=[], help="sources that are not learned from")
     parser.add_argument("--times", nargs="*", default=[], help="SOURCE=TIMES that it is seen in an epoch")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="most time that is spent")
+    parser.add_argument("--in-full", type=float, default=IN_FULL, help="share of batches with rows in full")
+    parser.add_argument(
+        "--mine", action="store_true", help="first find the wrong rows that it takes for right"
+    )
     parser.add_argument("--workers", type=int, default=0, help="processes that draw examples")
     options = parser.parse_args()
     examples = RowExamples.load(options.examples)
@@ -285,9 +373,21 @@ def main() -> None:
     model = Reader(options.folder, options.rank, options.frozen)
     if options.start is not None:
         resume(model, load_file(options.start))
+    if options.mine:
+        examples = mined(examples, model, options.workers)
     slower = _RESUMED if options.start else 1.0
-    train(examples, model, options.epochs, options.workers, options.seconds, slower, options.batch)
-    print(first_right(model, examples), flush=True)
+    train(
+        examples,
+        model,
+        options.epochs,
+        options.workers,
+        options.seconds,
+        slower,
+        options.batch,
+        options.in_full,
+    )
+    for full in (False, True):
+        print("in full" if full else "in short", first_right(model, examples, full), flush=True)
     save_file(adapter_arrays(model), str(options.weights))
 
 

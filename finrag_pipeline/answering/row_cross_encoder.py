@@ -8,7 +8,7 @@ default encoder.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -28,29 +28,36 @@ ADAPTER_FILE = "row_cross_encoder.safetensors"
 ROWS_AT_ONCE = 10
 """Rows that are read together."""
 
-MEASURE_TOKENS, QUESTION_TOKENS, ROW_TOKENS = 16, 32, 14
-_LABEL_TOKENS = 10
-_PARTS = (6, 6, 8, 3)
-"""Tokens of the headings, columns, caption and statement of a row, as far as there is room for them."""
+MEASURE_TOKENS, QUESTION_TOKENS = 16, 32
+ROW_TOKENS, FULL_ROW_TOKENS = 14, 45
+"""Tokens of a row of many, and of one of the few that are read once more with all around it."""
 
-_CAPTION_WORDS = 12
-_HEADINGS = 2
+_CAPTION_WORDS = 16
 
-Texts = tuple[str, str, str, str, str]
-"""Label, headings, columns, caption and statement of a row."""
+Texts = tuple[str, str, str, str, str, str]
+"""Label, headings, columns, caption, statement and kind of number of a row."""
+
+_PARTS = ((0, 10), (1, 6), (2, 6), (3, 8), (4, 3))
+_FULL_PARTS = ((0, 16), (1, 12), (2, 10), (5, 5), (4, 3), (3, 20))
+"""Parts of `Texts` with the tokens of each, as far as there is room for them."""
 
 
 def row_texts(row: FilingRow) -> Texts:
     """The parts of a row that are read."""
+    value = row.values[0] if row.values else None
+    kind = value.unit or "" if value else ""
+    if value and value.period_end:
+        kind += " over months" if value.months else " at a date"
     parts = (
         row.label,
-        " ".join(reversed(row.path[:-1][-_HEADINGS:])),
+        " ".join(reversed(row.path[:-1])),
         " ".join(row.columns),
         " ".join(row.caption.split()[:_CAPTION_WORDS]),
         row.statement or "",
+        kind,
     )
-    label, headings, columns, caption, statement = (re.sub(r"\s+", " ", part).strip() for part in parts)
-    return label, headings, columns, caption, statement
+    label, headings, columns, caption, statement, kind = (re.sub(r"\s+", " ", part).strip() for part in parts)
+    return label, headings, columns, caption, statement, kind
 
 
 class RowReaderTokens:
@@ -66,6 +73,7 @@ class RowReaderTokens:
         self._tokenizer.no_padding()
         self._first, self._end, self._bar = (self._id(token) for token in ("[CLS]", "[SEP]", "|"))
         self.row = lru_cache(1 << 15)(self._row)
+        self.full_row = lru_cache(1 << 15)(self._full_row)
 
     def _id(self, token: str) -> int:
         found = self._tokenizer.token_to_id(token)
@@ -77,21 +85,30 @@ class RowReaderTokens:
         return list(self._tokenizer.encode(text, add_special_tokens=False).ids[:most])
 
     def _row(self, texts: Texts) -> tuple[int, ...]:
-        ids = self._ids(texts[0], _LABEL_TOKENS)
-        for part, most in zip(texts[1:], _PARTS, strict=True):
-            if part and len(ids) < ROW_TOKENS - 1:
-                ids += [self._bar, *self._ids(part, most)]
-        return tuple(ids[:ROW_TOKENS] or [self._bar])
+        return self._joined(texts, _PARTS, ROW_TOKENS)
+
+    def _full_row(self, texts: Texts) -> tuple[int, ...]:
+        return self._joined(texts, _FULL_PARTS, FULL_ROW_TOKENS)
+
+    def _joined(self, texts: Texts, parts: Sequence[tuple[int, int]], room: int) -> tuple[int, ...]:
+        ids: list[int] = []
+        for part, most in parts:
+            if not part or (texts[part] and len(ids) < room - 1):
+                ids += [*([self._bar] if part else []), *self._ids(texts[part], most)]
+        return tuple(ids[:room] or [self._bar])
+
+    def question(self, measure: str, question: str) -> list[int]:
+        """Identifiers of a question, as they stand before those of rows."""
+        ids = [self._first, *self._ids(measure, MEASURE_TOKENS), self._end]
+        return [*ids, *self._ids(question, QUESTION_TOKENS), self._end]
 
     def sequence(
-        self, measure: str, question: str, rows: Sequence[Texts]
+        self, measure: str, question: str, rows: Sequence[tuple[int, ...]]
     ) -> tuple[list[int], int, list[tuple[int, int]]]:
-        """Identifiers of a question with rows behind it, where the rows begin, and the span of each."""
-        ids = [self._first, *self._ids(measure, MEASURE_TOKENS), self._end]
-        ids += [*self._ids(question, QUESTION_TOKENS), self._end]
+        """Identifiers of a question with those of rows behind it, where the rows begin, and their spans."""
+        ids = self.question(measure, question)
         start, spans = len(ids), []
-        for row in rows:
-            own = self.row(row)
+        for own in rows:
             spans.append((len(ids), len(ids) + len(own)))
             ids += [*own, self._end]
         return ids, start, spans
@@ -115,8 +132,22 @@ class RowCrossEncoder:
         self._bias = bias
         self.logits = lru_cache(256)(self._logits)
 
-    def _logits(self, measure: str, question: str, rows: tuple[Texts, ...]) -> np.ndarray:
-        """Log-odds that each row holds what a measure of a question names, shape (rows,)."""
+    def _logits(self, measure: str, question: str, rows: tuple[Texts, ...], full: bool = False) -> np.ndarray:
+        """Log-odds that each row holds what a measure of a question names, shape (rows,).
+
+        Rows that read alike are read once.
+
+        Args:
+            measure: words of the question that name a quantity.
+            question: all of it, without companies.
+            rows: any number.
+            full: read each with all that is printed around it.
+        """
+        read_as = [self._tokens.full_row(row) if full else self._tokens.row(row) for row in rows]
+        places = {ids: place for place, ids in enumerate(dict.fromkeys(read_as))}
+        return self._of_ids(measure, question, tuple(places))[[places[ids] for ids in read_as]]
+
+    def _of_ids(self, measure: str, question: str, rows: Sequence[tuple[int, ...]]) -> np.ndarray:
         parts = [rows[start : start + ROWS_AT_ONCE] for start in range(0, len(rows), ROWS_AT_ONCE)]
         read = [self._tokens.sequence(measure, question, part) for part in parts]
         longest = max(len(ids) for ids, _, _ in read)
@@ -139,10 +170,20 @@ def row_cross_encoder() -> RowCrossEncoder | None:
     """The shipped cross-encoder; None where the default encoder's weights are not to be had."""
     from safetensors.numpy import load
 
-    adapters = load((files("finrag_pipeline.answering") / ADAPTER_FILE).read_bytes())
     try:
-        bert, tokenizer = adapted_minilm(adapters)
+        return adapted_row_cross_encoder(
+            load((files("finrag_pipeline.answering") / ADAPTER_FILE).read_bytes())
+        )
     except ModelError:
         return None
+
+
+def adapted_row_cross_encoder(adapters: Mapping[str, np.ndarray]) -> RowCrossEncoder:
+    """A cross-encoder of adapters as they are shipped.
+
+    Raises:
+        ModelError: the default encoder's weights are not to be had.
+    """
+    bert, tokenizer = adapted_minilm(adapters)
     head = adapters["head.weight"].astype(np.float32).ravel()
     return RowCrossEncoder(bert, RowReaderTokens(tokenizer), head, float(adapters["head.bias"].ravel()[0]))

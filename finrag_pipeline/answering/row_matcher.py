@@ -17,7 +17,7 @@ from importlib.resources import files
 import numpy as np
 from safetensors.numpy import load
 
-from finrag_pipeline.answering.row_cross_encoder import ROWS_AT_ONCE, Texts, row_cross_encoder, row_texts
+from finrag_pipeline.answering.row_cross_encoder import ROWS_AT_ONCE, row_cross_encoder, row_texts
 from finrag_pipeline.questions.formula_lexicon import Lexicon, Line, Phrase, formula_lexicon
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.retrieval.query_expansion import expand_query
@@ -30,6 +30,7 @@ MODEL_FILE = "row_matcher.safetensors"
 MOST_CANDIDATES, MOST_BY_QUESTION = 50, 20
 """Rows that the model looks at, those that share most with the words, and with all of the question."""
 
+_UNNAMED_PARTS = 3
 MOST_UNNAMED = 80
 """Rows that it looks at whatever they say: people name the lines of statements in words of their own."""
 
@@ -156,9 +157,9 @@ class Features:
     def unnamed(self) -> list[int]:
         """Places of rows that are looked at whatever they say, those of statements first."""
         places = sorted(range(len(self._rows)), key=lambda place: self._rows[place].statement is None)
-        read: dict[Texts, list[int]] = {}
+        read: dict[tuple[str, ...], list[int]] = {}
         for place in places:
-            texts = row_texts(self._rows[place])
+            texts = row_texts(self._rows[place])[:_UNNAMED_PARTS]
             if texts in read or len(read) < MOST_UNNAMED:
                 read.setdefault(texts, []).append(place)
             elif self._rows[place].statement is None:
@@ -285,7 +286,7 @@ def _of_places(said: frozenset[str], measure: str, rows: Sequence[FilingRow]) ->
         alike[kind].add(value)
     out = np.zeros((len(rows), len(_OF_PLACE)), np.float32)
     for at, (row, kind, value) in enumerate(zip(rows, kinds, numbers, strict=True)):
-        _, headings, columns, caption, _ = row_texts(row)
+        _, headings, columns, caption, *_ = row_texts(row)
         context = f"{headings} {columns}"
         names = [word for word in _NAME.findall(caption) if said.isdisjoint(terms(word))]
         out[at] = (
@@ -388,19 +389,18 @@ class RowMatcher:
     ) -> np.ndarray | None:
         """`FEATURES` of rows, shape (rows, features); None where the cross-encoder is not to be had.
 
-        It reads a few rows at a time and tells them from each other, so the best are read again, together;
-        rows that read alike are read once.
+        It reads the beginnings of many rows, a few at a time, and tells them from each other; so the best are
+        read again, together and with all that is printed around them.
         """
         reader = row_cross_encoder()
         if reader is None:
             return None
         texts = [row_texts(row) for row in rows]
-        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        alone = reader.logits(measure, question, tuple(places))[[places[text] for text in texts]]
+        alone = reader.logits(measure, question, tuple(texts))
         covered = _log_odds(coverage(by_words))
         likely = np.argsort(-(covered + alone), kind="stable")
         best = tuple(dict.fromkeys(texts[place] for place in likely))[:ROWS_AT_ONCE]
-        again = dict(zip(best, reader.logits(measure, question, best), strict=True))
+        again = dict(zip(best, reader.logits(measure, question, best, full=True), strict=True))
         together = np.array([again.get(text, NOT_AMONG_THE_BEST) for text in texts])
         of_places = _of_places(frozenset(terms(f"{measure} {question}")), measure, rows)
         return np.column_stack([by_words, of_places, _scores((covered, alone, together))])

@@ -6,6 +6,7 @@ import numpy as np
 
 from finrag_pipeline.answering import row_cross_encoder as module
 from finrag_pipeline.answering.row_cross_encoder import (
+    FULL_ROW_TOKENS,
     ROW_TOKENS,
     ROWS_AT_ONCE,
     RowCrossEncoder,
@@ -18,9 +19,9 @@ from finrag_pipeline.errors import ModelError
 from finrag_pipeline.statements.filing_rows import FilingRow
 
 ROWS: tuple[Texts, ...] = (
-    ("Merchandise inventories", "Current assets", "", "Balance sheets", "financial_position"),
-    ("Interest expense on notes", "", "", "Note 6: Debt", ""),
-    ("Employees at year end", "", "", "Workforce", ""),
+    ("Merchandise inventories", "Current assets", "", "Balance sheets", "financial_position", ""),
+    ("Interest expense on notes", "", "", "Note 6: Debt", "", ""),
+    ("Employees at year end", "", "", "Workforce", "", ""),
 )
 
 
@@ -36,7 +37,7 @@ def test_a_row_in_other_words_is_the_best() -> None:
 
 
 def test_every_row_is_read_in_however_many_parts() -> None:
-    many = tuple((f"Row of item {place}", "", "", "", "") for place in range(2 * ROWS_AT_ONCE + 1))
+    many = tuple((f"Row of item {place}", "", "", "", "", "") for place in range(2 * ROWS_AT_ONCE + 1))
     found = _reader().logits("item 3", "what was item 3?", many)
     assert found.shape == (len(many),) and np.isfinite(found).all()
     alone = _reader().logits("item 3", "what was item 3?", many[-1:])
@@ -49,7 +50,10 @@ def test_long_and_empty_rows_are_cut_and_kept() -> None:
     )
     tokens = _reader()._tokens
     assert len(tokens.row(row_texts(long))) == ROW_TOKENS
-    assert len(tokens.row(("", "", "", "", ""))) == 1
+    assert len(tokens.full_row(row_texts(long))) == FULL_ROW_TOKENS
+    longest = tokens.question("measure " * 99, "question " * 99)
+    assert len(longest) + ROWS_AT_ONCE * (FULL_ROW_TOKENS + 1) <= 512, "more than the encoder has positions"
+    assert len(tokens.row(("", "", "", "", "", ""))) == 1
 
 
 def test_without_the_encoder_rows_are_told_by_their_words(monkeypatch) -> None:  # type: ignore[no-untyped-def]

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import torch
 
-from benchmarks.row_training import ROWS_AT_ONCE, RowExamples
+from benchmarks.row_training import IN_FILINGS, ROWS_AT_ONCE, RowExamples, mined
+from benchmarks.row_training import ragged as as_ragged
 
 
 def ragged(*lists: list[int]) -> tuple[np.ndarray, np.ndarray]:
-    return np.array([item for one in lists for item in one], np.int32), np.cumsum([0, *map(len, lists)])
+    return as_ragged(lists)
 
 
 EXAMPLES = RowExamples(
     questions=ragged([101, 7, 102, 8, 9, 102], [101, 6, 102, 6, 102]),
     rows=ragged(*([place + 1000] * (1 + place % 3) for place in range(30))),
+    full=ragged(*([place + 1000] * (2 + place % 5) for place in range(30))),
     twins=ragged([28, 29], *([] for _ in range(29))),
     right=ragged([0], []),
     near=ragged(list(range(1, 15)), [0, 1, 2]),
@@ -57,3 +61,35 @@ def test_a_batch_tells_which_row_each_token_is_of() -> None:
             tokens = set(ids[at][owners[at] == row].tolist())
             assert len(tokens) == 1 and tokens.pop() >= 1000
     assert (types[owners >= 0] == 1).all() and (types[:, :5] == 0).all()
+
+
+def test_rows_in_full_are_the_likeliest_and_mostly_with_the_right_one() -> None:
+    rng = random.Random(0)
+    drawn = [EXAMPLES.drawn(0, rng, full=True) for _ in range(300)]
+    assert np.mean([any(marks) for _, marks in drawn]) > 0.65
+    near, far = (
+        np.mean([len(set(rows) & set(part)) for rows, _ in drawn]) for part in (range(1, 9), range(15, 28))
+    )
+    assert near > 4 and far < 2
+    ids, _, owners, _, _ = EXAMPLES.batch([0], rng, full=True)
+    assert ids.shape[1] > EXAMPLES.batch([0], rng)[0].shape[1]
+    assert {int(row) for row in owners.unique()} == set(range(-1, ROWS_AT_ONCE))
+
+
+def test_wrong_rows_that_a_model_takes_for_right_come_first() -> None:
+    class Model(torch.nn.Module):
+        """Takes rows for right by their token."""
+
+        def forward(self, ids: torch.Tensor, types: torch.Tensor, owners: torch.Tensor) -> torch.Tensor:
+            shape = (len(ids), ROWS_AT_ONCE)
+            found = torch.zeros(shape, dtype=ids.dtype).scatter_reduce(
+                1, owners.clamp(min=0), ids * (owners >= 0), "amax"
+            )
+            return found.float()
+
+    of_filings = replace(EXAMPLES, sources=np.array([f"made{IN_FILINGS}"]))
+    found = mined(of_filings, Model(), 0)  # type: ignore[arg-type]
+    values, ends = found.near
+    assert values[: ends[1]].tolist() == list(range(27, 0, -1)), "neither the right row nor its twins"
+    assert values[ends[1] :].tolist() == [2, 1, 0]
+    assert mined(EXAMPLES, Model(), 0).near[0].tolist() == EXAMPLES.near[0].tolist()  # type: ignore[arg-type]
