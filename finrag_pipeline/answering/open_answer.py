@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from itertools import zip_longest
 
 from finrag_pipeline.answering.calculate import NOT_SHOWN, Calculation, Quantity, mixes_scales
 from finrag_pipeline.answering.derivation import Derivation, SeriesValue
@@ -65,6 +65,9 @@ _NO_PART, _TOO_MANY_TIMES, _NOTHING = Decimal("0.0005"), 100, 0.3
 """What is left of it where a part is next to nothing, as a count is of an amount, or a hundred times the
 whole, or where nothing changed."""
 
+_UNPRINTED = 0.1
+"""Confidence where the question is about a name of two words that no row prints, such as a programme."""
+
 _NO_MONEY = frozenset(("percent", "points", "basis_points", "days", "ratio"))
 
 _YEARS_SHOWN = 5
@@ -121,7 +124,7 @@ class PlanReader:
         else:
             names = [
                 self._name(measure, spoken)
-                for measure, spoken in zip_longest(plan.measures, plan.spoken, fillvalue="")
+                for measure, spoken in itertools.zip_longest(plan.measures, plan.spoken, fillvalue="")
             ]
         if plan.margin:
             names = [self._name(_MARGIN.sub(_profit, plan.measures[0])), self._revenue(plan)]
@@ -201,6 +204,9 @@ class PlanReader:
         names = [name for name in (*plan.names, *plan.openers) if name.lower() not in told]
         rows = self._book.rows if names else None
         printed = [name for name in dict.fromkeys(names) if rows and rows.prints(name)]
+        pairs = [f"{one} {other}" for one, other in itertools.pairwise(plan.names) if one in names]
+        if rows and any(pair in plan.asked and not rows.says(pair) for pair in pairs):
+            self._confidence.append(_UNPRINTED)
         if not printed:
             return plan
         return replace(plan, measures=tuple(" ".join((one, *printed)) for one in plan.measures), spoken=())

@@ -160,18 +160,24 @@ class RowBook:
         self._texts = [_plain(row) for row in self._rows]
         self._match = match
         self._probabilities = lru_cache(64)(self._rate)
+        self._showing = lru_cache(64)(self._places_showing)
+        self._shown: dict[tuple[int, ...], Sequence[FilingRow]] = {}
 
     def shows(self, period: FiscalPeriod) -> bool:
         """Whether any row has a number of the period."""
         return any(self._of_period(row, period) is not None for row in self._rows)
 
+    def says(self, words: str) -> bool:
+        """Whether words stand in the labels, headings or columns of a row, in whatever case."""
+        said = re.compile(rf"(?<![^\W_]){re.escape(words)}(?![^\W_])", re.IGNORECASE)
+        return any(said.search(" ".join((*row.path, *row.columns))) for row in self._rows)
+
     def prints(self, name: str) -> bool:
         """Whether a name stands in the labels, headings or columns of a row, and nowhere in lower case."""
         small = re.compile(rf"(?<![^\W_]){re.escape(name.lower())}(?![^\W_])")
-        said = re.compile(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", re.IGNORECASE)
         if any(small.search(" ".join((*row.path, *row.columns, row.caption))) for row in self._rows):
             return False
-        return any(said.search(" ".join((*row.path, *row.columns))) for row in self._rows)
+        return self.says(name)
 
     def find(self, words: str, period: FiscalPeriod, apart: Fact | None = None) -> RowFact | None:
         """The number of a period in the row that words name; None where no row has one.
@@ -183,7 +189,7 @@ class RowBook:
             period: asked for; a longer one is never taken in its place.
             apart: a number that it is not.
         """
-        chances = self._probabilities(words)
+        chances = self._probabilities(words, self._periods_with(period))
         opening = self._opens(words)
         groups: list[list[_Candidate]] = []
         for place in np.argsort(-chances, kind="stable")[:_MOST_ROWS]:
@@ -236,7 +242,7 @@ class RowBook:
         Returns:
             How likely these are meant, the part and the whole; None where no row has a total.
         """
-        chances = self._probabilities(part)
+        chances = self._probabilities(part, self._periods_with(period))
         said = set(terms(whole))
         found: list[tuple[float, Fact, Fact]] = []
         for place in np.argsort(-chances, kind="stable")[:_MOST_ROWS]:
@@ -339,8 +345,30 @@ class RowBook:
         said = f"{words} {self._question}"
         return _OPENING.search(said) is not None and not _CLOSING.search(said)
 
-    def _rate(self, words: str) -> np.ndarray:
-        chances = np.array(self._match(words, self._rows, self._question), dtype=float)
+    def _periods_with(self, period: FiscalPeriod) -> tuple[FiscalPeriod, ...]:
+        """All periods of the question, where a period is one of them."""
+        return tuple(self._together) if period in self._together else (period,)
+
+    def _places_showing(self, periods: tuple[FiscalPeriod, ...]) -> tuple[int, ...]:
+        """Places of the rows with a number of one of the periods, or the balance that one begins with."""
+        return tuple(
+            place
+            for place, row in enumerate(self._rows)
+            if any(
+                self._of_period(row, period, opening) is not None
+                for opening in ((False, True) if _OPENING.search(row.label) else (False,))
+                for period in periods
+            )
+        )
+
+    def _rate(self, words: str, periods: tuple[FiscalPeriod, ...]) -> np.ndarray:
+        """Probability that each row is meant, shape (rows,); rows without a number of the periods are not."""
+        chances = np.zeros(len(self._rows))
+        places = self._showing(periods)
+        if not places:
+            return chances
+        rows = self._shown.setdefault(places, [self._rows[place] for place in places])
+        chances[list(places)] = self._match(words, rows, self._question)
         for word in _qualifiers(words):
             chances *= np.array([1.0 if word in text else _UNQUALIFIED for text in self._texts])
         named = [name for name in self.names if name in words]

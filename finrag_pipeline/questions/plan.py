@@ -251,7 +251,7 @@ class _Planner:
         self.reading = reading
         self.text = text
         self.directives, _ = read_directives(text)
-        places = find_periods(text)
+        places = find_periods(text, companies)
         self.named, masked = _masked(text, places)
         self.periods = tuple(sorted(dict.fromkeys(p for periods in self.named for p in periods), key=_order))
         alone = (
@@ -449,7 +449,14 @@ class _Planner:
 
     def _parts(self) -> tuple[str, str] | None:
         found = self.reading.parts()
-        return None if found is None else (self._text(found[0]), self._text(found[1]))
+        if found is None:
+            return None
+        first, second = self._text(found[0]), self._text(found[1])
+        if f"{first} {second}".lower() in self.text.lower():  # 'Books net | sales' are one measure
+            phrases = formula_lexicon().longest(f"{first} {second}".lower())
+            if any(start < len(first) < end for start, (end, _) in phrases.items()):
+                return None
+        return first, second
 
     def _two(self, operation: Operation, parts: tuple[str, str]) -> QuestionPlan | None:
         """An operation on two or more measures."""
@@ -515,7 +522,9 @@ class _Planner:
         return QuestionPlan(operation, named, periods, spoken=measures)
 
 
-_SHARE = re.compile(r"\b(?:share|portion|proportion|part|slice|fraction)\b(?!s)", re.IGNORECASE)
+_SHARE = re.compile(
+    r"\b(?:share|portion|proportion|part|slice|fraction)\b(?!s)|^ratio(?: of)?\b(?=\s\w)", re.IGNORECASE
+)
 
 
 def _in_terms(words: Words) -> str:
@@ -646,15 +655,52 @@ def _unit(text: str, plan: QuestionPlan) -> str | None:
 
 
 def share_words(parts: Sequence[str]) -> tuple[str, ...]:
-    """Operands with the words that they share: 'Games minus Books sales', 'sales, Games plus Books'."""
+    """Operands with the words that they share: 'Games minus Books sales', 'sales, Games plus Books'.
+
+    A part of names and of words that the other has too lacks what is told of both: of
+    'operating profit of Games streaming minus Books streaming' the second is the profit too. Without
+    capitals the words of a known line are told of both, where one part alone has them, beside others.
+    """
     if not any(word[:1].isupper() for part in parts for word in part.split()):
-        return tuple(parts)
+        return _share_line(parts)
     common = [" ".join(word for word in part.split() if not word[:1].isupper()) for part in parts]
     shared = next((words for words in (common[-1], common[0]) if naming_words(words)), "")
+    said = [set(naming_words(words).lower().split()) for words in common]
+    if len(parts) == 2 and all(said) and said[0] != said[1]:
+        for short, full in ((0, 1), (1, 0)):
+            whole_alone = formula_lexicon().named(parts[short].lower())
+            if (
+                not whole_alone
+                and said[short] < said[full]
+                and len(common[short].split()) < len(parts[short].split())
+            ):
+                added = (
+                    word for word in naming_words(common[full]).split() if word.lower() not in said[short]
+                )
+                whole = f"{parts[short]} {' '.join(added)}"
+                return (whole, parts[1]) if short == 0 else (parts[0], whole)
     return tuple(
         part if naming_words(own) or not shared else f"{part} {naming_words(shared)}"
         for part, own in zip(parts, common, strict=True)
     )
+
+
+def _share_line(parts: Sequence[str]) -> tuple[str, ...]:
+    """Two operands of which one alone says a known line, first or last of all: both are of that line.
+
+    'Operating income Games minus Books', 'Games minus Books net sales'.
+    """
+    lines = [formula_lexicon().named(part.lower()) for part in parts]
+    if len(parts) != 2 or bool(lines[0]) == bool(lines[1]):
+        return tuple(parts)
+    full = 0 if lines[0] else 1
+    line = " ".join(lines[full].values())
+    said = parts[full].lower()
+    outermost = said.endswith(line) if full else said.startswith(line)
+    if not outermost or not naming_words(_without(said, line)):
+        return tuple(parts)
+    whole = f"{line} {parts[1 - full]}"
+    return (parts[0], whole) if full == 0 else (whole, parts[1])
 
 
 def _every_year(first: FiscalPeriod, last: FiscalPeriod) -> tuple[FiscalPeriod, ...]:

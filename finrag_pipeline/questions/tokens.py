@@ -192,10 +192,13 @@ def fiscal_period(asked: AskedPeriod) -> FiscalPeriod | None:
     return FiscalPeriod(asked.fiscal_year, asked.quarter, months)
 
 
-def _find_groups(text: str) -> list[tuple[int, int, Group]]:
+_DIGIT = re.compile(r"\d")
+
+
+def _find_groups(text: str, names: Iterable[str]) -> list[tuple[int, int, Group]]:
     """Start, end and value of every group of periods named by their years, in order."""
     found = []
-    for span in find_periods(text):
+    for span in find_periods(text, names):
         periods = sorted(filter(None, map(fiscal_period, span.periods)), key=_order)
         if periods:
             year_end = _YEAR_END.search(text, 0, span.start)
@@ -222,7 +225,7 @@ def tokenise_question(
         text = lower  # a letter that grows in lower case: places are those of the lower-case text
     skipped = {word for word in skip if word}
     mine = sorted(((name, ref) for name, ref in (own or {}).items() if name), key=lambda item: -len(item[0]))
-    groups, phrases = _find_groups(lower), lexicon.longest(lower)
+    groups, phrases = _find_groups(lower, filter(_DIGIT.search, skipped)), lexicon.longest(lower)
     tokens: list[QuestionToken] = []
     place = 0
     while place < len(lower):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import calendar
 import datetime as dt
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -87,14 +87,18 @@ class PeriodSpan:
     periods: tuple[AskedPeriod, ...]
 
 
-def find_periods(question: str) -> list[PeriodSpan]:
+def find_periods(question: str, names: Iterable[str] = ()) -> list[PeriodSpan]:
     """Spans of the periods that a question names, in order; a range gives all its years in one span.
 
     Args:
         question: text in plain characters.
+        names: of companies, as the question has them; '6M' of '6M 2024 sales' is no half-year then.
     """
     spans: list[PeriodSpan] = []
     rest = question
+    for name in filter(None, names):
+        said = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
+        rest = said.sub(lambda found: _MASK * len(found[0]), rest)
     for pattern in _PATTERNS:
         for match in pattern.finditer(rest):
             if periods := tuple(_in_context(period, question, match) for period in _read(match)):
@@ -104,7 +108,7 @@ def find_periods(question: str) -> list[PeriodSpan]:
     return sorted(spans, key=lambda span: span.start)
 
 
-def read_periods(question: str) -> tuple[AskedPeriod, ...]:
+def read_periods(question: str, names: Iterable[str] = ()) -> tuple[AskedPeriod, ...]:
     """Read every period a question names, the latest first; duplicates once.
 
     Ranges give all their years. Amounts (``$2018``, ``2,022``, ``2020 million``) and maturities
@@ -112,8 +116,9 @@ def read_periods(question: str) -> tuple[AskedPeriod, ...]:
 
     Args:
         question: text in plain characters (see :func:`~finrag_pipeline.resolver.tokens.plain`).
+        names: of companies, see `find_periods`.
     """
-    found = [(span.start, period) for span in find_periods(question) for period in span.periods]
+    found = [(span.start, period) for span in find_periods(question, names) for period in span.periods]
     unique: dict[tuple[object, ...], tuple[int, AskedPeriod]] = {}
     for span, period in sorted(found, key=lambda item: item[0]):
         unique.setdefault((period.fiscal_year, period.quarter, period.half, period.date), (span, period))

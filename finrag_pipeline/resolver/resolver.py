@@ -117,7 +117,7 @@ class Resolver:
         """Read company, periods and form out of ``question`` and rank the filings; any text will do."""
         text = plain(question[:MOST_CHARACTERS])
         mentions = find_mentions(text, self._names)
-        periods, form = read_periods(text), read_form(text)
+        periods, form = read_periods(text, [mention.printed for mention in mentions]), read_form(text)
         if mentions:
             return Resolution(
                 question=question,

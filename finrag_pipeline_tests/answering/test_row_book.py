@@ -410,3 +410,27 @@ def test_two_names_that_fit_one_number_best_are_told_apart(other: float, apart: 
 def test_money_is_no_percentage_and_no_number_of_days(question: str) -> None:
     with pytest.raises(Abstention, match="asks for"):
         told(question)
+
+
+def test_only_rows_that_show_a_period_are_looked_at() -> None:
+    seen: list[list[str]] = []
+
+    def match(words: str, rows: Sequence[FilingRow], question: str) -> np.ndarray:
+        seen.append([one.label for one in rows])
+        return np.full(len(rows), 0.5)
+
+    rows = [row(0, ["Old toner"], *yearly(1e6, 2e6)[:1]), row(1, ["New toner"], *yearly(3e6))]
+    of = RowBook([(ANNUAL, rows)], match, together=YEARS[1:])
+    assert of.find("toner", YEARS[2]) is not None and seen == [["Old toner", "New toner"]]
+    of.find("toner", YEARS[1])
+    assert len(seen) == 1, "the periods of a question are looked up together"
+    assert of.find("toner", FiscalPeriod(2015)) is None and len(seen) == 1
+    alone = RowBook([(ANNUAL, rows)], match)
+    assert alone.find("toner", YEARS[2]) is not None and seen[1:] == [["New toner"]]
+
+
+def test_a_name_of_two_words_that_no_row_prints_leaves_nothing_sure() -> None:
+    assert answered("What were the paper sales in 2023?").confidence > 0.35
+    with pytest.raises(Abstention):
+        told("What were the paper sales on the Silver Falcon contract in 2023?")
+    assert book().says("toner SALES") and not book().says("toner sale")

@@ -6,7 +6,8 @@ import pytest
 
 from finrag_pipeline.answering.open_answer import known_name
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
-from finrag_pipeline.questions.plan import Operation, QuestionPlan, Verdict, read_plan
+from finrag_pipeline.questions.plan import Operation, QuestionPlan, Verdict, read_plan, share_words
+from finrag_pipeline.statements.periods import FiscalPeriod
 
 KNOWN = ("revenue", "net sales", "gross margin", "free cash flow")
 
@@ -266,3 +267,36 @@ def test_an_increase_in_percentage_points_since_the_year_before_is_one_change() 
         "Torvex",
     )
     assert found.operation is Operation.CHANGE and periods(found) == ["FY2022", "FY2023"]
+
+
+@pytest.mark.parametrize(
+    "parts, shared",
+    [
+        (("Games sales", "Books"), ("Games sales", "Books sales")),
+        (
+            ("handling margin Inland freight", "Overseas freight"),
+            ("handling margin Inland freight", "Overseas freight handling margin"),
+        ),
+        (("operating income toner", "paper and ink"), ("operating income toner", "operating income paper and ink")),
+        (("toner", "paper net sales"), ("net sales toner", "paper net sales")),
+        (("research and development", "selling expense"), ("research and development", "selling expense")),
+        (("toner development", "general and administrative stuff"), ("toner development", "general and administrative stuff")),
+        (("handling Foreign pre-tax income", "US pre-tax income"), ("handling Foreign pre-tax income", "US pre-tax income")),
+    ],
+)  # fmt: skip
+def test_what_is_told_of_two_parts_may_be_said_once(parts: tuple[str, str], shared: tuple[str, str]) -> None:
+    assert share_words(parts) == shared
+
+
+def test_a_known_line_is_never_cut_in_two() -> None:
+    assert plan("acme toner paper net sales 2022", "acme").measures == ("toner paper net sales",)
+
+
+def test_the_word_ratio_names_neither_of_its_parts() -> None:
+    found = plan("Compute Acme's ratio of total liabilities to total equity at June 30, 2023.", "Acme")
+    assert found.operation == "ratio" and not any("ratio" in measure for measure in found.measures)
+
+
+def test_a_company_whose_name_reads_like_a_period_is_none() -> None:
+    assert plan("9m 2022 operating income", "9m").periods == (FiscalPeriod(2022),)
+    assert plan("acme 9m 2022 operating income", "acme").periods != (FiscalPeriod(2022),)
