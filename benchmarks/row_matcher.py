@@ -166,15 +166,18 @@ def first_right(asked: Sequence[Asked], scores: Sequence[np.ndarray]) -> tuple[i
 
 
 def calibrated(asked: Sequence[Asked], scores: Sequence[np.ndarray]) -> np.ndarray:
-    """Constant and weights that make log-odds of a score and of how well a row fits (Platt, 1999)."""
+    """Constant and weights that make log-odds of a score and of how well a row fits (Platt, 1999).
+
+    Each list with a right row counts once more without it: people ask for what no row prints, too.
+    """
     judged = [FEATURES.index(name) for name in JUDGED_BY]
-    x = [
-        np.column_stack([score, one.features[:, judged]])[one.shown]
-        for one, score in zip(asked, scores, strict=True)
-    ]
-    fitted = LogisticRegression(C=1e6, max_iter=500).fit(
-        np.concatenate(x), np.concatenate([one.right[one.shown] for one in asked])
-    )
+    x, right = [], []
+    for one, score in zip(asked, scores, strict=True):
+        features = np.column_stack([score, one.features[:, judged]])
+        for kept in (one.shown, one.shown & ~one.right) if one.right.any() else (one.shown,):
+            x.append(features[kept])
+            right.append(one.right[kept])
+    fitted = LogisticRegression(C=1e6, max_iter=500).fit(np.concatenate(x), np.concatenate(right))
     return np.concatenate([fitted.intercept_, fitted.coef_[0]]).astype(np.float32)
 
 

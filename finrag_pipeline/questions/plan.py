@@ -515,7 +515,8 @@ class _Planner:
                 periods = (periods[0].shift(-1), periods[0])
         if operation is Operation.RATIO:
             measures = tuple(_SHARE.sub(" ", measure).strip() or measure for measure in measures)
-            names = all(word[:1].isupper() and word.lower() not in _NO_NAMES for word in measures[0].split())
+            words = [word for word in measures[0].split() if word.lower() not in _WITHIN_NAMES]
+            names = all(word[:1].isupper() and word.lower() not in _NO_NAMES for word in words)
             if names and not self.known(measures[0]):  # 'the Games share of sales'
                 measures = (*share_words(measures)[:1], *measures[1:])
         named = tuple(_nouns(naming_words(measure)) or measure for measure in measures)
@@ -663,7 +664,10 @@ def share_words(parts: Sequence[str]) -> tuple[str, ...]:
     """
     if not any(word[:1].isupper() for part in parts for word in part.split()):
         return _share_line(parts)
-    common = [" ".join(word for word in part.split() if not word[:1].isupper()) for part in parts]
+    common = [
+        " ".join(word for word in part.split() if not (word[:1].isupper() or word in _WITHIN_NAMES))
+        for part in parts
+    ]
     shared = next((words for words in (common[-1], common[0]) if naming_words(words)), "")
     said = [set(naming_words(words).lower().split()) for words in common]
     if len(parts) == 2 and all(said) and said[0] != said[1]:
@@ -757,5 +761,8 @@ def _capitalised(text: str) -> list[str]:
     bare = (word.removesuffix("'s").rstrip(".") for word in words)
     return [word for word in bare if not {word.lower(), re.sub(r"\W", "", word.lower())} & _NO_NAMES]
 
+
+_WITHIN_NAMES = word_set("and of the for")
+"""Small words that names have too: 'Toner and Paper'."""
 
 _NO_NAMES = NAMES_NOTHING | ACRONYMS | word_set("sga rd ppe eps gaap am so")

@@ -300,3 +300,8 @@ def test_the_word_ratio_names_neither_of_its_parts() -> None:
 def test_a_company_whose_name_reads_like_a_period_is_none() -> None:
     assert plan("9m 2022 operating income", "9m").periods == (FiscalPeriod(2022),)
     assert plan("acme 9m 2022 operating income", "acme").periods != (FiscalPeriod(2022),)
+
+
+def test_a_share_held_by_a_part_whose_name_has_small_words() -> None:
+    found = plan("Compute the share of Acme's total backlog at year-end 2022 held by Toner and Paper.", "Acme")
+    assert found.operation == "ratio" and found.measures[0] == "Toner and Paper backlog"
