@@ -133,7 +133,15 @@ def derive(
             yield Alias(content[0], 1, 0.7, "first word", True, initial=True)
         if last not in common and holders.get(last, 0) == 1 and len(last) >= _SHORTEST_TAIL:
             yield Alias(last, 1, 0.7, "last word", False, initial=True)
+    for word in name.short:
+        glued = _GLUED_FORM.fullmatch(word)
+        if glued and len(name.short) == 1 and fold(glued["own"]) not in common:
+            yield Alias(fold(glued["own"]), 1, 0.85, "first word", False, initial=True)
     yield from _abbreviations(name, common)
+
+
+_GLUED_FORM = re.compile(r"(?P<own>[A-Z][a-z]{3,})(?:Co|Corp)")
+"""A name whose legal form is part of the word, which people leave out: 'ToolCo'."""
 
 
 def _abbreviations(name: Name, common: Set[str]) -> Iterator[Alias]:

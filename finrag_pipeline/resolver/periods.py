@@ -20,7 +20,7 @@ _MASK = "\0"
 # Look-arounds, since '\b' finds no end of a word in 'FY2022' or 'Q22023'.
 _START, _END = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])"
 _FULL = r"(?:19|20)\d\d"
-_NAMED = rf"(?:FY|CY|fiscal(?:\s?years?)?|calendar(?:\s?year)?)[\s'-]{{0,2}}(?:{_FULL}|\d\d)"
+_NAMED = rf"(?:FYE?|YE|CY|fiscal(?:\s?years?)?|calendar(?:\s?year)?)[\s'-]{{0,2}}(?:{_FULL}|\d\d)"
 _YEAR = rf"(?:{_NAMED}|'\d\d|{_FULL})(?:[AE](?![A-Za-z]))?"
 _OF = r"[\s,/'-]{0,3}(?:(?:of|in|for)\s)?(?:the\s)?(?:year\s)?"
 _ORDINAL = rf"(?:{'|'.join(ORDINALS)})"
@@ -219,12 +219,12 @@ _NO_UNIT = (
 _PATTERNS = tuple(
     re.compile(_START + pattern + _END, re.IGNORECASE)
     for pattern in (
-        # May 26, 2023; 1st July 2022; 2023-05-26; 5/26/2023
+        # May 26, 2023; 1st July 2022; 2023-05-26; 5/26/2023; 5/26/23
         rf"{_LENGTH}(?P<month>{_MONTH})\s?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s?(?P<year>{_FULL})",
         rf"{_LENGTH}(?:the\s)?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s?(?:day\s)?(?:of\s)?"
         rf"(?P<month>{_MONTH}),?\s?(?P<year>{_FULL})",
         rf"(?P<year>{_FULL})-(?P<month>\d\d)-(?P<day>\d\d)",
-        rf"(?P<month>\d{{1,2}})/(?P<day>\d{{1,2}})/(?P<year>{_FULL})",
+        rf"(?P<month>\d{{1,2}})/(?P<day>\d{{1,2}})/(?P<year>{_FULL}|\d\d)",
         # Q1 and Q2 of 2023; Q2 of FY2023; Q22023; Q2'23; 2Q23; 2023 Q2; second quarter of fiscal 2023
         rf"(?P<quarter>{_Q})\s?(?:and|to|-|&|vs\.?|versus)\s?(?P<other>{_Q}){_OF}(?P<year>{_YEAR})",
         rf"(?P<quarter>{_QUARTER}){_OF}(?P<year>{_YEAR})",

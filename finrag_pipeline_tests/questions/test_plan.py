@@ -303,5 +303,7 @@ def test_a_company_whose_name_reads_like_a_period_is_none() -> None:
 
 
 def test_a_share_held_by_a_part_whose_name_has_small_words() -> None:
-    found = plan("Compute the share of Acme's total backlog at year-end 2022 held by Toner and Paper.", "Acme")
+    found = plan(
+        "Compute the share of Acme's total backlog at year-end 2022 held by Toner and Paper.", "Acme"
+    )
     assert found.operation == "ratio" and found.measures[0] == "Toner and Paper backlog"

@@ -71,6 +71,11 @@ def test_first_words_stand_for_a_company_only_if_distinctive() -> None:
     )
 
 
+def test_people_leave_out_a_legal_form_that_is_part_of_the_word() -> None:
+    names = aliases("BrembleCo, Inc.", "Disco Lights, Inc.", "Marketco")
+    assert "bremble" in names.by_alias and "dis" not in names.by_alias and "market" not in names.by_alias
+
+
 def test_initials_spare_the_abbreviations_of_finance() -> None:
     names = aliases("Quick Widget Zone, Inc.", "Peter Piper, Inc.", "Yarn & Zip Co", "Return Of Assets Inc")
     assert names.by_alias["qwz"][0][1].kind == "initials"

@@ -23,6 +23,10 @@ def shown(question: str) -> list[str]:
     [
         ("in FY2022?", ["2022"]),
         ("in FY22?", ["2022"]),
+        ("overfunded at FYE22?", ["2022"]),
+        ("debt at YE22", ["2022"]),
+        ("cash at 6/30/23", ["2023-06-30"]),
+        ("a split of 13/40/23", []),
         ("in FY 2022", ["2022"]),
         ("in fiscal 2022", ["2022"]),
         ("in fiscal year 2022", ["2022"]),
