@@ -240,7 +240,8 @@ class Calculator:
         infos = [self._infos[filing] for filing in chosen]
         period, shift = self._period(parsed, infos)
         facts = [(info, self._facts(info.filing)) for info in infos]
-        book = FactBook(facts, self._lexicon, parsed.directives.statements, pages, only_pages)
+        statements = parsed.directives.statements
+        book = FactBook(facts, self._lexicon, statements, pages, only_pages, asked=question)
         # A word left out may change the answer: participles do not, unless a line is named so.
         left = [one for one in parsed.left_over if not one.lower().endswith(("ed", "ing")) or book.names(one)]
         if left:

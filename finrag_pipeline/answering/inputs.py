@@ -58,6 +58,7 @@ class FactBook:
         pages: (filing, zero-based page) that retrieval found, best first; they win ties.
         only_pages: take nothing from other pages.
         newest: of several filings that show a period the newest wins, and so what it restates.
+        asked: the question, whose own words for a line may be the label of another row.
     """
 
     def __init__(
@@ -68,7 +69,9 @@ class FactBook:
         pages: Sequence[tuple[str, int]] = (),
         only_pages: bool = False,
         newest: bool = False,
+        asked: str = "",
     ) -> None:
+        self._named = lexicon.named(asked.lower())
         self._filings = [info for info, _ in filings]
         self._infos = {info.filing: info for info, _ in filings}
         allowed = set(pages) if only_pages else None
@@ -134,12 +137,29 @@ class FactBook:
                 found.append((SCOPES.index(best.fact.scope), order, place, best))
         if found:
             # A lesser concept of the filing asked for is nearer than a better one of another filing.
-            return min(found, key=lambda item: item[:3])[3]
+            best = min(found, key=lambda item: item[:3])[3]
+            return self._called(self._named.get(line.name, ""), line, period, best.fact) or best
         if not by_label:
             return None
         patterns = [phrase.pattern for phrase in self._lexicon.phrases_of(line.name)]
         patterns += [line.labels] if line.labels else []
         return self._best(self._labelled(line, patterns), period, line.statements)
+
+    def _called(self, words: str, line: Line, period: FiscalPeriod, instead: Fact) -> FoundFact | None:
+        """The fact of a row that is called what a question calls a line, where the line's own row is not.
+
+        Of 'Net sales', 'Membership fees' and 'Total revenue' the line is the total, and net sales are not.
+        """
+        asked = normal_label(words)
+        if not asked or normal_label(instead.label).removeprefix("total ").startswith(asked):
+            return None
+        called = [
+            fact
+            for fact in self._facts
+            if (fact.filing, fact.page, fact.statement) == (instead.filing, instead.page, instead.statement)
+            and normal_label(fact.label) == asked
+        ]
+        return self._best(called, period, line.statements)
 
     def _labelled(self, line: Line, patterns: Sequence[re.Pattern[str]]) -> list[Fact]:
         """Facts of the statements of a line that are none, whose labels meet a pattern."""

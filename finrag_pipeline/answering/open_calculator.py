@@ -185,7 +185,7 @@ class OpenCalculator:
     def _book(self, plan: QuestionPlan, infos: Sequence[FilingInfo], newest: bool = False) -> OpenBook:
         """Facts and rows of filings; their rows are read when first needed."""
         facts = [(info, self._facts(info.filing)) for info in infos]
-        book = OpenBook(facts, self._lexicon, plan.directives.statements, newest=newest)
+        book = OpenBook(facts, self._lexicon, plan.directives.statements, newest=newest, asked=plan.asked)
 
         def rows() -> RowBook:
             read = [(info, self._rows(info.filing)) for info in infos]

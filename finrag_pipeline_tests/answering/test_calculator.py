@@ -149,6 +149,24 @@ def test_rows_of_one_filing_that_disagree_are_shown() -> None:
     assert found.value == 1500 and [other["answer"] for other in found.alternatives] == ["1510"]
 
 
+def test_net_sales_are_no_total_revenue_where_both_are_printed() -> None:
+    rows = [
+        (INCOME, None, "Net sales", {2021: 1500}),
+        (INCOME, None, "Membership fees", {2021: 40}),
+        (INCOME, "Revenues", "Total revenue", {2021: 1540}),
+        (INCOME, "NetIncomeLoss", "Net income attributable to Zoltek", {2021: 90}),
+        (INCOME, None, "Net income", {2021: 95}),
+    ]
+    made = calculator({"ZOLTEK_2021_10K": annual("ZOLTEK_2021_10K", rows)}, FILINGS[:1])
+    asked = {
+        "Zoltek FY2021 net sales": 1500,
+        "Zoltek FY2021 revenue": 1540,
+        "Zoltek FY2021 total revenue": 1540,
+        "Zoltek FY2021 net income": 90,
+    }
+    assert {question: made.answer(question).value for question in asked} == asked
+
+
 def test_other_conventions_are_shown() -> None:
     found = ask("Zoltek FY2021 quick ratio")
     assert [other["answer"] for other in found.alternatives] == ["1.23"]
