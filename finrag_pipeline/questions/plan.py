@@ -203,9 +203,11 @@ _SALES = "revenue"
 _SURELY_A_RATIO = 0.8
 
 _MOVED = re.compile(
-    r"\b(?<!\bnet )(?:increase|decrease|rise|drop|fall|decline|reduction|growth|change)s? (?:in|of)\b",
+    r"\b(?<!\bnet )(?:increase|decrease|rise|drop|fall|decline|reduction|growth|change)s? (?:in|of)\b|"
+    r"\bhow much (?:more|less|\w{2,}er) (?:did|has|have)\b.*\b(?:get|gotten|become|grow|grown)\b",
     re.IGNORECASE,
 )
+_WHICH_QUARTER = re.compile(r"\b(?:which|what) (?:fiscal )?quarter\b", re.IGNORECASE)
 _MEAN = re.compile(r"^(?:(?:average|avg|mean|annual|yearly)\s+)+", re.IGNORECASE)
 _MOVING = re.compile(
     r"^(?:drop|rise|fall|decline|increase|decrease|growth|change|jump)\s+(?:in\s+)?", re.IGNORECASE
@@ -330,6 +332,8 @@ class _Planner:
             plan = self._calculated(one for one in Operation if one not in without)
             return plan and replace(plan, verdict=largest, each=False)
         if form is Form.YEAR:
+            if _WHICH_QUARTER.search(self.text) and [one.length for one in self.periods] == [12]:
+                self.periods = tuple(replace(self.periods[0], quarter=quarter) for quarter in (1, 2, 3, 4))
             plan = self._made(Operation.VALUE, measure)
             return replace(plan, verdict=largest, each=True, among_periods=True)
         by = (

@@ -307,3 +307,14 @@ def test_a_share_held_by_a_part_whose_name_has_small_words() -> None:
         "Compute the share of Acme's total backlog at year-end 2022 held by Toner and Paper.", "Acme"
     )
     assert found.operation == "ratio" and found.measures[0] == "Toner and Paper backlog"
+
+
+def test_what_gets_larger_is_asked_for_its_change() -> None:
+    found = plan("How much fatter did Acme's cash pile get during 2017, in dollars?", "Acme")
+    assert found.operation == "change" and found.periods == (FiscalPeriod(2017),)
+
+
+def test_which_quarter_of_a_year_is_chosen_among_its_four() -> None:
+    found = plan("In which quarter of fiscal 2022 did Acme sell the most?", "Acme")
+    assert found.among_periods and found.verdict is Verdict.LARGEST
+    assert found.periods == tuple(FiscalPeriod(2022, quarter) for quarter in (1, 2, 3, 4))
