@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.open_answer import PlanReader, derive, known_name
-from finrag_pipeline.answering.row_book import Match, OpenBook, RowBook
+from finrag_pipeline.answering.row_book import Match, OpenBook, RowBook, in_series
 from finrag_pipeline.answering.series import OpenAnswer
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
 from finrag_pipeline.questions.formula_lexicon import Lexicon
@@ -23,6 +24,8 @@ MOST_FILINGS = 4
 
 MOST_STITCHED = 16
 """Filings of a company that a series is made of, the newest first."""
+
+_FILINGS_KEPT = 32
 
 _OVER_TIME = (Operation.VALUE, Operation.RATIO, Operation.DIFFERENCE, Operation.SUM)
 
@@ -56,7 +59,7 @@ class OpenCalculator:
     ) -> None:
         self._infos = infos
         self._facts = facts
-        self._rows = rows
+        self._rows = lru_cache(_FILINGS_KEPT)(lambda filing: in_series(rows(filing)))
         self._resolver = resolver
         self._lexicon = lexicon
         self._match = match

@@ -125,7 +125,7 @@ class RowBook:
     """Printed rows of a company's filings.
 
     Args:
-        filings: the filings in order of preference, with their rows.
+        filings: the filings in order of preference, with their rows as `in_series` gives them.
         match: tells how likely each row is what words name.
         names: names of products, segments and places; one that the words have must stand in the row.
         together: periods that one row should show.
@@ -148,7 +148,7 @@ class RowBook:
         self._unit = unit
         self._infos = {info.filing: info for info, _ in filings}
         self._order = {info.filing: place for place, (info, _) in enumerate(filings)}
-        self._rows = [row for _, rows in filings for row in in_series(rows)]
+        self._rows = [row for _, rows in filings for row in rows]
         self._totals = {_siblings(row): at for at, row in enumerate(self._rows) if _TOTAL.match(row.label)}
         self._closings: dict[tuple[object, ...], list[int]] = {}
         for at, row in enumerate(self._rows):
@@ -157,6 +157,7 @@ class RowBook:
         self._by_table: dict[tuple[object, ...], list[FilingRow]] = {}
         for row in self._rows:
             self._by_table.setdefault((row.filing, row.page, row.table), []).append(row)
+        self._facts: dict[int, tuple[FilingRow, Sequence[Fact]]] = {}
         self._texts = [_plain(row) for row in self._rows]
         self._match = match
         self._probabilities = lru_cache(64)(self._rate)
@@ -438,13 +439,18 @@ class RowBook:
         info = self._infos[row.filing]
         if opening and period.end is None and not all(value.months for value in row.values):
             period = period.shift(-1)
-        for value in row.values:
-            fact = row_fact(row, value, info)
-            if fact is None or fits(fact, info, period) != 0:
-                continue
-            if self._unit is None or fact.unit in ("", self._unit):
+        for fact in self._facts_of(row, info):
+            if fits(fact, info, period) == 0 and (self._unit is None or fact.unit in ("", self._unit)):
                 return fact
         return None
+
+    def _facts_of(self, row: FilingRow, info: FilingInfo) -> Sequence[Fact]:
+        """The numbers of a row as facts, made once."""
+        known = self._facts.get(id(row))
+        if known is None or known[0] is not row:
+            facts = [fact for value in row.values if (fact := row_fact(row, value, info)) is not None]
+            known = self._facts[id(row)] = row, facts
+        return known[1]
 
 
 def in_series(rows: Sequence[FilingRow]) -> list[FilingRow]:

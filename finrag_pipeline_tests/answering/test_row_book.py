@@ -65,7 +65,7 @@ ROWS = [
 def book(
     rows: Sequence[FilingRow] = ROWS, names: Sequence[str] = (), together: Sequence[FiscalPeriod] = ()
 ) -> RowBook:
-    by_filing = [(info, [r for r in rows if r.filing == info.filing]) for info in (ANNUAL, NINE)]
+    by_filing = [(info, in_series([r for r in rows if r.filing == info.filing])) for info in (ANNUAL, NINE)]
     return RowBook(by_filing, row_matcher().probabilities, names, together)
 
 
