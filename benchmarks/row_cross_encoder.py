@@ -151,12 +151,7 @@ def of_questions(source: str, asked: Sequence[Labelled], rng: random.Random) -> 
         if kind < 0.15:
             yield example(f"{source}, row absent", one, near, found=False, unlikely=far)
         elif kind < 0.3 and pools.terms(one.rows).isdisjoint(terms(word)):
-            other = replace(
-                one,
-                measure=_with(word, one.measure, rng),
-                question=f"{one.question.rstrip('?')} {word}?",
-                right=frozenset(),
-            )
+            other = _with_foreign(word, one, rng)
             yield example(f"{source}, foreign word", other, [*one.right, *near], unlikely=far)
         elif kind < 0.6:
             measure = _with(rng.choice(FILLERS), one.measure, rng) if rng.random() < 0.6 else one.measure
@@ -202,12 +197,7 @@ def _without_right(
     own = {term for place in asked.right for term in terms(asked.rows[place].text)}
     kind, word = rng.random(), rng.choice(sorted(FOREIGN))
     if kind < _OFTEN_FOREIGN and own.isdisjoint(terms(word)):
-        other = replace(
-            asked,
-            measure=_with(word, asked.measure, rng),
-            question=f"{asked.question.rstrip('?')} {word}?",
-            right=frozenset(),
-        )
+        other = _with_foreign(word, asked, rng)
         yield example(f"foreign word{IN_FILINGS}", other, [*asked.right, *near], unlikely=far)
     elif kind > 1 - _OFTEN_ELSEWHERE:
         company = company_of(asked.group)
@@ -250,6 +240,12 @@ def asking(measure: str, rng: random.Random) -> str:
     """A question for a measure."""
     question = rng.choice(ASKED).format(measure)
     return rng.choice(FRAMES).format(question.rstrip("?")) if rng.random() < 0.2 else question
+
+
+def _with_foreign(word: str, one: Labelled, rng: random.Random) -> Labelled:
+    """A question of another quantity by a word, for which no row is right."""
+    question = f"{one.question.rstrip('?')} {word}?"
+    return replace(one, measure=_with(word, one.measure, rng), question=question, right=frozenset())
 
 
 def _with(word: str, measure: str, rng: random.Random) -> str:

@@ -186,6 +186,16 @@ def _of(ragged: tuple[np.ndarray, np.ndarray], place: int) -> list[int]:
     return found
 
 
+def _worker() -> tuple[int, int]:
+    """Number of this process among those that draw examples, and how many they are."""
+    worker = get_worker_info()
+    return (worker.id, worker.num_workers) if worker else (0, 1)
+
+
+def _device() -> torch.device:
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
 class Batches(IterableDataset[tuple[torch.Tensor, ...]]):
     """Batches of examples drawn again each time, in a share for each worker; some with rows in full."""
 
@@ -196,8 +206,7 @@ class Batches(IterableDataset[tuple[torch.Tensor, ...]]):
         self._in_full = in_full
 
     def __iter__(self) -> Iterator[tuple[torch.Tensor, ...]]:
-        worker = get_worker_info()
-        own, of = (worker.id, worker.num_workers) if worker else (0, 1)
+        own, of = _worker()
         rng = random.Random(SEED * 1000 + own)
         places = self._places[own::of].tolist()
         queue: list[int] = []
@@ -215,8 +224,7 @@ class _Chunks(IterableDataset[tuple[Any, ...]]):
         self._examples, self._places, self._size = examples, places, size
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        worker = get_worker_info()
-        own, of = (worker.id, worker.num_workers) if worker else (0, 1)
+        own, of = _worker()
         shown: list[tuple[int, list[int], list[bool]]] = []
         for place in self._places[own::of]:
             rows = self._examples.wrong(place)
@@ -232,7 +240,7 @@ class _Chunks(IterableDataset[tuple[Any, ...]]):
 
 def mined(examples: RowExamples, model: Reader, workers: int, size: int = 256) -> RowExamples:
     """Examples over whole filings whose wrong rows are in the order in which a model takes them for right."""
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = _device()
     model.eval().to(device)
     of_filings = [str(name).endswith(IN_FILINGS) for name in examples.sources]
     places = [place for place, source in enumerate(examples.source) if of_filings[source]]
@@ -294,7 +302,7 @@ def train(
     in_full: float = IN_FULL,
 ) -> Reader:
     """The adapters of a model, trained on the examples that are not left out, for so long at most."""
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = _device()
     model.train().to(device)
     adapters = [p for name, p in model.named_parameters() if p.requires_grad and "head" not in name]
     groups = [{"params": adapters}, {"params": list(model.head.parameters())}]

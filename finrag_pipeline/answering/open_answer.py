@@ -38,9 +38,8 @@ from finrag_pipeline.resolver.lexicon import word_set
 from finrag_pipeline.statements.periods import FiscalPeriod
 
 LEAST_CONFIDENCE = 0.35
-"""Least confidence; an answer that is less sure is none. It was chosen on those questions of
-``benchmarks/questions`` that had been looked at: of ``build`` none of 99 answers is wrong, of others 7 of
-67."""
+"""Least confidence; an answer that is less sure is none. It was chosen on questions that had been looked
+at. Of those of ``answerable_pdfs.jsonl`` 9 of 112 answers are wrong with it, 4 of 90 with .65."""
 
 LEAST_OPERATION = 0.35
 """Least probability of the operation."""

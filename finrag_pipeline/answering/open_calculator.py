@@ -16,7 +16,7 @@ from finrag_pipeline.questions.plan import Operation, QuestionPlan, read_plan, s
 from finrag_pipeline.questions.series import SeriesAsked
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
 from finrag_pipeline.statements.filed_facts import Fact, FilingInfo, newest_last
-from finrag_pipeline.statements.filing_rows import FilingRow
+from finrag_pipeline.statements.filing_rows import FILINGS_KEPT, FilingRow
 from finrag_pipeline.statements.periods import FiscalPeriod
 
 MOST_FILINGS = 4
@@ -24,8 +24,6 @@ MOST_FILINGS = 4
 
 MOST_STITCHED = 16
 """Filings of a company that a series is made of, the newest first."""
-
-_FILINGS_KEPT = 32
 
 _OVER_TIME = (Operation.VALUE, Operation.RATIO, Operation.DIFFERENCE, Operation.SUM)
 
@@ -59,7 +57,7 @@ class OpenCalculator:
     ) -> None:
         self._infos = infos
         self._facts = facts
-        self._rows = lru_cache(_FILINGS_KEPT)(lambda filing: in_series(rows(filing)))
+        self._rows = lru_cache(FILINGS_KEPT)(lambda filing: in_series(rows(filing)))
         self._resolver = resolver
         self._lexicon = lexicon
         self._match = match

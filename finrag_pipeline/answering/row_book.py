@@ -161,8 +161,7 @@ class RowBook:
         self._texts = [_plain(row) for row in self._rows]
         self._match = match
         self._probabilities = lru_cache(64)(self._rate)
-        self._showing = lru_cache(64)(self._places_showing)
-        self._shown: dict[tuple[int, ...], Sequence[FilingRow]] = {}
+        self._showing = lru_cache(64)(self._rows_showing)
 
     def shows(self, period: FiscalPeriod) -> bool:
         """Whether any row has a number of the period."""
@@ -350,9 +349,9 @@ class RowBook:
         """All periods of the question, where a period is one of them."""
         return tuple(self._together) if period in self._together else (period,)
 
-    def _places_showing(self, periods: tuple[FiscalPeriod, ...]) -> tuple[int, ...]:
-        """Places of the rows with a number of one of the periods, or the balance that one begins with."""
-        return tuple(
+    def _rows_showing(self, periods: tuple[FiscalPeriod, ...]) -> tuple[list[int], list[FilingRow]]:
+        """Rows with a number of one of the periods, or the balance that one begins with, and their places."""
+        places = [
             place
             for place, row in enumerate(self._rows)
             if any(
@@ -360,16 +359,16 @@ class RowBook:
                 for opening in ((False, True) if _OPENING.search(row.label) else (False,))
                 for period in periods
             )
-        )
+        ]
+        return places, [self._rows[place] for place in places]
 
     def _rate(self, words: str, periods: tuple[FiscalPeriod, ...]) -> np.ndarray:
         """Probability that each row is meant, shape (rows,); rows without a number of the periods are not."""
         chances = np.zeros(len(self._rows))
-        places = self._showing(periods)
+        places, rows = self._showing(periods)
         if not places:
             return chances
-        rows = self._shown.setdefault(places, [self._rows[place] for place in places])
-        chances[list(places)] = self._match(words, rows, self._question)
+        chances[places] = self._match(words, rows, self._question)
         for word in _qualifiers(words):
             chances *= np.array([1.0 if word in text else _UNQUALIFIED for text in self._texts])
         named = [name for name in self.names if name in words]

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from finrag_pipeline.answering.quantities import SCALES
 from finrag_pipeline.filings.sentences import sentences
 from finrag_pipeline.resolver.periods import AskedPeriod, find_periods
 from finrag_pipeline.resolver.tokens import plain
@@ -37,7 +38,6 @@ _DIGITS = re.compile(r"\d[\d,.]*")
 _MOST_DIGITS = 2
 """Numbers in what a sentence names; more are cells of a table."""
 
-_SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 _JOINED = re.compile(r"[\s,]*(?:and|as well as)?[\s,]*", re.IGNORECASE)
 _INSTANT = re.compile(r"\b(?:as of|as at|at|on)\s+(?:the end of\s+)?$", re.IGNORECASE)
 _LEAD = re.compile(
@@ -73,7 +73,7 @@ def sentence_rows(pages: Sequence[tuple[int, str]], info: FilingInfo) -> list[Fi
     of_notes = 1.0
     for page, text in pages:
         scale = _SCALE.search(text)
-        unsaid = _SCALES[scale["scale"].lower()] if scale else of_notes
+        unsaid = SCALES[scale["scale"].lower()] if scale else of_notes
         of_notes = unsaid if _NOTES.search(text) else of_notes
         for sentence in sentences(text):
             if _SHORTEST <= len(sentence) <= _MOST_CHARACTERS and _AMOUNT.search(sentence):
@@ -133,7 +133,7 @@ def _amounts(sentence: str, unsaid: float) -> Iterator[_Told]:
             number, scale, kind = match["share"], None, "share"
         else:
             number, scale, kind = match["count"], match["of"], "count"
-        value = float(number.replace(",", "")) * _SCALES.get((scale or "").strip().lower(), 1.0)
+        value = float(number.replace(",", "")) * SCALES.get((scale or "").strip().lower(), 1.0)
         if kind == "money" and not scale and "." not in number:
             value *= unsaid
         value = value / 100 if kind == "share" else value

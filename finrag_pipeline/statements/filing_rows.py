@@ -27,7 +27,8 @@ ROW_COLUMNS = [
 FACT_COLUMNS = ["page", "table", "row", "scope", "statement", "line"]
 """Columns of ``statement_facts`` that tell a row's statement and line."""
 
-_FILINGS_KEPT = 32
+FILINGS_KEPT = 32
+"""Filings whose rows are kept, those asked about last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ class FilingRows:
             name: frozenset(keys["filing"] for keys in lake.partitions(name))
             for name in ("statement_facts", "xbrl_facts")
         }
-        self.of = lru_cache(_FILINGS_KEPT)(self._read)
+        self.of = lru_cache(FILINGS_KEPT)(self._read)
 
     def _read(self, filing: str) -> list[FilingRow]:
         only = {"filing": filing}
