@@ -184,12 +184,8 @@ def calibrated(asked: Sequence[Asked], scores: Sequence[np.ndarray]) -> np.ndarr
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--questions", nargs="+", type=Path, default=[FOLDER / name for name in SETS])
-    parser.add_argument("--cross-encoder", type=Path, help="weights that none of these companies taught")
     parser.add_argument("--write", action="store_true", help="replace the shipped model")
     options = parser.parse_args()
-    if options.cross_encoder:
-        reader = adapted_row_cross_encoder(load(options.cross_encoder.read_bytes()))
-        row_matcher.row_cross_encoder = lambda: reader  # type: ignore[assignment]
     questions = [one for one in read_questions(options.questions) if _company(one) in RANKED]
     asked = read(questions)
     scores = left_out_scores(asked)

@@ -63,6 +63,7 @@ _NEARER, _NEARER_IN_FULL = 8.0, 4.0
 """Places behind the likeliest wrong row until half as many are drawn."""
 
 _WITHOUT_RIGHT_IN_FULL = 0.25
+_MOST_TESTED = 1500
 
 
 @dataclass(frozen=True)
@@ -239,11 +240,15 @@ class _Chunks(IterableDataset[tuple[Any, ...]]):
 
 
 def mined(examples: RowExamples, model: Reader, workers: int, size: int = 256) -> RowExamples:
-    """Examples over whole filings whose wrong rows are in the order in which a model takes them for right."""
+    """Examples over whole filings whose wrong rows are in the order in which a model takes them for right.
+
+    Those without a right row stay as they are: their first ones would be right without a word.
+    """
     device = _device()
     model.eval().to(device)
     of_filings = [str(name).endswith(IN_FILINGS) for name in examples.sources]
-    places = [place for place, source in enumerate(examples.source) if of_filings[source]]
+    asked = np.diff(examples.right[1]) > 0
+    places = [place for place, source in enumerate(examples.source) if of_filings[source] and asked[place]]
     scores: dict[int, dict[int, float]] = {place: {} for place in places}
     chunks = DataLoader(_Chunks(examples, places, size), batch_size=None, num_workers=workers)
     with torch.no_grad(), torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
@@ -301,7 +306,7 @@ def train(
     size: int = BATCH,
     in_full: float = IN_FULL,
 ) -> Reader:
-    """The adapters of a model, trained on the examples that are not left out, for so long at most."""
+    """What is learned of a model, trained on the examples that are not left out, for so long at most."""
     device = _device()
     model.train().to(device)
     adapters = [p for name, p in model.named_parameters() if p.requires_grad and "head" not in name]
@@ -309,10 +314,12 @@ def train(
     optimiser = torch.optim.AdamW(groups, weight_decay=0.01)
     kept = np.repeat(np.arange(len(examples.source)), np.where(examples.left_out, 0, examples.times))
     steps = max(1, int(epochs * len(kept) / size))
-    batches = DataLoader(Batches(examples, kept, steps, size, in_full), batch_size=None, num_workers=workers)
+    drawn = Batches(examples, kept, steps, size, in_full)
+    batches = DataLoader(drawn, batch_size=None, num_workers=workers, pin_memory=device.type == "cuda")
     slower *= (size / BATCH) ** 0.5
     begun = time.perf_counter()
-    for step, (ids, types, owners, right, real) in enumerate(batches):
+    for step, read in enumerate(batches):
+        ids, types, owners, right, real = (one.to(device, non_blocking=True) for one in read)
         spent = time.perf_counter() - begun
         if spent > seconds:
             break
@@ -320,8 +327,8 @@ def train(
         for group, rate in zip(optimiser.param_groups, RATES, strict=True):
             group["lr"] = slower * rate * min(1.0, (step + 1) / _WARM_UP) * max(_LAST_RATE, 1 - done)
         with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-            logits = model(ids.to(device), types.to(device), owners.to(device))
-        loss = loss_of(logits, right.to(device), real.to(device))
+            logits = model(ids, types, owners)
+        loss = loss_of(logits, right, real)
         optimiser.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_([p for group in groups for p in group["params"]], 1.0)
@@ -333,23 +340,37 @@ def train(
 
 
 def first_right(model: Reader, examples: RowExamples, full: bool) -> dict[str, str]:
-    """Share of the left-out examples whose best row is right, by source, with rows in short or in full."""
+    """Share of left-out examples, of filings first, whose best row is right, with rows in short or in full.
+
+    Last, of those in filings, how often one whose best row is right is surer than one where it is not.
+    """
     hits: Counter[str] = Counter()
     total: Counter[str] = Counter()
+    sure: tuple[list[float], list[float]] = ([], [])
+    model.eval()
     rng = random.Random(SEED)
+    of_filings = [str(name).endswith(IN_FILINGS) for name in examples.sources]
     places = np.flatnonzero(examples.left_out).tolist()
+    rng.shuffle(places)
+    places = sorted(places, key=lambda place: not of_filings[examples.source[place]])[:_MOST_TESTED]
     device = next(model.parameters()).device
-    with torch.no_grad():
+    with torch.no_grad(), torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
         for start in range(0, len(places), 128):
             part = places[start : start + 128]
             ids, types, owners, right, real = examples.batch(part, rng, full)
             logits = model(ids.to(device), types.to(device), owners.to(device)).cpu()
-            best = logits.masked_fill(real == 0, -1e4).argmax(1)
-            for place, first, own in zip(part, best, right, strict=True):
+            highest, best = logits.masked_fill(real == 0, -1e4).max(1)
+            for place, first, own, chance in zip(part, best, right, highest.tolist(), strict=True):
                 name = str(examples.sources[examples.source[place]])
                 total[name] += bool(own.any())
                 hits[name] += bool(own[first])
-    return {name: f"{hits[name] / count:.3f} of {count}" for name, count in total.items() if count}
+                if name.endswith(IN_FILINGS):
+                    sure[bool(own[first])].append(chance)
+    found = {name: f"{hits[name] / count:.3f} of {count}" for name, count in total.items() if count}
+    if all(sure):
+        wrong, right_ones = map(np.array, sure)
+        found["surer"] = f"{(right_ones[:, None] > wrong).mean():.3f}"
+    return found
 
 
 def main() -> None:
@@ -382,6 +403,7 @@ def main() -> None:
     model = Reader(options.folder, options.rank, options.frozen)
     if options.start is not None:
         resume(model, load_file(options.start))
+        print("before", first_right(model.to(_device()), examples, True), flush=True)
     if options.mine:
         examples = mined(examples, model, options.workers)
     slower = _RESUMED if options.start else 1.0
@@ -395,9 +417,9 @@ def main() -> None:
         options.batch,
         options.in_full,
     )
+    save_file(adapter_arrays(model), str(options.weights))
     for full in (False, True):
         print("in full" if full else "in short", first_right(model, examples, full), flush=True)
-    save_file(adapter_arrays(model), str(options.weights))
 
 
 if __name__ == "__main__":

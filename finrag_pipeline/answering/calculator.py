@@ -56,6 +56,7 @@ _ROWS_MAY_ANSWER = (
     AbstentionKind.SEVERAL_COMPANIES,
     AbstentionKind.NOT_UNDERSTOOD,
     AbstentionKind.UNREADABLE,
+    AbstentionKind.UNITS_DISAGREE,
 )
 _LIKELY = 0.5
 """Share of the best filing's score from which a filing may be meant too, and be quoted from."""
@@ -131,6 +132,8 @@ class Calculator:
             self.__dict__.pop("_opened", None)
         resolution = self.resolver.resolve(question)
         names = self._company_words(question, resolution)
+        asked_as = question
+        question, spelled = self._spelled_out(question, resolution, filings, names)
         asked = None if only_pages else read_series(question)
         try:
             found = self._series(question, resolution, filings, asked) if asked is not None else None
@@ -142,7 +145,19 @@ class Calculator:
             found = rows or _abstained(question, abstention)
         meant = tuple(filings) if filings is not None else self._meant(resolution)
         seconds = round(time.perf_counter() - start, 4)
-        return replace(found, filings=meant, names=names, seconds=seconds)
+        steps = (*(f"'{short}' read as '{full}'" for short, full in spelled.items()), *found.steps)
+        return replace(found, question=asked_as, steps=steps, filings=meant, names=names, seconds=seconds)
+
+    def _spelled_out(
+        self, question: str, resolution: Resolution, filings: Sequence[str] | None, names: frozenset[str]
+    ) -> tuple[str, dict[str, str]]:
+        """A question with its clipped words and initials in full, where rows can be read."""
+        if self.rows is None:
+            return question, {}
+        try:
+            return self._opened.spelled_out(question, resolution, filings, names)
+        except LakeError:  # a damaged table leaves the question as it is
+            return question, {}
 
     def _from_rows(
         self, question: str, resolution: Resolution, filings: Sequence[str] | None, abstention: Abstention

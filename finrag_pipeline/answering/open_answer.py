@@ -67,6 +67,9 @@ whole, or where nothing changed."""
 _UNPRINTED = 0.1
 """Confidence where the question is about a name of two words that no row prints, such as a programme."""
 
+_PART_UNREAD = 0.3
+"""What is left of it where a quarter or half is asked for, and only whole years were read."""
+
 _NO_MONEY = frozenset(("percent", "points", "basis_points", "days", "ratio"))
 
 _YEARS_SHOWN = 5
@@ -80,6 +83,10 @@ _MARGIN = re.compile(
 _PROFITS = {"gross": "gross profit", "operating": "operating income", "net": "net income"}
 """What margins are of."""
 
+_PART_OF_YEAR = re.compile(
+    r"(?<!a )(?<!one )(?<!each )(?<!every )(?<!per )\b(?:quarter|half)\b(?! of (?:its|the|their|all))",
+    re.IGNORECASE,
+)
 _JOIN = re.compile(r"(\s+(?:and|plus|\+|&|minus|less)\s+)", re.IGNORECASE)
 _DAYS = re.compile(r"\b36[0-6](?=[- ]days?\b)", re.IGNORECASE)
 """Days of a year, where a question says how many it has."""
@@ -112,6 +119,12 @@ class PlanReader:
         plan = self._with_names(plan)
         if plan.one_of is not None:
             return self._choice(plan)
+        if (
+            plan.periods
+            and _PART_OF_YEAR.search(plan.asked)
+            and all(one.length == 12 for one in plan.periods)
+        ):
+            self._confidence.append(_PART_UNREAD)
         self._closing = plan.closing
         self._whole: str | None = None
         names: list[Expression]

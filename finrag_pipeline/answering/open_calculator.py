@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -10,9 +11,11 @@ from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.open_answer import PlanReader, derive, known_name
 from finrag_pipeline.answering.row_book import Match, OpenBook, RowBook, in_series
 from finrag_pipeline.answering.series import OpenAnswer
+from finrag_pipeline.questions.abbreviations import Abbreviations, in_words, may_be_shortened
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
 from finrag_pipeline.questions.formula_lexicon import Lexicon
 from finrag_pipeline.questions.plan import Operation, QuestionPlan, read_plan, share_words
+from finrag_pipeline.questions.question_reader import question_reader
 from finrag_pipeline.questions.series import SeriesAsked
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
 from finrag_pipeline.statements.filed_facts import Fact, FilingInfo, newest_last
@@ -61,6 +64,7 @@ class OpenCalculator:
         self._resolver = resolver
         self._lexicon = lexicon
         self._match = match
+        self._abbreviations = lru_cache(FILINGS_KEPT)(self._abbreviated)
 
     def answer(
         self,
@@ -101,6 +105,31 @@ class OpenCalculator:
         if not found:
             raise Abstention(AbstentionKind.UNKNOWN_COMPANY, "the question names no company of the index")
         return derive(question, plan, found)
+
+    def spelled_out(
+        self, question: str, resolution: Resolution, filings: Sequence[str] | None, names: Collection[str]
+    ) -> tuple[str, dict[str, str]]:
+        """A question with its clipped words and initials in full, and what stands for what.
+
+        Args:
+            question: as asked.
+            resolution: as the resolver read it.
+            filings: the only filings to use.
+            names: words that name companies, in lower case.
+        """
+        reader = question_reader()
+        is_word = reader.is_word if reader else _is_any_word
+        if not may_be_shortened(question, names, is_word):
+            return in_words(question), {}
+        chosen = itertools.chain(
+            *(own[:MOST_FILINGS] for own in self._companies(resolution, filings).values())
+        )
+        return self._abbreviations(tuple(chosen), is_word).spelled_out(question, names)
+
+    def _abbreviated(self, filings: tuple[str, ...], is_word: Callable[[str], bool]) -> Abbreviations:
+        rows = (row for filing in filings for row in self._rows(filing))
+        printed = (part for row in rows for part in (*row.path, *row.columns))
+        return Abbreviations(printed, (entry.label for entry in self._lexicon.entries.values()), is_word)
 
     def _plan(
         self, question: str, resolution: Resolution, asked: SeriesAsked | None = None
@@ -195,6 +224,11 @@ class OpenCalculator:
 
         book.open_rows(rows, lines_too=not newest)
         return book
+
+
+def _is_any_word(letters: str) -> bool:
+    """Whether letters are a word, where no vocabulary tells: any may be."""
+    return bool(letters)
 
 
 def _is_told_over_time(plan: QuestionPlan) -> bool:

@@ -362,6 +362,10 @@ class QuestionReader:
         self._arrays = {name: array.astype(np.float32) for name, array in arrays.items() if "." in name}
         self.read = lru_cache(256)(self._read)
 
+    def is_word(self, letters: str) -> bool:
+        """Whether letters in lower case are a common word."""
+        return self._tokenizer.token_to_id(letters) is not None
+
     def _read(self, question: str) -> Reading:
         encoded = self._tokenizer.encode(question)
         ids, offsets = encoded.ids[:MOST_TOKENS], encoded.offsets[:MOST_TOKENS]

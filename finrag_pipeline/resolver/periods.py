@@ -22,10 +22,11 @@ _START, _END = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])"
 _FULL = r"(?:19|20)\d\d"
 _NAMED = rf"(?:FYE?|YE|CY|fiscal(?:\s?years?)?|calendar(?:\s?year)?)[\s'-]{{0,2}}(?:{_FULL}|\d\d)"
 _YEAR = rf"(?:{_NAMED}|'\d\d|{_FULL})(?:[AE](?![A-Za-z]))?"
-_OF = r"[\s,/'-]{0,3}(?:(?:of|in|for)\s)?(?:the\s)?(?:year\s)?"
+_OF = r"(?:\s\([^()]{1,40}\))?[\s,/'-]{0,3}(?:(?:of|in|for)\s)?(?:the\s)?(?:year\s)?"
 _ORDINAL = rf"(?:{'|'.join(ORDINALS)})"
 _Q = r"(?:Q\s?[1-4]|[1-4]Q)"
 _COUNTED = r"quarter\s(?:[1-4]|one|two|three|four)"
+_CLOSING = r"(?:last|final|closing)"
 _QUARTER = rf"(?:{_Q}|{_ORDINAL}[\s-](?:fiscal\s)?quarter|{_COUNTED})"
 _HALF = r"(?:H[12]|[12]H|(?:first|second|1st|2nd)[\s-]half)"
 _MONTH = (
@@ -37,7 +38,7 @@ _LENGTH = (
     r"(?:\speriods?)?(?:\s(?:that|which))?\s(?:ended|ending|ends|closed|closing|finished|finishing|to|through|until)"
     r"\s(?:on\s|(?:the\s)?end\sof\s)?)?"
 )
-_RANGE = r"\s?(?:-|to|through|thru|until)\s?"
+_RANGE = r"\s?(?:-|to|through|thru|until|and\sending\s(?:with|in))\s?"
 
 
 @dataclass(frozen=True)
@@ -160,6 +161,8 @@ def _year(text: str) -> int:
 def _place(text: str) -> int:
     """Number of a quarter or half: of 'Q2', '2nd quarter', 'quarter two'."""
     word = text.lower().removeprefix("quarter ").split("-")[0].split()[0]
+    if re.fullmatch(_CLOSING, word):
+        return 2 if text.lower().endswith("half") else 4
     return ORDINALS.get(word) or NUMBERS.get(word) or int(re.sub(r"\D", "", text)[0])
 
 
@@ -195,7 +198,7 @@ def _read(match: re.Match[str]) -> Iterator[AskedPeriod]:
     elif "half" in said:
         yield AskedPeriod(year, half=_place(said["half"]))
     elif months is not None:
-        yield AskedPeriod(year, quarter=months // 3, months=months)
+        yield AskedPeriod(year, quarter=4 if "closing" in said else months // 3, months=months)
     elif "quarter" in said:
         for name in ("quarter", "other"):
             if name in said:
@@ -230,7 +233,10 @@ _PATTERNS = tuple(
         rf"(?P<quarter>{_QUARTER}){_OF}(?P<year>{_YEAR})",
         r"(?P<quarter>[1-4]Q|Q[1-4][-/])(?P<year>\d\d)",
         rf"(?P<year>{_YEAR})(?:'s)?[\s,/'-]{{0,3}}(?P<quarter>{_QUARTER})",
-        # first nine months of 2023
+        # last quarter of 2023; final three months of 2023; first nine months of 2023
+        rf"(?P<quarter>{_CLOSING}\s(?:fiscal\s)?quarter){_OF}(?P<year>{_YEAR})",
+        rf"(?P<half>{_CLOSING}\shalf){_OF}(?P<year>{_YEAR})",
+        rf"(?P<closing>{_CLOSING})\s(?P<length>three|six|nine|3|6|9)[\s-]months?{_OF}(?P<year>{_YEAR})",
         rf"(?:first\s)?(?P<length>three|six|nine|3|6|9)[\s-]months?{_OF}(?:ended\s)?(?P<year>{_YEAR})",
         # 9M FY25
         rf"(?P<length>[369])M\s?(?P<year>{_YEAR}|\d\d)",

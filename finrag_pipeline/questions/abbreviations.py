@@ -1,0 +1,243 @@
+"""Clipped words and initials of a question, spelled out in words that filings print.
+
+There is no list of them: people shorten words as they go. 'Op. mgn' is 'operating margin' since that phrase
+alone begins so and has these letters in this order; 'NI' has the initials of 'net income'.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from finrag_pipeline.questions.formula_lexicon import formula_lexicon
+
+_TOKEN = re.compile(r"[^\W\d_]+(?:[&/'-][^\W\d_]+)*(?:\.(?!\s*$|\s+[A-Z][a-z]))?")
+_WORD = re.compile(r"(-?)([^\W\d_]+(?:'[a-z])?)")
+_INITIALS = re.compile(r"[A-Z]{2,6}|[A-Za-z](?:[/-][A-Za-z])+")
+_SMALL = frozenset(("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with"))
+_SIGNS = ((re.compile(r"\s*[Δ∆]\s*"), " change "), (re.compile(r"(?<=\w)\s+v\.?\s+(?=\w)"), " versus "))
+_VOWEL = re.compile("[aeiouy]")
+_LEAST_LETTERS, _LEAST_INITIALS, _LONG = 2, 3, 6
+_MOST_WORDS = 12
+"""Of a printed phrase that are looked at."""
+
+
+@dataclass(frozen=True)
+class _Token:
+    text: str
+    start: int
+    end: int
+    known: bool
+
+    @property
+    def clipped(self) -> bool:
+        return self.text.endswith(".")
+
+    @property
+    def letters(self) -> str:
+        return re.sub(r"[^a-z]", "", self.text.lower())
+
+    @property
+    def initials(self) -> str:
+        bare = self.text.rstrip(".")
+        return self.letters if _INITIALS.fullmatch(bare) else ""
+
+
+@dataclass(frozen=True)
+class _Phrase:
+    """What may be meant.
+
+    Attributes:
+        words: in order.
+        glued: whether each is joined to the one before by a hyphen.
+        known: whether it names a known quantity.
+    """
+
+    words: tuple[str, ...]
+    glued: tuple[bool, ...]
+    known: bool
+
+    def text(self, start: int, stop: int, proper: bool) -> str:
+        """Words as a text; names keep their capitals where ``proper``."""
+        own = (
+            word if proper or word[1:] != word[1:].lower() else word.lower()
+            for word in self.words[start:stop]
+        )
+        glue = ("-" if glued else " " for glued in self.glued[start:stop])
+        return "".join(part for pair in zip(glue, own, strict=True) for part in pair)[1:]
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Tokens that shorten words of a phrase.
+
+    Attributes:
+        count: of the tokens.
+        rank: what tells it from others of the same tokens; the larger is meant.
+    """
+
+    count: int
+    words: str
+    rank: tuple[int, ...]
+
+
+def in_words(question: str) -> str:
+    """A question with words for the signs of change and of comparison."""
+    for sign, word in _SIGNS:
+        question = sign.sub(word, question).strip()
+    return question
+
+
+def may_be_shortened(question: str, names: Collection[str], is_word: Callable[[str], bool]) -> bool:
+    """Whether any word of a question may be a clipped one, or initials."""
+    return not all(token.known for token in _tokens(question, names, is_word))
+
+
+def _tokens(
+    question: str, names: Collection[str], is_word: Callable[[str], bool], printed: Collection[str] = ()
+) -> list[_Token]:
+    """Words of a question; those of the lexicon, printed ones and names are known."""
+    spans = [(start, end) for start, (end, _) in formula_lexicon().longest(question.lower()).items()]
+    shouted = question.upper() == question and any(len(word) > _LONG for word in question.split())
+    found = []
+    for match in _TOKEN.finditer(question):
+        text, letters = match[0], match[0].lower().rstrip(".")
+        start, end = match.span()
+        digits = question[end : end + 1].isdigit() or question[start - 1 : start].isdigit()
+        named = any(begin <= start and end <= stop for begin, stop in spans)
+        if _INITIALS.fullmatch(text.rstrip(".")) and not shouted:
+            known = letters in printed
+        elif text.endswith("."):
+            known = False
+        else:
+            is_name = text[0].isupper() and _VOWEL.search(letters) is not None
+            known = is_name or letters in printed or is_word(letters)
+        known = known or named or digits or letters in _SMALL or letters in names
+        found.append(_Token(text, start, end, known))
+    return found
+
+
+class Abbreviations:
+    """Spells out what is shortened in questions.
+
+    Args:
+        phrases: what may be meant, such as labels and headings of rows, often ones often.
+        known: names of quantities, which are likelier meant than other phrases.
+        is_word: whether letters are a word of the language, and no clipped one.
+    """
+
+    def __init__(self, phrases: Iterable[str], known: Iterable[str], is_word: Callable[[str], bool]) -> None:
+        self._is_word = is_word
+        self._phrases: list[_Phrase] = []
+        self._starts: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        self._often: Counter[str] = Counter()
+        named, printed = dict.fromkeys(known, 1), Counter(phrases)
+        for text, often in (*named.items(), *printed.items()):
+            found = _WORD.findall(text)[:_MOST_WORDS]
+            words = tuple(word for _, word in found)
+            for at, word in enumerate(words):
+                self._often[word.lower()] += often
+                self._starts[word[0].lower()].append((len(self._phrases), at))
+            self._phrases.append(_Phrase(words, tuple(bool(hyphen) for hyphen, _ in found), text in named))
+
+    def spelled_out(self, question: str, names: Collection[str] = ()) -> tuple[str, dict[str, str]]:
+        """A question in full words, and what stands for what.
+
+        Args:
+            question: as asked.
+            names: words that are left as they are, such as names of companies, in lower case.
+        """
+        question = in_words(question)
+        tokens = _tokens(question, names, self._is_word, self._often)
+        found: dict[str, str] = {}
+        text, last, at = "", 0, 0
+        while at < len(tokens):
+            run = None if all(token.known for token in tokens) else self._best(question, tokens, at)
+            if run is None:
+                at += 1
+                continue
+            start, end = tokens[at].start, tokens[at + run.count - 1].end
+            found[question[start:end]] = run.words
+            text += question[last:start] + run.words
+            last, at = end, at + run.count
+        return text + question[last:], found
+
+    def _best(self, question: str, tokens: Sequence[_Token], first: int) -> _Run | None:
+        """The longest run from a token on that shortens a phrase, and of these the likeliest."""
+        token = tokens[first]
+        if token.letters in _SMALL:
+            return None
+        runs: list[_Run] = []
+        for place, at in self._starts.get(token.letters[:1], ()):
+            phrase = self._phrases[place]
+            for count, stop in self._runs(question, tokens, first, phrase.words, at):
+                if all(one.known for one in tokens[first : first + count]):
+                    continue
+                whole = at == 0 and stop == len(phrase.words)
+                if count == 1 and not (whole and phrase.known) and not self._is_told(token, phrase, at, stop):
+                    continue
+                proper = not phrase.known and (bool(token.initials) or token.text[:1].isupper())
+                spelled = min(stop - at, len(token.initials))
+                rank = (count, spelled, whole, phrase.known, self._often[phrase.words[at].lower()], at - stop)
+                runs.append(_Run(count, phrase.text(at, stop, proper), rank))
+        return max(runs, key=lambda run: run.rank, default=None)
+
+    def _is_told(self, token: _Token, phrase: _Phrase, at: int, stop: int) -> bool:
+        """Whether one token alone tells its words: initials of a phrase or compound, a word that is cut."""
+        if stop - at == 1:
+            return token.clipped or not self._is_word(token.letters)
+        whole = at == 0 and stop == len(phrase.words) and len(token.initials) >= _LEAST_INITIALS
+        return whole or (all(phrase.glued[at + 1 : stop]) and not token.text.isalpha())
+
+    def _runs(
+        self, question: str, tokens: Sequence[_Token], first: int, words: Sequence[str], at: int
+    ) -> Iterator[tuple[int, int]]:
+        """Numbers of tokens from one on that shorten words from a place on, with where these end."""
+        ends = {at}
+        for count, token in enumerate(tokens[first:], 1):
+            if count > 1 and re.search(r"[^\s%/&-]", question[tokens[first + count - 2].end : token.start]):
+                return
+            ends = {stop for end in ends for stop in self._stops(token, words, end, count > 1)}
+            if not ends:
+                return
+            yield from ((count, stop) for stop in ends)
+
+    def _stops(self, token: _Token, words: Sequence[str], at: int, within: bool) -> Iterator[int]:
+        """Where words end that a token may stand for; ``within`` a run a word may be a clipped one too."""
+        if at < len(words) and words[at].lower() in _SMALL and token.letters != words[at].lower():
+            at += 1
+        if at >= len(words):
+            return
+        word = words[at].lower()
+        same = token.letters == word or (token.known and token.letters.rstrip("s") == word.rstrip("s"))
+        cut = within and len(token.letters) > _LEAST_LETTERS and word.startswith(token.letters)
+        if same or cut or (not token.known and self._shortens(token, word)):
+            yield at + 1
+        if token.initials and not token.known:
+            yield from self._spelled_by(token.initials, words, at)
+
+    def _shortens(self, token: _Token, word: str) -> bool:
+        letters = token.letters
+        if not _LEAST_LETTERS <= len(letters) < len(word) or letters[0] != word[0]:
+            return False
+        whole = word in (f"{letters}s", f"{letters}es")
+        if whole or (token.text.isupper() and token.text.isalpha()):
+            return False
+        if word.startswith(letters) or word.startswith(letters.rstrip("s")):
+            return token.clipped or not self._is_word(letters)
+        rest = iter(word)
+        in_order = all(letter in rest for letter in letters)
+        return in_order and not self._is_word(letters) and not set(letters[1:]) & set("aeiou")
+
+    @staticmethod
+    def _spelled_by(initials: str, words: Sequence[str], at: int) -> Iterator[int]:
+        """Where words end whose first letters are initials; small words may lack theirs."""
+        for letter in initials:
+            while at < len(words) and words[at].lower() in _SMALL and words[at][0].lower() != letter:
+                at += 1
+            if at >= len(words) or words[at][0].lower() != letter:
+                return
+            at += 1
+        yield at

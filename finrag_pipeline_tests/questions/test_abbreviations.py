@@ -1,0 +1,112 @@
+"""Tests of what clipped words and initials are spelled out as."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from finrag_pipeline.questions.abbreviations import Abbreviations, may_be_shortened
+from finrag_pipeline.questions.formula_lexicon import formula_lexicon
+
+WORDS = frozenset(
+    [
+        "what",
+        "was",
+        "the",
+        "for",
+        "of",
+        "in",
+        "on",
+        "to",
+        "at",
+        "over",
+        "net",
+        "total",
+        "int",
+        "inc",
+        "op",
+        "rev",
+        "cash",
+        "debt",
+        "paid",
+        "growth",
+        "pumps",
+        "valves",
+        "cut",
+        "pet",
+        "people",
+        "and",
+        "how",
+        "much",
+        "did",
+        "they",
+        "spend",
+        "issued",
+        "margin",
+        "income",
+    ]
+)
+PRINTED = (
+    "Segment operating income", "Industrial Water Systems", "Interest expense, net", "Long-term debt",
+    "Unvested restricted stock units", "Pumps and Valves", "Net income attributable to Acme", "Regulated",
+    "Regulated", "Registration fees", "Short-term borrowings",
+)  # fmt: skip
+
+
+def abbreviations() -> Abbreviations:
+    """What is spelled out by a small filing."""
+    known = (entry.label for entry in formula_lexicon().entries.values())
+    return Abbreviations(PRINTED, known, WORDS.__contains__)
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        ("acme op. mgn FY22?", "acme operating margin FY22?"),
+        ("acme int. exp. FY22", "acme interest expense FY22"),
+        ("acme NI attrib. FY22?", "acme net income attributable FY22?"),
+        ("acme GM% 3QFY22?", "acme gross margin% 3QFY22?"),
+        ("IWS seg. op. inc", "Industrial Water Systems segment operating income"),
+        ("total debt (S/T + L/T)", "total debt (short-term + long-term)"),
+        ("unvested RSU", "unvested restricted stock units"),
+        ("acme rest. stk units FY22", "acme restricted stock units FY22"),
+        ("S-T borr. YE22, \u0394", "short-term borrowings YE22, change"),
+        ("pumps v valves", "pumps versus valves"),
+        ("fees for reg. business", "fees for regulated business"),
+    ],
+)
+def test_spells_out_what_is_printed(asked: str, meant: str) -> None:
+    assert abbreviations().spelled_out(asked, {"acme"})[0] == meant
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "What was the net income of Acme in 2022?",
+        "How much did they spend on pumps?",
+        "R&D and SG&A in FY2022",
+        "What was the EBITDA in 2Q22? Pumps cut in the U.S.",
+        "Skyrizi revenue in 2022",
+        "WHAT WAS THE NET INCOME OF ACME",
+        "",
+    ],
+)
+def test_leaves_words_as_they_are(asked: str) -> None:
+    assert abbreviations().spelled_out(asked, {"acme"}) == (asked, {})
+
+
+def test_says_what_stands_for_what() -> None:
+    _, found = abbreviations().spelled_out("IWS op. mgn in 2022", ())
+    assert found == {"IWS": "Industrial Water Systems", "op. mgn": "operating margin"}
+
+
+def test_needs_no_rows_for_common_words() -> None:
+    assert not may_be_shortened("how much did they spend on pumps", (), WORDS.__contains__)
+    assert may_be_shortened("pumps op. mgn", (), WORDS.__contains__)
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_read(text: str) -> None:
+    spelled, found = abbreviations().spelled_out(text, ())
+    assert all(short in text for short in found) or found == {} or spelled
