@@ -18,7 +18,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -265,9 +265,7 @@ def random_text(pattern: str, rng: random.Random) -> str:
     return " ".join(re.sub(r"\\(.)", r"\1", re.sub(r"(\w)\?", r"\1", text)).split())
 
 
-def as_arrays(
-    examples: Sequence[Example], tokens: RowReaderTokens
-) -> RowExamples:
+def as_arrays(examples: Sequence[Example], tokens: RowReaderTokens) -> RowExamples:
     """Examples as token identifiers; those of the companies of ``benchmarks.row_matcher`` are left out."""
     places: dict[Texts, int] = {}
     sources = sorted({one.source for one in examples})

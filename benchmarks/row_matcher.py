@@ -30,7 +30,6 @@ from benchmarks.answers import FOLDER, read_questions
 from benchmarks.row_questions import RANKED, company_of
 from benchmarks.trees import tree_arrays
 from finrag_pipeline.answering import row_matcher
-from finrag_pipeline.answering.row_cross_encoder import adapted_row_cross_encoder
 from finrag_pipeline.answering.row_matcher import FEATURES, JUDGED_BY, MODEL_FILE, RowMatcher
 from finrag_pipeline.services.ask import Asker
 from finrag_pipeline.settings import get_settings
