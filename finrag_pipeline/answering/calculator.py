@@ -30,6 +30,7 @@ from finrag_pipeline.questions.expression import (
 )
 from finrag_pipeline.questions.formula_lexicon import Formula, Lexicon, formula_lexicon
 from finrag_pipeline.questions.parser import ParsedQuestion, parse_question
+from finrag_pipeline.questions.question_reader import Form, read_question
 from finrag_pipeline.questions.series import SeriesAsked, read_series
 from finrag_pipeline.questions.tokens import fiscal_period
 from finrag_pipeline.resolver.lexicon import LEGAL
@@ -62,6 +63,9 @@ _LIKELY = 0.5
 """Share of the best filing's score from which a filing may be meant too, and be quoted from."""
 
 _NAME_WORD = re.compile(r"[^\W_](?:[\w&.'-]*\w)?(?:'s|')?")
+_SURELY = 0.8
+"""Probability of the form of an answer that is enough."""
+
 _NAMED_TOO = "the question names this too"
 
 
@@ -138,6 +142,8 @@ class Calculator:
         try:
             found = self._series(question, resolution, filings, asked) if asked is not None else None
             if found is None:
+                if _asks_which(question, resolution):
+                    raise Abstention(AbstentionKind.NOT_A_CALCULATION, "the question asks which of several")
                 parsed = parse_question(question, names, self._lexicon)
                 found = self._calculated(question, parsed, resolution, pages or (), filings, only_pages)
         except Abstention as abstention:
@@ -313,6 +319,13 @@ class Calculator:
         # The filing is named by another year than its cover gives; nothing else reports on the year named.
         others = any(info.fiscal_year == last.year for info in infos)
         return last, 0 if others else own - last.year
+
+
+def _asks_which(question: str, resolution: Resolution) -> bool:
+    """Whether one of several things is to be named, which no formula tells."""
+    return (
+        " or " in question and read_question(question, resolution.printed_names).forms[Form.WHICH] >= _SURELY
+    )
 
 
 @dataclass(frozen=True)

@@ -172,7 +172,7 @@ class OpenCalculator:
             for measure in _measures(plan, self._knows):
                 of = " ".join(part for part in (company if len(companies) > 1 else "", measure) if part)
                 one = replace(own, measures=(measure,), spoken=()) if measure else own
-                book = self._book(one, infos, newest=True)
+                book = self._book(one, infos, newest=True, lines_too=asked.each == "year")
                 found[of] = PlanReader(book, self._lexicon, end).answer(one)
                 if asked.last is None:
                     latest[of] = newest.filing
@@ -212,7 +212,9 @@ class OpenCalculator:
             plan = replace(plan, periods=tuple(filter(book.shows, plan.periods)) or plan.periods)
         return PlanReader(book, self._lexicon, default).answer(plan)
 
-    def _book(self, plan: QuestionPlan, infos: Sequence[FilingInfo], newest: bool = False) -> OpenBook:
+    def _book(
+        self, plan: QuestionPlan, infos: Sequence[FilingInfo], newest: bool = False, lines_too: bool = True
+    ) -> OpenBook:
         """Facts and rows of filings; their rows are read when first needed."""
         facts = [(info, self._facts(info.filing)) for info in infos]
         book = OpenBook(facts, self._lexicon, plan.directives.statements, newest=newest, asked=plan.asked)
@@ -222,7 +224,7 @@ class OpenCalculator:
             together = () if newest else plan.periods
             return RowBook(read, self._match, plan.names, together, plan.unit, plan.asked)
 
-        book.open_rows(rows, lines_too=not newest)
+        book.open_rows(rows, lines_too=lines_too)
         return book
 
 

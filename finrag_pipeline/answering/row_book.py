@@ -74,6 +74,9 @@ _LEFT_OUT = re.compile(
     re.IGNORECASE,
 )
 
+_INCLUDED = re.compile(r"(\w),? (?:which |that )includ(?:es?|ed)\b.*", re.IGNORECASE)
+"""What is a part of the quantity that a label names before it."""
+
 _OTHER = re.compile(r"\bother\b", re.IGNORECASE)
 _OPENING = re.compile(r"\b(?:beginning|opening|start of)\b", re.IGNORECASE)
 _CLOSING = re.compile(r"\b(?:end|ending|closing|close)\b", re.IGNORECASE)
@@ -617,7 +620,8 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 def _plain(row: FilingRow) -> str:
     members = dict.fromkeys(member for value in row.values for member in value.members)
     names = (f"{member} {_CAMEL.sub(' ', member)}" for member in members)
-    return " ".join((*row.path, *row.columns, row.caption[:300], *names)).lower()
+    path = (_INCLUDED.sub(r"\1", part) for part in row.path)
+    return " ".join((*path, *row.columns, row.caption[:300], *names)).lower()
 
 
 def _start(end: dt.date, months: int) -> dt.date:

@@ -37,11 +37,11 @@ MOST_UNNAMED = 80
 LEAST_UNNAMED = 0.15
 """Least probability of a row that shares no word with those that name it."""
 
-LEAST_COVERAGE, _UNSAID = -3.5, 0.3
+LEAST_COVERAGE, _UNSAID = -3.5, 0.7
 """Log-odds of coverage of a row that hardly says what it is asked for, and what is left of its probability.
 
-Where nothing but its sense speaks for a row, it was right for 29 of 84 measures of companies left out: that
-is evidence and no answer."""
+Where its sense alone speaks for a row, chances of .35 to .7 were right for 94 of 121 measures, of others for
+643 of 742."""
 
 NOT_AMONG_THE_BEST = -8.0
 """Log-odds of rows that are not."""

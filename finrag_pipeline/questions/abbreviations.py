@@ -17,7 +17,13 @@ _TOKEN = re.compile(r"[^\W\d_]+(?:[&/'-][^\W\d_]+)*(?:\.(?!\s*$|\s+[A-Z][a-z]))?
 _WORD = re.compile(r"(-?)([^\W\d_]+(?:'[a-z])?)")
 _INITIALS = re.compile(r"[A-Z]{2,6}|[A-Za-z](?:[/-][A-Za-z])+")
 _SMALL = frozenset(("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with"))
-_SIGNS = ((re.compile(r"\s*[Δ∆]\s*"), " change "), (re.compile(r"(?<=\w)\s+v\.?\s+(?=\w)"), " versus "))
+_SIGNS = (
+    (re.compile(r"\$\s*[Δ∆]\s*"), "change in dollars "),
+    (re.compile(r"\s*[Δ∆]\s*"), " change "),
+    (re.compile(r"(?<=\w)\s+v\.?\s+(?=\w)"), " versus "),
+    (re.compile(r"(?<=[a-z])\s+>\s+(?=[a-z])", re.IGNORECASE), " larger than "),
+    (re.compile(r"(?<=[a-z])\s+<\s+(?=[a-z])", re.IGNORECASE), " smaller than "),
+)
 _VOWEL = re.compile("[aeiouy]")
 _LEAST_LETTERS, _LEAST_INITIALS, _LONG = 2, 3, 6
 _MOST_WORDS = 12

@@ -633,7 +633,9 @@ _COUNTED = re.compile(
     r"shares|millions?|billions?|more|of\b)[a-z]",
     re.IGNORECASE,
 )
-_PIECES = re.compile(r"\bunits?\b (?:shipped|sold|shipments?|volumes?)|\bshipments? in units", re.IGNORECASE)
+_PIECES = re.compile(
+    r"\bheadcount\b|\bunits?\b (?:shipped|sold|shipments?|volumes?)|\bshipments? in units", re.IGNORECASE
+)
 _PER = re.compile(
     r"\bper (?!(?:common |ordinary )?share|cent\b|the\b|its\b|annum|year|quarter)([a-z]+)", re.IGNORECASE
 )
