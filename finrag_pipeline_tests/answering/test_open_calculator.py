@@ -28,6 +28,11 @@ def _rows(filing: str) -> Sequence[FilingRow]:
 
 
 def _ask(question: str) -> Derivation:
+    calculator, resolver = _calculator()
+    return calculator.answer(question, resolver.resolve(question))
+
+
+def _calculator() -> tuple[OpenCalculator, Resolver]:
     resolver = Resolver(
         [
             {
@@ -41,15 +46,14 @@ def _ask(question: str) -> Derivation:
             for filing, (company, _) in FILINGS.items()
         ]
     )
-    calculator = OpenCalculator(
+    return OpenCalculator(
         {filing: FilingInfo(filing, "10-K", 2023, None, END) for filing in FILINGS},
         lambda _: [],
         _rows,
         resolver,
         formula_lexicon(),
         row_matcher().probabilities,
-    )
-    return calculator.answer(question, resolver.resolve(question))
+    ), resolver
 
 
 @pytest.mark.parametrize("first, second", [("Torvex", "Andrix"), ("Andrix", "Torvex")])
@@ -58,3 +62,13 @@ def test_each_of_two_companies_has_its_own_number_in_whatever_order_they_are_nam
 ) -> None:
     found = _ask(f"Which paid more warranty claims in 2023, {first} or {second}?")
     assert found.answer.startswith("Torvex (Torvex: $48 million; Andrix: $12 million)")
+
+
+def test_a_question_is_spelled_out_by_the_rows_of_its_company() -> None:
+    calculator, resolver = _calculator()
+    asked = "Torvex warr. clms paid FY23, $ \u0394?"
+    spelled, found = calculator.spelled_out(asked, resolver.resolve(asked), None, {"torvex"})
+    assert spelled == "Torvex warranty claims paid FY23, change in dollars ?"
+    assert found == {"warr. clms paid": "warranty claims paid"}
+    plain = "What were the claims of Torvex in 2023?"
+    assert calculator.spelled_out(plain, resolver.resolve(plain), None, {"torvex"}) == (plain, {})

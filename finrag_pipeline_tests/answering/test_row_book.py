@@ -107,6 +107,13 @@ def test_a_name_must_be_said_by_the_row() -> None:
     assert sure.probability > 0.5 > 0.1 > unsure.probability
 
 
+def test_what_a_row_includes_is_not_the_row() -> None:
+    rows = [row(0, ["Cloud revenue, which includes Inkwell and other services"], *yearly(9e6))]
+    sure = book(rows, names=["Cloud"]).find("Cloud revenue", YEARS[-1])
+    part = book(rows, names=["Inkwell"]).find("Inkwell revenue", YEARS[-1])
+    assert sure is not None and (part is None or part.probability < 0.1 < sure.probability)
+
+
 def test_what_a_row_leaves_out_is_not_in_it() -> None:
     rows = [
         row(0, ["Toner profit, non-European"], *yearly(5e6)),
