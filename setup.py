@@ -111,7 +111,7 @@ setup(
             "serving/templates/*",
         ]
     },
-    python_requires=">=3.11,<3.13",
+    python_requires=">=3.11.4,<3.13",
     install_requires=CORE,
     extras_require=EXTRAS,
     entry_points={"console_scripts": ["finrag = finrag_pipeline.cli:main"]},
