@@ -141,9 +141,12 @@ class Calculator:
         asked = None if only_pages else read_series(question)
         try:
             found = self._series(question, resolution, filings, asked) if asked is not None else None
+            form = _form(question, resolution) if asked is None else None
+            if form is Form.WHICH and " or " in question:
+                raise Abstention(AbstentionKind.NOT_A_CALCULATION, "the question asks which of several")
+            if form is Form.YES_NO:
+                found = self._verdict(question, resolution, filings)
             if found is None:
-                if _asks_which(question, resolution):
-                    raise Abstention(AbstentionKind.NOT_A_CALCULATION, "the question asks which of several")
                 parsed = parse_question(question, names, self._lexicon)
                 found = self._calculated(question, parsed, resolution, pages or (), filings, only_pages)
         except Abstention as abstention:
@@ -175,6 +178,14 @@ class Calculator:
             return self._opened.answer(question, resolution, filings)
         except (Abstention, LakeError):  # a damaged table leaves the abstention as it is
             return None
+
+    def _verdict(
+        self, question: str, resolution: Resolution, filings: Sequence[str] | None
+    ) -> Derivation | None:
+        """A yes or no, where rows give one: formulas give the number alone."""
+        no_number = Abstention(AbstentionKind.NOT_A_CALCULATION, "the question asks for a yes or no")
+        found = self._from_rows(question, resolution, filings, no_number)
+        return found if found is not None and found.answer.startswith(("Yes", "No.")) else None
 
     def _series(
         self, question: str, resolution: Resolution, filings: Sequence[str] | None, asked: SeriesAsked
@@ -321,11 +332,10 @@ class Calculator:
         return last, 0 if others else own - last.year
 
 
-def _asks_which(question: str, resolution: Resolution) -> bool:
-    """Whether one of several things is to be named, which no formula tells."""
-    return (
-        " or " in question and read_question(question, resolution.printed_names).forms[Form.WHICH] >= _SURELY
-    )
+def _form(question: str, resolution: Resolution) -> Form | None:
+    """The form of the answer that is asked for, where that is sure."""
+    reading = read_question(question, resolution.printed_names)
+    return reading.form if reading.forms[reading.form] >= _SURELY else None
 
 
 @dataclass(frozen=True)

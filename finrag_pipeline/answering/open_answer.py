@@ -12,7 +12,7 @@ from decimal import Decimal
 from finrag_pipeline.answering.calculate import NOT_SHOWN, Calculation, Quantity, mixes_scales
 from finrag_pipeline.answering.derivation import Derivation, SeriesValue
 from finrag_pipeline.answering.inputs import FoundFact
-from finrag_pipeline.answering.row_book import OpenBook
+from finrag_pipeline.answering.row_book import OpenBook, is_outflow
 from finrag_pipeline.answering.series import OpenAnswer, adds_up, listed, tell_course, tell_parts
 from finrag_pipeline.answering.wording import Unit, Worded, word_value
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
@@ -40,7 +40,8 @@ from finrag_pipeline.statements.periods import FiscalPeriod
 
 LEAST_CONFIDENCE = 0.6
 """Least confidence; an answer that is less sure is none. It was chosen on questions that were looked at: of
-240 of ``answerable_pdfs.jsonl`` 145 are right and 14 wrong with it, 155 and 18 with .5, 133 and 11 with .7."""
+240 of ``answerable_pdfs.jsonl`` 145 were right and 14 wrong with it, 155 and 18 with .5, 133 and 11 with
+.7."""
 
 LEAST_OPERATION = 0.35
 """Least probability of the operation."""
@@ -699,6 +700,8 @@ def judged(plan: QuestionPlan, quantity: Quantity, worded: Worded, found: OpenAn
     """The verdict in words."""
     value = float(quantity.value)
     match plan.verdict:
+        case Verdict.POSITIVE if all(is_outflow(item.fact.label) for item in found.inputs):
+            holds = value != 0  # which is printed as a deduction
         case Verdict.RISE | Verdict.POSITIVE:
             holds = value > 0
         case Verdict.FALL | Verdict.NEGATIVE:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -18,6 +19,7 @@ from finrag_pipeline.questions.plan import Operation, QuestionPlan, read_plan, s
 from finrag_pipeline.questions.question_reader import question_reader
 from finrag_pipeline.questions.series import SeriesAsked
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
+from finrag_pipeline.resolver.tokens import plain
 from finrag_pipeline.statements.filed_facts import Fact, FilingInfo, newest_last
 from finrag_pipeline.statements.filing_rows import FILINGS_KEPT, FilingRow
 from finrag_pipeline.statements.periods import FiscalPeriod
@@ -27,6 +29,13 @@ MOST_FILINGS = 4
 
 MOST_STITCHED = 16
 """Filings of a company that a series is made of, the newest first."""
+
+_CUSTOMER = re.compile(
+    r"\b(?:(?:comes?|came|coming|goes|went|going|sold|sells?|sales|derived|earned|generated|made|shipped) "
+    r"(?:from|to|by|with)|(?:depend|rely|reli)\w*\b[^.?]*\bon) $",
+    re.IGNORECASE,
+)
+"""What stands before the name of a customer: 'sales come from', 'how dependent is it on'."""
 
 _OVER_TIME = (Operation.VALUE, Operation.RATIO, Operation.DIFFERENCE, Operation.SUM)
 
@@ -84,6 +93,7 @@ class OpenCalculator:
         Raises:
             Abstention: it has no plan, or what is asked for is not surely found.
         """
+        resolution = self._without_customers(question, resolution)
         plan = self._plan(question, resolution, asked)
         if asked is not None and plan is not None and not _is_told_over_time(plan):
             asked, plan = None, self._plan(question, resolution)
@@ -105,6 +115,16 @@ class OpenCalculator:
         if not found:
             raise Abstention(AbstentionKind.UNKNOWN_COMPANY, "the question names no company of the index")
         return derive(question, plan, found)
+
+    def _without_customers(self, question: str, resolution: Resolution) -> Resolution:
+        """What a question asks about, where it names a company with filings as the customer of another."""
+        text = plain(question)
+        for name in resolution.printed_names if len(resolution.companies) > 1 else ():
+            place = text.lower().find(name.lower())
+            if place > 0 and _CUSTOMER.search(text[:place]):
+                asked = self._resolver.resolve(f"{text[:place]}{text[place + len(name) :]}")
+                return asked if asked.companies else resolution
+        return resolution
 
     def spelled_out(
         self, question: str, resolution: Resolution, filings: Sequence[str] | None, names: Collection[str]

@@ -90,6 +90,11 @@ _OUTFLOW = re.compile(
 )
 
 
+def is_outflow(label: str) -> bool:
+    """Whether a row is of money that is paid, whatever sign is printed."""
+    return any(_OUTFLOW.match(part) for part in label.split(" > "))
+
+
 @dataclass(frozen=True)
 class RowFact:
     """A number of a row, and the probability that it is what was asked for."""
@@ -524,7 +529,7 @@ def row_fact(row: FilingRow, value: RowValue, info: FilingInfo) -> Fact | None:
     if end is None:
         return None
     amount = value.value
-    if amount < 0 and row.statement == "cash_flows" and _OUTFLOW.match(row.label):
+    if amount < 0 and row.statement == "cash_flows" and is_outflow(row.label):
         amount = -amount  # what is spent is told as an amount
     start = None if months is None else _start(end, months)
     line = row.row if value.row is None else value.row

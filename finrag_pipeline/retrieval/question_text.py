@@ -6,6 +6,7 @@ import re
 from typing import Literal
 
 from finrag_pipeline.errors import UsageError
+from finrag_pipeline.questions.spoken_numbers import in_digits
 from finrag_pipeline.questions.words import FILLERS, QUESTION_WORDS
 from finrag_pipeline.retrieval.bm25 import finance_tokens
 
@@ -13,7 +14,7 @@ MAX_QUESTION_CHARACTERS = 20_000
 
 
 def check_question(question: str, command: Literal["ask", "search"]) -> str:
-    """The question without white space around it; the remedy names the command.
+    """The question without white space around it, years in digits; the remedy names the command.
 
     Raises:
         UsageError: it is empty, no text, or longer than `MAX_QUESTION_CHARACTERS`.
@@ -31,7 +32,7 @@ def check_question(question: str, command: Literal["ask", "search"]) -> str:
         raise UsageError(
             f"The question has {len(question):,} characters.", f"Shorten it to {MAX_QUESTION_CHARACTERS:,}."
         )
-    return question
+    return in_digits(question)
 
 
 SNIPPET_CHARACTERS = 320

@@ -1,0 +1,62 @@
+"""Years, days and quarters that a question has in words, as people say and dictate them, in digits."""
+
+from __future__ import annotations
+
+import re
+
+from finrag_pipeline.resolver.lexicon import MONTHS, NUMBERS, ORDINALS
+
+_ONES = list(NUMBERS)[1:10]
+_TEENS = (
+    "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
+    "nineteen",
+)  # fmt: skip
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_BELOW_HUNDRED = {
+    **{word: value for value, word in enumerate(_ONES, 1)},
+    **{word: value for value, word in enumerate(_TEENS, 10)},
+    **{word: 10 * value for value, word in enumerate(_TENS, 2)},
+}
+_DAYS = (
+    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
+    "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth",
+    "nineteenth", "twentieth",
+)  # fmt: skip
+_DAY_OF = {word: value for value, word in enumerate(_DAYS, 1)} | {"thirtieth": 30}
+
+_ONE = rf"(?:{'|'.join(_ONES)})"
+_TEEN = rf"(?:{'|'.join(_TEENS)})"
+_TEN = rf"(?:{'|'.join(_TENS)})"
+_LAST = rf"(?:{_TEEN}|{_TEN}(?:[\s-]{_ONE})?|oh[\s-]{_ONE})"
+_YEAR = re.compile(
+    rf"\b(?:(?P<century>nineteen|twenty)[\s-](?P<rest>{_LAST})|"
+    rf"two[\s-]thousand(?:\s(?:and\s)?(?P<after>{_TEEN}|{_TEN}(?:[\s-]{_ONE})?|{_ONE}))?)\b",
+    re.IGNORECASE,
+)
+_MONTH = rf"(?:{'|'.join(MONTHS)})[a-z]*"
+_DAY = re.compile(
+    rf"\b(?P<month>{_MONTH})\s(?:the\s)?(?P<day>(?:(?:twenty|thirty)[\s-])?(?:{'|'.join(_DAY_OF)}))\b",
+    re.IGNORECASE,
+)
+_QUARTER = re.compile(rf"\bq[\s-]?(?P<quarter>{'|'.join(list(NUMBERS)[1:5])})\b", re.IGNORECASE)
+
+
+def in_digits(question: str) -> str:
+    """A question with digits for years, days of months and quarters in words.
+
+    'twenty twenty-one' is 2021, 'July second' is July 2, 'q three' is Q3; other numbers stay words.
+    """
+    question = _DAY.sub(lambda day: f"{day['month']} {_value(day['day'])}", question)
+    question = _QUARTER.sub(lambda quarter: f"Q{NUMBERS[quarter['quarter'].lower()]}", question)
+    return _YEAR.sub(lambda year: str(_year_of(year)), question)
+
+
+def _year_of(year: re.Match[str]) -> int:
+    if year["century"]:
+        return 100 * _BELOW_HUNDRED[year["century"].lower()] + _value(year["rest"])
+    return 2000 + (_value(year["after"]) if year["after"] else 0)
+
+
+def _value(words: str) -> int:
+    parts = re.split(r"[\s-]", words.lower())
+    return sum(_BELOW_HUNDRED.get(part) or _DAY_OF.get(part) or ORDINALS.get(part) or 0 for part in parts)
