@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
+from finrag_pipeline.questions.question_reader import NAMES_NOTHING
 
 _TOKEN = re.compile(r"[^\W\d_]+(?:[&/'-][^\W\d_]+)*(?:\.(?!\s*$|\s+[A-Z][a-z]))?")
 _WORD = re.compile(r"(-?)([^\W\d_]+(?:'[a-z])?)")
@@ -24,6 +25,7 @@ _SIGNS = (
     (re.compile(r"(?<=[a-z])\s+>\s+(?=[a-z])", re.IGNORECASE), " larger than "),
     (re.compile(r"(?<=[a-z])\s+<\s+(?=[a-z])", re.IGNORECASE), " smaller than "),
 )
+_ENDINGS = ("s", "es", "d", "ed", "ing")
 _VOWEL = re.compile("[aeiouy]")
 _LEAST_LETTERS, _LEAST_INITIALS, _LONG = 2, 3, 6
 _MOST_WORDS = 12
@@ -109,7 +111,7 @@ def _tokens(
     shouted = question.upper() == question and any(len(word) > _LONG for word in question.split())
     found = []
     for match in _TOKEN.finditer(question):
-        text, letters = match[0], match[0].lower().rstrip(".")
+        text, letters = match[0], match[0].lower().rstrip(".").removesuffix("'s")
         start, end = match.span()
         digits = question[end : end + 1].isdigit() or question[start - 1 : start].isdigit()
         named = any(begin <= start and end <= stop for begin, stop in spans)
@@ -119,10 +121,25 @@ def _tokens(
             known = False
         else:
             is_name = text[0].isupper() and _VOWEL.search(letters) is not None
-            known = is_name or letters in printed or is_word(letters)
-        known = known or named or digits or letters in _SMALL or letters in names
+            known = is_name or letters in printed or len(letters) > _LONG or _is_inflected(letters, is_word)
+        told = letters in _SMALL or letters in names or letters in NAMES_NOTHING or "&" in text
+        known = known or named or digits or told or len(letters) < _LEAST_LETTERS
         found.append(_Token(text, start, end, known))
     return found
+
+
+def _is_inflected(letters: str, is_word: Callable[[str], bool]) -> bool:
+    """Whether letters are a word, in whatever form, or several joined."""
+    parts = [part for part in re.split(r"[-/]", letters) if part]
+    return all(
+        is_word(part)
+        or any(
+            len(part) > len(end) + _LEAST_LETTERS and is_word(part.removesuffix(end))
+            for end in _ENDINGS
+            if part.endswith(end)
+        )
+        for part in parts
+    )
 
 
 class Abbreviations:
