@@ -89,10 +89,14 @@ _NO_ITEM = """
 how much many what amount quantity number value total year end fiscal annual quarterly report reported using
 based as shown statement company give state answer tell explain describe list name please discuss
 change increase decrease grow growth decline rise fall drop improve
+january february march april june july august september october november december
 """
 _NEAR_WORDS = 6  # before a verb, near enough to be its subject
 _FEWEST_WORDS = 2
-_SHORT_ITEM, _LONG_ITEM_SHARE = 4, 0.5
+_SURELY_A_NUMBER = 0.9
+"""Probability that a number is asked for which is enough."""
+
+_SHORT_ITEM, _LONG_ITEM_SHARE = 4, 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,8 +254,10 @@ def asks_for_amount(question: str) -> bool:
     kind = kind_of(question)
     other = any(asks.search(question) for asks, _ in _TYPES)
     plan = None if other else read_plan(question)
-    if plan is not None and plan.unit is not None and not plan.yes_no:
-        return True
+    if plan is not None and not plan.yes_no:
+        surely = kind == "fact" and plan.number_chance >= _SURELY_A_NUMBER
+        if surely or plan.unit is not None:
+            return True
     return kind in ("fact", "list") and bool(
         _AMOUNT.search(question) or (kind == "fact" and not other and years_in(question))
     )
