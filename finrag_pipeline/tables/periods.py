@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -103,6 +104,9 @@ _NOT_A_PERIOD = re.compile(
     r"|\b(?:19|20)\d\d\s*(?:to|through|and)\s*(?:19|20)\d\d|\bover\b|\bless than\b|\bcumulative\b"
     r"|\binception\b"
 )
+_QUARTERLY, _FEWEST_QUARTERS = (80, 105), 3
+"""Days from the end of a quarter to that of the next, and how many of them make a table one of quarters."""
+
 _DASHES = str.maketrans({"–": "-", "—": "-", "−": "-", "’": "'", "\u00a0": " "}) | INVISIBLE
 
 
@@ -148,9 +152,12 @@ def _parse(path: tuple[str, ...], context: FiscalCalendar, hints: tuple[str, ...
     pieces = [" ".join(piece.translate(_DASHES).lower().split()) for piece in path if piece]
     if not pieces:
         return None
-    words = _read(pieces)
+    words = _read(pieces, any("quarter" in hint.lower() for hint in hints))
     if words is None or (words.day is None and words.year is None and words.fiscal is None):
         return None
+    if words.quarter and words.day is not None and words.months == 12:
+        # 'First Quarter' under 'Year Ended December 31, 2016'
+        words.fiscal, words.day, words.months = context.year_of(words.day) or words.day.year, None, None
     hinted = _hint(hints, words, context)
     if words.day is None and words.year is not None:
         words.day = _completed(words)
@@ -159,8 +166,11 @@ def _parse(path: tuple[str, ...], context: FiscalCalendar, hints: tuple[str, ...
     return _resolve(words, hinted, context)
 
 
-def _read(pieces: list[str]) -> _Words | None:
-    """What the pieces say; the innermost piece that names a year or day wins. None for no single period."""
+def _read(pieces: list[str], quarterly: bool) -> _Words | None:
+    """What the pieces say; the innermost piece that names a year or day wins. None for no single period.
+
+    '4th' is a quarter where another piece, or what stands above a ``quarterly`` table, speaks of quarters.
+    """
     words = _Words()
     for piece in reversed(pieces):
         _lengths(piece, words)
@@ -173,7 +183,7 @@ def _read(pieces: list[str]) -> _Words | None:
         elif (
             words.quarter is None
             and _ORDINAL_ALONE.fullmatch(piece)
-            and any("quarter" in other for other in pieces)
+            and (quarterly or any("quarter" in other for other in pieces))
         ):
             words.quarter = _ORDINALS[piece]
         if words.day is not None:
@@ -198,6 +208,20 @@ def _read(pieces: list[str]) -> _Words | None:
             elif short := _QUARTER_SHORT_YEAR.search(piece):
                 words.year = 2000 + int(short["short"])
     return words
+
+
+def are_quarters(ends: Collection[dt.date]) -> bool:
+    """Whether three days or more follow upon each other as the last ones of quarters do."""
+    days = sorted(ends)
+    apart = [(later - earlier).days for earlier, later in itertools.pairwise(days)]
+    run = [near for near in apart if _QUARTERLY[0] <= near <= _QUARTERLY[1]]
+    return len(days) >= _FEWEST_QUARTERS and len(run) >= max(len(apart) - 1, _FEWEST_QUARTERS - 1)
+
+
+def quarter_to(end: dt.date, context: FiscalCalendar) -> Period:
+    """The quarter that ends on a day."""
+    start = start_of(end, 3, None, context.weekly)
+    return Period("duration", start, end, context.year_of(end) or end.year, context.quarter_of(end))
 
 
 def _days(piece: str) -> list[dt.date]:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import itertools
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 from finrag_pipeline.tables.applied_scale import WIDE, Source, applied_scale
 from finrag_pipeline.tables.context import TableContext
-from finrag_pipeline.tables.fiscal_calendar import DAY
+from finrag_pipeline.tables.fiscal_calendar import DAY, months_of
 from finrag_pipeline.tables.model import Cell, Table, column_extents
 from finrag_pipeline.tables.paths import Headers, header_block, read_paths
-from finrag_pipeline.tables.periods import Period, parse_periods
+from finrag_pipeline.tables.periods import Period, are_quarters, month_and_day, parse_periods, quarter_to
 from finrag_pipeline.tables.row_periods import only_period, row_periods, shifted, stated_above
 from finrag_pipeline.tables.scale import (
     find_scale,
@@ -114,6 +117,8 @@ _YEAR_HEADING = re.compile(r"(?:fiscal(?: year)? |fy ?)?(?:19|20)\d\d", re.IGNOR
 _QUARTER_HEADER = re.compile(
     r"quarter|\bq[1-4]\b|[1-4]q\b|[a-z]{3,9}\.? \d{1,2}|^(?:first|second|third|fourth)$", re.IGNORECASE
 )
+_A_YEAR = re.compile(r"(?:19|20)\d\d")
+_FEWEST_DAYS = 2
 _YEAR = re.compile(r"\byear\b", re.IGNORECASE)
 _AS_OF = re.compile(r"\bas (?:of|at)\b|\bat (?=[a-z]{3,9}\.? \d)", re.IGNORECASE)
 _CONTINUED = re.compile(r"\W*\(?\bcont(?:inued|’d|'d|\.)?\)?\W*", re.IGNORECASE)
@@ -421,7 +426,32 @@ class TableReader:
                 return own
             if not _CHANGE.search(" ".join(path)):
                 period = (self._beside(row, column) if path else None) or self._stated
+        end = period.end if period is not None else None
+        if end is not None and ((_is_year(period) and end in self._quarters) or self._is_quarter_day(end)):
+            period = quarter_to(end, calendar)
         return shifted(period, label, calendar)
+
+    @cached_property
+    def _quarters(self) -> set[dt.date]:
+        """Last days of quarters, where columns would be years that end with each of them."""
+        paths = dict.fromkeys(path for path in itertools.chain(*self._column_paths) if path)
+        if not any("quarter" in words.lower() for words in itertools.chain(self._hints, *paths)):
+            return set()
+        found = (parse_periods(path, self.context.calendar, self._kinds) for path in paths)
+        ends = {one.end for one in found if one is not None and one.end is not None and _is_year(one)}
+        return ends if are_quarters(ends) else set()
+
+    def _is_quarter_day(self, end: dt.date) -> bool:
+        """Whether a day is one that columns name, in a table of quarters whose rows name the years."""
+        return (end.month, end.day) in self._quarter_days
+
+    @cached_property
+    def _quarter_days(self) -> set[tuple[int, int]]:
+        paths = {path for path in itertools.chain(*self._column_paths) if path}
+        named = (month_and_day(path[-1]) for path in paths if not any(map(_A_YEAR.search, path)))
+        days = {day for day in named if day is not None}
+        quarterly = any("quarter" in hint.lower() for hint in self._hints)
+        return days if quarterly and len(days) > _FEWEST_DAYS else set()
 
     def _beside(self, row: int, column: int) -> Period | None:
         """The period of the column on the left, if one of this name stands behind every period.
@@ -437,6 +467,11 @@ class TableReader:
         left = [periods[at - 1] for at in twins]
         each = len(twins) > 1 and None not in left and set(left) == set(periods) - {None}
         return periods[column - 1] if each and len(set(left)) == len(left) else None
+
+
+def _is_year(period: Period | None) -> bool:
+    """Whether a period has the length of a year."""
+    return period is not None and period.kind == "duration" and months_of(period.start, period.end) == 12
 
 
 def _encloses(period: Period, day: Period) -> bool:

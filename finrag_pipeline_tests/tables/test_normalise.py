@@ -184,6 +184,45 @@ def test_quarters_in_columns_and_years_in_rows() -> None:
     assert row["fiscal_quarter"] == 2
 
 
+def test_columns_of_a_table_of_quarters_are_no_years() -> None:
+    ordinals = make_table(
+        [["", "2018", "", "", ""], ["", "4th", "3rd", "2nd", "1st"], ["Sales", "4", "3", "2", "1"]],
+        header_rows=2,
+        spans={(0, 1): 4},
+        caption="Quarterly Financial Data (Unaudited)",
+    )
+    under_a_year = make_table(
+        [
+            ["", "Year Ended December 31, 2018", ""],
+            ["", "First Quarter", "Second Quarter"],
+            ["Sales", "1", "2"],
+        ],
+        header_rows=2,
+        spans={(0, 1): 2},
+    )
+    days = make_table(
+        [["", "2018", "", ""], ["", "Dec. 31", "Sep. 30", "Jun. 30"], ["Sales", "4", "3", "2"]],
+        header_rows=2,
+        spans={(0, 1): 3},
+        caption="All quarters of a fiscal year ending on the last day of December",
+    )
+    rows_of_years = make_table(
+        [["", "December 31", "September 30", "June 30"], ["2018", "", "", ""], ["Sales", "4", "3", "2"]],
+        caption="Selected Quarterly Financial Data (Unaudited)",
+    )
+    for table, row, quarters in (
+        (ordinals, 2, [4, 3, 2, 1]),
+        (under_a_year, 2, [1, 2]),
+        (days, 2, [4, 3, 2]),
+        (rows_of_years, 2, [4, 3, 2]),
+    ):
+        found = cells(table)
+        own = [found[0, row, column] for column in range(1, len(quarters) + 1)]
+        assert [one["fiscal_quarter"] for one in own] == quarters, table.caption
+        assert [one["period_end"].month for one in own] == [3 * quarter for quarter in quarters]
+        assert all((one["period_end"] - one["period_start"]).days < 93 for one in own)
+
+
 def test_cash_at_the_beginning_of_a_year_is_an_instant() -> None:
     table = make_table(
         [["", "2018"], ["Net change in cash", "1"], ["Cash, beginning of year", "4"]], caption="Cash flows"
