@@ -66,6 +66,12 @@ _NAME_WORD = re.compile(r"[^\W_](?:[\w&.'-]*\w)?(?:'s|')?")
 _SURELY = 0.8
 """Probability of the form of an answer that is enough."""
 
+_AUXILIARY = re.compile(
+    r"(?:^|[.?!:,]\s+)(?:and |so )?(?:did|does|do|is|are|was|were|has|have|had|can|could|will|would)\b",
+    re.IGNORECASE,
+)
+"""What begins a question for a yes or no."""
+
 _NAMED_TOO = "the question names this too"
 
 
@@ -333,7 +339,9 @@ class Calculator:
 
 
 def _form(question: str, resolution: Resolution) -> Form | None:
-    """The form of the answer that is asked for, where that is sure."""
+    """The form of the answer that is asked for, where that is sure; most ask for a number."""
+    if " or " not in question and not _AUXILIARY.search(question):
+        return None
     reading = read_question(question, resolution.printed_names)
     return reading.form if reading.forms[reading.form] >= _SURELY else None
 

@@ -401,14 +401,15 @@ class PlanReader:
             case Operation.DIFFERENCE:
                 return [("", Binary("-", first, names[1]), last)]
             case Operation.AVERAGE:
-                return self._average(plan.measures[0], first, plan.periods)
+                return self._average(plan.measures[0], first, plan.periods, plan.chance)
 
     def _average(
-        self, measure: str, name: Expression, periods: Sequence[FiscalPeriod]
+        self, measure: str, name: Expression, periods: Sequence[FiscalPeriod], chance: float
     ) -> list[tuple[str, Expression, FiscalPeriod]]:
         """The mean of periods, of all that are shown where none is named; of one, with the period before."""
         words, last = f"average {measure}", periods[-1] if periods else self._default
-        if self._prints_average(words, last):  # such as an average price
+        if self._prints_average(words, last):  # such as an average price, whatever is read to be done with it
+            self._doubt /= chance
             return [(period.label, Name(words), period) for period in periods or (last,)]
         if len(periods) == 1:
             return [("", Call("avg", (name,)), last)]

@@ -37,6 +37,8 @@ _CUSTOMER = re.compile(
 )
 """What stands before the name of a customer: 'sales come from', 'how dependent is it on'."""
 
+_VOWEL = re.compile("[aeiouy]")
+
 _OVER_TIME = (Operation.VALUE, Operation.RATIO, Operation.DIFFERENCE, Operation.SUM)
 
 _DAYS_OFF = 8
@@ -137,10 +139,10 @@ class OpenCalculator:
             filings: the only filings to use.
             names: words that name companies, in lower case.
         """
-        reader = question_reader()
-        is_word = reader.is_word if reader else _is_any_word
-        if not may_be_shortened(question, names, is_word):
+        if not may_be_shortened(question, names, _has_vowel):  # as most are not, no model is loaded
             return in_words(question), {}
+        reader = question_reader()
+        is_word = reader.is_word if reader else _has_vowel
         chosen = itertools.chain(
             *(own[:MOST_FILINGS] for own in self._companies(resolution, filings).values())
         )
@@ -248,9 +250,9 @@ class OpenCalculator:
         return book
 
 
-def _is_any_word(letters: str) -> bool:
-    """Whether letters are a word, where no vocabulary tells: any may be."""
-    return bool(letters)
+def _has_vowel(letters: str) -> bool:
+    """Whether letters may be a word, where no vocabulary tells."""
+    return _VOWEL.search(letters) is not None
 
 
 def _is_told_over_time(plan: QuestionPlan) -> bool:
