@@ -1,11 +1,11 @@
 """Trains the ranker of printed rows that the package ships, and tests it on companies left out.
 
-    FINRAG_LAKE=lake python -m benchmarks.row_matcher --cross-encoder WEIGHTS [--questions FILE ...] [--write]
+    FINRAG_LAKE=lake python -m benchmarks.row_matcher [--questions FILE ...] [--write]
 
 The questions of ``benchmarks/questions`` are asked of a lake that holds their filings, and all rows that are
 looked at on the way are kept with their features. Right is each row that prints a number which proves the
 answer, for its period. Only companies whose rows did not teach the cross-encoder
-(``benchmarks.row_cross_encoder --for-ranking``) are asked about: it knows the others better than those that
+(``benchmarks.row_cross_encoder``) are asked about: it knows the others better than those that
 users bring.
 """
 

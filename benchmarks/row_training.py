@@ -4,7 +4,8 @@
 
 The shipped weights were trained for seven epochs with the right row always shown, and from there
 (``--start``) for five more as here; then for 45 minutes in batches of 32 on rows of whole filings too, and
-for eleven more on a GPU with ``--mine``. ``docs/answers.md`` tells what each step brought.
+for twelve more on a GPU with ``--mine``, four of them beside a larger encoder as teacher.
+``docs/answers.md`` tells what each step brought.
 Nothing of the package is needed, so it runs on another machine as well: on a GPU where there is one.
 """
 

@@ -145,19 +145,21 @@ class Calculator:
         asked_as = question
         question, spelled = self._spelled_out(question, resolution, filings, names)
         asked = None if only_pages else read_series(question)
+        of_rows = cache(lambda: self._from_rows(question, resolution, filings))
         try:
             found = self._series(question, resolution, filings, asked) if asked is not None else None
             form = _form(question, resolution) if asked is None else None
             if form is Form.WHICH and " or " in question:
                 raise Abstention(AbstentionKind.NOT_A_CALCULATION, "the question asks which of several")
-            if form is Form.YES_NO:
-                found = self._verdict(question, resolution, filings)
+            verdict = of_rows() if form is Form.YES_NO else None  # formulas give the number alone
+            if verdict is not None and verdict.answer.startswith(("Yes", "No.")):
+                found = verdict
             if found is None:
                 parsed = parse_question(question, names, self._lexicon)
                 found = self._calculated(question, parsed, resolution, pages or (), filings, only_pages)
         except Abstention as abstention:
-            rows = self._from_rows(question, resolution, filings, abstention) if asked is None else None
-            found = rows or _abstained(question, abstention)
+            may_answer = asked is None and abstention.kind in _ROWS_MAY_ANSWER
+            found = (of_rows() if may_answer else None) or _abstained(question, abstention)
         meant = tuple(filings) if filings is not None else self._meant(resolution)
         seconds = round(time.perf_counter() - start, 4)
         steps = (*(f"'{short}' read as '{full}'" for short, full in spelled.items()), *found.steps)
@@ -175,23 +177,15 @@ class Calculator:
             return question, {}
 
     def _from_rows(
-        self, question: str, resolution: Resolution, filings: Sequence[str] | None, abstention: Abstention
+        self, question: str, resolution: Resolution, filings: Sequence[str] | None
     ) -> Derivation | None:
-        """The answer that any printed row gives where lines of statements give none."""
-        if self.rows is None or abstention.kind not in _ROWS_MAY_ANSWER:
+        """The answer that any printed row gives; None where none surely does."""
+        if self.rows is None:
             return None
         try:
             return self._opened.answer(question, resolution, filings)
         except (Abstention, LakeError):  # a damaged table leaves the abstention as it is
             return None
-
-    def _verdict(
-        self, question: str, resolution: Resolution, filings: Sequence[str] | None
-    ) -> Derivation | None:
-        """A yes or no, where rows give one: formulas give the number alone."""
-        no_number = Abstention(AbstentionKind.NOT_A_CALCULATION, "the question asks for a yes or no")
-        found = self._from_rows(question, resolution, filings, no_number)
-        return found if found is not None and found.answer.startswith(("Yes", "No.")) else None
 
     def _series(
         self, question: str, resolution: Resolution, filings: Sequence[str] | None, asked: SeriesAsked

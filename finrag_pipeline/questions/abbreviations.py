@@ -175,9 +175,11 @@ class Abbreviations:
         question = in_words(question)
         tokens = _tokens(question, names, self._is_word, self._often)
         found: dict[str, str] = {}
+        if all(token.known for token in tokens):
+            return question, found
         text, last, at = "", 0, 0
         while at < len(tokens):
-            run = None if all(token.known for token in tokens) else self._best(question, tokens, at)
+            run = self._best(question, tokens, at)
             if run is None:
                 at += 1
                 continue

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 
-from finrag_pipeline.resolver.lexicon import MONTHS, NUMBERS, ORDINALS
+from finrag_pipeline.resolver.lexicon import NUMBERS
 
 _ONES = list(NUMBERS)[1:10]
 _TEENS = (
@@ -33,9 +34,10 @@ _YEAR = re.compile(
     rf"two[\s-]thousand(?:\s(?:and\s)?(?P<after>{_TEEN}|{_TEN}(?:[\s-]{_ONE})?|{_ONE}))?)\b",
     re.IGNORECASE,
 )
-_MONTH = rf"(?:{'|'.join(MONTHS)})[a-z]*"
+_MONTH = rf"(?:{'|'.join(calendar.month_name[1:])})"
 _DAY = re.compile(
-    rf"\b(?P<month>{_MONTH})\s(?:the\s)?(?P<day>(?:(?:twenty|thirty)[\s-])?(?:{'|'.join(_DAY_OF)}))\b",
+    rf"\b(?P<month>{_MONTH})\s(?:the\s)?(?P<day>(?:(?:twenty|thirty)[\s-])?(?:{'|'.join(_DAY_OF)}))\b"
+    r"(?!\s(?:fiscal\s)?(?:quarter|half))",
     re.IGNORECASE,
 )
 _QUARTER = re.compile(rf"\bq[\s-]?(?P<quarter>{'|'.join(list(NUMBERS)[1:5])})\b", re.IGNORECASE)
@@ -59,4 +61,4 @@ def _year_of(year: re.Match[str]) -> int:
 
 def _value(words: str) -> int:
     parts = re.split(r"[\s-]", words.lower())
-    return sum(_BELOW_HUNDRED.get(part) or _DAY_OF.get(part) or ORDINALS.get(part) or 0 for part in parts)
+    return sum(_BELOW_HUNDRED.get(part) or _DAY_OF.get(part, 0) for part in parts)

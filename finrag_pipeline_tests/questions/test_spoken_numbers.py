@@ -20,6 +20,7 @@ from finrag_pipeline.questions.spoken_numbers import in_digits
         ("two thousand twenty-two", "2022"),
         ("nineteen ninety eight and twenty oh five", "1998 and 2005"),
         ("the first six months, twenty stores and eight quarters", "the first six months, twenty stores and eight quarters"),
+        ("marketing the second quarter, December fourth quarter", "marketing the second quarter, December fourth quarter"),
         ("may second the motion", "may 2 the motion"),
     ],
 )  # fmt: skip
