@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from finrag_pipeline.answering.calculator import Calculator
 from finrag_pipeline.answering.comparisons import asks_for_verdict
@@ -16,17 +16,15 @@ from finrag_pipeline.answering.extractive import (
     kind_of,
     no_verdict,
 )
-from finrag_pipeline.answering.generation import Asked, Generated, generate
+from finrag_pipeline.answering.modes import AnswerMode, Mode
 from finrag_pipeline.answering.passages import Passage
-from finrag_pipeline.answering.prompts import Mode
-from finrag_pipeline.answering.tools import FinancialTools
-from finrag_pipeline.language_models.protocol import LanguageModel
 from finrag_pipeline.questions.abstention import AbstentionKind
 from finrag_pipeline.settings import AnswerSettings
 
-AnswerMode = Literal["calculator"] | Mode
-"""``calculator`` needs no language model: it computes, and quotes where nothing can be computed."""
-
+if TYPE_CHECKING:
+    from finrag_pipeline.answering.generation import Generated
+    from finrag_pipeline.answering.tools import FinancialTools
+    from finrag_pipeline.language_models.protocol import LanguageModel
 
 TEXT_MAY_ANSWER = (AbstentionKind.NOT_A_CALCULATION, AbstentionKind.NOT_UNDERSTOOD)
 """Kinds of abstention of the calculator after which sentences are looked at."""
@@ -176,6 +174,8 @@ def answer_with_model(
     tools: Callable[[int], FinancialTools] | None = None,
 ) -> Answer:
     """The same question answered by a language model, ``grounded`` in the calculator's derivation."""
+    from finrag_pipeline.answering.generation import Asked, generate  # nothing else needs them
+
     asked = Asked(derivation.question, tuple(passages), derivation if mode == "grounded" else None, tools)
     (generated,) = generate(model, mode, [asked], settings.model_copy(update={"repeats": 1}))
     return Answer(mode, derivation, None, generated, asked.passages)

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,10 +14,10 @@ import pyarrow as pa
 from finrag_pipeline.answering.calculate import Calculation, Quantity
 from finrag_pipeline.answering.derivation import Derivation, SeriesValue, listing
 from finrag_pipeline.answering.inputs import FactBook
-from finrag_pipeline.answering.sentence_rows import PrintedRows
 from finrag_pipeline.answering.wording import MONEY, PER_SHARE, SHARES, Worded, word_value
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.filings import TEXT_ONLY
+from finrag_pipeline.questions.abbreviations import in_words, may_be_shortened
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
 from finrag_pipeline.questions.directives import Directives
 from finrag_pipeline.questions.expression import (
@@ -39,12 +39,12 @@ from finrag_pipeline.resolver.resolver import Resolution, Resolver
 from finrag_pipeline.resolver.tokens import fold, plain
 from finrag_pipeline.retrieval.question_text import check_question
 from finrag_pipeline.statements.filed_facts import FACT_COLUMNS, FilingInfo, read_facts, read_info
-from finrag_pipeline.statements.filing_rows import FilingRows
 from finrag_pipeline.statements.periods import FiscalPeriod
 from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
     from finrag_pipeline.answering.open_calculator import OpenCalculator
+    from finrag_pipeline.statements.filing_rows import FilingRows
 
 PageHits = Sequence[tuple[str, int]]
 """(filing, zero-based page), best first."""
@@ -83,7 +83,8 @@ class Calculator:
         known: filings with facts that may be used.
         load: rows of ``statement_facts`` of a filing.
         resolver: reads company and periods out of a question.
-        rows: reads the printed rows of a filing; without it only facts answer.
+        rows: makes the reader of a filing's printed rows, when a question first needs them; without it only
+            facts answer.
     """
 
     def __init__(
@@ -92,13 +93,13 @@ class Calculator:
         known: Collection[str],
         load: Callable[[str], pa.Table],
         resolver: Resolver,
-        rows: FilingRows | None = None,
+        rows: Callable[[], FilingRows] | None = None,
     ) -> None:
         by_name = {str(row["filing"]): row for row in filings}
         self._infos = {name: read_info(row) for name, row in by_name.items() if name in known}
         self._declared = {name: row.get("declared_year") for name, row in by_name.items()}
         self._facts = cache(lambda filing: read_facts(load(filing)))
-        self.rows = rows
+        self._rows = rows
         self.resolver = resolver
         self._lexicon = formula_lexicon()
 
@@ -117,8 +118,13 @@ class Calculator:
             known if only is None else known & set(only),
             lambda filing: lake.read("statement_facts", {"filing": filing}, FACT_COLUMNS),
             resolver,
-            PrintedRows(lake),
+            partial(_printed_rows, lake),
         )
+
+    @cached_property
+    def rows(self) -> FilingRows | None:
+        """Reads the printed rows of a filing; None where only facts answer."""
+        return self._rows() if self._rows else None
 
     def answer(
         self,
@@ -169,8 +175,10 @@ class Calculator:
         self, question: str, resolution: Resolution, filings: Sequence[str] | None, names: frozenset[str]
     ) -> tuple[str, dict[str, str]]:
         """A question with its clipped words and initials in full, where rows can be read."""
-        if self.rows is None:
+        if self._rows is None:
             return question, {}
+        if not may_be_shortened(question, names):  # as most are not, no row is read
+            return in_words(question), {}
         try:
             return self._opened.spelled_out(question, resolution, filings, names)
         except LakeError:  # a damaged table leaves the question as it is
@@ -507,3 +515,9 @@ def word(result: Quantity, parsed: ParsedQuestion, currency: str | None) -> Word
     if plain not in ("percent", "points", "basis_points", "days", "ratio"):
         plain = parsed.unit if parsed.unit in ("percent", "points", "days", "times") else "ratio"
     return word_value(result.value, result.unit, plain, currency, parsed.directives)
+
+
+def _printed_rows(lake: Lake) -> FilingRows:
+    from finrag_pipeline.answering.sentence_rows import PrintedRows  # most questions are answered without
+
+    return PrintedRows(lake)

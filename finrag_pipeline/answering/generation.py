@@ -14,8 +14,9 @@ from finrag_pipeline.answering.citations import (
 from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.final_answer import NO_ANSWER, FinalAnswer, final_answer
 from finrag_pipeline.answering.grounding import Facts, facts_of, objections
+from finrag_pipeline.answering.modes import Mode
 from finrag_pipeline.answering.passages import Passage, select_passages
-from finrag_pipeline.answering.prompts import PROMPTS_VERSION, Mode, messages
+from finrag_pipeline.answering.prompts import PROMPTS_VERSION, messages
 from finrag_pipeline.answering.sanity import sanity_warnings
 from finrag_pipeline.answering.tools import FinancialTools
 from finrag_pipeline.errors import ModelError

@@ -12,7 +12,7 @@ from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.open_answer import PlanReader, derive, known_name
 from finrag_pipeline.answering.row_book import Match, OpenBook, RowBook, in_series
 from finrag_pipeline.answering.series import OpenAnswer
-from finrag_pipeline.questions.abbreviations import Abbreviations, in_words, may_be_shortened
+from finrag_pipeline.questions.abbreviations import Abbreviations, has_vowel
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
 from finrag_pipeline.questions.formula_lexicon import Lexicon
 from finrag_pipeline.questions.plan import Operation, QuestionPlan, read_plan, share_words
@@ -36,8 +36,6 @@ _CUSTOMER = re.compile(
     re.IGNORECASE,
 )
 """What stands before the name of a customer: 'sales come from', 'how dependent is it on'."""
-
-_VOWEL = re.compile("[aeiouy]")
 
 _OVER_TIME = (Operation.VALUE, Operation.RATIO, Operation.DIFFERENCE, Operation.SUM)
 
@@ -139,10 +137,8 @@ class OpenCalculator:
             filings: the only filings to use.
             names: words that name companies, in lower case.
         """
-        if not may_be_shortened(question, names, _has_vowel):  # as most are not, no model is loaded
-            return in_words(question), {}
         reader = question_reader()
-        is_word = reader.is_word if reader else _has_vowel
+        is_word = reader.is_word if reader else has_vowel
         chosen = itertools.chain(
             *(own[:MOST_FILINGS] for own in self._companies(resolution, filings).values())
         )
@@ -248,11 +244,6 @@ class OpenCalculator:
 
         book.open_rows(rows, lines_too=lines_too)
         return book
-
-
-def _has_vowel(letters: str) -> bool:
-    """Whether letters may be a word, where no vocabulary tells."""
-    return _VOWEL.search(letters) is not None
 
 
 def _is_told_over_time(plan: QuestionPlan) -> bool:

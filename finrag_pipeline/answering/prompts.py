@@ -8,8 +8,8 @@ filings.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
+from finrag_pipeline.answering.modes import Mode
 from finrag_pipeline.answering.passages import Passage
 from finrag_pipeline.language_models.fencing import NOTICE, fenced
 from finrag_pipeline.language_models.protocol import Message
@@ -17,9 +17,6 @@ from finrag_pipeline.questions.abstention import CANNOT_BE_DETERMINED
 
 PROMPTS_VERSION = "1"
 """Changes with any word of a prompt."""
-
-Mode = Literal["prompt", "cot", "grounded"]
-MODES: tuple[Mode, ...] = ("prompt", "cot", "grounded")
 
 PAPER_SYSTEM = (
     "You are a financial analyst assistant. Your task is to provide accurate, concise, and well-supported "

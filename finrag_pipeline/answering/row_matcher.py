@@ -249,10 +249,7 @@ def _said_otherwise(
     """
     text = " | ".join(printed).lower()
     return frozenset(
-        stem
-        for stems, phrases in ways
-        if any(phrase.pattern.search(text) for phrase in phrases)
-        for stem in stems
+        stem for stems, phrases in ways if any(phrase.search(text) for phrase in phrases) for stem in stems
     )
 
 

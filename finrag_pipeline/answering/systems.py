@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from finrag_pipeline.answering.prompts import MODES, Mode
+from finrag_pipeline.answering.modes import MODES, Mode
 from finrag_pipeline.errors import UsageError
 
 RUNS_VERSION = "9"

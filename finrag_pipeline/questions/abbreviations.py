@@ -98,9 +98,14 @@ def in_words(question: str) -> str:
     return question
 
 
-def may_be_shortened(question: str, names: Collection[str], is_word: Callable[[str], bool]) -> bool:
+def may_be_shortened(question: str, names: Collection[str]) -> bool:
     """Whether any word of a question may be a clipped one, or initials."""
-    return not all(token.known for token in _tokens(question, names, is_word))
+    return not all(token.known for token in _tokens(question, names, has_vowel))
+
+
+def has_vowel(word: str) -> bool:
+    """Whether a word can be spoken, as clipped ones can not."""
+    return _VOWEL.search(word) is not None
 
 
 def _tokens(

@@ -6,11 +6,11 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from graphlib import CycleError, TopologicalSorter
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from finrag_pipeline.errors import UsageError
 from finrag_pipeline.questions.expression import Expression, names_in, parse_expression
@@ -64,18 +64,31 @@ class Formula:
     others: tuple[Expression, ...] = ()
 
 
-class Phrase(NamedTuple):
+@dataclass(frozen=True)
+class Phrase:
     """A phrase of ``formulas.toml``.
 
     Attributes:
         text: regular expression in which a space stands for spaces and hyphens.
         name: of the line or formula that it means.
-        pattern: the regular expression as it is matched, against lower case.
     """
 
     text: str
     name: str
-    pattern: re.Pattern[str]
+
+    @cached_property
+    def needed(self) -> str:
+        """A word that every text with this phrase has; empty where the phrase names no such word."""
+        return needed_word(self.text)
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The regular expression as it is matched, against lower case."""
+        return _compile(self.text)
+
+    def search(self, text: str, start: int = 0) -> re.Match[str] | None:
+        """The first match in a text in lower case; few phrases are ever compiled for it."""
+        return self.pattern.search(text, start) if self.needed in text else None
 
 
 @dataclass(frozen=True)
@@ -102,13 +115,13 @@ class Lexicon:
     def longest(self, text: str) -> dict[int, tuple[int, str]]:
         """By each place in a text in lower case where phrases begin, end and name of the longest there."""
         found: dict[int, tuple[int, str]] = {}
-        for _, name, pattern in self.phrases:
-            match = pattern.search(text)
+        for phrase in self.phrases:
+            match = phrase.search(text)
             while match:
                 start, end = match.span()
                 if end > found.get(start, (start, ""))[0]:
-                    found[start] = end, name
-                match = pattern.search(text, start + 1)
+                    found[start] = end, phrase.name
+                match = phrase.search(text, start + 1)
         return found
 
     def named(self, text: str) -> dict[str, str]:
@@ -128,6 +141,16 @@ class Lexicon:
             return [entry]
         used = [one for one in names_in(entry.expression) if one != PERIOD_DAYS]
         return list({line.name: line for one in used for line in self.lines_of(one)}.values())
+
+
+def needed_word(phrase: str) -> str:
+    """The longest run of letters that every match of a phrase has; empty where that cannot be told."""
+    within, depth = [], 0
+    for character in re.sub(r"\\.|\[[^]]*\]", " ", phrase):
+        depth += (character == "(") - (character == ")")
+        within.append(" " if depth or character == ")" else character)
+    plain = re.sub(r".[?*+{]", " ", "".join(within))
+    return "" if "|" in plain else max(re.findall("[a-z]+", plain), key=len, default="")
 
 
 def _compile(phrase: str) -> re.Pattern[str]:
@@ -158,7 +181,10 @@ def read_formulas(text: str, own: str = "") -> Lexicon:
                     if not _NAME.fullmatch(name) or name in seen:
                         raise ValueError("its name is taken or no name")
                     seen.add(name)
-                    phrases += [Phrase(phrase, name, _compile(phrase)) for phrase in entry.pop("phrases", ())]
+                    said = [Phrase(phrase, name) for phrase in entry.pop("phrases", ())]
+                    if source is own:  # what is shipped compiles: a test sees to it
+                        [phrase.pattern for phrase in said]
+                    phrases += said
                     entries[name] = make(entry)
                     if entry:
                         raise ValueError(f"unknown field '{min(entry)}'")

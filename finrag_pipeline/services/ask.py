@@ -13,18 +13,14 @@ from typing import TYPE_CHECKING, Any
 from finrag_pipeline.answering.answer import (
     TEXT_MAY_ANSWER,
     Answer,
-    AnswerMode,
     answer_with_model,
     explain,
     pages_of,
 )
 from finrag_pipeline.answering.calculator import Calculator
+from finrag_pipeline.answering.modes import AnswerMode
 from finrag_pipeline.answering.passages import passages_of
-from finrag_pipeline.answering.sentence_rows import PrintedRows
-from finrag_pipeline.answering.tools import FinancialTools
 from finrag_pipeline.errors import LakeError, ModelError
-from finrag_pipeline.language_models.load import language_model_problem, load_language_model
-from finrag_pipeline.language_models.protocol import LanguageModel
 from finrag_pipeline.questions.question_reader import naming_words
 from finrag_pipeline.resolver.lexicon import ACRONYMS, METRICS, PLACES
 from finrag_pipeline.resolver.resolver import IDENTITY, load_resolver
@@ -36,6 +32,7 @@ from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
     from finrag_pipeline.answering.evidence import Evidence, EvidenceRow
+    from finrag_pipeline.language_models.protocol import LanguageModel
     from finrag_pipeline.services.search import Searcher
 
 PASSAGES = 10
@@ -149,6 +146,8 @@ class Asker:
             answer = explain(derivation, passages, found.corpus.encoder.embed_short)
         else:
             derivation = self._calculator.answer(question, pages_of(passages), chosen)
+            from finrag_pipeline.answering.tools import FinancialTools  # a model alone uses them
+
             tools = partial(FinancialTools, self._calculator, chosen)
             answer = answer_with_model(model, mode, derivation, passages, self._settings.answers, tools)
             if answer.generated is not None and answer.generated.error and not answer.generated.answer:
@@ -196,6 +195,7 @@ class Asker:
     def _evidence(self) -> Evidence:
         """Finds evidence; only an abstention needs what it imports."""
         from finrag_pipeline.answering.evidence import Evidence
+        from finrag_pipeline.answering.sentence_rows import PrintedRows
 
         return Evidence(self._calculator.rows or PrintedRows(self._lake), self._resolver)
 
@@ -220,6 +220,8 @@ class Asker:
 
     @cached_property
     def _model(self) -> LanguageModel:
+        from finrag_pipeline.language_models.load import language_model_problem, load_language_model
+
         settings = self._settings.language_model
         model = load_language_model(settings, self._lake)
         if model is None:

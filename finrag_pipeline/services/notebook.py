@@ -19,7 +19,7 @@ from finrag_pipeline.errors import UsageError
 from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
-    from finrag_pipeline.answering.answer import AnswerMode
+    from finrag_pipeline.answering.modes import AnswerMode
     from finrag_pipeline.services.ask import Asker
     from finrag_pipeline.services.search import Searcher
     from finrag_pipeline.settings import Settings

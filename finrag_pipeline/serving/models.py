@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from finrag_pipeline.answering.answer import AnswerMode
+from finrag_pipeline.answering.modes import AnswerMode
 from finrag_pipeline.retrieval.question_text import MAX_QUESTION_CHARACTERS
 
 MAX_RESULTS = 100

@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from finrag_pipeline.answering.answer import AnswerMode
+from finrag_pipeline.answering.modes import AnswerMode
 from finrag_pipeline.errors import FinragError, UsageError
 from finrag_pipeline.filings.originals import aliases, get_source
 from finrag_pipeline.retrieval.chunk_index import searchable_filings

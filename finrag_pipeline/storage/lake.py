@@ -401,7 +401,8 @@ class Lake:
         kept, states = empty, list[str]()
         if self.is_local:
             with suppress(OSError, pa.ArrowException, KeyError):
-                found = pq.read_table(kept_at)
+                with pq.ParquetFile(kept_at) as file:  # read_table imports what datasets need
+                    found = file.read()
                 kept, states = found.select(columns), found[_STATE].to_pylist()
         places = {state: place for place, state in enumerate(states)}
         rows: list[tuple[str, pa.Table]] = []

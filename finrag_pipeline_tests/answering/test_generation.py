@@ -8,8 +8,9 @@ import pytest
 
 from finrag_pipeline.answering.citations import NO_SOURCE
 from finrag_pipeline.answering.generation import Asked, Generated, generate, generation_fingerprint
+from finrag_pipeline.answering.modes import MODES, Mode
 from finrag_pipeline.answering.passages import Passage
-from finrag_pipeline.answering.prompts import MODES, PAPER_SYSTEM, Mode, messages
+from finrag_pipeline.answering.prompts import PAPER_SYSTEM, messages
 from finrag_pipeline.language_models.cache import FOLDER, CachedLanguageModel
 from finrag_pipeline.language_models.endpoint import EndpointModel
 from finrag_pipeline.language_models.local import LocalModel

@@ -102,8 +102,8 @@ def test_says_what_stands_for_what() -> None:
 
 
 def test_needs_no_rows_for_common_words() -> None:
-    assert not may_be_shortened("how much did they spend on pumps", (), WORDS.__contains__)
-    assert may_be_shortened("pumps op. mgn", (), WORDS.__contains__)
+    assert not may_be_shortened("how much did they spend on pumps", ())
+    assert may_be_shortened("pumps op. mgn", ())
 
 
 @given(st.text(max_size=60))

@@ -5,7 +5,13 @@ from pathlib import Path
 import pytest
 
 from finrag_pipeline.errors import UsageError
-from finrag_pipeline.questions.formula_lexicon import Formula, Line, formula_lexicon, read_formulas
+from finrag_pipeline.questions.formula_lexicon import (
+    Formula,
+    Line,
+    formula_lexicon,
+    needed_word,
+    read_formulas,
+)
 from finrag_pipeline.settings import get_settings
 from finrag_pipeline_tests.answering.made_facts import calculator
 
@@ -85,7 +91,7 @@ def test_every_formula_has_a_unit_and_every_line_a_statement() -> None:
 )
 def test_malformed_entries_are_named(text: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        read_formulas(text)
+        read_formulas("", text)
 
 
 @pytest.mark.parametrize(
@@ -180,3 +186,29 @@ def test_definitions_that_are_wrong_are_named_with_their_file(
     with pytest.raises(UsageError, match=reason) as caught:
         formula_lexicon()
     assert str(own) in caught.value.reason and "FINRAG_DEFINITIONS" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("phrase", "word"),
+    [
+        ("days? sales outstanding", "outstanding"),
+        ("(net )?sales", "sales"),
+        ("costs? of (goods|products) sold", "cost"),
+        ("ebit|operating profit", ""),
+        ("(cash|operating) flow", "flow"),
+        ("d ?& ?a", "d"),
+        ("losse?s \\\\(net\\\\)", "loss"),
+    ],
+)
+def test_a_word_that_every_match_of_a_phrase_has(phrase: str, word: str) -> None:
+    assert needed_word(phrase) == word
+
+
+def test_what_is_shipped_compiles_and_needs_no_word_that_its_own_names_lack() -> None:
+    lexicon = formula_lexicon()
+    for phrase in lexicon.phrases:
+        assert phrase.pattern.pattern
+    texts = [entry.label.lower() for entry in lexicon.entries.values()]
+    for text in texts:
+        by_all = {one.name for one in lexicon.phrases if one.pattern.search(text)}
+        assert by_all == {one.name for one in lexicon.phrases if one.search(text)}
