@@ -52,6 +52,7 @@ PageHits = Sequence[tuple[str, int]]
 _ROWS_MAY_ANSWER = (
     AbstentionKind.NOT_A_CALCULATION,
     AbstentionKind.NOT_REPORTED,
+    AbstentionKind.UNKNOWN_PERIOD,
     AbstentionKind.NO_LINE,
     AbstentionKind.UNDEFINED_NAME,
     AbstentionKind.SEVERAL_COMPANIES,

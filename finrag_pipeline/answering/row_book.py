@@ -90,9 +90,25 @@ _OUTFLOW = re.compile(
 )
 
 
+_NETTED = re.compile(
+    r"\b(?:net|change|(?:in|de)crease|proceeds|provided|used|effects?|gains?|loss(?:es)?|income|earnings|other|"
+    r"deferred|adjustments?)\b",
+    re.IGNORECASE,
+)
+"""Rows of cash flows with either sign."""
+
+
 def is_outflow(label: str) -> bool:
     """Whether a row is of money that is paid, whatever sign is printed."""
     return any(_OUTFLOW.match(part) for part in label.split(" > "))
+
+
+def _is_paid(row: FilingRow) -> bool:
+    """Whether a row of cash flows is of money that is paid: by its name, or as it is deducted every year."""
+    if row.statement != "cash_flows":
+        return False
+    deducted = all(value.value <= 0 for value in row.values) and not _NETTED.search(" ".join(row.path[-1:]))
+    return deducted or is_outflow(row.label)
 
 
 @dataclass(frozen=True)
@@ -529,7 +545,7 @@ def row_fact(row: FilingRow, value: RowValue, info: FilingInfo) -> Fact | None:
     if end is None:
         return None
     amount = value.value
-    if amount < 0 and row.statement == "cash_flows" and is_outflow(row.label):
+    if amount < 0 and _is_paid(row):
         amount = -amount  # what is spent is told as an amount
     start = None if months is None else _start(end, months)
     line = row.row if value.row is None else value.row

@@ -1,6 +1,6 @@
 """Filings: intake of files, reading of pages, identity read from the cover page. Knows no Dagster."""
 
-IDENTITY_VERSION = "7"
+IDENTITY_VERSION = "8"
 """Changes whenever a cover page may be read differently."""
 
 TEXT_ONLY = "text only: no tables"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 
 from finrag_pipeline.filings.cover_text import NAME_LABEL, normalise
 
@@ -171,6 +171,11 @@ _SYMBOL = r"(?<!Series\s)(?<!\sPR\s)[\"']?(?P<symbol>[A-Z]{1,5}(?:[.\-/][A-Z]{1,
 _SYMBOL_LINE = re.compile(rf"^{_SYMBOL}$(?P<exchange>\n{_EXCHANGE})?", re.MULTILINE)
 # In a row of text the exchange follows: "Common Stock, $0.01 par value ABC New York Stock Exchange".
 _SYMBOL_IN_ROW = re.compile(rf"(?:(?<=[\s\"'])|(?<=[a-z0-9)])){_SYMBOL}\s*(?P<exchange>{_EXCHANGE})")
+_TRADED = re.compile(
+    r"\b(?:trade[sd]|trading|listed|lists?|quoted)\b[^.]{0,160}?\bunder\s+the\s+(?:[a-z]+\s+){0,2}symbols?:?\s*"
+    r"[\"'(]*\s*(?P<symbol>[A-Z]{1,5}(?:\.[A-Z])?)\b"
+)
+"""What the market for the registrant's stock is told with: 'is traded on … under the symbol "ABC"'."""
 # fmt: off
 _NOT_A_SYMBOL = frozenset({
     "NYSE", "NONE", "LLC", "INC", "CORP", "PLC", "LTD", "CO", "OR", "AND", "NA", "N/A", "YES", "NO",
@@ -192,4 +197,15 @@ def read_ticker(cover: str) -> str | None:
                 symbol = match["symbol"]
                 if symbol not in _NOT_A_SYMBOL and (len(symbol) > 1 or match["exchange"]):
                     return symbol
+    return None
+
+
+def read_traded_symbol(pages: Iterable[str]) -> str | None:
+    """Return the symbol under which a filing says its stock is traded, or None.
+
+    Covers before 2019 print none.
+    """
+    for page in pages:
+        if " symbol" in page and (found := _TRADED.search(normalise(page))):
+            return found["symbol"]
     return None

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
-from finrag_pipeline.filings.cover_company import read_company, read_ticker
+from finrag_pipeline.filings.cover_company import read_company, read_ticker, read_traded_symbol
 from finrag_pipeline.filings.cover_period import (
     fiscal_quarter_of,
     fiscal_year_of,
@@ -19,7 +19,7 @@ from finrag_pipeline.filings.cover_period import (
     year_end_after,
 )
 from finrag_pipeline.filings.cover_text import find_cover, form_on_cover, self_named_form, squeeze
-from finrag_pipeline.filings.forms import CURRENT, EARNINGS, QUARTERLY, find_form, form_family
+from finrag_pipeline.filings.forms import ANNUAL, CURRENT, EARNINGS, QUARTERLY, find_form, form_family
 from finrag_pipeline.filings.names import (
     DOCUMENT_INFORMATION,
     FILE_NAME,
@@ -52,13 +52,16 @@ def read_identity(pages: Sequence[str]) -> FilingIdentity:
     year, quarter, period_end = _period(form, face, words)
     if form_family(form) == CURRENT and (release := _release_behind(pages[start + 1 :])):
         year, quarter, period_end = release.fiscal_year, release.fiscal_quarter, release.period_end
+    ticker = read_ticker("\n".join(pages[cover : cover + 2])) if cover is not None else None
+    if ticker is None and form_family(form) == ANNUAL:
+        ticker = read_traded_symbol(pages[start:])
     return FilingIdentity(
         company=read_company(pages, cover),
         form=form,
         fiscal_year=year,
         fiscal_quarter=quarter,
         period_end=period_end,
-        ticker=read_ticker("\n".join(pages[cover : cover + 2])) if cover is not None else None,
+        ticker=ticker,
     )
 
 

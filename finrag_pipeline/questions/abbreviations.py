@@ -25,6 +25,18 @@ _SIGNS = (
     (re.compile(r"(?<=[a-z])\s+>\s+(?=[a-z])", re.IGNORECASE), " larger than "),
     (re.compile(r"(?<=[a-z])\s+<\s+(?=[a-z])", re.IGNORECASE), " smaller than "),
 )
+_STATEMENTS = (
+    (re.compile(r"\bB/S\b"), "balance sheet"),
+    (re.compile(r"\b(?:I/S|P&L|P/L)\b"), "income statement"),
+    (re.compile(r"\b(?:CFS|C/F|CF (?:stmt\.?|statement))(?![^\W_])"), "cash flow statement"),
+    (re.compile(r"\bstmts?\b\.?", re.IGNORECASE), "statement"),
+)
+"""What statements are called for short."""
+
+_PRINTED = re.compile(r"\s*\(\s*GAAP\s*\)|(?<!non)(?<!non[- ])(?<!\w)GAAP\s", re.IGNORECASE)
+"""What all numbers of filings are, if nothing else is said."""
+
+_WITH_SIGN = re.compile(r"(?<![^\W_])[A-Za-z](?:[A-Za-z]*&[A-Za-z]+)+(?![^\W_])")
 _ENDINGS = ("s", "es", "d", "ed", "ing")
 _VOWEL = re.compile("[aeiouy]")
 _LEAST_LETTERS, _LEAST_INITIALS, _LONG = 2, 3, 6
@@ -92,10 +104,24 @@ class _Run:
 
 
 def in_words(question: str) -> str:
-    """A question with words for the signs of change and of comparison."""
-    for sign, word in _SIGNS:
+    """A question with words for signs, for statements and for initials of known lines such as 'R&D'."""
+    for sign, word in (*_SIGNS, *_STATEMENTS, (_PRINTED, "")):
         question = sign.sub(word, question).strip()
+    lexicon, lower = formula_lexicon(), question.lower()
+    for found in reversed(list(_WITH_SIGN.finditer(question))):
+        start, end = found.span()
+        named = [name for at, (stop, name) in lexicon.longest(lower).items() if at <= start and end <= stop]
+        full = _spelled(found[0].lower().replace("&", ""), lexicon.entries[named[0]].label) if named else None
+        question = f"{question[:start]}{full or found[0]}{question[end:]}"
     return question
+
+
+def _spelled(initials: str, label: str) -> str | None:
+    """The words that a label begins with and that have these initials; None where it has others."""
+    words = label.lower().split()
+    told = [place for place, word in enumerate(words) if word not in _SMALL][: len(initials)]
+    same = "".join(words[place][0] for place in told) == initials
+    return " ".join(words[: told[-1] + 1]).rstrip(",") if same else None
 
 
 def may_be_shortened(question: str, names: Collection[str]) -> bool:

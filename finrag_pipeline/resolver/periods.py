@@ -22,7 +22,7 @@ _START, _END = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])"
 _FULL = r"(?:19|20)\d\d"
 _NAMED = rf"(?:FYE?|YE|CY|fiscal(?:\s?years?)?|calendar(?:\s?year)?)[\s'-]{{0,2}}(?:{_FULL}|\d\d)"
 _YEAR = rf"(?:{_NAMED}|'\d\d|{_FULL})(?:[AE](?![A-Za-z]))?"
-_OF = r"(?:\s\([^()]{1,40}\))?[\s,/'-]{0,3}(?:(?:of|in|for)\s)?(?:the\s)?(?:year\s)?"
+_OF = r"(?:\s\([^()]{1,40}\))?[\s,/'-]{0,3}(?:(?:of|in|for)\s)?(?:(?:the|its|their)\s)?(?:year\s)?"
 _ORDINAL = rf"(?:{'|'.join(ORDINALS)})"
 _Q = r"(?:Q\s?[1-4]|[1-4]Q)"
 _COUNTED = r"quarter\s(?:[1-4]|one|two|three|four)"
@@ -219,6 +219,7 @@ _NO_AMOUNT = (
 _NO_UNIT = (
     r"(?![.,]\d)(?!\s?(?:%|percent\b|million|billion|trillion|thousand|bn|mn|mm|bps|basis|usd|dollars|x\b))"
 )
+_AT_END = r"(?:\s(?:YE|year[\s-]end)(?![A-Za-z]))?"
 _PATTERNS = tuple(
     re.compile(_START + pattern + _END, re.IGNORECASE)
     for pattern in (
@@ -251,13 +252,14 @@ _PATTERNS = tuple(
         # March 2023; quarter ended June 2023
         rf"{_LENGTH}(?P<month>{_MONTH}),?\s(?:of\s)?(?P<year>{_FULL})",
         rf"(?P<mid>mid)[\s-](?P<year>{_FULL})",
-        # FY23, 24 and 25
-        rf"(?P<year>{_NAMED})(?P<more>(?:,?\s?(?:and|&|,)\s?'?\d\d(?![\d,.]\d)){{1,}})(?!\s?[%/-])",
+        # FY23, 24 and 25; FY14/15/16
+        rf"(?P<year>{_NAMED})(?P<more>(?:,?\s?(?:and|&|,)\s?'?\d\d(?![\d,.]\d)){{1,}}|(?:/\d\d){{2,}})(?!\s?[%/-])",
         # FY2018 - FY2020; 2018-20; between 2018 and 2020
         rf"(?P<first>{_YEAR}){_RANGE}(?P<last>{_YEAR}|\d\d){_NO_UNIT}",
         rf"between\s(?P<first>{_YEAR})\sand\s(?P<last>{_YEAR}){_NO_UNIT}",
-        rf"(?P<year>{_NAMED}(?:[AE](?![A-Za-z]))?)",
-        rf"{_NO_AMOUNT}(?P<year>{_FULL}(?:[AE](?![A-Za-z]))?){_NO_UNIT}",
+        # FY23; FY16 YE; 2016 year-end
+        rf"(?P<year>{_NAMED}(?:[AE](?![A-Za-z]))?){_AT_END}",
+        rf"{_NO_AMOUNT}(?P<year>{_FULL}(?:[AE](?![A-Za-z]))?){_AT_END}{_NO_UNIT}",
         rf"(?P<quarter>{_QUARTER})",
         rf"(?P<half>{_HALF})",
     )

@@ -60,7 +60,13 @@ _QUARTER = re.compile(
     r"|quarter\s+(?P<d>[1-4])\b)"
 )
 _QUARTER_SHORT_YEAR = re.compile(rf"\b(?:q[1-4]|[1-4]q)[\s\-]*(?:fy)?\s*{_SHORT_YEAR}")
-_ORDINAL_ALONE = re.compile(r"(first|second|third|fourth|1st|2nd|3rd|4th)")
+_ORDINAL_ALONE = re.compile(r"(first|second|third|fourth|1st|2nd|3rd|4th)(?:\s*\(\w{1,2}\))*")
+_QUARTER_ALONE = re.compile(
+    r"(?:the )?(?:q[1-4]|quarter [1-4]|"
+    r"(?:first|second|third|fourth|1st|2nd|3rd|4th) (?:fiscal )?(?:quarter|qtr\.?))"
+    r"(?:\s*\(\w{1,2}\))*:?",
+    re.IGNORECASE,
+)
 _COUNTS = {
     "three": 3, "six": 6, "nine": 9, "twelve": 12, "twenty": 20, "thirteen": 13, "fourteen": 14,
     "sixteen": 16, "thirty": 30, "forty": 40, "fifty": 50, "one": 1, "two": 2, "four": 4, "five": 5,
@@ -182,10 +188,10 @@ def _read(pieces: list[str], quarterly: bool) -> _Words | None:
             words.quarter = int(named) if named else _ORDINALS[quarter["c"]]
         elif (
             words.quarter is None
-            and _ORDINAL_ALONE.fullmatch(piece)
+            and (ordinal := _ORDINAL_ALONE.fullmatch(piece))
             and (quarterly or any("quarter" in other for other in pieces))
         ):
-            words.quarter = _ORDINALS[piece]
+            words.quarter = _ORDINALS[ordinal[1]]
         if words.day is not None:
             continue
         days = _days(piece)
@@ -208,6 +214,11 @@ def _read(pieces: list[str], quarterly: bool) -> _Words | None:
             elif short := _QUARTER_SHORT_YEAR.search(piece):
                 words.year = 2000 + int(short["short"])
     return words
+
+
+def only_quarter(text: str) -> bool:
+    """Whether a text is nothing but a quarter of a year: 'First quarter', 'Q3 (a)'."""
+    return _QUARTER_ALONE.fullmatch(text.strip()) is not None
 
 
 def are_quarters(ends: Collection[dt.date]) -> bool:

@@ -16,7 +16,14 @@ from finrag_pipeline.tables.context import TableContext
 from finrag_pipeline.tables.fiscal_calendar import DAY, months_of
 from finrag_pipeline.tables.model import Cell, Table, column_extents
 from finrag_pipeline.tables.paths import Headers, header_block, read_paths
-from finrag_pipeline.tables.periods import Period, are_quarters, month_and_day, parse_periods, quarter_to
+from finrag_pipeline.tables.periods import (
+    Period,
+    are_quarters,
+    month_and_day,
+    only_quarter,
+    parse_periods,
+    quarter_to,
+)
 from finrag_pipeline.tables.row_periods import only_period, row_periods, shifted, stated_above
 from finrag_pipeline.tables.scale import (
     find_scale,
@@ -115,7 +122,8 @@ _CHANGE = re.compile(
 )
 _YEAR_HEADING = re.compile(r"(?:fiscal(?: year)? |fy ?)?(?:19|20)\d\d", re.IGNORECASE)
 _QUARTER_HEADER = re.compile(
-    r"quarter|\bq[1-4]\b|[1-4]q\b|[a-z]{3,9}\.? \d{1,2}|^(?:first|second|third|fourth)$", re.IGNORECASE
+    r"quarter|\bq[1-4]\b|[1-4]q\b|[a-z]{3,9}\.? \d{1,2}|^(?:first|second|third|fourth)(?: \(\w{1,2}\))*$",
+    re.IGNORECASE,
 )
 _A_YEAR = re.compile(r"(?:19|20)\d\d")
 _FEWEST_DAYS = 2
@@ -418,8 +426,8 @@ class TableReader:
         if own is not None and own.kind == "instant" and period is not None and _encloses(period, own):
             # 'Balance, June 30, 2024' under 'Nine Months Ended March 31, 2025'
             return own
-        if period is None and path and (year := self._row_years[row]):
-            # Quarters in the columns, years in the rows.
+        if period is None and path and (year := self._row_years[row] or self._year_of_quarters):
+            # Quarters in the columns, years in the rows or above some of the columns alone.
             period = parse_periods((year, *path), calendar, self._hints) if _names_quarter(path) else None
         if period is None:
             if own is not None:
@@ -429,7 +437,19 @@ class TableReader:
         end = period.end if period is not None else None
         if end is not None and ((_is_year(period) and end in self._quarters) or self._is_quarter_day(end)):
             period = quarter_to(end, calendar)
+        if period is not None and _is_year(period) and label is not None and only_quarter(label):
+            # Quarters in the rows, years in the columns.
+            period = parse_periods((f"fiscal {period.fiscal_year}", label), calendar, self._hints)
         return shifted(period, label, calendar)
+
+    @cached_property
+    def _year_of_quarters(self) -> str | None:
+        """The only year that stands above columns of a table of quarters."""
+        if not any("quarter" in hint.lower() for hint in self._hints):
+            return None
+        paths = set(itertools.chain(*self._column_paths))
+        years = {text for path in paths for text in path if _YEAR_HEADING.fullmatch(text)}
+        return years.pop() if len(years) == 1 else None
 
     @cached_property
     def _quarters(self) -> set[dt.date]:

@@ -95,6 +95,18 @@ def test_a_total_gives_no_number_of_a_part_that_words_name() -> None:
     assert found is None or found.fact.value == 7e6 or found.probability < 0.3
 
 
+def test_what_is_paid_is_an_amount_and_what_is_netted_keeps_its_sign() -> None:
+    paid, netted = (
+        replace(row(place, [label], *yearly(-2e9, -1e8)), statement="cash_flows")
+        for place, label in enumerate(("Share buy-backs - common", "Inventories, net change"))
+    )
+    once = replace(row(2, ["Short-term borrowings"], *yearly(5e8, -4e8)), statement="cash_flows")
+    rows = [paid, netted, once]
+    assert number("share buy-backs common", rows=rows) == 1e8
+    assert number("inventories net change", rows=rows) == -1e8
+    assert number("short-term borrowings", rows=rows) == -4e8
+
+
 def test_a_part_may_be_a_heading_of_columns() -> None:
     assert [part.columns for part in in_series([ROWS[6]])] == [("Printers",), ("Plotters",)]
     assert number("segment profit Plotters") == -3e6

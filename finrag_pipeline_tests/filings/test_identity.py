@@ -25,6 +25,17 @@ def test_a_plain_annual_cover() -> None:
     )
 
 
+def test_a_symbol_that_only_the_market_for_the_stock_tells() -> None:
+    cover = re.sub(r"\bNWMI\b", "", annual())
+    market = (
+        "Our common stock has traded on the NASDAQ Global Select\nMarket under the symbol “NWMX” since 2002. "
+        "Otherco trades under the symbol OTHR."
+    )
+    assert read_identity([cover, "Item 1. Business"]).ticker is None
+    assert read_identity([cover, "Item 1. Business", market]).ticker == "NWMX"
+    assert read_identity([annual(), market]).ticker == "NWMI"
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layouts_of_an_annual_cover(layout: str) -> None:
     found = read_identity([LAYOUTS[layout](annual("January 28, 2023"))])

@@ -74,6 +74,13 @@ def abbreviations() -> Abbreviations:
         ("S-T borr. YE22, \u0394", "short-term borrowings YE22, change"),
         ("pumps v valves", "pumps versus valves"),
         ("fees for reg. business", "fees for regulated business"),
+        (
+            "R&D and SG&A in FY2022",
+            "research and development and selling, general and administrative in FY2022",
+        ),
+        ("PP&E on the B/S", "property, plant and equipment on the balance sheet"),
+        ("tax paid per CF stmt", "tax paid per cash flow statement"),
+        ("profit in the I/S (GAAP)", "profit in the income statement"),
     ],
 )
 def test_spells_out_what_is_printed(asked: str, meant: str) -> None:
@@ -85,7 +92,7 @@ def test_spells_out_what_is_printed(asked: str, meant: str) -> None:
     [
         "What was the net income of Acme in 2022?",
         "How much did they spend on pumps?",
-        "R&D and SG&A in FY2022",
+        "M&A of S&P Global, non-GAAP",
         "What was the EBITDA in 2Q22? Pumps cut in the U.S.",
         "Skyrizi revenue in 2022",
         "WHAT WAS THE NET INCOME OF ACME",

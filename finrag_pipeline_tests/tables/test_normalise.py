@@ -184,6 +184,26 @@ def test_quarters_in_columns_and_years_in_rows() -> None:
     assert row["fiscal_quarter"] == 2
 
 
+def test_quarters_in_rows_and_years_in_columns() -> None:
+    table = make_table(
+        [
+            ["", "2018", "2017"],
+            ["First quarter", "1", "2"],
+            ["Fourth Quarter (a)", "3", "4"],
+            ["Year", "9", "9"],
+        ]
+    )
+    found = cells(table)
+    for row, quarter in ((1, 1), (2, 4), (3, None)):
+        own = [found[0, row, column] for column in (1, 2)]
+        assert [one["fiscal_quarter"] for one in own] == [quarter, quarter]
+        assert [one["fiscal_year"] for one in own] == [2018, 2017]
+    assert (found[0, 2, 1]["period_start"], found[0, 2, 1]["period_end"]) == (
+        dt.date(2018, 10, 1),
+        dt.date(2018, 12, 31),
+    )
+
+
 def test_columns_of_a_table_of_quarters_are_no_years() -> None:
     ordinals = make_table(
         [["", "2018", "", "", ""], ["", "4th", "3rd", "2nd", "1st"], ["Sales", "4", "3", "2", "1"]],
@@ -210,8 +230,14 @@ def test_columns_of_a_table_of_quarters_are_no_years() -> None:
         [["", "December 31", "September 30", "June 30"], ["2018", "", "", ""], ["Sales", "4", "3", "2"]],
         caption="Selected Quarterly Financial Data (Unaudited)",
     )
+    beside_the_year = make_table(
+        [["", "", "2018", ""], ["", "First", "Second (c)", "Third (d)"], ["Sales", "1", "2", "3"]],
+        header_rows=2,
+        caption="A summary of quarterly information is as follows:",
+    )
     for table, row, quarters in (
         (ordinals, 2, [4, 3, 2, 1]),
+        (beside_the_year, 2, [1, 2, 3]),
         (under_a_year, 2, [1, 2]),
         (days, 2, [4, 3, 2]),
         (rows_of_years, 2, [4, 3, 2]),
