@@ -166,6 +166,11 @@ class Calculator:
                 found = self._calculated(question, parsed, resolution, pages or (), filings, only_pages)
         except Abstention as abstention:
             may_answer = asked is None and abstention.kind in _ROWS_MAY_ANSWER
+            if len(resolution.companies) > 1 and abstention.kind is AbstentionKind.NOT_A_CALCULATION:
+                # A sentence of one company compares nothing.
+                abstention = Abstention(
+                    AbstentionKind.SEVERAL_COMPANIES, abstention.why, abstention.looked_for
+                )
             found = (of_rows() if may_answer else None) or _abstained(question, abstention)
         meant = tuple(filings) if filings is not None else self._meant(resolution)
         seconds = round(time.perf_counter() - start, 4)

@@ -96,7 +96,8 @@ _FEWEST_WORDS = 2
 _SURELY_A_NUMBER = 0.9
 """Probability that a number is asked for which is enough."""
 
-_SHORT_ITEM, _LONG_ITEM_SHARE = 4, 0.8
+_MOST_AMOUNTS = 6
+"""Of a sentence that answers with one of them; a line of a table has more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,10 +281,9 @@ def _no_item() -> frozenset[str]:
 
 
 def _gives_amount(text: str, item: dict[str, None]) -> bool:
-    """Whether a sentence names the item and a number; of a long description most words will do."""
-    held = item.keys() & set(terms(text))
-    enough = len(held) == len(item) if len(item) <= _SHORT_ITEM else len(held) >= _LONG_ITEM_SHARE * len(item)
-    return enough and any(not one.year for one in quantities(text))
+    """Whether a sentence names all of an item and a number, or a few."""
+    amounts = sum(not one.year for one in quantities(text))
+    return item.keys() <= set(terms(text)) and 0 < amounts <= _MOST_AMOUNTS
 
 
 def _is_prose(text: str) -> bool:

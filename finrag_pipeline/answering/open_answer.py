@@ -697,12 +697,20 @@ def derive(
     )
 
 
+_LOSS = re.compile(r"\b(?:loss(?:es)?|deficit)\b", re.IGNORECASE)
+_PROFIT = re.compile(r"\b(?:income|earnings|profit|gains?|surplus)\b", re.IGNORECASE)
+
+
 def judged(plan: QuestionPlan, quantity: Quantity, worded: Worded, found: OpenAnswer) -> str:
     """The verdict in words."""
     value = float(quantity.value)
     match plan.verdict:
         case Verdict.POSITIVE if all(is_outflow(item.fact.label) for item in found.inputs):
             holds = value != 0  # which is printed as a deduction
+        case Verdict.POSITIVE if _LOSS.search(" ".join(plan.measures)):
+            # A loss is printed as a negative profit, or as a number of its own.
+            of_profit = any(_PROFIT.search(one.fact.label) for one in found.inputs)
+            holds = value < 0 or (value > 0 and not of_profit)
         case Verdict.RISE | Verdict.POSITIVE:
             holds = value > 0
         case Verdict.FALL | Verdict.NEGATIVE:

@@ -32,6 +32,12 @@ _SURELY = 0.9
 _UNSAID = 0.6
 _PLAINLY = 0.5
 _MOSTLY = 0.4
+_KIND_OF_PART = re.compile(
+    r"segment|business|division|unit|product|service|brand|categor|line|channel|customer|group|part|"
+    r"source|type|kind|class|operation|compan|subsidiar|\b(?:ones?|them|these|those)\b",
+    re.IGNORECASE,
+)
+"""What any parts of a company may be called."""
 _GEOGRAPHIC = re.compile(r"region|countr|geograph|area|market|continent", re.IGNORECASE)
 
 _MOST_ROWS = 200
@@ -66,8 +72,8 @@ _OPPOSITE = 0.1
 _SAID = r"[^\W_][\w.&'-]*"
 _LEFT_OUT = re.compile(
     r"\bnon(?:[- ]|(?=[a-z]{4}))(?P<opposite>[^\W_][\w.&'-]*)|"
-    r"\b(?:without|excluding|excl\.|except(?: for)?|other than|before|net of|not (?:including|counting)|"
-    r"(?:leaving|setting) (?:aside|out)|ignoring|not(?: yet)?(?: (?:in|been))?) "
+    r"\b(?:without|outside(?: of)?(?: the)?|excluding|excl\.|except(?: for)?|other than|before|net of|"
+    r"not (?:including|counting)|(?:leaving|setting) (?:aside|out)|ignoring|not(?: yet)?(?: (?:in|been))?) "
     rf"(?P<behind>(?:the |its |any )*(?:provisions? (?:\([^)]*\) )?for )?{_SAID}"
     rf"(?: (?!(?:in|at|for|from|during|by|on|and|of|to|as|was|were|is|did|has)\b){_SAID}){{0,2}})|"
     rf"\b(?P<ahead>{_SAID})(?: part| portion)? (?:not (?:counted|included)|excluded)\b",
@@ -418,6 +424,8 @@ class RowBook:
             if not (wanted.isdisjoint(lacks) and without.isdisjoint(has)):
                 chances[place] *= _OPPOSITE
         self._prefer_totals(said_words, chances)
+        if _has_and_lacks(words)[1]:  # of which a total leaves out nothing
+            chances *= np.array([_OPPOSITE if _TOTAL.match(row.label) else 1.0 for row in self._rows])
         if not self._opens(words):
             self._prefer_closing(chances)
         if len(self._together) > 1:
@@ -632,7 +640,8 @@ def _called(one_of: str, head: FilingRow, parts: Sequence[Part]) -> float:
         return 1.0 if places >= _MOSTLY else 0.0
     said = set(terms(f"{head.caption} {' '.join(head.path)}")) & set(terms(one_of))
     doubtful = places >= _MOSTLY and "segment" not in one_of.lower()
-    return (1.0 if said else _UNSAID) * (_UNNAMED if doubtful else 1.0)
+    unsaid = _UNSAID if _KIND_OF_PART.search(one_of) else _OPPOSITE
+    return (1.0 if said else unsaid) * (_UNNAMED if doubtful else 1.0)
 
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

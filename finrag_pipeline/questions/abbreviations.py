@@ -30,12 +30,27 @@ _STATEMENTS = (
     (re.compile(r"\b(?:I/S|P&L|P/L)\b"), "income statement"),
     (re.compile(r"\b(?:CFS|C/F|CF (?:stmt\.?|statement))(?![^\W_])"), "cash flow statement"),
     (re.compile(r"\bstmts?\b\.?", re.IGNORECASE), "statement"),
+    (re.compile(r"(?<![$\w])US(?![\w$&])"), "U.S."),
 )
-"""What statements are called for short."""
+"""What statements are called for short, and a country that 'us' may be read for."""
 
 _PRINTED = re.compile(r"\s*\(\s*GAAP\s*\)|(?<!non)(?<!non[- ])(?<!\w)GAAP\s", re.IGNORECASE)
 """What all numbers of filings are, if nothing else is said."""
 
+_ORDER = re.compile(
+    r"^\s*(?:please\s+)?(?:calc|get|pull|grab|fetch)\b[:,]?\s+(?:me\s+|us\s+)?", re.IGNORECASE
+)
+"""An order to look something up, which says nothing of what."""
+
+_TO_CONFIRM = re.compile(
+    r"^\s*(?:please\s+)?(?:(?:confirm|verify|state|say|tell (?:me|us)|check|establish|indicate|determine)\s+"
+    r"(?:whether|if|that)\s+|(?:check|confirm|true or false|yes or no):\s*)(?P<rest>.*?)[.?]*\s*$"
+    r"|^(?P<said>.*?)[,.?;\s]*[(-]?\s*(?:y/n|yes/no|yes or no|true or false)\s*\)?\s*[.?]?\s*$",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What a yes or a no is asked for in other words than a question."""
+
+_ASKED = re.compile(r"\s*(?:did|does|do|is|are|was|were|has|have|had|can|could|will|would)\b", re.IGNORECASE)
 _WITH_SIGN = re.compile(r"(?<![^\W_])[A-Za-z](?:[A-Za-z]*&[A-Za-z]+)+(?![^\W_])")
 _ENDINGS = ("s", "es", "d", "ed", "ing")
 _VOWEL = re.compile("[aeiouy]")
@@ -104,15 +119,23 @@ class _Run:
 
 
 def in_words(question: str) -> str:
-    """A question with words for signs, for statements and for initials of known lines such as 'R&D'."""
-    for sign, word in (*_SIGNS, *_STATEMENTS, (_PRINTED, "")):
+    """A question with words for signs, for statements and for initials of known lines such as 'R&D'.
+
+    An order to look something up is left out; one to confirm something becomes a question.
+    """
+    for sign, word in (*_SIGNS, *_STATEMENTS, (_PRINTED, ""), (_ORDER, "")):
         question = sign.sub(word, question).strip()
+    if found := _TO_CONFIRM.fullmatch(question):
+        said = found["rest"] or found["said"] or ""
+        question = said if _ASKED.match(said) else f"Is it true that {said}?"
     lexicon, lower = formula_lexicon(), question.lower()
-    for found in reversed(list(_WITH_SIGN.finditer(question))):
-        start, end = found.span()
+    for signed in reversed(list(_WITH_SIGN.finditer(question))):
+        start, end = signed.span()
         named = [name for at, (stop, name) in lexicon.longest(lower).items() if at <= start and end <= stop]
-        full = _spelled(found[0].lower().replace("&", ""), lexicon.entries[named[0]].label) if named else None
-        question = f"{question[:start]}{full or found[0]}{question[end:]}"
+        full = (
+            _spelled(signed[0].lower().replace("&", ""), lexicon.entries[named[0]].label) if named else None
+        )
+        question = f"{question[:start]}{full or signed[0]}{question[end:]}"
     return question
 
 

@@ -29,6 +29,8 @@ _SHARED = 0.6
 _TITLE_CASE = 0.7
 PERIOD_WORD = re.compile(r"(?:FY|CY|Q|H)?\d+[A-Za-z]*\d*", re.IGNORECASE)
 _DOING = ("did", "does")
+_OPENS = 0.8
+"""Confidence left to a name that nothing but its place tells from an everyday word."""
 _EXCHANGE = re.compile(r"(?:(?:NYSE|NASDAQ|Nasdaq|AMEX|LSE|OTC)\w*\s?:\s?|ticker(?:\ssymbol)?\s?:?\s?|\$)$")
 
 
@@ -61,7 +63,7 @@ def find_mentions(question: str, names: Names) -> list[Mention]:
         names: companies and aliases of the index.
     """
     reading = _Reading(question, names)
-    found = list(reading.exact()) or list(reading.misspelt())
+    found = list(reading.exact()) or list(reading.misspelt()) or list(reading.opening())
     found.sort(key=lambda mention: (-mention.confidence, mention.start, mention.company))
     return list({mention.company: mention for mention in reversed(found)}.values())[::-1]
 
@@ -106,6 +108,28 @@ class _Reading:
                         yield self._mention(position, stop, company, sure, f"{alias.kind}{shared}")
                     break
             position += taken or 1
+
+    def opening(self) -> Iterator[Mention]:
+        """The company whose everyday name opens a search in small letters: 'gap sales 2022'."""
+        spoken = (place for place, token in enumerate(self.tokens) if token.key not in _OPENERS)
+        position = next(spoken, None)
+        small = position is not None and self.caseless and not self.tokens[position].capital
+        if position is None or not small or not any(map(is_period, self.tokens)):
+            return
+        for last, key in self._spans(position, min(self.names.longest + 2, _LONGEST_SPAN)):
+            owners = [
+                (company, alias)
+                for company, alias in self.names.by_alias.get(key, ())
+                if not alias.capitals and alias.kind not in ("first word", "last word")
+            ]
+            after = self.tokens[last + 1].key if last + 1 < len(self.tokens) else None
+            goes_on = after is None or after in NAMING | NOT_FOLLOWING  # 'gap between sales and costs'
+            if owners and not goes_on and len(owners) <= _MOST_OWNERS:
+                for company, alias in owners:
+                    how = f"{alias.kind}, which opens the search"
+                    end = self.tokens[last].stem_end
+                    yield self._mention(position, end, company, _OPENS * alias.confidence, how)
+                return
 
     def _spans(self, position: int, longest: int) -> list[tuple[int, str]]:
         """Last token and key of every run of words from ``position`` on, the longest first."""
@@ -260,6 +284,8 @@ _ASKING = word_set(
     "outline please present provide quantify regarding retrieve review search summarise summarize"
 )
 """Words that open a question and are no names."""
+_OPENERS = _ASKING | word_set("calc get give me pull show tell the us what what's whats was is were are for")
+"""Words before the name of a company that opens a search."""
 _BESIDE_ANOTHER = frozenset(("or", "versus", "vs", "against"))
 """Words between two companies, as in 'Apple or Zoltek: who …'."""
 _ARTICLES = ("the", "a", "an")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from finrag_pipeline.questions.abbreviations import Abbreviations, may_be_shortened
+from finrag_pipeline.questions.abbreviations import Abbreviations, in_words, may_be_shortened
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
 
 WORDS = frozenset(
@@ -117,3 +117,23 @@ def test_needs_no_rows_for_common_words() -> None:
 def test_any_text_is_read(text: str) -> None:
     spelled, found = abbreviations().spelled_out(text, ())
     assert all(short in text for short in found) or found == {} or spelled
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        ("calc acme operating margin 2022", "acme operating margin 2022"),
+        ("Please get me acme revenue 2022", "acme revenue 2022"),
+        (
+            "Confirm whether Acme spent less in 2022 than in 2021.",
+            "Is it true that Acme spent less in 2022 than in 2021?",
+        ),
+        ("acme pumps lower in 2022 than 2021? y/n", "Is it true that acme pumps lower in 2022 than 2021?"),
+        ("check: was the margin above 5 %", "was the margin above 5 %"),
+        ("Did Acme pay a dividend, yes or no?", "Did Acme pay a dividend"),
+        ("Acme sales outside the US", "Acme sales outside the U.S."),
+        ("give us sales in US$", "give us sales in US$"),
+    ],
+)
+def test_orders_and_confirmations_become_questions(asked: str, meant: str) -> None:
+    assert in_words(asked) == meant
