@@ -10,9 +10,9 @@ from dataclasses import replace
 from decimal import Decimal
 
 from finrag_pipeline.answering.calculate import NOT_SHOWN, Calculation, Quantity, mixes_scales
-from finrag_pipeline.answering.derivation import Derivation, SeriesValue
+from finrag_pipeline.answering.derivation import Derivation, Input, SeriesValue
 from finrag_pipeline.answering.inputs import FoundFact
-from finrag_pipeline.answering.row_book import OpenBook, is_outflow
+from finrag_pipeline.answering.row_book import OpenBook, is_netted, is_outflow
 from finrag_pipeline.answering.series import OpenAnswer, adds_up, listed, tell_course, tell_parts
 from finrag_pipeline.answering.wording import Unit, Worded, word_value
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
@@ -162,6 +162,12 @@ class PlanReader:
                 missing.append(label)
                 continue
             told = word_quantity(quantity, plan, self._calculation.currency, self._unit(plan, names))
+            if (
+                plan.operation is Operation.DIFFERENCE
+                and (apart := _apart(trace.inputs[mark[1] :])) is not None
+            ):
+                quantity = replace(quantity, value=apart)
+                told = word_quantity(quantity, plan, self._calculation.currency, self._unit(plan, names))
             values.append((label, quantity, told))
             if len(trace.inputs) == mark[1] + 1:
                 for other in (one for one in trace.alternatives[mark[2] :] if "filing" in one):
@@ -251,7 +257,7 @@ class PlanReader:
         units = map(self._lexicon.unit_of, named)
         asked = plan.directives.unit or next((unit for unit in units if unit in _NO_MONEY), None)
         money = any(quantity.unit.money for _, quantity, _ in values)
-        if money and asked in _NO_MONEY and plan.verdict is None:
+        if money and asked in _NO_MONEY and plan.verdict in (None, Verdict.LARGEST, Verdict.SMALLEST):
             why = f"the question asks for {asked}, and the row that it names has amounts of money"
             raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
 
@@ -695,6 +701,24 @@ def derive(
         if series is None
         else series,
     )
+
+
+def _apart(inputs: Sequence[Input]) -> Decimal | None:
+    """How far two amounts are apart where one is printed as a deduction; None where none is.
+
+    People who ask by how much payments exceed contributions mean amounts, whatever sign a table gives them.
+    """
+    if len(inputs) != 2 or (inputs[0].value < 0) == (inputs[1].value < 0):
+        return None
+    deducted = next(one for one in inputs if one.value < 0)
+    if (
+        _PROFIT.search(deducted.fact.label)
+        or _LOSS.search(deducted.fact.label)
+        or is_netted(deducted.fact.label)
+    ):
+        return None
+    first, second = (abs(Decimal(repr(one.value))) for one in inputs)
+    return first - second
 
 
 _LOSS = re.compile(r"\b(?:loss(?:es)?|deficit)\b", re.IGNORECASE)

@@ -32,7 +32,7 @@ MOST_STITCHED = 16
 
 _CUSTOMER = re.compile(
     r"\b(?:(?:comes?|came|coming|goes|went|going|sold|sells?|sales|derived|earned|generated|made|shipped) "
-    r"(?:from|to|by|with)|(?:depend|rely|reli)\w*\b[^.?]*\bon) $",
+    r"(?:from|to|by|with|through)|(?:depend|rely|reli)\w*\b[^.?]*\bon) $",
     re.IGNORECASE,
 )
 """What stands before the name of a customer: 'sales come from', 'how dependent is it on'."""
@@ -120,9 +120,9 @@ class OpenCalculator:
         """What a question asks about, where it names a company with filings as the customer of another."""
         text = plain(question)
         for name in resolution.printed_names if len(resolution.companies) > 1 else ():
-            place = text.lower().find(name.lower())
-            if place > 0 and _CUSTOMER.search(text[:place]):
-                asked = self._resolver.resolve(f"{text[:place]}{text[place + len(name) :]}")
+            said = list(re.finditer(re.escape(name), text, re.IGNORECASE))
+            if any(_CUSTOMER.search(text[: one.start()]) for one in said):
+                asked = self._resolver.resolve(re.sub(re.escape(name), " ", text, flags=re.IGNORECASE))
                 return asked if asked.companies else resolution
         return resolution
 

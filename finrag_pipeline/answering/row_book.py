@@ -109,11 +109,16 @@ def is_outflow(label: str) -> bool:
     return any(_OUTFLOW.match(part) for part in label.split(" > "))
 
 
+def is_netted(label: str) -> bool:
+    """Whether a number of such a name may have either sign."""
+    return _NETTED.search(label.split(" > ")[-1]) is not None
+
+
 def _is_paid(row: FilingRow) -> bool:
     """Whether a row of cash flows is of money that is paid: by its name, or as it is deducted every year."""
     if row.statement != "cash_flows":
         return False
-    deducted = all(value.value <= 0 for value in row.values) and not _NETTED.search(" ".join(row.path[-1:]))
+    deducted = all(value.value <= 0 for value in row.values) and not is_netted(row.label)
     return deducted or is_outflow(row.label)
 
 

@@ -279,6 +279,49 @@ def test_parts_that_add_up_are_those_meant_and_places_are_regions() -> None:
         assert {part.name for part in found[1]} == names
 
 
+def test_what_no_table_calls_its_parts_is_none_of_them() -> None:
+    rows = [
+        row(place, ["Toner sales", name], *yearly(24e6)) for place, name in enumerate(("Schools", "Offices"))
+    ]
+    by_channel, by_trail = (
+        book(rows).families("toner sales", one_of, YEARS[-1:], whole=48e6)
+        for one_of in ("channel", "hiking trail")
+    )
+    assert by_channel is not None and by_trail is not None and by_trail[0] < 0.2 < by_channel[0]
+
+
+def test_a_total_leaves_nothing_out() -> None:
+    rows = [
+        row(place, ["Toner sales", name], *yearly(number))
+        for place, (name, number) in enumerate((("U.S.", 30e6), ("International", 18e6), ("Total", 48e6)))
+    ]
+    everywhere, abroad = (
+        book(rows).find(words, YEARS[-1]) for words in ("toner sales", "toner sales outside the U.S.")
+    )
+    assert everywhere is not None and everywhere.fact.value == 48e6
+    assert abroad is None or abroad.fact.value == 18e6 or abroad.probability < 0.1
+
+
+def test_amounts_of_which_one_is_deducted_are_compared_as_amounts() -> None:
+    rows = [row(0, ["Benefits paid"], *yearly(-9e6)), row(1, ["Employer contributions"], *yearly(4e6))]
+    question = "By how much did Torvex's benefits paid exceed its employer contributions in 2023?"
+    assert answered(question, rows).values[0][2].answer == "$5 million"
+    loss = [row(0, ["Pump segment loss"], *yearly(-9e6)), rows[1]]
+    question = (
+        "What is the difference between Torvex's pump segment loss and its employer contributions in 2023?"
+    )
+    assert answered(question, loss).values[0][2].answer == "-$13 million"
+
+
+def test_a_loss_that_is_asked_for_is_told_by_its_sign() -> None:
+    rows = [
+        row(0, ["Net loss from discontinued pumps"], *yearly(-9e6)),
+        row(1, ["Paper profit (loss)"], *yearly(4e6)),
+    ]
+    assert told("Did Torvex report a net loss from discontinued pumps in 2023?", rows).startswith("Yes")
+    assert told("Did Torvex report a paper loss in 2023?", rows).startswith("No")
+
+
 def test_a_fourth_quarter_is_the_year_less_nine_months_and_says_so() -> None:
     nine = row(0, ["Paper sales"], value(70e6, 2023, 9), filing=NINE.filing)
     found = answered("What were Torvex's paper sales in the fourth quarter of 2023?", [*ROWS, nine])
