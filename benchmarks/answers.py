@@ -11,7 +11,6 @@ by a browser. ``benchmarks/questions`` says where questions and answers come fro
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -24,6 +23,7 @@ from sklearn.linear_model import LogisticRegression
 from benchmarks import arguments
 from finrag_pipeline.answering import open_answer
 from finrag_pipeline.answering.answer import Answer
+from finrag_pipeline.answering.row_matcher import log_odds
 from finrag_pipeline.services.ask import Asker
 from finrag_pipeline.settings import get_settings
 
@@ -137,8 +137,7 @@ class _Chances:
     def keep(self, answer: Answer, outcome: Outcome) -> None:
         """Remember an answer, if it comes from rows."""
         if answer.derivation.from_rows:
-            kept = min(max(self._last, 1e-6), 1 - 1e-6)
-            self._kept.append((math.log(kept / (1 - kept)), outcome == "right"))
+            self._kept.append((float(log_odds(self._last)), outcome == "right"))
 
     def fit(self) -> None:
         """Print constant and weight, and how many answers are right and wrong from each chance on."""
@@ -146,7 +145,7 @@ class _Chances:
         fitted = LogisticRegression(C=1e6).fit(odds[:, None], right)
         print(f"constant {fitted.intercept_[0]:.2f}, weight {fitted.coef_[0][0]:.2f}")
         for bound in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7):
-            given = right[odds >= math.log(bound / (1 - bound))]
+            given = right[odds >= log_odds(bound)]
             print(f"rows from {bound}: {given.sum()} right, {len(given) - given.sum()} wrong")
 
 

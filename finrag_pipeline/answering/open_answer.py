@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
+import numpy as np
+
 from finrag_pipeline.answering.calculate import NOT_SHOWN, Calculation, Quantity, mixes_scales
 from finrag_pipeline.answering.derivation import Derivation, Input, SeriesValue
 from finrag_pipeline.answering.inputs import FoundFact
 from finrag_pipeline.answering.row_book import OpenBook, is_netted, is_outflow
+from finrag_pipeline.answering.row_matcher import log_odds
 from finrag_pipeline.answering.series import OpenAnswer, adds_up, listed, tell_course, tell_parts
 from finrag_pipeline.answering.wording import Unit, Worded, word_value
 from finrag_pipeline.questions.abstention import Abstention, AbstentionKind
@@ -628,8 +630,7 @@ def word_quantity(quantity: Quantity, plan: QuestionPlan, currency: str | None, 
 def calibrated(chance: float) -> float:
     """Probability that an answer is right whose least likely row is meant with a probability."""
     constant, weight = _CALIBRATION
-    kept = min(max(chance, 1e-6), 1 - 1e-6)
-    return 1 / (1 + math.exp(-constant - weight * math.log(kept / (1 - kept))))
+    return float(1 / (1 + np.exp(-constant - weight * log_odds(chance))))
 
 
 def derive(

@@ -311,8 +311,9 @@ def _scores(given: Sequence[np.ndarray]) -> np.ndarray:
     return np.column_stack(columns).astype(np.float32)
 
 
-def _log_odds(chances: np.ndarray) -> np.ndarray:
-    kept = chances.clip(1e-6, 1 - 1e-6)
+def log_odds(chances: np.ndarray | float) -> np.ndarray:
+    """Log-odds of probabilities, of which none is quite 0 or 1; of the same shape."""
+    kept = np.clip(chances, 1e-6, 1 - 1e-6)
     return np.asarray(np.log(kept / (1 - kept)))
 
 
@@ -359,7 +360,7 @@ class RowMatcher:
 
     def weigh(self, features: np.ndarray) -> np.ndarray:
         """Probabilities of rows from `FEATURES`, shape (rows,) (Platt, Probabilistic outputs, 1999)."""
-        score = _log_odds(probabilities(self._trees, features))
+        score = log_odds(probabilities(self._trees, features))
         constant, *weights = self._blend
         judged = np.column_stack([score, features[:, [FEATURES.index(name) for name in JUDGED_BY]]])
         chances = 1 / (1 + np.exp(-constant - judged @ np.array(weights)))
@@ -394,7 +395,7 @@ class RowMatcher:
             return None
         texts = [row_texts(row) for row in rows]
         alone = reader.logits(measure, question, tuple(texts))
-        covered = _log_odds(coverage(by_words))
+        covered = log_odds(coverage(by_words))
         likely = np.argsort(-(covered + alone), kind="stable")
         best = tuple(dict.fromkeys(texts[place] for place in likely))[:ROWS_AT_ONCE]
         again = dict(zip(best, reader.logits(measure, question, best, full=True), strict=True))
