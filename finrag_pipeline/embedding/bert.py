@@ -16,6 +16,7 @@ import numpy as np
 from finrag_pipeline.embedding.model_files import MINILM, model_folder
 
 if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
     from tokenizers import Tokenizer
 
 _BLOCKED = np.float32(-1e9)
@@ -24,6 +25,14 @@ _LIMITED = threading.Lock()
 
 _AT_ONCE = 2
 """Texts that pass through the layers together: what is made of more does not stay in the cache."""
+
+
+@cache
+def _linear_algebra() -> ThreadpoolController:
+    """The libraries behind numpy, looked for once: that takes as long as reading a few words."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 @dataclass(frozen=True)
@@ -54,14 +63,14 @@ class Bert:
             mask: 1 for tokens, 0 for padding.
         """
         parts = [slice(start, start + _AT_ONCE) for start in range(0, len(ids), _AT_ONCE)]
-        if len(parts) == 1:
-            return self._read(ids, types, mask)
-        from threadpoolctl import threadpool_limits
-
-        # A thread for each part; those of the linear algebra would wait for each other in every layer.
-        with _LIMITED, threadpool_limits(1, "blas"), ThreadPoolExecutor(os.cpu_count()) as pool:
-            read = pool.map(lambda part: self._read(ids[part], types[part], mask[part]), parts)
-            return np.concatenate(list(read))
+        # A thread for each part; those of the linear algebra would wait for each other in every layer, and
+        # keep a core busy for a while after the last.
+        with _LIMITED, _linear_algebra().limit(limits=1, user_api="blas"):
+            if len(parts) == 1:
+                return self._read(ids, types, mask)
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                read = pool.map(lambda part: self._read(ids[part], types[part], mask[part]), parts)
+                return np.concatenate(list(read))
 
     def _read(self, ids: np.ndarray, types: np.ndarray, mask: np.ndarray) -> np.ndarray:
         w = self._weights
