@@ -62,6 +62,9 @@ than `MOST_PAGES`, as where a question names no company."""
 MOST_PAGES = 5_000
 """Pages of a question that are learned from: LightGBM refuses lists of more than 10,000."""
 
+PAGES_OF_A_THREAD = 1_000
+"""Pages of a question that one thread predicts for."""
+
 
 @dataclass(frozen=True)
 class Example:
@@ -131,7 +134,10 @@ class RankingModel:
 
     def _predict(self, objective: str, features: np.ndarray) -> np.ndarray:
         """Sum over seeds of what the models of an objective predict, shape (pages,)."""
-        return np.asarray(np.sum([model.predict(features) for model in self.boosters[objective]], axis=0))
+        # Over few pages threads take longer to wait for each other than to predict.
+        threads = 1 + len(features) // PAGES_OF_A_THREAD
+        predicted = [model.predict(features, num_threads=threads) for model in self.boosters[objective]]
+        return np.asarray(np.sum(predicted, axis=0))
 
     def importance(self) -> dict[str, float]:
         """Share of the total gain that each feature brings, largest first."""
