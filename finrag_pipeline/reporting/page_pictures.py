@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +37,7 @@ _GREYS = 8
 _COLOURS = 48
 _COLOURED = 12  # difference between the channels from which on a pixel has a colour
 _COLOURED_SHARE = 0.002  # a coloured link or rule alone is drawn in grey
+_AT_ONCE = 16  # pages whose pixels are held together
 
 
 def page_images(
@@ -69,19 +73,28 @@ def _draw(lake: Lake, source: FilingSource, pages: list[int], dpi: int, keep: bo
 
     found: dict[int, bytes | str] = {}
     try:
-        with lake.local_copy(original_path(lake, source)) as path:
-            for page, pixels in zip(pages, page_pictures(Path(path), pages, dpi), strict=True):
-                if pixels is None or page < 0:
-                    found[page] = "The page cannot be drawn."
-                    continue
-                found[page] = encoded = encode_picture(pixels)
-                if keep:
-                    lake.write_bytes(_picture_path(lake, source, page, dpi), encoded)
+        with lake.local_copy(original_path(lake, source)) as path, ThreadPoolExecutor(os.cpu_count()) as pool:
+            drawn = page_pictures(Path(path), pages, dpi)
+            for start in range(0, len(pages), _AT_ONCE):
+                some = pages[start : start + _AT_ONCE]
+                # Pages are drawn in this thread; encoding leaves the interpreter to the others.
+                encoded = pool.map(_encoded, islice(drawn, len(some)))
+                for page, picture in zip(some, encoded, strict=True):
+                    if picture is None or page < 0:
+                        found[page] = "The page cannot be drawn."
+                        continue
+                    found[page] = picture
+                    if keep:
+                        lake.write_bytes(_picture_path(lake, source, page, dpi), picture)
     except FinragError as error:
         return dict.fromkeys(pages, error.reason) | found
     except FileNotFoundError:
         return dict.fromkeys(pages, "The original of this filing is missing.")
     return found
+
+
+def _encoded(pixels: np.ndarray | None) -> bytes | None:
+    return None if pixels is None else encode_picture(pixels)
 
 
 def encode_picture(pixels: np.ndarray) -> bytes:
