@@ -18,10 +18,11 @@ def probabilities(trees: Mapping[str, np.ndarray], features: np.ndarray) -> np.n
     score = np.zeros(len(features))
     names = ("feature", "threshold", "left", "right", "value")
     for feature, threshold, left, right, value in zip(*(trees[name] for name in names), strict=True):
-        node = np.zeros(len(features), np.int64)
-        while (inner := node >= 0).any():
+        node, inner = np.zeros(len(features), np.int64), np.arange(len(features))
+        while len(inner):
             at = node[inner]
             low = features[inner, feature[at]] <= threshold[at]
             node[inner] = np.where(low, left[at], right[at])
+            inner = inner[node[inner] >= 0]
         score += value[-node - 1]
     return np.asarray(1 / (1 + np.exp(-score)))
