@@ -72,9 +72,10 @@ class Bm25Index:
     def matched_terms(self, query: str, document: int) -> list[tuple[str, float]]:
         """Terms of the query that ``document`` holds, with what each adds to its score, largest first."""
         found: list[tuple[str, float]] = []
+        ends = np.array([document, document + 1], self.postings.dtype)  # of another type it copies postings
         for term, times in Counter(finance_tokens(query)).items():
             part = self._part(term)
-            here = slice(*np.searchsorted(self.postings[part], [document, document + 1]))
+            here = slice(*self.postings[part].searchsorted(ends))
             found += [(term, float(weight) * times) for weight in self.weights[part][here]]
         return sorted(found, key=lambda pair: -pair[1])
 
