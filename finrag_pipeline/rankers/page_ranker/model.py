@@ -236,7 +236,7 @@ def train_model(examples: Sequence[Example], seed: int, card: dict[str, Any]) ->
             labels,
             group=sizes if ranks else None,
             weight=None if ranks else weights * 100,
-            params={"verbosity": -1},
+            params={"verbosity": -1, "num_threads": 1},
         )
         return lightgbm.train({**COMMON, **OBJECTIVES[objective], "seed": seed + number}, data, ROUNDS)
 
