@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 
-# Before anything imports huggingface_hub, which reads it once.
+# Before anything imports what reads them once. Tiny matrices are slower on several threads, and where two
+# processes share two cores, threads of linear algebra spin while they wait for each other.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from pathlib import Path
 

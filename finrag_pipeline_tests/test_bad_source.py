@@ -9,12 +9,14 @@ import shutil
 import signal
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
+from finrag_pipeline.evaluation import unanswerable
 from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.rankers.page_ranker import model
 from finrag_pipeline.storage.lake import Lake
@@ -111,9 +113,11 @@ def first(root: Path, source: Path) -> Done:
 
 
 def measured_quickly(root: Path, source: Path) -> Done:
-    """A run whose rankers hardly learn."""
+    """A run whose rankers hardly learn, and that asks one question without an answer of each kind."""
+    ask = unanswerable.unanswerable_questions
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(model, "ROUNDS", 3)
+        patch.setattr(unanswerable, "unanswerable_questions", partial(ask, count=len(unanswerable.KINDS)))
         return called(root, "run", "--source", source, *LEARNED, "--json")
 
 

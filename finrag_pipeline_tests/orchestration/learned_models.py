@@ -27,10 +27,6 @@ def small_benchmark(settings: Settings, folder: Path) -> Iterator[Pipeline]:
         settings: of the pipeline.
         folder: where filings and questions are written.
     """
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     source = small_filings.small_benchmark(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FINRAG_LAKE", settings.lake)
@@ -43,7 +39,6 @@ def small_benchmark(settings: Settings, folder: Path) -> Iterator[Pipeline]:
             register_benchmark(pipeline.lake, "small", names, source / "questions.jsonl", None)
             assert pipeline.run("prepare_benchmark").success
             yield pipeline
-    torch.set_num_threads(threads)
 
 
 def fold_with_questions(pipeline: Pipeline) -> int:

@@ -6,7 +6,6 @@ import pytest
 
 from finrag_pipeline.settings import EncoderSettings, PageScorerSettings, RerankerTrainingSettings, Settings
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline_tests.torch_threads import one_thread as one_thread
 
 
 @pytest.fixture
