@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,6 +19,15 @@ def session_folder(factory: pytest.TempPathFactory) -> Path:
     """A folder of this test session that all its workers see."""
     base = factory.getbasetemp()
     return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """A folder that ``make`` fills; for reading only. Whichever worker asks first makes it."""
+    folder = session_folder(factory) / name
+    with FileLock(f"{folder}.lock"):
+        if not folder.exists():
+            make(folder)
+    return folder
 
 
 def sample_lake(factory: pytest.TempPathFactory) -> tuple[Path, Done]:

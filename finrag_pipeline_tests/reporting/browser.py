@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -85,11 +85,19 @@ def page(visit: Any) -> Any:
     return visit().page
 
 
-def violations(page: Any) -> list[str]:
-    """What axe finds on a page: rule and the first element."""
+COLOURS = ("color-contrast", "link-in-text-block")
+"""Rules of axe that another colour scheme alone can break."""
+
+
+def violations(page: Any, rules: Sequence[str] = ()) -> list[str]:
+    """What axe finds on a page, by all of its rules or some: rule and the first element."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
-    # Without its own requests for style sheets, which a browser refuses to files.
-    found = axe.Axe().run(page, options={"preload": False}).response["violations"]
+    # Without its own requests for style sheets, which a browser refuses to files, and without the elements
+    # that are as they should be, which take as long to tell as the others to find.
+    options: dict[str, Any] = {"preload": False, "resultTypes": ["violations"]}
+    if rules:
+        options["runOnly"] = list(rules)
+    found = axe.Axe().run(page, options=options).response["violations"]
     return [
         f"{one['id']}: {one['nodes'][0]['html'][:200]} {one['nodes'][0]['failureSummary'][:300]}"
         for one in found

@@ -35,6 +35,7 @@ from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.reporting.builders import HOSTILE, report_data
 from finrag_pipeline_tests.reporting.explorer_lake import FILINGS, HOSTILE_ID, PDF, write_explorer_lake
 from finrag_pipeline_tests.reporting.html_tree import Element, body_rows, parse
+from finrag_pipeline_tests.reporting.reports import shared_report
 
 
 @pytest.fixture(scope="module")
@@ -280,13 +281,15 @@ def test_pages_stay_small(full: Path) -> None:
         assert path.stat().st_size < 100_000, path
 
 
-def test_it_is_part_of_the_report(tmp_path: Path, data: ExplorerData, lake: Lake) -> None:
+def test_it_is_part_of_the_report(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, data: ExplorerData, lake: Lake
+) -> None:
     index = write_report(report_data(explorer=data, images=partial(page_images, lake)), tmp_path / "report")
     menu = [(words(link), link.attributes["href"]) for link in page(index).all("nav")[0].all("a")]
     assert ("Questions", "questions.html") in menu
     assert len(list((index.parent / "questions").glob("*.html"))) == 6
-    empty = write_report(report_data(), tmp_path / "empty")
-    assert "This report holds no questions." in words(page(empty.parent / "questions.html"))
+    empty = shared_report(tmp_path_factory, "plain")
+    assert "This report holds no questions." in words(page(empty / "questions.html"))
 
 
 def test_the_pair_that_is_compared_first(data: ExplorerData) -> None:

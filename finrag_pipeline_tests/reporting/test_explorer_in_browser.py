@@ -13,7 +13,7 @@ from finrag_pipeline.reporting.explorer_data import ExplorerData, collect_explor
 from finrag_pipeline.reporting.page_pictures import page_images
 from finrag_pipeline.reporting.site import TEMPLATES
 from finrag_pipeline.settings import Settings
-from finrag_pipeline_tests.reporting.browser import violations
+from finrag_pipeline_tests.reporting.browser import COLOURS, violations
 from finrag_pipeline_tests.reporting.explorer_lake import FILINGS, HOSTILE_ID, write_explorer_lake
 
 
@@ -243,10 +243,10 @@ def test_axe_finds_nothing_and_it_scrolls_down_only(folder: Path, links: dict[st
     for path in ("questions.html", *(links[name] for name in ("q_metrics", "q_text", HOSTILE_ID))):
         page.goto((folder / path).as_uri())
         page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-        for scheme, width in (("light", 1280), ("dark", 1280), ("dark", 420)):
+        for scheme, width, rules in (("light", 1280, ()), ("dark", 1280, COLOURS), ("dark", 420, ())):
             page.emulate_media(color_scheme=scheme)
             page.set_viewport_size({"width": width, "height": 900})
-            assert violations(page) == [], path
+            assert violations(page, rules) == [], path
             assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{path} scrolls sideways"
 
 

@@ -8,19 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from finrag_pipeline.reporting.report import write_report
-from finrag_pipeline_tests.reporting.builders import empty_data
 from finrag_pipeline_tests.reporting.html_tree import Element, parse
-from finrag_pipeline_tests.reporting.lake_builders import full_data
-from finrag_pipeline_tests.reporting.test_report import hostile_data
+from finrag_pipeline_tests.reporting.reports import shared_report
 
 _REFERENCES = ("href", "src", "srcset", "action", "data", "poster")
-CASES = {"full": full_data, "empty": empty_data, "hostile": hostile_data}
 
 
-@pytest.fixture(scope="module", params=CASES)
+@pytest.fixture(scope="module", params=["full", "empty", "hostile"])
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_report(CASES[request.param](), tmp_path_factory.mktemp(request.param) / "report").parent
+    return shared_report(tmp_path_factory, request.param)
 
 
 def pages(folder: Path) -> dict[Path, Element]:

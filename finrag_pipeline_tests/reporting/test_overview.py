@@ -8,7 +8,6 @@ import pytest
 
 from finrag_pipeline.reporting.grid import MetricIndex
 from finrag_pipeline.reporting.overview import SECTIONS, detector_grid, overview_context, overview_plots
-from finrag_pipeline.reporting.report import write_report
 from finrag_pipeline.reporting.site import render_page
 from finrag_pipeline.reporting.tables import (
     answers_grid,
@@ -23,6 +22,7 @@ from finrag_pipeline.reporting.tables import (
 from finrag_pipeline_tests.reporting.builders import random_metrics, report_data
 from finrag_pipeline_tests.reporting.html_tree import Element, parse
 from finrag_pipeline_tests.reporting.lake_builders import answer_metrics, full_data, full_tables
+from finrag_pipeline_tests.reporting.reports import shared_report
 
 CLOSED = {"recorded gpt-4_closedBook"}
 
@@ -33,7 +33,7 @@ def words(element: Element) -> str:
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_report(full_data(), tmp_path_factory.mktemp("overview") / "report")
+    return shared_report(tmp_path_factory, "full") / "index.html"
 
 
 @pytest.fixture(scope="module")
@@ -145,8 +145,9 @@ def test_detectors_are_counted() -> None:
     ]
 
 
-def test_what_is_missing_says_how_to_make_it(tmp_path: Path) -> None:
-    text = words(parse(write_report(report_data(), tmp_path / "report").read_text(encoding="utf-8")))
+def test_what_is_missing_says_how_to_make_it(tmp_path_factory: pytest.TempPathFactory) -> None:
+    index = shared_report(tmp_path_factory, "plain") / "index.html"
+    text = words(parse(index.read_text(encoding="utf-8")))
     for command in ("finrag answers", "finrag judge", "finrag train page_scorer", "finrag run"):
         assert f"'{command}" in text, command
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from finrag_pipeline.reporting.report import write_report
-from finrag_pipeline_tests.reporting.browser import violations
+from finrag_pipeline_tests.reporting.browser import COLOURS, violations
 from finrag_pipeline_tests.reporting.lake_builders import FILING, small_data
 
 PAGES = ("index.html", "filings.html", f"filings/{FILING}.html", "filings/BROKEN.html", "method.html")
@@ -32,7 +32,7 @@ def test_axe_finds_nothing_and_a_narrow_window_scrolls_down_only(folder: Path, v
     page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
     assert violations(page) == []
     page.emulate_media(color_scheme="dark")
-    assert violations(page) == []
+    assert violations(page, COLOURS) == []
     page.set_viewport_size({"width": 360, "height": 740})
     root = "document.documentElement"
     assert page.evaluate(f"{root}.scrollWidth - {root}.clientWidth") <= 0

@@ -16,7 +16,7 @@ from finrag_pipeline.serving.app import create_app
 from finrag_pipeline.serving.server import listen
 from finrag_pipeline.serving.service import SearchService
 from finrag_pipeline.settings import Settings
-from finrag_pipeline_tests.reporting.browser import browser, violations, visit  # noqa: F401
+from finrag_pipeline_tests.reporting.browser import COLOURS, browser, violations, visit  # noqa: F401
 from finrag_pipeline_tests.shared_run import sample_lake
 
 pytestmark = pytest.mark.slow
@@ -134,7 +134,7 @@ def test_axe_finds_nothing_and_a_phone_scrolls_down_only(
     page.locator("#sheet summary").click()
     assert violations(page) == []
     page.emulate_media(color_scheme="dark")
-    assert violations(page) == []
+    assert violations(page, COLOURS) == []
     page.set_viewport_size({"width": 390, "height": 844})
     root = "document.documentElement"
     assert page.evaluate(f"{root}.scrollWidth - {root}.clientWidth") <= 0
