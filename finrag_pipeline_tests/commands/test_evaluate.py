@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from finrag_pipeline.errors import BenchmarkError, UsageError
-from finrag_pipeline.sample.generate import write_sample
 from finrag_pipeline.services.evaluate import MEASURED, Evaluation, evaluate
 from finrag_pipeline.services.search import Searcher
 from finrag_pipeline.settings import Settings
@@ -338,7 +337,9 @@ class TestSample:
     ) -> None:
         root, run = sample_lake(tmp_path_factory)
         assert run.code == 0, run.err
-        questions = write_sample(tmp_path / "sample") / "questions.jsonl"
+        (whole,) = root.glob("sources/*/questions.jsonl")
+        lines = whole.read_text(encoding="utf-8").splitlines()[::4]
+        questions = small_filings.write_lines(tmp_path / "questions.jsonl", lines)
 
         def models() -> dict[str, tuple[int, int]]:
             kept = ("models/page_ranker/", "parquet/", "benchmarks/")
@@ -352,7 +353,6 @@ class TestSample:
         assert models() == before, "nothing is trained, and nothing is measured again"
         answer = done.json()
         assert answer["problems"] == [] and answer["not_run"] == {}
-        lines = questions.read_text(encoding="utf-8").splitlines()
         assert answer["questions"] == len(lines) == len(answer["per_question"])
         found = {(row["metric"], row["k"]): row["mean"] for row in answer["metrics"] if row["slice"] == "all"}
         # It has seen these questions: what it says of them is no measurement, but it must have learned them.
