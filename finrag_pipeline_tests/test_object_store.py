@@ -21,11 +21,12 @@ from finrag_pipeline.orchestration.runs import index, ingest
 from finrag_pipeline.schemas import FOLDS
 from finrag_pipeline.services.search import Searcher
 from finrag_pipeline.services.sql import run_sql
-from finrag_pipeline.settings import Settings
+from finrag_pipeline.settings import EncoderSettings, Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.storage.vectors import VectorFilter, VectorIndex, index_rows
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.console import start
+from finrag_pipeline_tests.tiny_encoder import write_tiny_static
 
 moto = pytest.importorskip("moto.server", reason="needs moto[server]")
 s3fs = pytest.importorskip("s3fs", reason="needs the extra s3")
@@ -110,6 +111,9 @@ def test_two_writers_one_of_them_killed(
         small_filings.annual_report(tmp_path / f"{name}_2021_10K.pdf", f"{name} Corp", 2021)
         for name in ("ALDER", "BIRCH")
     ]
+    # A static encoder: the process that is killed need not load PyTorch.
+    encoder = EncoderSettings(name=str(write_tiny_static(tmp_path / "encoder")))
+    settings = settings.model_copy(update={"encoder": encoder})
     there = settings.model_copy(update={"lake": bucket})
     lake = Lake(bucket)
     given = {**variables(there), **store.variables, "XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,11 @@ import pytest
 from finrag_pipeline.commands.upkeep import _damage
 from finrag_pipeline.errors import DamageError
 from finrag_pipeline.filings.originals import get_source, original_path
+from finrag_pipeline.orchestration.partitions import FILINGS
 from finrag_pipeline.orchestration.runs import RunReport, index, ingest
 from finrag_pipeline.services.damage import find_damage
 from finrag_pipeline.services.search import Searcher
+from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.orchestration.conftest import Pipeline
@@ -42,15 +45,30 @@ def contents(lake: Lake) -> dict[str, str]:
     }
 
 
-@pytest.fixture
-def filed(pipeline: Pipeline, tmp_path: Path) -> Pipeline:
-    """A lake of two filings with the vectors of their chunks."""
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of two files, and of a lake of them with the vectors of their chunks; for copying only."""
+    folder = tmp_path_factory.mktemp("whole")
     files = [
-        small_filings.annual_report(tmp_path / f"{FILING}.pdf", "Alder Corp", 2021),
-        small_filings.annual_report(tmp_path / "BIRCH_2021_10K.pdf", "Birch Corp", 2021),
+        small_filings.annual_report(folder / f"{FILING}.pdf", "Alder Corp", 2021),
+        small_filings.annual_report(folder / "BIRCH_2021_10K.pdf", "Birch Corp", 2021),
     ]
-    ingest(pipeline.settings, files, silent)
-    index(pipeline.settings, ["dense"], silent)
+    settings = Settings(lake=str(folder / "lake"), workers=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DAGSTER_HOME", str(folder / "lake" / "dagster_home"))
+        ingest(settings, files, silent)
+        index(settings, ["dense"], silent)
+    return folder
+
+
+@pytest.fixture
+def filed(pipeline: Pipeline, whole: Path) -> Pipeline:
+    """A lake of one's own like that one, in an instance that has run nothing."""
+    for path in (whole / "lake").iterdir():
+        # The warehouse has views of the lake that it was made for.
+        if path.is_dir() and path.name != "dagster_home":
+            shutil.copytree(path, Path(pipeline.lake.root) / path.name, dirs_exist_ok=True)
+    pipeline.instance.add_dynamic_partitions(FILINGS, [FILING, "BIRCH_2021_10K"])
     assert not any(find_damage(pipeline.lake))
     return pipeline
 
@@ -86,7 +104,7 @@ def test_a_run_that_meets_damage_makes_it_again_and_says_so(filed: Pipeline, tmp
 
 @pytest.mark.slow
 def test_the_doctor_finds_what_is_damaged_and_heals_what_can_be_made_again(
-    filed: Pipeline, tmp_path: Path
+    filed: Pipeline, whole: Path
 ) -> None:
     lake, before = filed.lake, contents(filed.lake)
     original = Path(original_path(lake, get_source(lake, FILING)))
@@ -109,6 +127,6 @@ def test_the_doctor_finds_what_is_damaged_and_heals_what_can_be_made_again(
         "broken",
         "broken",
     )
-    ingest(filed.settings, [tmp_path / f"{FILING}.pdf"], silent)
+    ingest(filed.settings, [whole / f"{FILING}.pdf"], silent)
     assert not any(find_damage(lake))
     assert contents(lake) == before
