@@ -9,7 +9,25 @@ from fastapi.testclient import TestClient
 
 from finrag_pipeline.serving.app import create_app
 from finrag_pipeline.serving.service import Limits, SearchService
-from finrag_pipeline_tests.indexed_lake import IndexedLake
+from finrag_pipeline.settings import ChunkSettings, EncoderSettings, Settings
+from finrag_pipeline_tests.indexed_lake import IndexedLake, write_indexed_lake
+from finrag_pipeline_tests.profiled_lake import add_profiles
+from finrag_pipeline_tests.tiny_encoder import write_tiny_static
+
+
+@pytest.fixture(scope="session")
+def static_lake(tmp_path_factory: pytest.TempPathFactory) -> IndexedLake:
+    """An indexed lake of a static encoder: a process that serves it need not load PyTorch."""
+    folder = tmp_path_factory.mktemp("static")
+    settings = Settings(
+        lake=str(folder / "lake"),
+        encoder=EncoderSettings(name=str(write_tiny_static(folder / "encoder"))),
+        chunks=ChunkSettings(tokens=64, overlap=16),
+        workers=1,
+    )
+    found = write_indexed_lake(settings)
+    add_profiles(found)
+    return found
 
 
 @pytest.fixture(scope="module")

@@ -153,8 +153,8 @@ def test_pages_and_tables_are_resources(url: str, indexed: IndexedLake) -> None:
 
 
 @pytest.mark.slow
-def test_the_same_over_standard_input(lake: Settings, indexed: IndexedLake) -> None:
-    env = environment(Path(lake.lake), **indexed.variables())
+def test_the_same_over_standard_input(static_lake: IndexedLake) -> None:
+    env = environment(Path(static_lake.settings.lake), **static_lake.variables())
     process = mcp.StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], "mcp"], env=env)
 
     async def work() -> tuple[set[str], Any]:

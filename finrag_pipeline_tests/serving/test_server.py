@@ -27,8 +27,15 @@ from finrag_pipeline_tests.indexed_lake import IndexedLake
 
 
 @pytest.fixture
-def process(indexed: IndexedLake) -> Iterator[subprocess.Popen[str]]:
-    started = start(Path(indexed.settings.lake), "serve", "--port", "0", **indexed.variables())
+def served(request: pytest.FixtureRequest, stopped_by: signal.Signals) -> IndexedLake:
+    """A lake that is loaded at once, or one that takes long to load where that is to be interrupted."""
+    lake: IndexedLake = request.getfixturevalue("static_lake" if stopped_by == signal.SIGTERM else "indexed")
+    return lake
+
+
+@pytest.fixture
+def process(served: IndexedLake) -> Iterator[subprocess.Popen[str]]:
+    started = start(Path(served.settings.lake), "serve", "--port", "0", **served.variables())
     yield started
     if started.poll() is None:
         started.kill()
@@ -56,7 +63,7 @@ def status_of_longest_link(address: str) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("stopped_by", [signal.SIGTERM, signal.SIGINT])
 def test_from_start_to_stop(
-    process: subprocess.Popen[str], indexed: IndexedLake, stopped_by: signal.Signals
+    process: subprocess.Popen[str], served: IndexedLake, stopped_by: signal.Signals
 ) -> None:
     address = address_of(process)
     with httpx.Client(base_url=address, trust_env=False, timeout=60) as client:
@@ -77,7 +84,7 @@ def test_from_start_to_stop(
     assert done.code == 0
     assert done.err == ""
     if stopped_by == signal.SIGTERM:
-        ready = f"Ready: {len(indexed.filings)} filings, searched with finrag."
+        ready = f"Ready: {len(served.filings)} filings, searched with finrag."
         assert done.out.startswith(ready)
 
 
