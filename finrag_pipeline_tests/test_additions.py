@@ -18,6 +18,8 @@ import pytest
 
 from finrag_pipeline_tests.console import REPOSITORY, environment
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = REPOSITORY / "finrag_pipeline"
 
 TABLE = """

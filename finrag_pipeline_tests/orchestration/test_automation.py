@@ -14,6 +14,8 @@ import pytest
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.orchestration.conftest import Pipeline
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass
 class Clock:

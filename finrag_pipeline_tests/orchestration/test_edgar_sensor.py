@@ -20,6 +20,8 @@ from finrag_pipeline_tests.language_models.server import Reply
 from finrag_pipeline_tests.orchestration.conftest import Pipeline
 from finrag_pipeline_tests.orchestration.test_sensors import Daemon, age
 
+pytestmark = pytest.mark.slow
+
 
 def tick(pipeline: Pipeline) -> str:
     """Why the sensor launches nothing itself."""

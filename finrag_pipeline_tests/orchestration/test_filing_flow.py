@@ -23,6 +23,8 @@ from finrag_pipeline.storage.fingerprints import file_sha256
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.orchestration.conftest import Pipeline, caches, failure_text, made
 
+pytestmark = pytest.mark.slow
+
 
 def vectors(pipeline: Pipeline, filing: str) -> int:
     encoder = Encoder(pipeline.settings.encoder, pipeline.lake)

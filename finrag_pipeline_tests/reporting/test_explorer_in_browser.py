@@ -238,6 +238,7 @@ def test_texts_of_others_stay_texts(folder: Path, links: dict[str, str], visit: 
     assert dialogs == []
 
 
+@pytest.mark.slow
 def test_axe_finds_nothing_and_it_scrolls_down_only(folder: Path, links: dict[str, str], visit: Any) -> None:
     page = visit(color_scheme="light").page
     for path in ("questions.html", *(links[name] for name in ("q_metrics", "q_text", HOSTILE_ID))):

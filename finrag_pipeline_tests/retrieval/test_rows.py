@@ -39,6 +39,8 @@ from finrag_pipeline_tests.retrieval.stand_ins import (
 )
 from finrag_pipeline_tests.tiny_transformers import write_tiny_bert
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "What was the net revenue and the goodwill of the company?"
 
 

@@ -15,6 +15,8 @@ import pytest
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.storage.vectors import VectorFilter, VectorIndex, index_rows, index_schema, sql_literal
 
+pytestmark = pytest.mark.slow
+
 DIMENSIONS = 16
 FILINGS = ("ACME_2023_10K", "O'Brien & Co", 'the "quoted"', "株式会社", "a;--", "back\\slash", "100%_")
 
