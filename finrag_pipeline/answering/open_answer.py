@@ -68,6 +68,7 @@ _NO_PART, _TOO_MANY_TIMES, _NOTHING = Decimal("0.0005"), 100, 0.3
 """What is left of it where a part is next to nothing, as a count is of an amount, or a hundred times the
 whole, or where nothing changed."""
 
+_CODE = re.compile(r"[^\W\d_].*\d|\d.*[^\W\d_]")
 _UNPRINTED = 0.1
 """Confidence where the question is about a name of two words that no row prints, such as a programme."""
 
@@ -231,6 +232,8 @@ class PlanReader:
         printed = [name for name in dict.fromkeys(names) if rows and rows.prints(name)]
         pairs = [f"{one} {other}" for one, other in itertools.pairwise(plan.names) if one in names]
         if rows and any(pair in plan.asked and not rows.says(pair) for pair in pairs):
+            self._doubt *= _UNPRINTED
+        if any(_CODE.search(name) and name not in printed for name in names):  # a model, such as 'X-22'
             self._doubt *= _UNPRINTED
         if not printed:
             return plan

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
 from finrag_pipeline.questions.question_reader import NAMES_NOTHING
 
-_TOKEN = re.compile(r"[^\W\d_]+(?:[&/'-][^\W\d_]+)*(?:\.(?!\s*$|\s+[A-Z][a-z]))?")
+_TOKEN = re.compile(r"[^\W\d_]+(?:[&/'-][^\W\d_]+)*(?:\.(?!\s*$|\s+[A-Z][a-z]+(?![A-Za-z])))?")
 _WORD = re.compile(r"(-?)([^\W\d_]+(?:'[a-z])?)")
 _INITIALS = re.compile(r"[A-Z]{2,6}|[A-Za-z](?:[/-][A-Za-z])+")
 _SMALL = frozenset(("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with"))

@@ -313,6 +313,18 @@ def test_amounts_of_which_one_is_deducted_are_compared_as_amounts() -> None:
     assert answered(question, loss).values[0][2].answer == "-$13 million"
 
 
+def test_a_model_that_no_row_prints_leaves_nothing_sure() -> None:
+    plan = read_plan("What were Torvex's paper sales in 2023?", ("Torvex",))
+    assert plan is not None
+    opened = OpenBook([(ANNUAL, [])], formula_lexicon())
+    opened.open_rows(book())
+    plain, of_a_model = (
+        PlanReader(opened, formula_lexicon(), YEARS[-1]).answer(replace(plan, names=names)).confidence
+        for names in ((), ("PX-22",))
+    )
+    assert of_a_model < 0.2 < 0.8 < plain
+
+
 def test_a_loss_that_is_asked_for_is_told_by_its_sign() -> None:
     rows = [
         row(0, ["Net loss from discontinued pumps"], *yearly(-9e6)),

@@ -74,6 +74,7 @@ def abbreviations() -> Abbreviations:
         ("S-T borr. YE22, \u0394", "short-term borrowings YE22, change"),
         ("pumps v valves", "pumps versus valves"),
         ("fees for reg. business", "fees for regulated business"),
+        ("acme int. exp. YoY % change", "acme interest expense YoY % change"),
         (
             "R&D and SG&A in FY2022",
             "research and development and selling, general and administrative in FY2022",
