@@ -34,7 +34,9 @@ _STATEMENTS = (
 )
 """What statements are called for short, and a country that 'us' may be read for."""
 
-_PRINTED = re.compile(r"\s*\(\s*GAAP\s*\)|(?<!non)(?<!non[- ])(?<!\w)GAAP\s", re.IGNORECASE)
+_PRINTED = re.compile(
+    r"\s*\(\s*(?:U\.?S\.?\s)?GAAP\s*\)|(?<!non)(?<!non[- ])(?<!\w)(?:U\.?S\.?\s)?GAAP\s", re.IGNORECASE
+)
 """What all numbers of filings are, if nothing else is said."""
 
 _ORDER = re.compile(

@@ -134,6 +134,8 @@ def test_any_text_is_read(text: str) -> None:
         ("Did Acme pay a dividend, yes or no?", "Did Acme pay a dividend"),
         ("Acme sales outside the US", "Acme sales outside the U.S."),
         ("give us sales in US$", "give us sales in US$"),
+        ("US GAAP net income of Acme", "net income of Acme"),
+        ("non-GAAP net income of Acme (U.S. GAAP)", "non-GAAP net income of Acme"),
     ],
 )
 def test_orders_and_confirmations_become_questions(asked: str, meant: str) -> None:
