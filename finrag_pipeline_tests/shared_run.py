@@ -22,27 +22,30 @@ def session_folder(factory: pytest.TempPathFactory) -> Path:
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """A folder that ``make`` fills; for reading only. Whichever worker asks first makes it."""
+    """A folder that ``make`` fills; for reading only.
+
+    Whichever worker asks first makes it; the others wait, and read the same. What failed is made anew.
+    """
     folder = session_folder(factory) / name
+    made = folder.with_name(f"{name}.made")
     with FileLock(f"{folder}.lock"):
-        if not folder.exists():
+        if not made.exists():
+            shutil.rmtree(folder, ignore_errors=True)
             make(folder)
+            made.touch()
     return folder
 
 
 def sample_lake(factory: pytest.TempPathFactory) -> tuple[Path, Done]:
-    """The lake after ``finrag run`` on the generated sample, and how that run ended; for reading only.
+    """The lake after ``finrag run`` on the generated sample, and how that run ended; for reading only."""
+    folder = made_once(factory, "sample_run", _run_sample)
+    return folder / "lake", Done(**json.loads((folder / "done.json").read_text(encoding="utf-8")))
 
-    Whichever worker asks first makes it; the others wait, and read the same.
-    """
-    folder = session_folder(factory) / "sample_run"
-    root, ended = folder / "lake", folder / "done.json"
-    with FileLock(f"{folder}.lock"):
-        if not ended.is_file():
-            done = finrag(root, "run", "--json")
-            shutil.copytree(root, folder / "untouched" / "lake")
-            ended.write_text(json.dumps(asdict(done)), encoding="utf-8")
-    return root, Done(**json.loads(ended.read_text(encoding="utf-8")))
+
+def _run_sample(folder: Path) -> None:
+    done = finrag(folder / "lake", "run", "--json")
+    shutil.copytree(folder / "lake", folder / "untouched" / "lake")
+    (folder / "done.json").write_text(json.dumps(asdict(done)), encoding="utf-8")
 
 
 def sample_copy(factory: pytest.TempPathFactory, root: Path) -> Path:

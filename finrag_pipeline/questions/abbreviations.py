@@ -130,10 +130,12 @@ def in_words(question: str) -> str:
     if found := _TO_CONFIRM.fullmatch(question):
         said = found["rest"] or found["said"] or ""
         question = said if _ASKED.match(said) else f"Is it true that {said}?"
-    lexicon, lower = formula_lexicon(), question.lower()
-    for signed in reversed(list(_WITH_SIGN.finditer(question))):
+    joined = list(_WITH_SIGN.finditer(question))
+    lexicon = formula_lexicon()
+    spans = lexicon.longest(question.lower()) if joined else {}
+    for signed in reversed(joined):
         start, end = signed.span()
-        named = [name for at, (stop, name) in lexicon.longest(lower).items() if at <= start and end <= stop]
+        named = [name for at, (stop, name) in spans.items() if at <= start and end <= stop]
         full = (
             _spelled(signed[0].lower().replace("&", ""), lexicon.entries[named[0]].label) if named else None
         )
@@ -176,7 +178,7 @@ def _tokens(
         elif text.endswith("."):
             known = False
         else:
-            is_name = text[0].isupper() and _VOWEL.search(letters) is not None
+            is_name = text[0].isupper() and has_vowel(letters)
             known = is_name or letters in printed or len(letters) > _LONG or _is_inflected(letters, is_word)
         told = letters in _SMALL or letters in names or letters in NAMES_NOTHING or "&" in text
         known = known or named or digits or told or len(letters) < _LEAST_LETTERS

@@ -443,9 +443,14 @@ class TableReader:
         return shifted(period, label, calendar)
 
     @cached_property
+    def _tells_of_quarters(self) -> bool:
+        """Whether what stands above the table speaks of quarters."""
+        return any("quarter" in hint.lower() for hint in self._hints)
+
+    @cached_property
     def _year_of_quarters(self) -> str | None:
         """The only year that stands above columns of a table of quarters."""
-        if not any("quarter" in hint.lower() for hint in self._hints):
+        if not self._tells_of_quarters:
             return None
         paths = set(itertools.chain(*self._column_paths))
         years = {text for path in paths for text in path if _YEAR_HEADING.fullmatch(text)}
@@ -455,7 +460,9 @@ class TableReader:
     def _quarters(self) -> set[dt.date]:
         """Last days of quarters, where columns would be years that end with each of them."""
         paths = dict.fromkeys(path for path in itertools.chain(*self._column_paths) if path)
-        if not any("quarter" in words.lower() for words in itertools.chain(self._hints, *paths)):
+        if not (
+            self._tells_of_quarters or any("quarter" in words.lower() for path in paths for words in path)
+        ):
             return set()
         found = (parse_periods(path, self.context.calendar, self._kinds) for path in paths)
         ends = {one.end for one in found if one is not None and one.end is not None and _is_year(one)}
@@ -470,8 +477,7 @@ class TableReader:
         paths = {path for path in itertools.chain(*self._column_paths) if path}
         named = (month_and_day(path[-1]) for path in paths if not any(map(_A_YEAR.search, path)))
         days = {day for day in named if day is not None}
-        quarterly = any("quarter" in hint.lower() for hint in self._hints)
-        return days if quarterly and len(days) > _FEWEST_DAYS else set()
+        return days if self._tells_of_quarters and len(days) > _FEWEST_DAYS else set()
 
     def _beside(self, row: int, column: int) -> Period | None:
         """The period of the column on the left, if one of this name stands behind every period.
