@@ -65,7 +65,7 @@ class Engine:
         workers: number of processes; with 1, tasks still run in a process of their own, because a
             crash of a native library must not take the caller along.
         timeout: seconds a single task may take.
-        memory: bytes of address space that a worker may have, where the system can limit it.
+        memory: bytes of address space that a worker may have, where the system can limit it; -1 for any.
     """
 
     def __init__(self, workers: int, timeout: float, memory: int = 2 << 30) -> None:
@@ -99,9 +99,13 @@ class Engine:
     def map(self, function: Callable[..., T], items: Sequence[tuple[Any, ...]]) -> Iterator[T | Exception]:
         """Results in the order of ``items``, tuples of arguments; an item that failed yields its exception.
 
-        Workers must be able to import the function.
+        The work begins at once, also where nobody waits for it. Workers must be able to import the function.
         """
-        futures = self._schedule(function, items)
+        return self._results(function, items, self._schedule(function, items))
+
+    def _results(
+        self, function: Callable[..., T], items: Sequence[tuple[Any, ...]], futures: list[Future[bytes]]
+    ) -> Iterator[T | Exception]:
         restarted = False
         try:
             for place in range(len(items)):

@@ -318,6 +318,12 @@ def test_it_ends_with_questions_that_the_sample_answers(root: Path, again: tuple
         assert not answer["abstained"] and answer["value"] is not None and answer["citations"], question
 
 
+def test_a_second_process_took_its_share_and_nothing_is_left_to_commit(root: Path) -> None:
+    entries = [one for asset in ("page_ranker", "answers") for one in Lake(root).ledger_entries(asset)]
+    assert {one["outcome"] for one in entries} == {"materialised"}
+    assert all(one["seconds"] > 0 for one in entries)
+
+
 def test_the_calculator_has_answered_what_it_can(root: Path, warehouse: duckdb.DuckDBPyConnection) -> None:
     """Without it every page of a question says that no system has answered."""
     counts = warehouse.execute(

@@ -14,7 +14,7 @@ import pytest
 from finrag_pipeline.engine import Engine, WorkerCrashError, WorkerMemoryError, WorkerTimeoutError
 from finrag_pipeline.errors import FilingError
 from finrag_pipeline_tests.console import REPOSITORY
-from finrag_pipeline_tests.engine_tasks import leave_an_engine_open, work
+from finrag_pipeline_tests.engine_tasks import leave_an_engine_open, leave_mark, work
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +150,16 @@ def test_what_is_not_asked_for_any_more_is_cancelled(engine: Engine) -> None:
     assert time.monotonic() - start < 20, (
         "six hanging tasks of five seconds on two workers were not waited for"
     )
+
+
+def test_the_work_begins_before_anybody_waits_for_it(engine: Engine, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    results = engine.map(leave_mark, [(str(mark),)])
+    end = time.monotonic() + 30
+    while not mark.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert mark.exists()
+    assert list(results) == [None]
 
 
 def test_a_closed_engine_can_be_used_again() -> None:

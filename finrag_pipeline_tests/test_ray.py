@@ -97,7 +97,7 @@ def test_the_bytes_are_those_of_one_machine_although_a_node_is_killed(
     done = ingest(there, files, progress)
     assert (done.failures, done.warnings, len(nodes.workers)) == ({}, [], 1)
     outcomes = {(one["asset"], one["outcome"]) for one in lake.ledger_entries()}
-    assert {(name, "cache_hit") for name in PER_FILING} <= outcomes, "made by the nodes, committed here"
+    assert {(name, "materialised") for name in PER_FILING} <= outcomes, "made by the nodes, committed here"
     quiet = partial(lambda *_: None)
     assert index(there, ["dense"], quiet).failures == {}
 

@@ -1,4 +1,4 @@
-"""Parts that a Ray cluster makes ahead: the runs of this process then find them made, and commit.
+"""Parts that a Ray cluster or a second process makes ahead: the runs of this one find them made, and commit.
 
 A worker runs the job of a filing or of a system as this process would, on a Dagster instance that it
 forgets. It writes its parts into the lake and gives their fingerprints. What all filings share, the vectors
@@ -7,9 +7,11 @@ of an index and the warehouse, is written by this process alone; of vectors the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from typing import Any
 
+from finrag_pipeline.engine import Engine, RayEngine
 from finrag_pipeline.errors import FinragError
 from finrag_pipeline.schemas.catalogue import CATALOGUE, VECTORS, made_by
 from finrag_pipeline.settings import Settings
@@ -31,10 +33,7 @@ def make_ahead(
     """
     if not settings.ray.address or not items:
         return []
-    from finrag_pipeline.engine import RayEngine
-    from finrag_pipeline.orchestration.build import SECRETS
-
-    values = settings.model_dump(mode="json", exclude=SECRETS, exclude_none=True)
+    values = _told(settings)
     died: list[str] = []
     for gpus, stage in _stages(settings.ray.gpus, job, items):
         engine = RayEngine(settings.ray.address, gpus)
@@ -43,6 +42,40 @@ def make_ahead(
             if isinstance(result, Exception) and not isinstance(result, FinragError):
                 died.append(f"A worker of the cluster failed: {result}.")
     return died
+
+
+_LONGEST = 86_400.0
+"""Seconds that a job may take in another process."""
+
+
+@contextmanager
+def made_beside(
+    settings: Settings, jobs: Sequence[tuple[str, Mapping[str, str]]]
+) -> Iterator[Iterator[object]]:
+    """Make parts of jobs, one after another, in a second process, as long as the context lasts.
+
+    What could not be made is left to the run. The process takes seconds to start, and is given up at the end.
+
+    Args:
+        settings: of the run.
+        jobs: names with the tags of their runs.
+
+    Yields:
+        Each step waits for the next of the jobs to be made; none of them where there is a single worker.
+    """
+    if settings.workers < 2 or not jobs:
+        yield iter(())
+        return
+    values = _told(settings)
+    with closing(Engine(1, _LONGEST, memory=-1)) as engine:
+        yield engine.map(make_parts, [(values, job, None, tags) for job, tags in jobs])
+
+
+def _told(settings: Settings) -> dict[str, Any]:
+    """What a worker is told of the settings."""
+    from finrag_pipeline.orchestration.build import SECRETS
+
+    return settings.model_dump(mode="json", exclude=SECRETS, exclude_none=True)
 
 
 def _stages(gpus: float, job: str, items: Sequence[Item]) -> list[tuple[float, list[Item]]]:
@@ -89,7 +122,7 @@ def make_parts(
         materialiser = Materialiser(build_definitions(settings), instance, lake)
         if partition:
             materialiser.add_partitions(FILINGS, [partition])
-        if parts and (error := materialiser.execute(job, partition, {**tags, AHEAD: "ray"}, parts)):
+        if parts and (error := materialiser.execute(job, partition, {**tags, AHEAD: "yes"}, parts)):
             raise FinragError(error, "The run that commits says more.")
     if not partition:
         return {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -30,7 +30,7 @@ from finrag_pipeline.filings.originals import (
     name_in_lake,
     read_source_folder,
 )
-from finrag_pipeline.orchestration.ahead import Item, make_ahead
+from finrag_pipeline.orchestration.ahead import Item, made_beside, make_ahead
 from finrag_pipeline.orchestration.instance import Materialiser, open_materialiser
 from finrag_pipeline.orchestration.lineage import stale_filings, stale_on_demand
 from finrag_pipeline.orchestration.partitions import (
@@ -52,7 +52,7 @@ from finrag_pipeline.retrieval.page_stage import PagesInOrder
 from finrag_pipeline.retrieval.systems import ABLATIONS, SYSTEMS, get_system
 from finrag_pipeline.sample import SAMPLE_NAME
 from finrag_pipeline.schemas import PER_FILING
-from finrag_pipeline.schemas.catalogue import CATALOGUE, INDEX_FILING, INDEX_ON_DEMAND
+from finrag_pipeline.schemas.catalogue import CATALOGUE, INDEX_FILING, INDEX_ON_DEMAND, made_by
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 
@@ -61,6 +61,9 @@ Progress = Callable[[str, str, int, int], None]
 
 ANSWERED = "calculator"
 """The answering system whose answers belong to every run that measures its retrieval."""
+
+_MANY = 30
+"""Questions that take longer to answer than a second process to start."""
 
 
 @dataclass
@@ -371,24 +374,51 @@ class _Work:
                     return
         self.index_on_demand(systems, benchmark_filings(lake))
         self.run("prepare_benchmark", "prepare")
-        if any(isinstance(get_system(name).pages, PagesInOrder) for name in systems):
-            self.run("train_page_ranker", "page_ranker", tags=trained_range())
-        outcome.not_run = missing = problems_of(lake, settings, systems, corpora)
+        retrieval = get_answer_system(ANSWERED).retrieval
+        learned = [name for name in systems if isinstance(get_system(name).pages, PagesInOrder)]
+        beside: list[tuple[str, dict[str, str]]] = []
+        if (
+            retrieval in learned
+            and lake.read("benchmark_questions", columns=["question_id"]).num_rows >= _MANY
+        ):
+            beside = [("train_page_ranker", trained_range()), ("sweep", sweep_range(retrieval))]
+            beside.append(("answer", sweep_range(ANSWERED)))
+        with made_beside(settings, beside) as made:
+            outcome.not_run = missing = self._sweep([name for name in systems if name not in learned])
+            if learned:
+                self._await("train_page_ranker", made)
+                self.run("train_page_ranker", "page_ranker", tags=trained_range())
+                self._await("sweep", made)
+                missing |= self._sweep(learned)
+            left: Sequence[str] = made_by("publish_answers")
+            if retrieval in systems and retrieval not in missing:
+                # Meanwhile the second process answers the questions of the benchmark.
+                self.run("publish_answers", "false_answers", assets=["false_answers"])
+                left = [name for name in left if name != "false_answers"]
+                self._await("answer", made)
+                self.run("answer", ANSWERED, tags=sweep_range(ANSWERED))
+        drop(lake, stale_results(lake, settings, corpora) + answers_to_other_questions(lake))
+        if lake.partitions("answer_scores"):
+            self.run("publish_answers", "answers", assets=left)
+        self.run("publish", "publish")
+        lake.write_json(marker, {"state": state_of_results(lake, settings, systems), "not_run": missing})
+
+    def _await(self, job: str, made: Iterator[object]) -> None:
+        """Wait for what a second process makes of a job, if there is one."""
+        self.progress(job, "ahead", 0, 1)
+        next(made, None)
+
+    def _sweep(self, systems: Sequence[str]) -> dict[str, str]:
+        """Run systems over the questions; why some of them cannot be run."""
+        missing = problems_of(self.lake, self.settings, systems, self.materialiser.corpora)
         runnable = [system for system in systems if system not in missing]
-        outcome.warnings += make_ahead(
-            settings, "sweep", [(None, sweep_range(system), None) for system in runnable]
-        )
+        ahead: list[Item] = [(None, sweep_range(system), None) for system in runnable]
+        self.outcome.warnings += make_ahead(self.settings, "sweep", ahead)
         for number, system in enumerate(runnable):
             self.progress("sweep", system, number, len(runnable))
             self.materialiser.run_or_raise("sweep", tags=sweep_range(system))
         self.progress("sweep", "", len(runnable), len(runnable))
-        if get_answer_system(ANSWERED).retrieval in runnable:
-            self.run("answer", ANSWERED, tags=sweep_range(ANSWERED))
-        drop(lake, stale_results(lake, settings, corpora) + answers_to_other_questions(lake))
-        if lake.partitions("answer_scores"):
-            self.run("publish_answers", "answers")
-        self.run("publish", "publish")
-        lake.write_json(marker, {"state": state_of_results(lake, settings, systems), "not_run": missing})
+        return missing
 
 
 def _reason(lake: Lake, filing: str) -> str | None:

@@ -14,10 +14,12 @@ from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.errors import FilingError, UsageError
 from finrag_pipeline.filings import pages
 from finrag_pipeline.filings.originals import get_source, original_path
+from finrag_pipeline.orchestration.ahead import make_parts
 from finrag_pipeline.orchestration.lineage import stale_filings
 from finrag_pipeline.orchestration.runs import backfill
 from finrag_pipeline.retrieval.chunk_index import open_chunk_index, searchable_filings
 from finrag_pipeline.schemas import PER_FILING
+from finrag_pipeline.schemas.catalogue import INDEX_FILING
 from finrag_pipeline.services.filings import list_filings
 from finrag_pipeline.storage.fingerprints import file_sha256
 from finrag_pipeline_tests import small_filings
@@ -76,6 +78,21 @@ def test_a_new_filing_becomes_its_assets_with_metadata(pipeline: Pipeline, tmp_p
         assert entry and entry["outcome"] == "materialised"
         assert (entry["run_id"], entry["fingerprint"]) == (result.run_id, found[asset].version)
         assert entry["rows"] == found[asset].metadata["rows"]
+
+
+def test_what_another_process_made_ahead_is_noted_as_made(pipeline: Pipeline, tmp_path: Path) -> None:
+    filing = pipeline.accept(small_filings.annual_report(tmp_path / "ALDER_2021_10K.pdf", "Alder Corp", 2021))
+    values, ahead = pipeline.settings.model_dump(mode="json", exclude_none=True), ["filings", "filing_pages"]
+    make_parts(values, INDEX_FILING, filing, {}, ahead)
+    entries = [pipeline.lake.ledger_entry(asset, filing) or {} for asset in ahead]
+    assert [one["outcome"] for one in entries] == ["made_ahead"] * 2
+    found = made(pipeline.index(filing))
+    for asset, before in zip(ahead, entries, strict=True):
+        entry = pipeline.lake.ledger_entry(asset, filing) or {}
+        assert (entry["outcome"], entry["seconds"]) == ("materialised", before["seconds"])
+        assert found[asset].metadata["cache"] == "miss" and before["seconds"] > 0
+    pipeline.index(filing)
+    assert {(pipeline.lake.ledger_entry(asset, filing) or {})["outcome"] for asset in ahead} == {"cache_hit"}
 
 
 def test_what_is_fresh_is_not_made_again_and_what_changed_is(pipeline: Pipeline, tmp_path: Path) -> None:
