@@ -33,7 +33,7 @@ lint:
 	$(BIN)/ruff format --check finrag_pipeline finrag_pipeline_tests benchmarks setup.py
 
 types:
-	$(BIN)/mypy
+	$(BIN)/pyrefly check --python-interpreter-path $(BIN)/python
 
 unit:
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
@@ -64,4 +64,4 @@ constraints: env
 		--upgrade --no-header --no-annotate --quiet --output-file constraints.txt
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache build *.egg-info
+	rm -rf $(VENV) .pytest_cache .ruff_cache build *.egg-info

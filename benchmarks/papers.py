@@ -126,7 +126,7 @@ def finrag(
 ) -> subprocess.CompletedProcess:
     """Run a command of ``finrag``."""
     command = [sys.executable, "-m", "finrag_pipeline.cli", *arguments]
-    return subprocess.run(command, env=environment, check=False, **options)  # type: ignore[call-overload]
+    return subprocess.run(command, env=environment, check=False, **options)
 
 
 def main() -> None:

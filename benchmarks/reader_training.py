@@ -140,7 +140,7 @@ def train(examples: ReaderExamples, model: Reader, epochs: float, seconds: float
         if not queue:
             order = kept[np.argsort(lengths // 3 + 3 * rng.random(len(kept)), kind="stable")]
             queue = [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
-            rng.shuffle(queue)  # type: ignore[arg-type]
+            rng.shuffle(queue)
         ids, mask, tags, signs, said = (part.to(device) for part in examples.batch(queue.pop()))
         with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
             of_words, of_signs, *of_questions = (scores.float() for scores in model(ids, mask))

@@ -93,7 +93,7 @@ def read(questions: Sequence[Mapping[str, Any]]) -> list[Asked]:
     """Ask questions and keep the rows that are looked at."""
     keeper = _Keeper()
     row_matcher.row_matcher.cache_clear()
-    row_matcher.row_matcher = lambda: keeper  # type: ignore[assignment]
+    row_matcher.row_matcher = lambda: keeper
     asker = Asker(get_settings())
     found = []
     for question in track(questions, "asking"):

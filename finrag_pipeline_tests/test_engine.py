@@ -145,7 +145,7 @@ def test_what_is_not_asked_for_any_more_is_cancelled(engine: Engine) -> None:
     results = engine.map(work, [("double", 1), *[("hang", 0)] * 6])
     assert next(results) == 2
     start = time.monotonic()
-    results.close()  # type: ignore[attr-defined]
+    results.close()
     assert list(engine.map(work, [("double", 4)])) == [8]
     assert time.monotonic() - start < 20, (
         "six hanging tasks of five seconds on two workers were not waited for"

@@ -53,7 +53,7 @@ class Answer:
     @property
     def answer(self) -> str:
         """The answer for people."""
-        return self._said.answer or (self.generated and self.generated.error) or ""
+        return self._said.answer or (self.generated.error if self.generated else None) or ""
 
     @property
     def abstained(self) -> bool:

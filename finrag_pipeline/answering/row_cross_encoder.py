@@ -79,7 +79,7 @@ class RowReaderTokens:
         found = self._tokenizer.token_to_id(token)
         if found is None:
             raise ModelError(f"The tokenizer has no token '{token}'.", "Use the default encoder's.")
-        return int(found)
+        return found
 
     def _ids(self, text: str, most: int) -> list[int]:
         return list(self._tokenizer.encode(text, add_special_tokens=False).ids[:most])

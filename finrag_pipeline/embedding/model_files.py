@@ -186,7 +186,7 @@ def openvino() -> Any:
     The package otherwise tells its maker of every import, from a forked process, which is unsafe beside
     threads. Where its reporting package cannot be imported, it does without.
     """
-    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
+    sys.modules.setdefault("openvino_telemetry", None)  # pyrefly: ignore[no-matching-overload]: None forbids it
     os.environ.setdefault("NNCF_CI", "1")  # the switch by which NNCF does without
     import openvino
 

@@ -177,6 +177,7 @@ def _moments(y: Array, w: Array, clusters: Sequence[object]) -> Moments:
     sizes = np.bincount(codes, w, count)
     return Moments(
         np.array(float(len(y))), w.sum(), totals.sum(axis=0), w @ y**2, (sizes**2).sum(),
+        # pyrefly: ignore[bad-argument-type]: numpy's stub has bincount give integers, also of weights
         (totals**2).sum(axis=0), sizes @ totals,
     )  # fmt: skip
 

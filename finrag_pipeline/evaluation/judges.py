@@ -101,7 +101,7 @@ def read_reply(reply: str, criterion: Criterion, count: int) -> list[Verdict] | 
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        return f"{place}: {first['msg']}" if place else str(first["msg"])
+        return f"{place}: {first['msg']}" if place else first["msg"]
     numbers = [one.number for one in found.verdicts]
     if sorted(numbers) != list(range(1, count + 1)):
         return f"verdicts: numbers {numbers} instead of 1 to {count}, each once"

@@ -136,7 +136,7 @@ def compare_families(
                 "Two folds overlap: materialise folds and retrieval_scores again.",
             )
         picks = resampled_counts(count, draws, seed) if found and count > 1 else None
-        tested = []
+        tested: list[dict[str, Any]] = []
         for one in found:
             ours, theirs = np.array(one["ours"]), np.array(one["theirs"])
             where = documents[np.array(one["places"])]

@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Mapping
 from itertools import groupby, islice
-from operator import itemgetter
 from typing import Literal
 from urllib.parse import quote
 
@@ -58,7 +57,7 @@ def export_run(runs: pa.Table, level: Level, cut: int | None = None) -> str:
         )
     lines: list[str] = []
     rows = runs.sort_by([("question_id", "ascending"), ("rank", "ascending")]).to_pylist()
-    for question, ranking in groupby(rows, key=itemgetter("question_id")):
+    for question, ranking in groupby(rows, key=lambda row: row["question_id"]):
         documents: set[str] = set()
         previous = np.float32(np.inf)
         for row in islice(ranking, cut):

@@ -77,7 +77,7 @@ def describe_filing(path: Path, source: FilingSource) -> pa.Table:
 
 def _as_tagged(read: FilingIdentity, tagged: FilingIdentity) -> FilingIdentity:
     """What the cover is tagged with, else what was read; a release behind it has a period of its own."""
-    said = {name: value for name, value in asdict(tagged).items() if value is not None}
+    said: dict[str, Any] = {name: value for name, value in asdict(tagged).items() if value is not None}
     if read.fiscal_quarter and form_family(tagged.form) == CURRENT:
         return replace(read, **{name: said[name] for name in ("company", "form", "ticker") if name in said})
     return replace(read, **{"fiscal_quarter": None, **said})

@@ -211,7 +211,7 @@ def read_page_text(path: Path, filing: str) -> pa.Table:
             row = json.loads(line)
             fault = _fault(row)
         except (ValueError, RecursionError) as error:
-            fault = f"is not JSON ({error})"
+            row, fault = {}, f"is not JSON ({error})"
         if not fault and row["page"] in texts:
             fault = f"repeats page {row['page']}"
         if fault:

@@ -205,7 +205,7 @@ def read_texts(path: Path, start: int, stop: int) -> list[str]:
         for number in range(start, min(stop, document.page_count)):
             texts.append("")
             with _reading(path, number, cut_off):
-                texts[-1] = document[number].get_text("text", flags=_FLAGS)
+                texts[-1] = str(document[number].get_text("text", flags=_FLAGS))
     return texts
 
 
@@ -318,9 +318,9 @@ def find_ruled_tables(path: Path, pages: Sequence[int]) -> Iterator[list[RuledTa
     with _open(path) as document:
         for number in pages:
             try:
-                found = document[number].find_tables()
-                yield [_ruled_table(table) for table in found.tables]
-            except Exception:  # find_tables itself gives None where its search failed
+                found = document[number].find_tables()  # None where its search failed
+                yield [_ruled_table(table) for table in (found.tables if found else ())]
+            except Exception:
                 yield []
 
 
@@ -342,7 +342,7 @@ def ocr_words(path: Path, page: int, dpi: int = 300, language: str = "eng") -> l
         data = pymupdf.get_tessdata()
         missing = not data or not (Path(data) / f"{language}.traineddata").is_file()
     except Exception:
-        missing = True
+        data, missing = None, True
     if missing:
         raise FilingError(
             f"{path.name}: page {page + 1} needs Tesseract's data for '{language}', which is not installed.",

@@ -6,7 +6,6 @@ growing pauses and as their Retry-After says; an answer that is not a whole comp
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import random
@@ -122,7 +121,8 @@ class EndpointModel:
 
     def _asked(self, body: dict[str, Any]) -> Completion:
         start = time.perf_counter()
-        for tried in itertools.count():
+        tried = 0
+        while True:
             try:
                 answer = self._once(body)
                 break
@@ -132,6 +132,7 @@ class EndpointModel:
                 # The random part keeps requests that failed together from coming back together.
                 growing = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**tried) + random.uniform(0, _FIRST_PAUSE)
                 self._sleep(growing if busy.wait is None else busy.wait)
+                tried += 1
         choice = answer.choices[0]
         return Completion(
             text=choice.message.content or "",
@@ -244,14 +245,13 @@ def _checked(base_url: str | None) -> str:
         raise ModelError("The endpoint of the language model has no address.", f"Set {_PREFIX}BASE_URL.")
     try:
         parts = urlsplit(base_url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+            raise ValueError
     except ValueError:
-        usable = False
-    if not usable:
         raise ModelError(
             "The address of the language model's endpoint is no http or https address.",
             f"Set {_PREFIX}BASE_URL, for example http://localhost:8000/v1.",
-        )
+        ) from None
     if parts.username is not None or parts.query or parts.fragment:
         # Addresses are shown in messages; a key in one would be shown too.
         raise ModelError(

@@ -65,7 +65,7 @@ class LocalModel:
         if report["missing_keys"]:
             missing = sorted(report["missing_keys"])
             raise ModelError(f"{folder} lacks {len(missing)} of the weights, {missing[0]} among them.", AGAIN)
-        if not tokenizer.chat_template:
+        if not tokenizer.chat_template:  # pyrefly: ignore[missing-attribute]: it is never None
             raise ModelError(
                 f"The model in {folder} has no chat template.", "Choose a model that was tuned to chat."
             )

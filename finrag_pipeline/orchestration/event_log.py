@@ -81,9 +81,9 @@ def databases_kept_open(instance: DagsterInstance) -> Iterator[None]:
         with of_runs.connect() as connection, connection.begin():
             yield connection
 
-    storage._connect = connect  # type: ignore[method-assign]
-    storage.has_table = cache(storage.has_table)  # type: ignore[method-assign]
-    runs.connect = connect_to_runs  # type: ignore[method-assign]
+    storage._connect = connect  # pyrefly: ignore[method-assign]
+    storage.has_table = cache(storage.has_table)  # pyrefly: ignore[method-assign]
+    runs.connect = connect_to_runs  # pyrefly: ignore[method-assign]
     try:
         yield
     finally:

@@ -151,7 +151,7 @@ def _first_error(result: dg.ExecuteInProcessResult) -> str:
     for event in result.all_events:
         failure = event.step_failure_data.user_failure_data if event.is_step_failure else None
         if failure and failure.description:
-            return str(failure.description)
+            return failure.description
     last = "the run failed"
     for step, error in _step_errors(result):
         if error.cls_name == "DagsterAssetCheckFailedError":

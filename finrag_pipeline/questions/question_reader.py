@@ -376,10 +376,11 @@ class QuestionReader:
         ends = [mark.start() for mark in _END.finditer(question)]
         for word in _WORD_OR_MARK.finditer(question):
             own = [at for at, (a, b) in enumerate(offsets) if a < word.end() and word.start() < b]
-            chances = tags[own].mean(0).tolist() if own and WORD.fullmatch(word[0]) else (1.0, 0.0, 0.0, 0.0)
+            known = own and WORD.fullmatch(word[0])
+            chances = tuple(tags[own].mean(0).tolist()) if known else (1.0, 0.0, 0.0, 0.0)
             sentence = sum(end < word.start() for end in ends)
             sign = SIGNS[int(signs[own].mean(0).argmax())] if own else ""
-            words.append(ReadWord(word[0], tuple(chances), sentence=sentence, place=len(words), sign=sign))
+            words.append(ReadWord(word[0], chances, sentence=sentence, place=len(words), sign=sign))
         said = (
             dict(zip(names, _softmax(self._last(mean, layer)).tolist(), strict=True))
             for names, layer in ((OUTPUTS, "operation"), (FORMS, "form"), (DIRECTIONS, "direction"))

@@ -215,7 +215,7 @@ class Run(ABC):
         torch.set_rng_state(kept["random"])
         if kept["random_gpu"] is not None and self.model.device.type == "cuda":
             torch.cuda.set_rng_state(kept["random_gpu"], self.model.device)
-        return State(**{**kept["state"], "curve": [Epoch(**epoch) for epoch in kept["state"]["curve"]]})
+        return State(**(kept["state"] | {"curve": [Epoch(**epoch) for epoch in kept["state"]["curve"]]}))
 
 
 def fit(

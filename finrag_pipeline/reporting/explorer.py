@@ -305,7 +305,7 @@ def _question_context(
     left, right, *_ = [*dict.fromkeys([*(one for one in pair if one in known), *known]), None, None]
     payload = compare_payload(question, anchors)
     order = {left: 0, right: 1}
-    losses = [
+    losses: list[dict[str, Any]] = [
         {
             **loss,
             "system": f"{loss['answering']} on {loss['retrieval']}"

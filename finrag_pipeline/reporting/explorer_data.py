@@ -326,7 +326,7 @@ def answer_cards(answers: Iterable[ExplorerAnswer]) -> list[dict[str, Any]]:
         of_series = [one for one in own if one["series"] == series]
         counts = Counter(one["outcome"] for one in of_series)
         repeats = ", ".join(f"{counts[kind]} {kind.value}" for kind in Outcome if counts[kind])
-        card = {"series": series, "answers": of_series, "outcome": outcome}
+        card: dict[str, Any] = {"series": series, "answers": of_series, "outcome": outcome}
         card["repeats"] = repeats if len(of_series) > 1 else ""
         cards.append(card | {"corpus": series.space == Space.CORPUS})
     return cards

@@ -101,7 +101,7 @@ SECTIONS = {
 
 
 @cache
-def definitions() -> dict[str, dict[str, tuple[str, ...]]]:
+def definitions() -> dict[str, Mapping[str, tuple[str, ...]]]:
     """Term, text and source of what is defined, by group and name."""
     found = tomllib.loads((TEMPLATES / "definitions.toml").read_text("utf-8"))
     return {

@@ -184,9 +184,9 @@ def _look(colours: Sequence[str], position: int) -> dict[str, Any]:
     return {"color": colours[position % len(colours)], "marker": MARKERS[position % len(MARKERS)]}
 
 
-def _curve(axes: Axes, points: Iterable[tuple[float, float]], **more: Any) -> None:
+def _curve(axes: Axes, points: Iterable[tuple[float, float]], linewidth: float = 2, **more: Any) -> None:
     xs, ys = zip(*points, strict=True)
-    axes.plot(xs, ys, **{"linewidth": 2, **more})
+    axes.plot(xs, ys, linewidth=linewidth, **more)
 
 
 def _interval(axes: Axes, x: float, estimate: Estimate, **more: Any) -> None:

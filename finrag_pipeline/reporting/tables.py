@@ -543,7 +543,7 @@ def _shares_grid(name: str, caption: str, counts: pa.Table, names: Mapping[str, 
         cells: list[Value] = [pair_title(system)]
         for value in names:
             row = found.get(value)
-            share = row and _estimate(row, "share", row["n"])
+            share = _estimate(row, "share", row["n"]) if row else None
             if row and share:
                 small = f"{share.interval}, {row['count']} of {share.n}"
                 cells.append(Cell(f"{share.mean:.3f}", small, f"{share} {row['count']}", share.mean))

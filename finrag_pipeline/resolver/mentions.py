@@ -264,6 +264,7 @@ class _Reading:
             if len(key) < _SHORTEST_MISSPELT or everyday:
                 continue
             spelt = self.names.spelt.get(key[0], ())
+            # pyrefly: ignore[no-matching-overload]: the stub of ratio has overloads, that of a scorer none
             near = process.extractOne(key, spelt, scorer=fuzz.ratio, score_cutoff=_SAME_SPELLING)
             owners = self.names.by_alias[near[0]] if near else ()
             if near and len(owners) <= _MOST_OWNERS:

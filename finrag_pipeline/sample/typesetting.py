@@ -91,14 +91,17 @@ def typeset(
         numbering: page numbering of the first page: cover (no number) or body.
     """
     blocks = [block.strip() for block in re.split(r"\n\s*\n", text) if block.strip()]
-    contents: list[tuple[str, str, str]] = []
-    # The contents fit on a page of their own whether filled or not, so a second pass moves no heading.
-    for _ in range(2 if _CONTENTS in blocks else 1):
+
+    def built(contents: list[tuple[str, str, str]]) -> tuple[bytes, _Template]:
         target, setter = io.BytesIO(), _Setter(theme, tables, contents)
         template = _Template(theme, title, numbering, target)
         template.build([flowable for block in blocks for flowable in setter.flowables(block)])
-        contents = template.entries
-    return target.getvalue(), template.places
+        return target.getvalue(), template
+
+    pdf, template = built([])
+    if _CONTENTS in blocks:  # they fit on a page of their own whether filled or not: no heading moves
+        pdf, template = built(template.entries)
+    return pdf, template.places
 
 
 def _fonts(theme: Theme) -> tuple[str, str, str]:

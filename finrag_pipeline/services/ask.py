@@ -143,6 +143,7 @@ class Asker:
         texts = {hit.chunk_id: found.corpus.text(hit.chunk_id) for hit in found.hits}
         passages = passages_of(found.hits, texts)
         if mode == "calculator" or model is None:
+            # pyrefly: ignore[unbound-name]: made above in this mode
             answer = explain(derivation, passages, found.corpus.encoder.embed_short)
         else:
             derivation = self._calculator.answer(question, pages_of(passages), chosen)

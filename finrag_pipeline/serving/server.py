@@ -107,7 +107,7 @@ class _Protocol(H11Protocol):  # h11 has a limit on the length of headers
 
     _limit: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
         self._watch()
 

@@ -246,7 +246,7 @@ class SearchService:
     def metrics(self) -> str:
         """Counts and states in Prometheus' text format (version 0.0.4)."""
         loaded = self._loaded
-        rows: list[tuple[str, str, dict[str, object], float]] = [
+        rows: list[tuple[str, str, Mapping[str, object], float]] = [
             ("requests_total", "counter", {"route": r, "status": s}, n) for (r, s), n in self._answers.items()
         ]
         rows += [("request_seconds_total", "counter", {"route": r}, n) for r, n in self._seconds.items()]

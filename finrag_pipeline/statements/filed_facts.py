@@ -133,7 +133,7 @@ def read_facts(table: pa.Table) -> list[Fact]:
             continue
         edges = tuple(row.pop(edge) for edge in _BOX)
         box = None if None in edges else edges
-        facts.append(Fact(**{**row, "path": tuple(row["path"] or ()), "box": box}))
+        facts.append(Fact(**(row | {"path": tuple(row["path"] or ()), "box": box})))
     return facts
 
 

@@ -35,7 +35,7 @@ _LONGEST = 4  # pages a statement may run over
 
 def primary_pages(evidence: Sequence[PageEvidence], form: str | None = None) -> dict[str, list[int]]:
     """Pages of the primary statements by kind, each an unbroken run of pages in order."""
-    must = bool(form) and str(form).upper().startswith(("10-K", "10-Q"))
+    must = bool(form) and form.upper().startswith(("10-K", "10-Q"))
     threshold = _THRESHOLD - 1 if must else _THRESHOLD
     candidates = {kind: _candidates(evidence, kind, threshold) for kind in PRIMARY_KINDS}
     marks = [seen.page for seen in evidence if seen.auditor], [seen.page for seen in evidence if seen.notes]

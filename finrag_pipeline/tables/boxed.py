@@ -69,7 +69,7 @@ def _filled(slots: Sequence[Cell], words: PageWords) -> list[Cell]:
     ).all(2)
     areas = np.prod(edges[:, 2:] - edges[:, :2], axis=1)
     choice = np.where(inside, areas[None, :], np.inf).argmin(1)
-    choice[~inside.any(1)] = -1
+    choice[~np.any(inside, axis=1)] = -1
     cells = []
     for place, slot in enumerate(slots):
         held = np.flatnonzero(choice == place)

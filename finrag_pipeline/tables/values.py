@@ -83,12 +83,12 @@ _BASIS_POINTS = frozenset({"bps", "bp", "basis points", "basis point"})
 _RATIOS = frozenset({"x", "×", "times", ":1", "to 1", "to 1.0", "to 1.00", ": 1", ":1.0", ":1.00"})
 _MEASURE = r"years?|yrs?\.?|months?|mos\.?|days?|weeks?|hours?"
 
-_DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−﹘﹣－─", "-"))
-_SPACES = str.maketrans(dict.fromkeys("\xa0\u2007\u2008\u2009\u200a\u202f\u3000\t\n\r", " "))
+_DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹘﹣－─"), "-")
+_SPACES = dict.fromkeys(map(ord, "\xa0\u2007\u2008\u2009\u200a\u202f\u3000\t\n\r"), " ")
 _MARKS = (
     "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff\u00ad"
 )
-INVISIBLE = str.maketrans(dict.fromkeys(_MARKS, ""))
+INVISIBLE = dict.fromkeys(map(ord, _MARKS), "")
 """Drops soft hyphens, joiners and marks of direction."""
 _TABLE = _DASHES | _SPACES | INVISIBLE
 _ODD = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]|\\(cid:\\d+\\)")

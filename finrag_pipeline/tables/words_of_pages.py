@@ -29,7 +29,7 @@ def filing_words(filing: str, pages: pa.Table, path: Path | None = None) -> Fili
             tokens = tuple(fields.field("text").to_pylist())
             blocks, lines = fields.field("block").to_numpy(), fields.field("line").to_numpy()
         sizes = {name: row[name] or 0 for name in ("width", "height", "rotation")}
-        found.append(PageWords(**{**row, **sizes}, boxes=boxes, words=tokens, blocks=blocks, lines=lines))
+        found.append(PageWords(**(row | sizes), boxes=boxes, words=tokens, blocks=blocks, lines=lines))
     return FilingWords(filing, tuple(found), path)
 
 

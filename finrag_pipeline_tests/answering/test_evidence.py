@@ -55,7 +55,7 @@ class Printed:
 
 
 def best(question: str, rows: list[FilingRow], count: int = 5) -> list[tuple[int, str]]:
-    found = Evidence(Printed(rows), Resolver([FILING])).closest(question)  # type: ignore[arg-type]
+    found = Evidence(Printed(rows), Resolver([FILING])).closest(question)
     return [(one.row.page, " > ".join(one.row.path)) for one in found[:count]]
 
 

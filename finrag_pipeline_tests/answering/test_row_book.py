@@ -70,7 +70,7 @@ def book(
 
 
 def number(words: str, period: FiscalPeriod = YEARS[-1], **more: Sequence[str]) -> float | None:
-    found = book(**more).find(words, period)  # type: ignore[arg-type]
+    found = book(**more).find(words, period)
     return None if found is None else found.fact.value
 
 

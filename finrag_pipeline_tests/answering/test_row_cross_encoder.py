@@ -56,7 +56,7 @@ def test_long_and_empty_rows_are_cut_and_kept() -> None:
     assert len(tokens.row(("", "", "", "", "", ""))) == 1
 
 
-def test_without_the_encoder_rows_are_told_by_their_words(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_without_the_encoder_rows_are_told_by_their_words(monkeypatch) -> None:
     def missing(adapters: object) -> None:
         raise ModelError("no weights", "install them")
 

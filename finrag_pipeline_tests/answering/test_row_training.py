@@ -88,8 +88,8 @@ def test_wrong_rows_that_a_model_takes_for_right_come_first() -> None:
             return found.float()
 
     of_filings = replace(EXAMPLES, sources=np.array([f"made{IN_FILINGS}"]))
-    found = mined(of_filings, Model(), 0)  # type: ignore[arg-type]
+    found = mined(of_filings, Model(), 0)
     values, ends = found.near
     assert values[: ends[1]].tolist() == list(range(27, 0, -1)), "neither the right row nor its twins"
     assert values[ends[1] :].tolist() == [0, 1, 2], "those of no right row stay"
-    assert mined(EXAMPLES, Model(), 0).near[0].tolist() == EXAMPLES.near[0].tolist()  # type: ignore[arg-type]
+    assert mined(EXAMPLES, Model(), 0).near[0].tolist() == EXAMPLES.near[0].tolist()

@@ -33,16 +33,16 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bge_m3_as_it_was_published(tmp_path: Path, lake: Lake) -> None:
     folder = write_bge_m3(tmp_path / "bge-m3", TEXTS)
     assert not list(folder.glob("*.safetensors")) and (folder / "pytorch_model.bin").is_file()
-    settings = EncoderSettings(name=str(folder), backend="torch", precision="fp32")  # type: ignore[call-arg]
+    settings = EncoderSettings(name=str(folder), backend="torch", precision="fp32")
     encoder = Encoder(settings, lake)
     assert encoder.window_tokens == 8190
     assert np.linalg.norm(encoder.embed(["net revenue", "goodwill"]), axis=1) == pytest.approx([1, 1])
 
 
 def test_splade_and_the_reranker_as_they_were_published(tmp_path: Path, lake: Lake) -> None:
-    sparse = SpladeSettings(name=str(write_splade(tmp_path / "splade", TEXTS)))  # type: ignore[call-arg]
+    sparse = SpladeSettings(name=str(write_splade(tmp_path / "splade", TEXTS)))
     assert SpladeEncoder(sparse, lake).documents(["net revenue"]).nnz > 0
-    pairs = RerankerSettings(name=str(write_reranker(tmp_path / "reranker", TEXTS)))  # type: ignore[call-arg]
+    pairs = RerankerSettings(name=str(write_reranker(tmp_path / "reranker", TEXTS)))
     assert CrossEncoderReranker(pairs, lake).score("revenue?", ["net revenue", "goodwill"]).shape == (2,)
 
 
@@ -51,7 +51,7 @@ def stand_in() -> Iterator[EndpointModel]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), papers._Endpoint)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/v1"
-    yield EndpointModel(LanguageModelSettings(kind="endpoint", base_url=url))  # type: ignore[call-arg]
+    yield EndpointModel(LanguageModelSettings(kind="endpoint", base_url=url))
     server.shutdown()
     server.server_close()
 

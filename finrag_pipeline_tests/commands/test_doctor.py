@@ -67,7 +67,7 @@ def test_an_encoder_that_cannot_be_used(settings: Settings, changes: dict[str, s
 
 def test_a_model_folder_without_weights(settings: Settings, tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
-    encoder = EncoderSettings(name=str(tmp_path / "model"))  # type: ignore[call-arg]
+    encoder = EncoderSettings(name=str(tmp_path / "model"))
     finding = _findings(settings.model_copy(update={"encoder": encoder}))["encoder"]
     assert (finding["status"], "neither safetensors nor" in finding["found"]) == ("broken", True)
 
@@ -88,7 +88,7 @@ def test_every_place_for_a_model_is_listed_with_the_line_that_provides_it(
     for check, line in lines.items():
         assert findings[check]["status"] == "gap" and findings[check]["remedy"].startswith(line)
     here = write_tiny_bert(tmp_path / "reranker", "BertForSequenceClassification", num_labels=1)
-    model = LanguageModelSettings(kind="endpoint", base_url="http://localhost:1/v1")  # type: ignore[call-arg]
+    model = LanguageModelSettings(kind="endpoint", base_url="http://localhost:1/v1")
     changed = {
         "reranker": settings.reranker.model_copy(update={"name": str(here)}),
         "language_model": model,

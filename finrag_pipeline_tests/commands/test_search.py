@@ -448,7 +448,7 @@ class TestSystems:
         assert rows["page_scorer"] == ("measured", "on 9 of 39 questions")
 
     def test_without_its_encoder_a_system_needs_it(self, indexed: IndexedLake) -> None:
-        encoder = EncoderSettings(name="/no/such/model")  # type: ignore[call-arg]
+        encoder = EncoderSettings(name="/no/such/model")
         for row in list_systems(indexed.settings.model_copy(update={"encoder": encoder})):
             if row["name"].startswith("bm25"):
                 assert row["status"] == "runs here"

@@ -81,7 +81,7 @@ class TestAutomaticPrecision:
     @pytest.fixture
     def auto(self, tiny_model: Path) -> EncoderSettings:
         pytest.importorskip("openvino")
-        return EncoderSettings(name=str(tiny_model))  # type: ignore[call-arg]
+        return EncoderSettings(name=str(tiny_model))
 
     @pytest.mark.parametrize(("processor", "precision"), [(True, "bf16"), (False, "fp32")])
     def test_a_lake_without_vectors_takes_what_the_processor_is_best_at(
@@ -133,7 +133,7 @@ class TestPrompts:
     ) -> None:
         from sentence_transformers import SentenceTransformer
 
-        settings = EncoderSettings(name=str(prompted), backend="torch")  # type: ignore[call-arg]
+        settings = EncoderSettings(name=str(prompted), backend="torch")
         encoder, model = Encoder(settings, lake), SentenceTransformer(str(prompted), device="cpu")
         assert encoder.fingerprint != Encoder(tiny_encoder_settings, lake).fingerprint
         text = "operating margin of the segment"
@@ -150,7 +150,7 @@ class TestPrompts:
         path = prompted / "config_sentence_transformers.json"
         path.write_text(json.dumps({"prompts": {"any": "tax: "}, "default_prompt_name": "any"}))
         model_files._prompts.cache_clear()
-        assert model_files.prompts(EncoderSettings(name=str(prompted))) == ("tax: ", "tax: ")  # type: ignore[call-arg]
+        assert model_files.prompts(EncoderSettings(name=str(prompted))) == ("tax: ", "tax: ")
 
 
 def test_lakes_share_a_converted_model_and_keep_those_of_their_own(
@@ -158,7 +158,7 @@ def test_lakes_share_a_converted_model_and_keep_those_of_their_own(
 ) -> None:
     pytest.importorskip("openvino")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    settings = EncoderSettings(name=str(tiny_model), precision="fp32")  # type: ignore[call-arg]
+    settings = EncoderSettings(name=str(tiny_model), precision="fp32")
     first = Encoder(settings, Lake(tmp_path / "first")).embed_query("net revenue")
     (made,) = (tmp_path / "cache" / "finrag" / "encoders").iterdir()
     monkeypatch.setattr(backends, "_convert", lambda *_: pytest.fail("it is converted"))

@@ -46,7 +46,7 @@ def model(tiny_model: Path, tmp_path: Path) -> Path:
 
 
 def _settings(folder: Path, **changes: object) -> EncoderSettings:
-    return EncoderSettings(name=str(folder), **changes)  # type: ignore[arg-type]
+    return EncoderSettings(name=str(folder), **changes)
 
 
 class TestFolder:

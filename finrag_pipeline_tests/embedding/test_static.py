@@ -41,7 +41,7 @@ def _without_truncation(path: Path) -> None:
 
 
 def _settings(folder: Path, **changes: object) -> EncoderSettings:
-    return EncoderSettings(name=str(folder), **changes)  # type: ignore[arg-type]
+    return EncoderSettings(name=str(folder), **changes)
 
 
 def _never() -> list[str]:

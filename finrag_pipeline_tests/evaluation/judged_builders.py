@@ -33,7 +33,7 @@ def answer(
         "sentences": found,
         "sources": SOURCES,
     }
-    return Answer(**{**fields, **changes})  # type: ignore[arg-type]
+    return Answer(**{**fields, **changes})
 
 
 def reply(*labels: int, numbers: Sequence[int] | None = None) -> str:

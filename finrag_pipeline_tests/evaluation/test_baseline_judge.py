@@ -109,7 +109,7 @@ def test_quotes_must_hold_the_subject_and_the_kind_of_thing_asked_for(question, 
 
 
 def model(name: str, **more: object) -> LanguageModelSettings:
-    return LanguageModelSettings(name=name, base_url="http://127.0.0.1:9/v1", **more)  # type: ignore[arg-type]
+    return LanguageModelSettings(name=name, base_url="http://127.0.0.1:9/v1", **more)
 
 
 def test_the_baseline_is_always_there(lake):

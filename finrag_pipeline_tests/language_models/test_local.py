@@ -113,7 +113,7 @@ class TestAnswer:
         first = _ask(load_language_model(settings, lake), temperature=0.7, seed=4)
         again = load_language_model(settings, lake)
         assert _ask(again, temperature=0.7, seed=4).cached
-        assert again is not None and "_loaded" not in vars(again._model)  # type: ignore[attr-defined]
+        assert again is not None and "_loaded" not in vars(again._model)
         assert _ask(again, temperature=0.7, seed=4).text == first.text
 
 
@@ -131,7 +131,7 @@ class TestRefused:
 
     def test_a_template_that_refuses(self, model: LocalModel) -> None:
         with pytest.raises(ModelError, match="refuses the messages: unknown role"):
-            _ask(model, messages=[Message("tool", "x")])  # type: ignore[arg-type]
+            _ask(model, messages=[Message("tool", "x")])
 
     def test_an_answer_without_text(self, copy: Path) -> None:
         """Every byte is forbidden: only special tokens are left."""

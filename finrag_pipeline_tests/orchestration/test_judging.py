@@ -107,7 +107,7 @@ def say(messages: Sequence[Message], seed: int | None) -> str:
 
 
 def count_of(system: str) -> int:
-    return int(re.search(r"list of (\d+) obj", system)[1])  # type: ignore[index]
+    return int(re.search(r"list of (\d+) obj", system)[1])
 
 
 def strict(messages: Sequence[Message], seed: int | None) -> str:

@@ -159,7 +159,7 @@ class TestRankers:
         for fold in (*range(5), None):
             ranker = load_page_ranker(Lake(root), Settings(lake=str(root)), fold)
             assert ranker is not None
-            card = ranker._own.card  # type: ignore[attr-defined]
+            card = ranker._own.card
             assert set(card["question_ids"]) == {row["question_id"] for row in folds if row["fold"] != fold}
             assert set(card["filings"]) == {row["filing"] for row in folds if row["fold"] != fold}
 

@@ -151,7 +151,7 @@ def test_a_stalled_upload_is_told_of_and_its_completion_is_taken(
     age(path, SETTLED_SECONDS + 1)
     assert daemon.tick() == ["ALDER_2021_10K"]
     assert pipeline.index("ALDER_2021_10K").success and not path.exists()
-    assert pipeline.lake.ledger_entry("filings", "ALDER_2021_10K")["outcome"] == "materialised"  # type: ignore[index]
+    assert pipeline.lake.ledger_entry("filings", "ALDER_2021_10K")["outcome"] == "materialised"
 
 
 def test_a_refused_file_is_not_tried_again_until_it_changes(pipeline: Pipeline, inbox: Path) -> None:

@@ -45,9 +45,9 @@ class TestTexts:
     def test_a_page_is_scored_by_its_best_piece(self) -> None:
         texts, owners = flatten([("a", "b"), (), ("c",)])
         assert texts == ["a", "b", "c"] and owners.tolist() == [0, 0, 2]
-        scores = page_scores([0.1, 0.7, -0.2], owners, 3)  # type: ignore[arg-type]
+        scores = page_scores([0.1, 0.7, -0.2], owners, 3)
         assert scores.tolist() == pytest.approx([0.7, -1.0, -0.2])
-        assert page_scores(*flatten([()]), 1).tolist() == [-1.0]  # type: ignore[arg-type]
+        assert page_scores(*flatten([()]), 1).tolist() == [-1.0]
 
 
 class TestNegatives:

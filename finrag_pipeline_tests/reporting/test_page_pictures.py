@@ -108,7 +108,7 @@ def _cell(x: float, y: float, **other: Any) -> dict[str, Any]:
 
 def _colours(png: bytes) -> set[tuple[int, ...]]:
     picture = Image.open(io.BytesIO(png)).convert("RGB")
-    return {picture.getpixel((x, y)) for x in range(200) for y in range(200)}  # type: ignore[misc]
+    return {picture.getpixel((x, y)) for x in range(200) for y in range(200)}
 
 
 def _has(png: bytes, colour: tuple[int, int, int]) -> bool:

@@ -89,7 +89,7 @@ class TestSplade:
     def test_it_ranks_by_the_weights_of_the_index(self, indexed: IndexedLake) -> None:
         corpus = corpus_of(indexed)
         weights = np.arange(len(corpus.chunk_ids), dtype=np.float32)
-        corpus.splade = SimpleNamespace(scores=lambda question: weights)  # type: ignore[assignment]
+        corpus.splade = SimpleNamespace(scores=lambda question: weights)
         assert ids(rank(SYSTEMS["splade"], QUESTION, corpus)) == corpus.chunk_ids[::-1]
         filing = indexed.filings[2]
         hits = rank(SYSTEMS["splade"], QUESTION, corpus, (filing,), (1, 3))

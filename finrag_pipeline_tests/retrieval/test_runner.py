@@ -173,7 +173,7 @@ class TestRankings:
             assert hit.passage, "the dense stage knows the passage"
 
     def test_the_depth_cuts_and_the_constant_counts(self, indexed: IndexedLake) -> None:
-        retrieval = RetrievalSettings(depth=10, rrf_k=1)  # type: ignore[call-arg]
+        retrieval = RetrievalSettings(depth=10, rrf_k=1)
         settings: Settings = indexed.settings.model_copy(update={"retrieval": retrieval})
         corpus = Corpus(indexed.lake, indexed.filings, settings, indexed.encoder)
         hits = rank(SYSTEMS["hybrid_rrf"], "net revenue", corpus)

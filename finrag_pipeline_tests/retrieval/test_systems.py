@@ -74,7 +74,7 @@ def test_whose_questions_are_embedded() -> None:
 def bare(corpus_settings: Settings, tmp_path: Path) -> Inputs:
     """No filings and a stand-in for the encoder, so that only systems and settings decide."""
     encoder = SimpleNamespace(fingerprint="encoder")
-    return Inputs(Corpus(Lake(str(tmp_path)), (), corpus_settings, encoder))  # type: ignore[arg-type]
+    return Inputs(Corpus(Lake(str(tmp_path)), (), corpus_settings, encoder))
 
 
 WITHOUT_MODELS = {
@@ -90,7 +90,7 @@ WITHOUT_MODELS = {
 def test_fingerprints_hold_what_decides_a_ranking(tmp_path: Path) -> None:
     settings = Settings()
     inputs, deeper, other_k = (
-        bare(settings.model_copy(update={"retrieval": RetrievalSettings(**options)}), tmp_path)  # type: ignore[arg-type]
+        bare(settings.model_copy(update={"retrieval": RetrievalSettings(**options)}), tmp_path)
         for options in ({}, {"depth": 50}, {"rrf_k": 10})
     )
     for system in WITHOUT_MODELS.values():

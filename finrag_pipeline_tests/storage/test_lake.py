@@ -147,7 +147,7 @@ class TestPaths:
     def test_no_way_out_of_a_partition(self, lake: Lake, value: str) -> None:
         for use in (lake.part_path, lake.info, lake.read, lake.remove):
             with pytest.raises(LakeError, match="is not a partition"):
-                use("folds", {"filing": value})  # type: ignore[operator]
+                use("folds", {"filing": value})
         with pytest.raises(LakeError):
             lake.write("folds", _folds("q1"), "f", {"filing": value})
         assert _files(lake) == []

@@ -178,7 +178,7 @@ class Known:
 def test_what_is_seen_becomes_a_table_in_points(settings: TableSettings, tmp_path: Path) -> None:
     filing = words_of(write_table(tmp_path / "page.pdf"))
     detector = TatrDetector(settings)
-    detector._parts = Known()  # type: ignore[assignment]
+    detector._parts = Known()
     ((table,),) = detector.detect(filing)
     assert table.grid() == ROWS
     assert table.header_rows == 1
@@ -198,7 +198,7 @@ def test_a_sideways_table_is_turned_for_the_model_and_back(settings: TableSettin
                 # Turned clockwise, the left end of the table is up and its top is to the right.
                 yield seen(("table row", 0.9, (10, 10, 90, 210)), ("table column", 0.9, (70, 10, 90, 390)))
 
-    detector._parts = OneCell()  # type: ignore[assignment]
+    detector._parts = OneCell()
     ((table,),) = detector.detect(words_of(write_table(tmp_path / "page.pdf")))
     assert shapes == [(400, 100)]
     assert table.box == pytest.approx((LEFT, TOP, LEFT + 200, TOP + 20), abs=1.5)
@@ -208,7 +208,7 @@ def test_a_sideways_table_is_turned_for_the_model_and_back(settings: TableSettin
 def test_tables_keep_the_order_of_pages_over_batches(settings: TableSettings, tmp_path: Path) -> None:
     filing = words_of(write_table(tmp_path / "page.pdf"))
     detector = TatrDetector(settings)
-    detector._parts = Known()  # type: ignore[assignment]
+    detector._parts = Known()
     found = list(detector.detect(filing, pages=[0, 9, 0, 0, 0]))  # there is no page 9
     assert [len(tables) for tables in found] == [1, 0, 1, 1, 1]
 
@@ -223,7 +223,7 @@ def test_a_picture_without_words_tells_why_it_is_empty(
         0, 612, 792, "", np.zeros((0, 4), np.float32), (), page.blocks[:0], page.lines[:0], needs_ocr=True
     )
     detector = TatrDetector(settings)
-    detector._parts = Known()  # type: ignore[assignment]
+    detector._parts = Known()
     ((table,),) = detector.detect(FilingWords("scan", (blank,), filing.path))
     assert table.cells == ()
     assert (table.rows, table.columns) == (4, 3)
@@ -348,7 +348,7 @@ def test_published_sizes_run_from_page_to_grid(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     names = {f"{stage}_model": str(folder) for stage, folder in published.items()}
-    settings = TableSettings(**names, detection_threshold=0.0, structure_threshold=0.0)  # type: ignore[arg-type]
+    settings = TableSettings(**names, detection_threshold=0.0, structure_threshold=0.0)
     assert detector_problem("tatr", settings) is None
     (tables,) = get_detector("tatr", settings).detect(words_of(write_table(tmp_path / "page.pdf")))
     assert all(table.rows and table.columns for table in tables), "random weights may see nothing"

@@ -188,7 +188,7 @@ def answer_rates(part: Part) -> Step:
 def judge_calibration(part: Part) -> Step:
     """Agreement of judges with people on recorded answers that these labelled (FINRAG_JUDGE__LABELLED)."""
     store, values = part.store, part.values
-    found: list[Answer] = []
+    found, labels, references, groups = list[Answer](), list[int](), list[str](), list[str]()
     reason = "No labels of people are given: set FINRAG_JUDGE__LABELLED to their folder."
     if values.judge.labelled:
         folder = Path(values.judge.labelled).expanduser()
