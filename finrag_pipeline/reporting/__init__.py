@@ -6,5 +6,5 @@ REPORT_VERSION = "6"
 EXPLORER_VERSION = "5"
 """Changes whenever the pages of the explorer may look different."""
 
-PICTURES_VERSION = "1"
+PICTURES_VERSION = "2"
 """Changes whenever a picture of the same page of a filing may look different."""

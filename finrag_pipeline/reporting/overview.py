@@ -189,9 +189,9 @@ def overview_context(data: ReportData, question_links: Mapping[str, str]) -> dic
 
 
 def overview_plots(data: ReportData) -> dict[str, Callable[..., bytes]]:
-    """The plots for which there is data, by the name of their files; ``dark`` is for a dark background."""
+    """The plots for which there is data, by the name of their files."""
     plots: dict[str, Callable[..., bytes]] = {}
-    if MetricIndex(data.metrics).systems:
+    if MetricIndex(data.metrics, slice="all").systems:
         plots["gap"] = partial(gap_plot, data.metrics)
         plots["page-recall"] = partial(recall_curve, data.metrics)
     if (sweep := data.table("hybrid_alpha_sweep")).num_rows:
@@ -200,7 +200,7 @@ def overview_plots(data: ReportData) -> dict[str, Callable[..., bytes]]:
         if policy in ("document", "company"):
             plots[f"training-{policy}"] = partial(training_plot, curves)
     answers = data.table("answer_metrics")
-    if any(MetricIndex(answers).cutoffs("confidence")):
+    if any(MetricIndex(answers, slice="all").cutoffs("confidence")):
         plots["reliability"] = partial(reliability_plot, answers)
     if (counts := data.table("gap_counts")).num_rows:
         plots["gap-levels"] = partial(gap_levels_plot, counts)

@@ -33,10 +33,12 @@ PageImages = Callable[[str, Iterable[int]], dict[int, bytes | str]]
 DPI = 110
 FOLDER = "page_pictures"
 
-_GREYS = 8
+_GREYS = (0, 48, 96, 144, 192, 224, 242, 255)  # closer where they are light: pale stripes of tables
+_NEAREST_GREY = [min(_GREYS, key=lambda grey: abs(grey - value)) for value in range(256)]
 _COLOURS = 48
 _COLOURED = 12  # difference between the channels from which on a pixel has a colour
 _COLOURED_SHARE = 0.002  # a coloured link or rule alone is drawn in grey
+_SMALL = 1 / 20  # bytes per pixel: a full page of text takes less, one with a photograph more
 _AT_ONCE = 16  # pages whose pixels are held together
 
 
@@ -111,8 +113,14 @@ def encode_picture(pixels: np.ndarray) -> bytes:
     red, green, blue = np.moveaxis(pixels, 2, 0)
     brightest, darkest = np.maximum(np.maximum(red, green), blue), np.minimum(np.minimum(red, green), blue)
     if float(((brightest - darkest) > _COLOURED).mean()) <= _COLOURED_SHARE:
-        return _webp(picture.convert("L").quantize(_GREYS), lossless=True, quality=60)
-    palette = _webp(picture.quantize(_COLOURS, dither=Image.Dither.NONE), lossless=True, quality=60)
+        return _webp(picture.convert("L").point(_NEAREST_GREY), lossless=True, quality=60)
+    # White, most of a page, needs no search for its colour. An octree is faster, but loses pale stripes.
+    inked, few = darkest < 255, np.full_like(pixels, 255)
+    found = Image.fromarray(pixels[inked][None]).quantize(_COLOURS - 1, dither=Image.Dither.NONE)
+    few[inked] = np.asarray(found.convert("RGB"))[0]
+    palette = _webp(Image.fromarray(few), lossless=True, quality=60)
+    if len(palette) <= _SMALL * darkest.size:
+        return palette
     return min(palette, _webp(picture, lossless=False, quality=50), key=len)
 
 

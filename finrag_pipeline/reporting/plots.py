@@ -1,13 +1,15 @@
 """Plots of the report: retrieval, the levels lost, what was learned or tuned, judges and intervals.
 
-Each takes its data, and by keyword ``fmt`` and ``dark``, and gives the bytes of a file: `plot`. Matplotlib is
-used through its objects only: no pyplot, no window. Colours are those of Okabe & Ito (2008), which readers
-with colour-vision deficiencies tell apart, lightened for dark backgrounds; markers and dashes differ as well.
+Each takes its data, and by keyword ``fmt``, and gives the bytes of a file: `plot`. Matplotlib is used through
+its objects only: no pyplot, no window. Colours are those of Okabe & Ito (2008), which readers with
+colour-vision deficiencies tell apart, lightened for dark backgrounds (`in_dark`); markers and dashes differ
+as well.
 """
 
 from __future__ import annotations
 
 import io
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,31 +49,8 @@ class Theme:
     systems: tuple[str, ...]  # colours of systems, in turn
     levels: tuple[str, ...]  # colour of each level lost, from the widest to what is kept, in a neutral tone
 
-    def style(self) -> dict[str, Any]:
-        """Parameters of matplotlib: quiet axes without a frame but the lower one, and legends without."""
-        return {
-            "svg.hashsalt": "finrag_pipeline",  # a fixed salt for identifiers: the same bytes every time
-            "svg.fonttype": "path",
-            "text.parse_math": False,
-            "figure.facecolor": self.surface,
-            "figure.dpi": 160,
-            "axes.facecolor": self.surface,
-            "axes.edgecolor": self.muted,
-            "axes.labelcolor": self.muted,
-            "axes.axisbelow": True,
-            **{f"axes.spines.{side}": False for side in ("top", "right", "left")},
-            **{f"axes.title{name}": value for name, value in _TITLE.items()},
-            "axes.titlecolor": self.ink,
-            "grid.color": self.grid,
-            **{f"{axis}tick.{name}": value for axis in "xy" for name, value in _TICKS.items()},
-            **{f"{axis}tick.{name}": self.muted for axis in "xy" for name in ("color", "labelcolor")},
-            "legend.frameon": False,
-            "legend.fontsize": 9,
-            "legend.labelcolor": self.ink,
-        }
 
-
-_TITLE = {"size": 11, "weight": "bold", "location": "left", "pad": 8}
+_TITLE = {"size": 11, "weight": "bold", "location": "left", "pad": 8, "y": 1.0}
 _TICKS = {"labelsize": 9, "major.size": 0, "major.pad": 5}
 LIGHT = Theme(
     "#ffffff",
@@ -91,33 +70,68 @@ DARK = Theme(
     ("#56b4e9", "#ff8a4f", "#35c59b", "#e79bc4", "#e6cf4a", "#9fd4f5", "#e8ecef"),
     ("#ff8a4f", "#f0a830", "#e6cf4a", "#e79bc4", "#333d45"),
 )
+_COLOUR = rb"#[0-9a-f]{6}\b"
+_IN_DARK = dict(zip(*(re.findall(_COLOUR, repr(theme).encode()) for theme in (LIGHT, DARK)), strict=True))
+
+
+def in_dark(svg: bytes) -> bytes:
+    """The SVG of a plot in colours for a dark background."""
+    return re.sub(_COLOUR, lambda found: _IN_DARK.get(found[0], found[0]), svg)
+
+
+def _style() -> dict[str, Any]:
+    """Parameters of matplotlib: quiet axes without a frame but the lower one, and legends without."""
+    return {
+        "svg.hashsalt": "finrag_pipeline",  # a fixed salt for identifiers: the same bytes every time
+        "svg.fonttype": "path",
+        "text.parse_math": False,
+        "figure.facecolor": LIGHT.surface,
+        "figure.dpi": 160,
+        "axes.facecolor": LIGHT.surface,
+        "axes.edgecolor": LIGHT.muted,
+        "axes.labelcolor": LIGHT.muted,
+        "axes.axisbelow": True,
+        **{f"axes.spines.{side}": False for side in ("top", "right", "left")},
+        **{f"axes.title{name}": value for name, value in _TITLE.items()},
+        "axes.titlecolor": LIGHT.ink,
+        "grid.color": LIGHT.grid,
+        **{f"{axis}tick.{name}": value for axis in "xy" for name, value in _TICKS.items()},
+        **{f"{axis}tick.{name}": LIGHT.muted for axis in "xy" for name in ("color", "labelcolor")},
+        "legend.frameon": False,
+        "legend.fontsize": 9,
+        "legend.labelcolor": LIGHT.ink,
+    }
 
 
 def plot(draw: Callable[..., Figure | None]) -> Callable[..., bytes]:
     """Makes a function that draws a figure one that gives the bytes of a file.
 
-    It takes the arguments of ``draw`` without its first one, the theme, and by keyword ``fmt`` (svg or png)
-    and ``dark`` (colours for a dark background). The same figures give the same bytes. Where ``draw`` gives
-    None, the file says that nothing has been measured. Another format raises UsageError.
+    It takes the arguments of ``draw``, and by keyword ``fmt`` (svg or png). The same figures give the same
+    bytes. Where ``draw`` gives None, the file says that nothing has been measured. Another format raises
+    UsageError.
     """
 
     @wraps(draw)
-    def drawn(*data: Any, fmt: Format = "svg", dark: bool = False) -> bytes:
+    def drawn(*data: Any, fmt: Format = "svg") -> bytes:
         from matplotlib import rc_context
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
         if fmt not in ("svg", "png"):
             raise UsageError(f"There is no plot format '{fmt}'.", "Choose svg or png.")
-        theme, stream = DARK if dark else LIGHT, io.BytesIO()
-        style: Any = theme.style()  # matplotlib spells out every name in its own type
+        stream = io.BytesIO()
+        style: Any = _style()  # matplotlib spells out every name in its own type
         with rc_context(style):
-            figure = draw(theme, *data) or _empty_figure(theme)
-            FigureCanvasAgg(figure).print_figure(
+            figure = draw(*data) or _empty_figure()
+            canvas = FigureCanvasAgg(figure)
+            # Laid out here: while it prints, matplotlib would draw the figure twice for it.
+            if engine := figure.get_layout_engine():
+                engine.execute(figure)
+                figure.set_layout_engine(None)
+            canvas.print_figure(
                 stream,
                 format=fmt,
                 facecolor=figure.get_facecolor(),
-                bbox_inches="tight",
-                pad_inches=0.12,
+                bbox_inches=figure.get_tightbbox().padded(0.12),
                 metadata={"Date": None} if fmt == "svg" else {"Software": None},
             )
         return stream.getvalue()
@@ -132,10 +146,12 @@ def _new_figure(size: tuple[float, float]) -> Figure:
     return Figure(figsize=size, layout="constrained")
 
 
-def _empty_figure(theme: Theme) -> Figure:
-    figure = _new_figure((6.0, 1.2))
+def _empty_figure() -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.0, 1.2))  # without axes there is nothing to lay out
     text = "No system has been measured yet"
-    figure.text(0.5, 0.5, text, ha="center", va="center", color=theme.muted, fontsize=11)
+    figure.text(0.5, 0.5, text, ha="center", va="center", color=LIGHT.muted, fontsize=11)
     return figure
 
 
@@ -189,9 +205,10 @@ def _curve(axes: Axes, points: Iterable[tuple[float, float]], linewidth: float =
     axes.plot(xs, ys, linewidth=linewidth, **more)
 
 
-def _interval(axes: Axes, x: float, estimate: Estimate, **more: Any) -> None:
-    if estimate.low is not None and estimate.high is not None:
-        axes.vlines(x, estimate.low, estimate.high, linewidth=2.4, **more)
+def _intervals(axes: Axes, points: Iterable[tuple[float, Estimate]], **more: Any) -> None:
+    known = [(x, e.low, e.high) for x, e in points if e.low is not None and e.high is not None]
+    if known:
+        axes.vlines(*zip(*known, strict=True), linewidth=2.4, **more)
 
 
 def _ring(axes: Axes, x: float, y: float, colour: str) -> None:
@@ -204,7 +221,7 @@ _PANELS_PER_ROW = 3
 
 
 @plot
-def gap_plot(theme: Theme, metrics: pa.Table) -> Figure | None:
+def gap_plot(metrics: pa.Table) -> Figure | None:
     """One panel per system: evidence found at filing, page and passage level, in every search space.
 
     The shaded areas are what is lost: to other filings (between the whole corpus and the oracle filing) and
@@ -212,7 +229,7 @@ def gap_plot(theme: Theme, metrics: pa.Table) -> Figure | None:
 
     It is drawn from ``schemas.SYSTEM_METRICS``.
     """
-    index = MetricIndex(metrics)
+    index = MetricIndex(metrics, slice="all")
     found = {system: _gap_estimates(index, system) for system in index.systems}
     systems = {system: spaces for system, spaces in found.items() if any(spaces.values())}
     if not systems:
@@ -221,9 +238,13 @@ def gap_plot(theme: Theme, metrics: pa.Table) -> Figure | None:
     rows = -(-len(systems) // columns)
     figure = _new_figure((max(3.5 * columns, 5.2), 3.5 * rows + 0.45))
     panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    first = panels[0]  # the others share its limits and ticks
+    first.set(xlim=(-0.35, len(LEVELS) - 0.65), ylim=(0, 1.06), yticks=_QUARTERS)
+    names = [f"{name}\n{metric_label(metric, CUTOFF)}" for metric, name in LEVELS]
+    first.set_xticks(range(len(LEVELS)), names)
     handles: dict[str, Any] = {}
     for axes, (system, spaces) in zip(panels, systems.items(), strict=False):
-        _gap_panel(axes, theme, system, spaces)
+        _gap_panel(axes, system, spaces)
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     for axes in panels[len(systems) :]:
@@ -256,7 +277,7 @@ def _gap_estimates(index: MetricIndex, system: str) -> dict[str, dict[int, Estim
     }
 
 
-def _gap_panel(axes: Axes, theme: Theme, system: str, spaces: Mapping[str, Mapping[int, Estimate]]) -> None:
+def _gap_panel(axes: Axes, system: str, spaces: Mapping[str, Mapping[int, Estimate]]) -> None:
     from matplotlib.patheffects import withStroke
 
     axes.grid(axis="y")
@@ -265,11 +286,10 @@ def _gap_panel(axes: Axes, theme: Theme, system: str, spaces: Mapping[str, Mappi
     for position, (space, points) in list(enumerate(spaces.items()))[::-1]:
         if not points:
             continue
-        style = _look(theme.spaces, position)
+        style = _look(LIGHT.spaces, position)
         # Side by side, so that intervals stay visible.
         moved = [(x + 0.05 * (position - 1), estimate) for x, estimate in points.items()]
-        for x, estimate in moved:
-            _interval(axes, x, estimate, color=style["color"], alpha=0.45, zorder=3)
+        _intervals(axes, moved, color=style["color"], alpha=0.45, zorder=3)
         _curve(
             axes,
             [(x, estimate.mean) for x, estimate in moved],
@@ -292,12 +312,12 @@ def _gap_panel(axes: Axes, theme: Theme, system: str, spaces: Mapping[str, Mappi
                 fontsize=9,
                 color=style["color"],
                 fontweight="bold",
-                path_effects=[withStroke(linewidth=2.5, foreground=theme.surface)],
+                path_effects=[withStroke(linewidth=2.5, foreground=LIGHT.surface)],
                 zorder=5,
             )
     losses = (
-        (Space.CORPUS, Space.FILING, theme.spaces[1], "Lost to other filings"),
-        (Space.FILING, Space.PAGES, theme.spaces[2], "Lost to other pages of the filing"),
+        (Space.CORPUS, Space.FILING, LIGHT.spaces[1], "Lost to other filings"),
+        (Space.FILING, Space.PAGES, LIGHT.spaces[2], "Lost to other pages of the filing"),
     )
     for lower, upper, colour, label in losses:
         narrow, wide = spaces.get(upper, {}), spaces.get(lower, {})
@@ -308,22 +328,16 @@ def _gap_panel(axes: Axes, theme: Theme, system: str, spaces: Mapping[str, Mappi
             axes.fill_between(
                 shared, bottom, top, color=colour, alpha=0.14, linewidth=0, label=label, zorder=1
             )
-    axes.set_xlim(-0.35, len(LEVELS) - 0.65)
-    axes.set_ylim(0, 1.06)
-    axes.set_xticks(
-        range(len(LEVELS)), [f"{name}\n{metric_label(metric, CUTOFF)}" for metric, name in LEVELS]
-    )
     axes.tick_params(axis="x", labelsize=8.5)
-    axes.set_yticks(_QUARTERS)
 
 
 @plot
-def recall_curve(theme: Theme, metrics: pa.Table) -> Figure | None:
+def recall_curve(metrics: pa.Table) -> Figure | None:
     """PageRec@k over k for every system in the whole corpus, with its interval as a band.
 
     It is drawn from ``schemas.SYSTEM_METRICS``.
     """
-    index = MetricIndex(metrics)
+    index = MetricIndex(metrics, slice="all")
     cutoffs = index.cutoffs("page_rec")
     curves = {
         system: points
@@ -335,8 +349,8 @@ def recall_curve(theme: Theme, metrics: pa.Table) -> Figure | None:
     figure, axes = _single_axes((9.0, 4.6 + 0.16 * max(len(curves) - 10, 0)))
     ends = []
     for position, (system, points) in enumerate(curves.items()):
-        style = _look(theme.systems, position)
-        dashes = DASHES[position // len(theme.systems) % len(DASHES)]
+        style = _look(LIGHT.systems, position)
+        dashes = DASHES[position // len(LIGHT.systems) % len(DASHES)]
         _curve(axes, [(k, e.mean) for k, e in points], linestyle=dashes, markersize=5.5, **style)
         known = [(k, e.low, e.high) for k, e in points if e.low is not None and e.high is not None]
         if known:
@@ -362,7 +376,7 @@ _LEAST_LABELLED = 0.045
 
 
 @plot
-def gap_levels_plot(theme: Theme, counts: pa.Table) -> Figure | None:
+def gap_levels_plot(counts: pa.Table) -> Figure | None:
     """One bar per system: the shares of the questions over the whole corpus lost first at each level.
 
     It is drawn from ``schemas.GAP_COUNTS``.
@@ -374,9 +388,9 @@ def gap_levels_plot(theme: Theme, counts: pa.Table) -> Figure | None:
     # Answers stand a little apart from the retrievals.
     heights = [place + 0.5 * (answering is not None) for place, (_, answering) in enumerate(shares)]
     left = [0.0] * len(shares)
-    for (level, name), colour, hatch in zip(LEVEL_NAMES.items(), theme.levels, _HATCHES, strict=True):
+    for (level, name), colour, hatch in zip(LEVEL_NAMES.items(), LIGHT.levels, _HATCHES, strict=True):
         widths = [of.get(level, {}).get("share") or 0.0 for of in shares.values()]
-        look: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": theme.surface, "linewidth": 0.8}
+        look: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": LIGHT.surface, "linewidth": 0.8}
         axes.barh(heights, widths, 0.74, left, label=name, **look)
         for y, start, width in zip(heights, left, widths, strict=True):
             if width >= _LEAST_LABELLED:
@@ -387,12 +401,12 @@ def gap_levels_plot(theme: Theme, counts: pa.Table) -> Figure | None:
                     ha="center",
                     va="center",
                     fontsize=8.5,
-                    color=theme.ink if level == "none" else "#14181c",
+                    color=LIGHT.ink if level == "none" else "#14181c",
                     bbox={"boxstyle": "round,pad=0.15", "facecolor": colour, "edgecolor": "none"},
                 )
         left = [start + width for start, width in zip(left, widths, strict=True)]
     axes.set_yticks(heights, [_shortened(pair_title(system), 44) for system in shares])
-    axes.tick_params(axis="y", labelcolor=theme.ink)
+    axes.tick_params(axis="y", labelcolor=LIGHT.ink)
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
     axes.set_xticks(_QUARTERS, [f"{100 * share:g} %" for share in _QUARTERS])
@@ -403,7 +417,7 @@ def gap_levels_plot(theme: Theme, counts: pa.Table) -> Figure | None:
 
 @plot
 def alpha_plot(
-    theme: Theme, means: Mapping[str, Mapping[float, float]], chosen: Mapping[str, Sequence[float]]
+    means: Mapping[str, Mapping[float, float]], chosen: Mapping[str, Sequence[float]]
 ) -> Figure | None:
     """PageRec@5 over the weight of the dense score, with the weights that the folds chose.
 
@@ -414,7 +428,7 @@ def alpha_plot(
     figure, axes = _single_axes((8.0, 4.4))
     ends = []
     for position, (space, values) in enumerate(means.items()):
-        style = _look(theme.spaces, position)
+        style = _look(LIGHT.spaces, position)
         _curve(axes, values.items(), markersize=4.5, **style)
         for alpha in sorted(set(chosen.get(space, ())) & values.keys()):
             _ring(axes, alpha, values[alpha], style["color"])
@@ -428,11 +442,10 @@ def alpha_plot(
 
 
 @plot
-def training_plot(theme: Theme, curves: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure | None:
+def training_plot(curves: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure | None:
     """Loss and validation PageRec@5 over the epochs, one colour per training.
 
     Args:
-        theme: its colours.
         curves: epochs in order, by the name of the training; each has ``epoch``, ``loss`` (None for epoch 0),
             ``page_rec`` (None without validation questions) and ``chosen``, which is ringed.
     """
@@ -442,7 +455,7 @@ def training_plot(theme: Theme, curves: Mapping[str, Sequence[Mapping[str, Any]]
     losses, recalls = figure.subplots(2, 1, sharex=True)
     ends = []
     for position, (name, epochs) in enumerate(curves.items()):
-        style = _look(theme.systems, position)
+        style = _look(LIGHT.systems, position)
         for axes, column in ((losses, "loss"), (recalls, "page_rec")):
             known = [(row["epoch"], row[column]) for row in epochs if row[column] is not None]
             axes.plot(*zip(*known, strict=True) if known else ([], []), markersize=4.5, linewidth=2, **style)
@@ -463,7 +476,7 @@ def training_plot(theme: Theme, curves: Mapping[str, Sequence[Mapping[str, Any]]
 
 
 @plot
-def sensitivity_plot(theme: Theme, rows: Sequence[Mapping[str, Any]]) -> Figure | None:
+def sensitivity_plot(rows: Sequence[Mapping[str, Any]]) -> Figure | None:
     """Half width of the PPI++ interval over the agreement of people and judge (Martinon et al., 10.5).
 
     It is drawn from ``schemas.JUDGE_SENSITIVITY``.
@@ -471,7 +484,7 @@ def sensitivity_plot(theme: Theme, rows: Sequence[Mapping[str, Any]]) -> Figure 
     if not rows:
         return None
     figure, axes = _single_axes((8.0, 4.4))
-    first, second = theme.systems[:2]
+    first, second = LIGHT.systems[:2]
     names = ("agreement", "half_width", "half_width_low", "half_width_high", "expected_half_width")
     agreements, means, lows, highs, expected = ([100 * row[name] for row in rows] for name in names)
     axes.fill_between(agreements, lows, highs, color=first, alpha=0.18, linewidth=0)
@@ -485,12 +498,12 @@ def sensitivity_plot(theme: Theme, rows: Sequence[Mapping[str, Any]]) -> Figure 
 
 
 @plot
-def reliability_plot(theme: Theme, metrics: pa.Table) -> Figure | None:
+def reliability_plot(metrics: pa.Table) -> Figure | None:
     """Share of right answers over the confidence they state, beside a line where both are the same.
 
     It is drawn from the metrics of answers over the whole corpus, ``schemas.SYSTEM_METRICS``.
     """
-    index = MetricIndex(metrics)
+    index = MetricIndex(metrics, slice="all")
     curves = {
         system: [
             (told.mean, found)
@@ -505,18 +518,18 @@ def reliability_plot(theme: Theme, metrics: pa.Table) -> Figure | None:
     if not drawn:
         return None
     figure, axes = _single_axes((6.4, 4.6))
-    axes.plot([0, 1], [0, 1], color=theme.muted, linewidth=1.2, linestyle=_DASHED, label="as stated")
+    axes.plot([0, 1], [0, 1], color=LIGHT.muted, linewidth=1.2, linestyle=_DASHED, label="as stated")
     for position, (system, points) in enumerate(drawn):
-        style = _look(theme.systems, position)
+        style = _look(LIGHT.systems, position)
+        _intervals(axes, points, color=style["color"], alpha=0.4)
         for stated, right in points:
-            _interval(axes, stated, right, color=style["color"], alpha=0.4)
             axes.annotate(
                 f"n = {right.n}",
                 (stated, right.mean),
                 xytext=(7, -3),
                 textcoords="offset points",
                 fontsize=8.5,
-                color=theme.muted,
+                color=LIGHT.muted,
             )
         _curve(axes, [(stated, right.mean) for stated, right in points], markersize=6, label=system, **style)
     axes.set_xlim(0, 1.04)

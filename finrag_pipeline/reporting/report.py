@@ -15,6 +15,7 @@ from finrag_pipeline.reporting.explorer_data import ExplorerData
 from finrag_pipeline.reporting.filing_pages import filing_links, filing_site
 from finrag_pipeline.reporting.method_page import method_context
 from finrag_pipeline.reporting.overview import overview_context, overview_plots
+from finrag_pipeline.reporting.plots import in_dark
 from finrag_pipeline.reporting.report_data import ReportData
 from finrag_pipeline.reporting.site import copy_assets, render_page, replace_folder, write_page
 from finrag_pipeline.schemas import conform
@@ -42,8 +43,9 @@ def write_report(data: ReportData, folder: Path) -> Path:
     def write(target: Path) -> None:
         copy_assets(target, "report.css", "report.js")
         for name, plot in overview_plots(data).items():
-            for theme, dark in (("light", False), ("dark", True)):
-                (target / f"assets/{name}-{theme}.svg").write_bytes(plot(dark=dark))
+            light = plot()
+            (target / f"assets/{name}-light.svg").write_bytes(light)
+            (target / f"assets/{name}-dark.svg").write_bytes(in_dark(light))
         (target / "metrics.json").write_text(f"[\n{records}\n]\n", encoding="utf-8")
         write_explorer(explorer, target, data.images, filing_links(data))
         overview = render_page("report.html.jinja", "Overview", **overview_context(data, links))

@@ -73,7 +73,7 @@ _DOC_REC = metric_label("doc_rec", CUTOFF)
 
 def metrics_markdown(metrics: pa.Table) -> str:
     """Systems × spaces with their intervals, as a Markdown table, from ``schemas.SYSTEM_METRICS``."""
-    return grid_markdown(headline_grid(MetricIndex(metrics)))
+    return grid_markdown(headline_grid(MetricIndex(metrics, slice="all")))
 
 
 def published_markdown(metrics: pa.Table) -> str:

@@ -91,6 +91,23 @@ def test_colours_are_kept_where_there_are_any() -> None:
     assert int(grey.max()) - int(grey.min()) <= 2
 
 
+@pytest.mark.parametrize("coloured", [False, True])
+def test_pale_stripes_stay_and_white_is_white(coloured: bool) -> None:
+    page = np.full((200, 200, 3), 255, np.uint8)
+    page[50:90] = 242
+    page[100:110] = (0, 90, 200) if coloured else 0
+    pixels = picture(encode_picture(page)).astype(int)
+    assert (pixels[10] == 255).all()
+    assert np.abs(pixels[70] - 242).max() <= 2
+
+
+def test_a_photograph_is_compressed_with_loss() -> None:
+    dots = np.random.default_rng(0).integers(0, 256, (20, 20, 3), dtype=np.uint8)
+    photograph = np.asarray(Image.fromarray(dots).resize((400, 400), Image.Resampling.BICUBIC))
+    assert b"VP8 " in encode_picture(photograph)[:16]
+    assert b"VP8L" in encode_picture(np.full_like(photograph, (0, 90, 200)))[:16]
+
+
 DPI = 72
 
 

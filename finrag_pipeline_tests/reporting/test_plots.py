@@ -23,6 +23,7 @@ from finrag_pipeline.reporting.plots import (
     LIGHT,
     alpha_plot,
     gap_plot,
+    in_dark,
     recall_curve,
     sensitivity_plot,
     training_plot,
@@ -48,11 +49,26 @@ def metrics() -> pa.Table:
 
 @pytest.mark.parametrize("plot", PLOTS)
 def test_svg_is_well_formed_themed_and_reproducible(plot: Plot, metrics: pa.Table) -> None:
-    light, dark = plot(metrics), plot(metrics, dark=True)
+    light = plot(metrics)
+    dark = in_dark(light)
     assert ElementTree.fromstring(light).tag.endswith("svg")
     assert LIGHT.surface.encode() in light and DARK.surface.encode() in dark
     assert DARK.surface.encode() not in light
     assert plot(metrics) == light
+
+
+def test_every_colour_has_one_for_dark_backgrounds(metrics: pa.Table) -> None:
+    pairs = set(zip(*(re.findall("#[0-9a-f]{6}", repr(theme)) for theme in (LIGHT, DARK)), strict=True))
+    assert len(pairs) == len(dict(pairs)), "no colour stands for two"
+    for svg in (
+        gap_plot(metrics),
+        recall_curve(metrics),
+        alpha_plot(MEANS, CHOSEN),
+        sensitivity_plot(SENSITIVITY),
+    ):
+        drawn = set(re.findall(r"#[0-9a-f]{6}\b", in_dark(svg).decode()))
+        assert DARK.surface in drawn
+        assert drawn <= {dark for _, dark in pairs}
 
 
 @pytest.mark.parametrize("plot", PLOTS)
@@ -155,7 +171,7 @@ def test_every_space_has_its_curve() -> None:
     )
     assert plot != alpha_plot(MEANS, {}, fmt="svg"), "chosen weights are marked"
     assert plot != alpha_plot({**MEANS, "filing": {0.0: 0.0, 1.0: 0.0}}, CHOSEN, fmt="svg")
-    assert alpha_plot(MEANS, CHOSEN, fmt="png", dark=True).startswith(b"\x89PNG")
+    assert alpha_plot(MEANS, CHOSEN, fmt="png").startswith(b"\x89PNG")
 
 
 def test_nothing_was_measured() -> None:
@@ -181,7 +197,7 @@ def test_every_training_has_its_curves() -> None:
     assert plot != training_plot({**curves, "fold_0": epochs(0.1, 0.3, 0.2, best=2)}), (
         "the kept one is ringed"
     )
-    assert training_plot(curves, fmt="png", dark=True).startswith(b"\x89PNG")
+    assert training_plot(curves, fmt="png").startswith(b"\x89PNG")
 
 
 def test_trainings_without_validation_show_their_loss() -> None:
@@ -202,7 +218,7 @@ def test_the_same_figures_give_the_same_bytes_and_others_do_not() -> None:
     drawn = sensitivity_plot(SENSITIVITY)
     assert drawn.startswith(b"<?xml") and drawn == sensitivity_plot(SENSITIVITY)
     assert drawn != sensitivity_plot([{**first, "half_width": first["half_width"] / 2}, *others])
-    assert sensitivity_plot(SENSITIVITY, fmt="png", dark=True).startswith(b"\x89PNG")
+    assert sensitivity_plot(SENSITIVITY, fmt="png").startswith(b"\x89PNG")
     assert sensitivity_plot([], fmt="png").startswith(b"\x89PNG")
     with pytest.raises(UsageError, match="gif"):
         sensitivity_plot(SENSITIVITY, fmt="gif")

@@ -33,7 +33,7 @@ from finrag_pipeline.reporting.grid import (
     escape_markdown,
     grid_markdown,
 )
-from finrag_pipeline.reporting.plots import gap_levels_plot
+from finrag_pipeline.reporting.plots import LIGHT, gap_levels_plot, in_dark
 from finrag_pipeline.reporting.tables import (
     LABEL_NAMES,
     LEVEL_NAMES,
@@ -369,10 +369,15 @@ def test_a_name_that_looks_like_markup_shows_as_itself():
 class TestPlot:
     def test_the_same_counts_give_the_same_bytes_in_every_form(self):
         assert gap_levels_plot(COUNTS) == gap_levels_plot(COUNTS)
-        assert gap_levels_plot(COUNTS) != gap_levels_plot(COUNTS, dark=True)
         assert gap_levels_plot(COUNTS, fmt="png").startswith(b"\x89PNG")
         assert gap_levels_plot(COUNTS) != gap_levels_plot(COUNTS.slice(1))
         ElementTree.fromstring(gap_levels_plot(COUNTS))
+
+    def test_no_bar_or_hatch_is_left_in_light_colours(self):
+        light, dark = gap_levels_plot(COUNTS), in_dark(gap_levels_plot(COUNTS))
+        for colour in (LIGHT.surface, *LIGHT.levels):
+            assert colour.encode() in light
+            assert colour.encode() not in dark
 
     def test_nothing_was_measured(self):
         assert b"<svg" in gap_levels_plot(NOTHING)
