@@ -115,6 +115,11 @@ def rows(table: str, *values: dict) -> pa.Table:
     return pa.Table.from_pylist([blank | one for one in values], schema)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def figures(unrendered: None) -> None:
+    """No test here looks at a picture."""
+
+
 @pytest.fixture(scope="session")
 def blank_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of an instance that has run nothing; to make its tables takes four times as long as to copy them."""
