@@ -11,12 +11,14 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
 import pytest
 from alembic.script import ScriptDirectory
+from dagster._core.execution import compute_logs
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from finrag_pipeline.embedding import encoder
@@ -51,7 +53,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def read_once() -> Iterator[None]:
     """What every lake reads anew and is the same for all: the usual encoder, and how Dagster's databases changed.
 
-    Dagster reads ninety modules of migrations for every run, whose events have a database of their own.
+    Dagster reads ninety modules of migrations for every run, whose events have a database of their own; and it
+    starts four processes, which copy to the console what the run prints and end one another.
     """
     load, usual = encoder.load_embedder, EncoderSettings().name
 
@@ -67,6 +70,7 @@ def read_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ScriptDirectory, "from_config", staticmethod(cache(ScriptDirectory.from_config)))
         patch.setattr(encoder, "load_embedder", load_once)
+        patch.setattr(compute_logs, "tail_to_stream", lambda *_: nullcontext((None, None)))
         yield
 
 

@@ -25,7 +25,7 @@ from finrag_pipeline_tests.console import Done, called, finish, start
 from finrag_pipeline_tests.filings import raw_pdf
 from finrag_pipeline_tests.small_filings import question
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unrendered")]
 
 ODD = "O'Hara & Söhne – report (1).pdf"
 BAD = {
