@@ -70,7 +70,10 @@ FAILS = {
 
 
 @pytest.mark.parametrize("case", FAILS)
-def test_errors_say_what_is_wrong_and_what_to_do(call: Call, case: str) -> None:
+def test_errors_say_what_is_wrong_and_what_to_do(
+    call: Call, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("finrag_pipeline.sample.generate.write_sample", small_filings.small_benchmark)
     arguments, code, reason, remedy = FAILS[case]
     for_programs = call(*arguments, "--json")
     assert (for_programs.code, for_programs.out) == (code, "")
@@ -314,7 +317,7 @@ def test_ctrl_c_stops_the_whole_run(tmp_path: Path) -> None:
     root = tmp_path / "lake"
     for n in range(2):
         small_filings.annual_report(
-            tmp_path / "pdfs" / f"F{n}_2020_10K.pdf", f"Number {n} Corp", 2020, pages=20
+            tmp_path / "pdfs" / f"F{n}_2020_10K.pdf", f"Number {n} Corp", 2020, pages=6
         )
     process = start(root, "run", "--source", tmp_path / "pdfs", "--json")
     first = root / "ledger" / "filing_chunks" / "F0_2020_10K.json"
