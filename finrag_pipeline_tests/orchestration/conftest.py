@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,16 @@ class Pipeline:
         result = self.run("index_on_demand", partition_key=filing, asset_selection=vectors)
         assert result.success
         return result
+
+
+@contextmanager
+def opened(settings: Settings) -> Iterator[Pipeline]:
+    """The definitions on the lake and the instance of ``settings``, as the command line opens it."""
+    with (
+        dg.DagsterInstance.from_config(str(dagster_home(settings))) as instance,
+        databases_kept_open(instance),
+    ):
+        yield Pipeline(settings, instance)
 
 
 @dataclass(frozen=True)
@@ -139,11 +150,8 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blank_home: Path) 
     monkeypatch.setenv("DAGSTER_HOME", str(root / "dagster_home"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     settings = Settings(lake=str(root), workers=1)
-    with (
-        dg.DagsterInstance.from_config(str(dagster_home(settings))) as instance,
-        databases_kept_open(instance),
-    ):
-        yield Pipeline(settings, instance)
+    with opened(settings) as found:
+        yield found
 
 
 @pytest.fixture
@@ -207,8 +215,5 @@ def answering(
         )
     monkeypatch.setenv("FINRAG_LAKE", str(root))
     monkeypatch.setenv("DAGSTER_HOME", str(root / "dagster_home"))
-    with (
-        dg.DagsterInstance.from_config(str(dagster_home(settings))) as instance,
-        databases_kept_open(instance),
-    ):
-        yield Pipeline(settings, instance)
+    with opened(settings) as found:
+        yield found

@@ -6,17 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import dagster as dg
 import pyarrow as pa
 import pytest
 
 from finrag_pipeline.evaluation.benchmark import register_benchmark
-from finrag_pipeline.orchestration.instance import dagster_home
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests import small_filings
-from finrag_pipeline_tests.orchestration.conftest import Pipeline
+from finrag_pipeline_tests.orchestration.conftest import Pipeline, opened
 
 
 @contextmanager
@@ -31,8 +29,7 @@ def small_benchmark(settings: Settings, folder: Path) -> Iterator[Pipeline]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FINRAG_LAKE", settings.lake)
         patch.setenv("DAGSTER_HOME", str(Path(settings.lake) / "dagster_home"))
-        with dg.DagsterInstance.from_config(str(dagster_home(settings))) as instance:
-            pipeline = Pipeline(settings, instance)
+        with opened(settings) as pipeline:
             names = list(small_filings.COMPANIES)
             for name in names:
                 assert pipeline.index(pipeline.accept(source / "pdfs" / f"{name}.pdf")).success

@@ -14,9 +14,7 @@ import pyarrow.compute as pc
 import pytest
 
 from finrag_pipeline.chunking.registry import CONTEXTUAL, ON_DEMAND, PARENT_CHILD
-from finrag_pipeline.evaluation.benchmark import register_benchmark
 from finrag_pipeline.orchestration.build import build_definitions
-from finrag_pipeline.orchestration.instance import dagster_home
 from finrag_pipeline.orchestration.lineage import stale_on_demand
 from finrag_pipeline.orchestration.partitions import FILINGS, FOLD_COUNT, sweep_range
 from finrag_pipeline.orchestration.sweeps import Sweep, drop, fold_questions, stale_results, state_of_results
@@ -26,6 +24,7 @@ from finrag_pipeline.retrieval.systems import SYSTEMS
 from finrag_pipeline.settings import Settings
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.orchestration.conftest import Pipeline, made
+from finrag_pipeline_tests.orchestration.learned_models import small_benchmark
 from finrag_pipeline_tests.retrieval.stand_ins import FixedPages
 
 pytestmark = pytest.mark.slow
@@ -36,23 +35,11 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Root of a lake with a small benchmark that is indexed and prepared; for copying only."""
     folder = tmp_path_factory.mktemp("prepared")
     root = folder / "lake"
-    source = small_filings.small_benchmark(folder / "source")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DAGSTER_HOME", str(root / "dagster_home"))
-        settings = Settings(lake=str(root), workers=1)
-        with dg.DagsterInstance.from_config(str(dagster_home(settings))) as instance:
-            pipeline = Pipeline(settings, instance)
-            names = list(small_filings.COMPANIES)
-            for name in names:
-                assert pipeline.index(pipeline.accept(source / "pdfs" / f"{name}.pdf")).success
-            register_benchmark(pipeline.lake, "small", names, source / "questions.jsonl", None)
-            result = pipeline.run("prepare_benchmark")
-            assert result.success and "hybrid_alpha_sweep" not in made(result), (
-                "there is nothing to weigh yet"
-            )
-            for name in names:
-                pipeline.index_chunks(name)
-            assert "hybrid_alpha_sweep" in made(pipeline.run("prepare_benchmark"))
+    with small_benchmark(Settings(lake=str(root), workers=1), folder / "source") as pipeline:
+        assert pipeline.lake.info(ALPHA_SWEEP) is None, "there is nothing to weigh yet"
+        for name in small_filings.COMPANIES:
+            pipeline.index_chunks(name)
+        assert ALPHA_SWEEP in made(pipeline.run("prepare_benchmark"))
     return root
 
 
