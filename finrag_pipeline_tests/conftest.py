@@ -56,16 +56,13 @@ def read_once() -> Iterator[None]:
     Dagster reads ninety modules of migrations for every run, whose events have a database of their own; and it
     starts four processes, which copy to the console what the run prints and end one another.
     """
-    load, usual = encoder.load_embedder, EncoderSettings().name
-
-    @cache
-    def loaded(settings: str, converted: Path) -> Embedder:
-        return load(EncoderSettings.model_validate_json(settings), converted, encoder.calibration_texts)
+    load, kept = encoder.load_embedder, dict[object, Embedder]()
 
     def load_once(settings: EncoderSettings, converted: Path, texts: Callable[[], list[str]]) -> Embedder:
-        if settings.name != usual:
+        if settings.name != EncoderSettings().name:
             return load(settings, converted, texts)
-        return loaded(settings.model_dump_json(), converted)
+        key = settings.model_dump_json(), converted
+        return kept.get(key) or kept.setdefault(key, load(settings, converted, texts))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ScriptDirectory, "from_config", staticmethod(cache(ScriptDirectory.from_config)))

@@ -209,31 +209,22 @@ def fresh_import(code: str, lake: Path) -> tuple[float, str]:
     return float(seconds), printed.strip()
 
 
-@pytest.fixture(scope="module")
-def definitions(tmp_path_factory: pytest.TempPathFactory) -> tuple[float, set[str]]:
-    """What it takes to import the definitions, and the modules that are loaded then."""
-    lake = tmp_path_factory.mktemp("definitions") / "lake"
+def test_definitions_load_nothing_heavy_and_say_nothing(tmp_path: Path) -> None:
     code = "import json, sys; import finrag_pipeline.definitions; print(json.dumps(list(sys.modules)))"
-    seconds, out = fresh_import(code, lake)
-    assert not lake.exists(), "importing the definitions must not touch the lake"
-    return seconds, set(json.loads(out))
-
-
-def test_definitions_load_nothing_heavy_and_say_nothing(definitions: tuple[float, set[str]]) -> None:
-    _, loaded = definitions
+    _, out = fresh_import(code, tmp_path / "lake")
+    loaded = set(json.loads(out))
     assert not set(HEAVY) & {name.partition(".")[0] for name in loaded}
     assert all((PACKAGE / f"{name.replace('.', '/')}.py").is_file() for name in RUN_ONLY)
     assert not {f"finrag_pipeline.{name}" for name in RUN_ONLY} & loaded
+    assert not (tmp_path / "lake").exists(), "importing the definitions must not touch the lake"
 
 
-def test_definitions_add_little_to_the_import_of_dagster(
-    definitions: tuple[float, set[str]], tmp_path: Path
-) -> None:
+def test_definitions_add_little_to_the_import_of_dagster(tmp_path: Path) -> None:
     """Processor time, best of several in turn, so that the load of the machine hardly matters."""
-    ours, theirs = [definitions[0]], []
-    for import_ours in (False, True, False):
-        code = "import finrag_pipeline.definitions" if import_ours else "import dagster"
-        (ours if import_ours else theirs).append(fresh_import(code, tmp_path / "lake")[0])
+    ours, theirs = [], []
+    for _ in range(2):
+        theirs.append(fresh_import("import dagster", tmp_path / "lake")[0])
+        ours.append(fresh_import("import finrag_pipeline.definitions", tmp_path / "lake")[0])
     assert min(ours) - min(theirs) < 1.5, (ours, theirs)
 
 

@@ -40,12 +40,7 @@ FAILS = {
     "nothing measured": (["metrics"], 1, "Nothing was measured", "finrag run"),
     "nothing to search": (["search", "revenue"], 1, "holds nothing to search", "finrag ingest"),
     "nothing to export": (["export-run", "bm25"], 1, "holds no run of bm25", "finrag run --systems bm25"),
-    "no such system": (
-        ["export-run", "oracle9"],
-        2,
-        "no retrieval system 'oracle9'",
-        "bm25, splade, dense",
-    ),
+    "no such system": (["export-run", "oracle9"], 2, "no retrieval system 'oracle9'", "bm25, splade, dense"),
     "no such space": (
         ["export-run", "bm25", "--space", "moon"],
         2,

@@ -193,7 +193,7 @@ class TestTrainedModels:
         )
         yield found
 
-    def test_each_fold_is_ranked_by_its_own_model(
+    def test_each_fold_is_ranked_by_its_own_model_and_stale_when_that_is_trained_anew(
         self, measured: Pipeline, rankers: dict[int | None, FixedPages]
     ) -> None:
         assert sweep(measured, "finrag").success
@@ -201,6 +201,10 @@ class TestTrainedModels:
             asked = {question for question, *_ in rankers[fold].asked}
             assert asked == set(fold_questions(measured.lake, fold)["question"].to_pylist())
         assert rankers[None].asked == [], "the production model has seen every question"
+        assert drop(measured.lake, stale_results(measured.lake, measured.settings)) == []
+        rankers[1].fingerprint = "trained again"
+        assert drop(measured.lake, stale_results(measured.lake, measured.settings)) == ["finrag"]
+        assert parts(measured, "retrieval_runs", "finrag") == [f"fold_{n}" for n in (0, 2, 3, 4)]
 
     def test_a_fold_without_its_model_is_left_out(
         self, measured: Pipeline, rankers: dict[int | None, FixedPages]
@@ -212,15 +216,6 @@ class TestTrainedModels:
         result = sweep(measured, "finrag")
         assert result.success
         assert f"fold_{fold}" not in parts(measured, "retrieval_runs", "finrag")
-
-    def test_a_model_trained_anew_makes_its_fold_stale(
-        self, measured: Pipeline, rankers: dict[int | None, FixedPages]
-    ) -> None:
-        assert sweep(measured, "finrag").success
-        assert drop(measured.lake, stale_results(measured.lake, measured.settings)) == []
-        rankers[1].fingerprint = "trained again"
-        assert drop(measured.lake, stale_results(measured.lake, measured.settings)) == ["finrag"]
-        assert parts(measured, "retrieval_runs", "finrag") == [f"fold_{n}" for n in (0, 2, 3, 4)]
 
 
 def test_the_key_of_a_language_model_is_not_shown_with_the_runs(
