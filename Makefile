@@ -35,8 +35,9 @@ lint:
 types:
 	$(BIN)/pyrefly check --python-interpreter-path $(BIN)/python
 
+# Tests are compiled by pytest, ten seconds of each of its processes, and kept so: see env.
 unit:
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 bench:
 	$(BIN)/python -m benchmarks.embedding

@@ -10,10 +10,19 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
+from alembic.script import ScriptDirectory
+from dagster._core.execution import compute_logs
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from finrag_pipeline.embedding import encoder
+from finrag_pipeline.embedding.backends import Embedder
 from finrag_pipeline.settings import ChunkSettings, EncoderSettings, Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests.indexed_lake import IndexedLake, write_indexed_lake
@@ -38,6 +47,40 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return item.path not in slow, order.get(item.path.name, len(FIRST)), item.path in waits
 
     items.sort(key=place)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def read_once() -> Iterator[None]:
+    """What every lake reads anew and is the same for all: the usual encoder, and how Dagster's databases changed.
+
+    Dagster reads ninety modules of migrations for every run, whose events have a database of their own; and it
+    starts four processes, which copy to the console what the run prints and end one another.
+    """
+    load, kept = encoder.load_embedder, dict[object, Embedder]()
+
+    def load_once(settings: EncoderSettings, converted: Path, texts: Callable[[], list[str]]) -> Embedder:
+        if settings.name != EncoderSettings().name:
+            return load(settings, converted, texts)
+        key = settings.model_dump_json(), converted
+        return kept.get(key) or kept.setdefault(key, load(settings, converted, texts))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ScriptDirectory, "from_config", staticmethod(cache(ScriptDirectory.from_config)))
+        patch.setattr(encoder, "load_embedder", load_once)
+        patch.setattr(compute_logs, "tail_to_stream", lambda *_: nullcontext((None, None)))
+        yield
+
+
+@pytest.fixture(scope="module")
+def unrendered() -> Iterator[None]:
+    """Figures are drawn and not made pictures of, where no test looks at one: a sixth of a run of few filings."""
+
+    def print_figure(canvas: FigureCanvasAgg, stream: BinaryIO, **options: object) -> None:
+        stream.write(b"not rendered")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FigureCanvasAgg, "print_figure", print_figure)
+        yield
 
 
 @pytest.fixture

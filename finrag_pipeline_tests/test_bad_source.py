@@ -8,10 +8,9 @@ import random
 import shutil
 import signal
 import time
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import pytest
@@ -25,7 +24,7 @@ from finrag_pipeline_tests.console import Done, called, finish, start
 from finrag_pipeline_tests.filings import raw_pdf
 from finrag_pipeline_tests.small_filings import question
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("unrendered")]
 
 ODD = "O'Hara & Söhne – report (1).pdf"
 BAD = {
@@ -262,8 +261,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return small_filings.small_benchmark(tmp_path_factory.mktemp("small_source") / "bench")
 
 
-@dataclass(frozen=True)
-class Whole:
+class Whole(NamedTuple):
     """A lake after one undisturbed run of the small benchmark."""
 
     root: Path

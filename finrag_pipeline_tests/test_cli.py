@@ -40,12 +40,7 @@ FAILS = {
     "nothing measured": (["metrics"], 1, "Nothing was measured", "finrag run"),
     "nothing to search": (["search", "revenue"], 1, "holds nothing to search", "finrag ingest"),
     "nothing to export": (["export-run", "bm25"], 1, "holds no run of bm25", "finrag run --systems bm25"),
-    "no such system": (
-        ["export-run", "oracle9"],
-        2,
-        "no retrieval system 'oracle9'",
-        "bm25, splade, dense",
-    ),
+    "no such system": (["export-run", "oracle9"], 2, "no retrieval system 'oracle9'", "bm25, splade, dense"),
     "no such space": (
         ["export-run", "bm25", "--space", "moon"],
         2,
@@ -70,7 +65,10 @@ FAILS = {
 
 
 @pytest.mark.parametrize("case", FAILS)
-def test_errors_say_what_is_wrong_and_what_to_do(call: Call, case: str) -> None:
+def test_errors_say_what_is_wrong_and_what_to_do(
+    call: Call, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("finrag_pipeline.sample.generate.write_sample", small_filings.small_benchmark)
     arguments, code, reason, remedy = FAILS[case]
     for_programs = call(*arguments, "--json")
     assert (for_programs.code, for_programs.out) == (code, "")
@@ -314,7 +312,7 @@ def test_ctrl_c_stops_the_whole_run(tmp_path: Path) -> None:
     root = tmp_path / "lake"
     for n in range(2):
         small_filings.annual_report(
-            tmp_path / "pdfs" / f"F{n}_2020_10K.pdf", f"Number {n} Corp", 2020, pages=20
+            tmp_path / "pdfs" / f"F{n}_2020_10K.pdf", f"Number {n} Corp", 2020, pages=6
         )
     process = start(root, "run", "--source", tmp_path / "pdfs", "--json")
     first = root / "ledger" / "filing_chunks" / "F0_2020_10K.json"

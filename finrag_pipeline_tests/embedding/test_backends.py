@@ -50,11 +50,19 @@ def converted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def openvino(tiny_encoder_settings: EncoderSettings, converted: Path) -> Embedder:
+    """The first run, where an earlier one has left an incomplete conversion: it is made again."""
     pytest.importorskip("openvino")
     settings = tiny_encoder_settings.model_copy(
         update={"backend": "openvino", "precision": "fp32", "batch_size": 8}
     )
-    return load_embedder(settings, converted, _no_calibration)
+    incomplete = converted / conversion_key(settings)
+    incomplete.mkdir()
+    (incomplete / "model.bin").write_bytes(b"half")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = load_embedder(settings, converted, _no_calibration)
+    assert not said, "a first run begins with a page of warnings"
+    return found
 
 
 def _assert_unit(vectors: np.ndarray) -> None:
@@ -113,7 +121,7 @@ def test_a_converted_model_is_kept_and_loaded_again(
     np.testing.assert_allclose(again.embed(TEXTS), torch_vectors, atol=1e-4)
 
 
-def test_a_damaged_conversion_is_told_and_an_incomplete_one_is_made_again(
+def test_a_damaged_conversion_is_told(
     openvino: Embedder, tiny_encoder_settings: EncoderSettings, converted: Path, tmp_path: Path
 ) -> None:
     settings = tiny_encoder_settings.model_copy(update={"backend": "openvino", "precision": "fp32"})
@@ -124,11 +132,6 @@ def test_a_damaged_conversion_is_told_and_an_incomplete_one_is_made_again(
     with pytest.raises(ModelError, match=f"converted model in {folder} cannot be loaded") as caught:
         OpenVinoEmbedder(settings, copy, _no_calibration)
     assert "Delete that folder" in caught.value.remedy
-    (folder / "model.xml").unlink()
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        assert OpenVinoEmbedder(settings, copy, _no_calibration).dimensions == DIMENSIONS
-    assert not said, "a first run begins with a page of warnings"
 
 
 def test_bf16_is_close(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,16 @@ class Pipeline:
         return result
 
 
+@contextmanager
+def opened(settings: Settings) -> Iterator[Pipeline]:
+    """The definitions on the lake and the instance of ``settings``, as the command line opens it."""
+    with (
+        dg.DagsterInstance.from_config(str(dagster_home(settings))) as instance,
+        databases_kept_open(instance),
+    ):
+        yield Pipeline(settings, instance)
+
+
 @dataclass(frozen=True)
 class Made:
     """What a run said of one asset."""
@@ -115,6 +126,11 @@ def rows(table: str, *values: dict) -> pa.Table:
     return pa.Table.from_pylist([blank | one for one in values], schema)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def figures(unrendered: None) -> None:
+    """No test here looks at a picture."""
+
+
 @pytest.fixture(scope="session")
 def blank_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of an instance that has run nothing; to make its tables takes four times as long as to copy them."""
@@ -134,11 +150,8 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blank_home: Path) 
     monkeypatch.setenv("DAGSTER_HOME", str(root / "dagster_home"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     settings = Settings(lake=str(root), workers=1)
-    with (
-        dg.DagsterInstance.from_config(str(dagster_home(settings))) as instance,
-        databases_kept_open(instance),
-    ):
-        yield Pipeline(settings, instance)
+    with opened(settings) as found:
+        yield found
 
 
 @pytest.fixture
@@ -202,8 +215,5 @@ def answering(
         )
     monkeypatch.setenv("FINRAG_LAKE", str(root))
     monkeypatch.setenv("DAGSTER_HOME", str(root / "dagster_home"))
-    with (
-        dg.DagsterInstance.from_config(str(dagster_home(settings))) as instance,
-        databases_kept_open(instance),
-    ):
-        yield Pipeline(settings, instance)
+    with opened(settings) as found:
+        yield found

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-import dagster as dg
 import pyarrow as pa
 import pytest
 
 from finrag_pipeline.evaluation.benchmark import register_benchmark
-from finrag_pipeline.orchestration.assets import training
-from finrag_pipeline.orchestration.instance import dagster_home
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT
-from finrag_pipeline.reporting.plots import Format, training_plot
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests import small_filings
-from finrag_pipeline_tests.orchestration.conftest import Pipeline
-
-
-def _curves(curves: Mapping[str, Any], fmt: Format) -> bytes:
-    """Curves of production; those of the folds, which no test looks at, are not drawn."""
-    shown = any(name.startswith("production") for name in curves)
-    return training_plot(curves, fmt=fmt) if shown else b""
+from finrag_pipeline_tests.orchestration.conftest import Pipeline, opened
 
 
 @contextmanager
@@ -38,11 +27,9 @@ def small_benchmark(settings: Settings, folder: Path) -> Iterator[Pipeline]:
     """
     source = small_filings.small_benchmark(folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training, "training_plot", _curves)
         patch.setenv("FINRAG_LAKE", settings.lake)
         patch.setenv("DAGSTER_HOME", str(Path(settings.lake) / "dagster_home"))
-        with dg.DagsterInstance.from_config(str(dagster_home(settings))) as instance:
-            pipeline = Pipeline(settings, instance)
+        with opened(settings) as pipeline:
             names = list(small_filings.COMPANIES)
             for name in names:
                 assert pipeline.index(pipeline.accept(source / "pdfs" / f"{name}.pdf")).success

@@ -48,7 +48,9 @@ def judged(pipeline: Pipeline, *systems: str) -> list[dict]:
     return found
 
 
-def test_the_graph_runs_without_any_model(answering: Pipeline) -> None:
+def test_the_graph_runs_without_any_model_and_leaves_out_a_judge_without_an_address(
+    answering: Pipeline,
+) -> None:
     pipeline, lake = answering.configured(judge=QUICK), answering.lake
     answered(pipeline, "calculator", "extractive")
     assert pipeline.run("publish_answers").success
@@ -74,6 +76,14 @@ def test_the_graph_runs_without_any_model(answering: Pipeline) -> None:
     assert entry and entry["outcome"] == "skipped" and "FINRAG_JUDGE__LABELLED" in entry["error"]
     again = judged(pipeline, "calculator")
     assert {one.metadata["cache"] for run in again for one in run.values()} == {"hit"}
+
+    # A judge without an address is left out.
+    panel = {"lost": LanguageModelSettings(kind="endpoint", name="m")}
+    lost = answering.configured(judge=QUICK.model_copy(update={"models": panel}))
+    assert judge_answers(lost.settings, ["calculator"], lambda name: None)["judges_not_asked"] == {
+        "lost": "The endpoint has no address (FINRAG_JUDGE__MODELS__LOST__BASE_URL)."
+    }
+    assert set(lake.read_all("verdicts")["judge"].to_pylist()) == {"baseline"}
 
 
 def test_verdicts_of_answers_that_are_gone_go_as_well(answering: Pipeline) -> None:
@@ -260,17 +270,6 @@ def test_nothing_is_asked_twice_but_what_has_failed(
     more = scripted(answering, "good", "mute")
     assert made(more.run("judge", tags=sweep_range("prompt")))["verdicts"].metadata["cache"] == "miss"
     assert len(models["good"].asked) == asked
-
-
-def test_a_judge_without_an_address_is_left_out(answering: Pipeline) -> None:
-    panel = {"lost": LanguageModelSettings(kind="endpoint", name="m")}
-    pipeline = answering.configured(judge=QUICK.model_copy(update={"models": panel}))
-    answered(pipeline, "calculator")
-    found = judge_answers(pipeline.settings, ["calculator"], lambda name: None)
-    assert found["judges_not_asked"] == {
-        "lost": "The endpoint has no address (FINRAG_JUDGE__MODELS__LOST__BASE_URL)."
-    }
-    assert set(answering.lake.read_all("verdicts")["judge"].to_pylist()) == {"baseline"}
 
 
 def test_retrieval_is_compared_with_dense_and_the_page_scorer(answering: Pipeline) -> None:

@@ -54,8 +54,8 @@ def kill(process: subprocess.Popen[str]) -> None:
 
 @pytest.fixture
 def long_filing(tmp_path: Path) -> Path:
-    """A filing whose vectors take a few seconds."""
-    words = [f"amount{n} of division{n % 89} in year{n % 17}" for n in range(4000)]
+    """A filing whose vectors take a second or two."""
+    words = [f"amount{n} of division{n % 89} in year{n % 17}" for n in range(2000)]
     pages = [" ".join(words[n::16]) for n in range(16)]
     return small_filings.write_pdf(tmp_path / "LONG_2020_10K.pdf", pages)
 

@@ -14,9 +14,7 @@ import pyarrow.compute as pc
 import pytest
 
 from finrag_pipeline.chunking.registry import CONTEXTUAL, ON_DEMAND, PARENT_CHILD
-from finrag_pipeline.evaluation.benchmark import register_benchmark
 from finrag_pipeline.orchestration.build import build_definitions
-from finrag_pipeline.orchestration.instance import dagster_home
 from finrag_pipeline.orchestration.lineage import stale_on_demand
 from finrag_pipeline.orchestration.partitions import FILINGS, FOLD_COUNT, sweep_range
 from finrag_pipeline.orchestration.sweeps import Sweep, drop, fold_questions, stale_results, state_of_results
@@ -26,6 +24,7 @@ from finrag_pipeline.retrieval.systems import SYSTEMS
 from finrag_pipeline.settings import Settings
 from finrag_pipeline_tests import small_filings
 from finrag_pipeline_tests.orchestration.conftest import Pipeline, made
+from finrag_pipeline_tests.orchestration.learned_models import small_benchmark
 from finrag_pipeline_tests.retrieval.stand_ins import FixedPages
 
 pytestmark = pytest.mark.slow
@@ -36,23 +35,11 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Root of a lake with a small benchmark that is indexed and prepared; for copying only."""
     folder = tmp_path_factory.mktemp("prepared")
     root = folder / "lake"
-    source = small_filings.small_benchmark(folder / "source")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DAGSTER_HOME", str(root / "dagster_home"))
-        settings = Settings(lake=str(root), workers=1)
-        with dg.DagsterInstance.from_config(str(dagster_home(settings))) as instance:
-            pipeline = Pipeline(settings, instance)
-            names = list(small_filings.COMPANIES)
-            for name in names:
-                assert pipeline.index(pipeline.accept(source / "pdfs" / f"{name}.pdf")).success
-            register_benchmark(pipeline.lake, "small", names, source / "questions.jsonl", None)
-            result = pipeline.run("prepare_benchmark")
-            assert result.success and "hybrid_alpha_sweep" not in made(result), (
-                "there is nothing to weigh yet"
-            )
-            for name in names:
-                pipeline.index_chunks(name)
-            assert "hybrid_alpha_sweep" in made(pipeline.run("prepare_benchmark"))
+    with small_benchmark(Settings(lake=str(root), workers=1), folder / "source") as pipeline:
+        assert pipeline.lake.info(ALPHA_SWEEP) is None, "there is nothing to weigh yet"
+        for name in small_filings.COMPANIES:
+            pipeline.index_chunks(name)
+        assert ALPHA_SWEEP in made(pipeline.run("prepare_benchmark"))
     return root
 
 
@@ -206,7 +193,7 @@ class TestTrainedModels:
         )
         yield found
 
-    def test_each_fold_is_ranked_by_its_own_model(
+    def test_each_fold_is_ranked_by_its_own_model_and_stale_when_that_is_trained_anew(
         self, measured: Pipeline, rankers: dict[int | None, FixedPages]
     ) -> None:
         assert sweep(measured, "finrag").success
@@ -214,6 +201,10 @@ class TestTrainedModels:
             asked = {question for question, *_ in rankers[fold].asked}
             assert asked == set(fold_questions(measured.lake, fold)["question"].to_pylist())
         assert rankers[None].asked == [], "the production model has seen every question"
+        assert drop(measured.lake, stale_results(measured.lake, measured.settings)) == []
+        rankers[1].fingerprint = "trained again"
+        assert drop(measured.lake, stale_results(measured.lake, measured.settings)) == ["finrag"]
+        assert parts(measured, "retrieval_runs", "finrag") == [f"fold_{n}" for n in (0, 2, 3, 4)]
 
     def test_a_fold_without_its_model_is_left_out(
         self, measured: Pipeline, rankers: dict[int | None, FixedPages]
@@ -225,15 +216,6 @@ class TestTrainedModels:
         result = sweep(measured, "finrag")
         assert result.success
         assert f"fold_{fold}" not in parts(measured, "retrieval_runs", "finrag")
-
-    def test_a_model_trained_anew_makes_its_fold_stale(
-        self, measured: Pipeline, rankers: dict[int | None, FixedPages]
-    ) -> None:
-        assert sweep(measured, "finrag").success
-        assert drop(measured.lake, stale_results(measured.lake, measured.settings)) == []
-        rankers[1].fingerprint = "trained again"
-        assert drop(measured.lake, stale_results(measured.lake, measured.settings)) == ["finrag"]
-        assert parts(measured, "retrieval_runs", "finrag") == [f"fold_{n}" for n in (0, 2, 3, 4)]
 
 
 def test_the_key_of_a_language_model_is_not_shown_with_the_runs(
