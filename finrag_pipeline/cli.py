@@ -55,7 +55,8 @@ def main() -> None:
         _fail(f"{message().rstrip('.')}.", f"See: {command} --help", USAGE)
     if code == STOPPED:  # Typer makes a keyboard interrupt into this code
         _fail("Stopped.", "Run the same command again to go on: what is done is kept.", STOPPED)
-    gc.freeze()  # nor is it looked through at the end
+    if "duckdb" not in sys.modules:  # which tells people of all that is not cleared away at the end
+        gc.freeze()
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -11,14 +11,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
-from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
 import pytest
-from alembic.script import ScriptDirectory
-from dagster._core.execution import compute_logs
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from finrag_pipeline.embedding import encoder
@@ -50,12 +46,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def read_once() -> Iterator[None]:
-    """What every lake reads anew and is the same for all: the usual encoder, and how Dagster's databases changed.
-
-    Dagster reads ninety modules of migrations for every run, whose events have a database of their own; and it
-    starts four processes, which copy to the console what the run prints and end one another.
-    """
+def encoder_loaded_once() -> Iterator[None]:
+    """The usual encoder, which every lake would load anew."""
     load, kept = encoder.load_embedder, dict[object, Embedder]()
 
     def load_once(settings: EncoderSettings, converted: Path, texts: Callable[[], list[str]]) -> Embedder:
@@ -65,9 +57,7 @@ def read_once() -> Iterator[None]:
         return kept.get(key) or kept.setdefault(key, load(settings, converted, texts))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ScriptDirectory, "from_config", staticmethod(cache(ScriptDirectory.from_config)))
         patch.setattr(encoder, "load_embedder", load_once)
-        patch.setattr(compute_logs, "tail_to_stream", lambda *_: nullcontext((None, None)))
         yield
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
+from alembic.script import ScriptDirectory
 from dagster import DagsterInstance
 from dagster._core.storage.event_log import SqliteEventLogStorage
 from dagster._core.storage.event_log.sqlite.sqlite_event_log import INDEX_SHARD_NAME
@@ -81,6 +82,12 @@ def databases_kept_open(instance: DagsterInstance) -> Iterator[None]:
         with of_runs.connect() as connection, connection.begin():
             yield connection
 
+    # Every run has a database of its own, for which ninety modules of migrations would be read.
+    read, read_once = (
+        ScriptDirectory.__dict__["from_config"],
+        staticmethod(cache(ScriptDirectory.from_config)),
+    )
+    ScriptDirectory.from_config = read_once  # pyrefly: ignore[method-assign]
     storage._connect = connect  # pyrefly: ignore[method-assign]
     storage.has_table = cache(storage.has_table)  # pyrefly: ignore[method-assign]
     runs.connect = connect_to_runs  # pyrefly: ignore[method-assign]
@@ -88,5 +95,6 @@ def databases_kept_open(instance: DagsterInstance) -> Iterator[None]:
         yield
     finally:
         del storage._connect, storage.has_table, runs.connect
+        ScriptDirectory.from_config = read  # pyrefly: ignore[method-assign]
         for engine in (*engines.values(), of_runs):
             engine.dispose()

@@ -29,6 +29,11 @@ _YAML = REPOSITORY / "data_lake" / "dagster_home" / "dagster.yaml"
 _WATCH_SECONDS = 5.0
 _MOST_DAMAGED = 50
 """How often a run is repeated because it meets something else that is damaged."""
+_NO_COMPUTE_LOGS = {
+    "module": "dagster._core.storage.noop_compute_log_manager",
+    "class": "NoOpComputeLogManager",
+}
+"""What a run of the command line prints is on the console; to copy it takes four processes for every run."""
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
@@ -180,6 +185,7 @@ def open_instance(settings: Settings) -> Iterator[dg.DagsterInstance]:
     os.environ["DAGSTER_HOME"] = str(home)
     import dagster as dg
     from alembic.util import CommandError
+    from dagster._core.instance.ref import InstanceRef
     from filelock import FileLock
     from sqlalchemy.exc import DatabaseError
 
@@ -188,7 +194,8 @@ def open_instance(settings: Settings) -> Iterator[dg.DagsterInstance]:
     # Two processes that make its tables at once leave a database that no process can open any more.
     try:
         with FileLock(home / ".making-tables.lock"):
-            instance = dg.DagsterInstance.get()
+            ref = InstanceRef.from_dir(str(home), overrides={"compute_logs": _NO_COMPUTE_LOGS})
+            instance = dg.DagsterInstance.from_ref(ref)
             instance.get_runs(limit=1)
             instance.get_dynamic_partitions("filings")
             instance.all_instigator_state()

@@ -16,8 +16,7 @@ import pytest
 from finrag_pipeline.evaluation.benchmark import register_benchmark
 from finrag_pipeline.filings.intake import accept
 from finrag_pipeline.orchestration.build import build_definitions
-from finrag_pipeline.orchestration.event_log import databases_kept_open
-from finrag_pipeline.orchestration.instance import dagster_home
+from finrag_pipeline.orchestration.instance import dagster_home, open_instance
 from finrag_pipeline.orchestration.partitions import FOLD_COUNT, filings_partitions
 from finrag_pipeline.orchestration.resources import Corpora
 from finrag_pipeline.retrieval.systems import get_system
@@ -75,10 +74,7 @@ class Pipeline:
 @contextmanager
 def opened(settings: Settings) -> Iterator[Pipeline]:
     """The definitions on the lake and the instance of ``settings``, as the command line opens it."""
-    with (
-        dg.DagsterInstance.from_config(str(dagster_home(settings))) as instance,
-        databases_kept_open(instance),
-    ):
+    with open_instance(settings) as instance:
         yield Pipeline(settings, instance)
 
 
