@@ -83,11 +83,8 @@ def databases_kept_open(instance: DagsterInstance) -> Iterator[None]:
             yield connection
 
     # Every run has a database of its own, for which ninety modules of migrations would be read.
-    read, read_once = (
-        ScriptDirectory.__dict__["from_config"],
-        staticmethod(cache(ScriptDirectory.from_config)),
-    )
-    ScriptDirectory.from_config = read_once  # pyrefly: ignore[method-assign]
+    read = ScriptDirectory.__dict__["from_config"]
+    ScriptDirectory.from_config = staticmethod(cache(ScriptDirectory.from_config))  # pyrefly: ignore[method-assign]
     storage._connect = connect  # pyrefly: ignore[method-assign]
     storage.has_table = cache(storage.has_table)  # pyrefly: ignore[method-assign]
     runs.connect = connect_to_runs  # pyrefly: ignore[method-assign]

@@ -376,13 +376,14 @@ class _Work:
         self.run("prepare_benchmark", "prepare")
         retrieval = get_answer_system(ANSWERED).retrieval
         learned = [name for name in systems if isinstance(get_system(name).pages, PagesInOrder)]
-        beside: list[tuple[str, dict[str, str]]] = []
-        if (
-            retrieval in learned
-            and lake.read("benchmark_questions", columns=["question_id"]).num_rows >= _MANY
-        ):
-            beside = [("train_page_ranker", trained_range()), ("sweep", sweep_range(retrieval))]
-            beside.append(("answer", sweep_range(ANSWERED)))
+        questions = lake.info("benchmark_questions")
+        beside = [
+            ("train_page_ranker", trained_range()),
+            ("sweep", sweep_range(retrieval)),
+            ("answer", sweep_range(ANSWERED)),
+        ]
+        if retrieval not in learned or questions is None or questions.rows < _MANY:
+            beside = []
         with made_beside(settings, beside) as made:
             outcome.not_run = missing = self._sweep([name for name in systems if name not in learned])
             if learned:
