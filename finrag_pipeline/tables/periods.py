@@ -60,7 +60,7 @@ _QUARTER = re.compile(
     r"|quarter\s+(?P<d>[1-4])\b)"
 )
 _QUARTER_SHORT_YEAR = re.compile(rf"\b(?:q[1-4]|[1-4]q)[\s\-]*(?:fy)?\s*{_SHORT_YEAR}")
-_ORDINAL_ALONE = re.compile(r"(first|second|third|fourth|1st|2nd|3rd|4th)(?:\s*\(\w{1,2}\))*")
+_ORDINAL_ALONE = re.compile(r"(?:quarters? )?(first|second|third|fourth|1st|2nd|3rd|4th)(?:\s*\(\w{1,2}\))*")
 _QUARTER_ALONE = re.compile(
     r"(?:the )?(?:q[1-4]|quarter [1-4]|"
     r"(?:first|second|third|fourth|1st|2nd|3rd|4th) (?:fiscal )?(?:quarter|qtr\.?))"
@@ -110,10 +110,34 @@ _NOT_A_PERIOD = re.compile(
     r"|\b(?:19|20)\d\d\s*(?:to|through|and)\s*(?:19|20)\d\d|\bover\b|\bless than\b|\bcumulative\b"
     r"|\binception\b"
 )
-_QUARTERLY, _FEWEST_QUARTERS = (80, 105), 3
+_QUARTERLY, FEWEST_QUARTERS = (80, 105), 3
 """Days from the end of a quarter to that of the next, and how many of them make a table one of quarters."""
 
 _DASHES = str.maketrans({"–": "-", "—": "-", "−": "-", "’": "'", "\u00a0": " "}) | INVISIBLE
+
+
+def quarter_named(path: Sequence[str], quarterly: bool) -> int | None:
+    """The quarter of a year, 1 to 4, that headers name, innermost first.
+
+    Args:
+        path: headers, outermost first, as printed.
+        quarterly: what stands around them speaks of quarters, so that '4th' is one.
+    """
+    pieces = [_plain(piece) for piece in path if piece]
+    quarterly = quarterly or any("quarter" in piece for piece in pieces)
+    return next((found for piece in reversed(pieces) if (found := _quarter(piece, quarterly))), None)
+
+
+def _plain(piece: str) -> str:
+    return " ".join(piece.translate(_DASHES).lower().split())
+
+
+def _quarter(piece: str, quarterly: bool) -> int | None:
+    if quarter := _QUARTER.search(piece):
+        named = quarter["a"] or quarter["b"] or quarter["d"]
+        return int(named) if named else _ORDINALS[quarter["c"]]
+    ordinal = _ORDINAL_ALONE.fullmatch(piece) if quarterly else None
+    return _ORDINALS[ordinal[1]] if ordinal else None
 
 
 def parse_periods(
@@ -155,10 +179,12 @@ class _Words:
 
 @lru_cache(maxsize=65536)
 def _parse(path: tuple[str, ...], context: FiscalCalendar, hints: tuple[str, ...]) -> Period | None:
-    pieces = [" ".join(piece.translate(_DASHES).lower().split()) for piece in path if piece]
+    pieces = [_plain(piece) for piece in path if piece]
     if not pieces:
         return None
-    words = _read(pieces, any("quarter" in hint.lower() for hint in hints))
+    words = _read(pieces)
+    if words is not None:
+        words.quarter = quarter_named(path, any("quarter" in hint.lower() for hint in hints))
     if words is None or (words.day is None and words.year is None and words.fiscal is None):
         return None
     if words.quarter and words.day is not None and words.months == 12:
@@ -172,26 +198,13 @@ def _parse(path: tuple[str, ...], context: FiscalCalendar, hints: tuple[str, ...
     return _resolve(words, hinted, context)
 
 
-def _read(pieces: list[str], quarterly: bool) -> _Words | None:
-    """What the pieces say; the innermost piece that names a year or day wins. None for no single period.
-
-    '4th' is a quarter where another piece, or what stands above a ``quarterly`` table, speaks of quarters.
-    """
+def _read(pieces: list[str]) -> _Words | None:
+    """What the pieces say; the innermost piece that names a year or day wins. None for no single period."""
     words = _Words()
     for piece in reversed(pieces):
         _lengths(piece, words)
         words.ended |= bool(_ENDED.search(piece))
         words.at |= bool(_AT.search(piece))
-        quarter = _QUARTER.search(piece)
-        if quarter and words.quarter is None:
-            named = quarter["a"] or quarter["b"] or quarter["d"]
-            words.quarter = int(named) if named else _ORDINALS[quarter["c"]]
-        elif (
-            words.quarter is None
-            and (ordinal := _ORDINAL_ALONE.fullmatch(piece))
-            and (quarterly or any("quarter" in other for other in pieces))
-        ):
-            words.quarter = _ORDINALS[ordinal[1]]
         if words.day is not None:
             continue
         days = _days(piece)
@@ -226,7 +239,7 @@ def are_quarters(ends: Collection[dt.date]) -> bool:
     days = sorted(ends)
     apart = [(later - earlier).days for earlier, later in itertools.pairwise(days)]
     run = [near for near in apart if _QUARTERLY[0] <= near <= _QUARTERLY[1]]
-    return len(days) >= _FEWEST_QUARTERS and len(run) >= max(len(apart) - 1, _FEWEST_QUARTERS - 1)
+    return len(days) >= FEWEST_QUARTERS and len(run) >= max(len(apart) - 1, FEWEST_QUARTERS - 1)
 
 
 def quarter_to(end: dt.date, context: FiscalCalendar) -> Period:
@@ -312,7 +325,7 @@ def _hint(hints: tuple[str, ...], words: _Words, context: FiscalCalendar) -> Per
     'December 29, 2024 and December 31, 2023' has a day of its own for each year.
     """
     for hint in hints:
-        piece = " ".join(hint.translate(_DASHES).lower().split())
+        piece = _plain(hint)
         kind: PeriodKind | None = None
         lengths = {match["count"] for match in _LENGTH.finditer(piece) if match["ended"]}
         if _FLOW.search(piece):

@@ -17,11 +17,13 @@ from finrag_pipeline.tables.fiscal_calendar import DAY, months_of
 from finrag_pipeline.tables.model import Cell, Table, column_extents
 from finrag_pipeline.tables.paths import Headers, header_block, read_paths
 from finrag_pipeline.tables.periods import (
+    FEWEST_QUARTERS,
     Period,
     are_quarters,
     month_and_day,
     only_quarter,
     parse_periods,
+    quarter_named,
     quarter_to,
 )
 from finrag_pipeline.tables.row_periods import only_period, row_periods, shifted, stated_above
@@ -120,11 +122,11 @@ _HINT_LINES = 4
 _CHANGE = re.compile(
     r"\bchange|\bvs\b|increase|decrease|\bvariance\b|(?:19|20)\d\d|thereafter", re.IGNORECASE
 )
-_YEAR_HEADING = re.compile(r"(?:fiscal(?: year)? |fy ?)?(?:19|20)\d\d", re.IGNORECASE)
-_QUARTER_HEADER = re.compile(
-    r"quarter|\bq[1-4]\b|[1-4]q\b|[a-z]{3,9}\.? \d{1,2}|^(?:first|second|third|fourth)(?: \(\w{1,2}\))*$",
-    re.IGNORECASE,
+_YEAR_HEADING = re.compile(
+    r"(?:fiscal(?: year)? |fy ?|year )?(?P<year>(?:19|20)\d\d)(?:\s*\(\w{1,2}\))*:?", re.IGNORECASE
 )
+_OF_QUARTERS = ("quarters",)
+"""All that is to be known of the lines above a table whose columns are quarters."""
 _A_YEAR = re.compile(r"(?:19|20)\d\d")
 _FEWEST_DAYS = 2
 _YEAR = re.compile(r"\byear\b", re.IGNORECASE)
@@ -201,9 +203,7 @@ class TableReader:
         )
         self._exempts_rates = any(rule.exempt & {"ratio", "percent"} for rule in rules)
         self._row_periods = row_periods(self.paths.rows, context.calendar, self._hints)
-        self._row_years = [
-            next((text for text in path if _YEAR_HEADING.fullmatch(text)), None) for path in self.paths.rows
-        ]
+        self._row_years = self._find_row_years()
         self._stated = stated_above(self._hints, context.calendar)
         self._noted = noted_scales(table.below)
         self._sections = self._find_sections()
@@ -353,6 +353,15 @@ class TableReader:
                 found[row] = current
         return found
 
+    def _find_row_years(self) -> list[str | None]:
+        """The year that the row, one of its headings or the nearest row above that names one is headed by."""
+        found: list[str | None] = []
+        year = next((m["year"] for text in self.paths.headers.stub if (m := _YEAR_HEADING.fullmatch(text))), None)
+        for path in self.paths.rows:
+            year = next((m["year"] for text in path if (m := _YEAR_HEADING.fullmatch(text))), year)
+            found.append(year)
+        return found
+
     def _near(self, row: int, column: int) -> list[Source]:
         """Scales of the row, its headings and its column."""
         sources = []
@@ -421,15 +430,20 @@ class TableReader:
     def _period(self, row: int, column: int) -> Period | None:
         calendar, path, label = self.context.calendar, self._column_paths[row][column], self.paths.labels[row]
         hints = self._hints if any(_YEAR.search(header) for header in path) else self._kinds
+        if self._has_quarters:
+            hints = _OF_QUARTERS
         period = parse_periods(path, calendar, hints) if path else None
         own = self._row_periods[row]
         if own is not None and own.kind == "instant" and period is not None and _encloses(period, own):
             # 'Balance, June 30, 2024' under 'Nine Months Ended March 31, 2025'
             return own
-        if period is None and path and (year := self._row_years[row] or self._year_of_quarters):
-            # Quarters in the columns, years in the rows or above some of the columns alone.
-            period = parse_periods((year, *path), calendar, self._hints) if _names_quarter(path) else None
-        if period is None:
+        quarter = quarter_named(path, self._tells_of_quarters)
+        whole = self._has_quarters and not _CHANGE.search(" ".join(path))
+        undated = quarter or whole or any(map(month_and_day, path))
+        if period is None and path and undated and (year := self._year_beside(row)):
+            # Quarters in the columns, years in the rows, above the table or above some of the columns alone.
+            period = parse_periods((year, *path), calendar, hints)
+        if period is None and not quarter:
             if own is not None:
                 return own
             if not _CHANGE.search(" ".join(path)):
@@ -442,29 +456,41 @@ class TableReader:
             period = parse_periods((f"fiscal {period.fiscal_year}", label), calendar, self._hints)
         return shifted(period, label, calendar)
 
-    @cached_property
-    def _tells_of_quarters(self) -> bool:
-        """Whether what stands above the table speaks of quarters."""
-        return any("quarter" in hint.lower() for hint in self._hints)
+    def _year_beside(self, row: int) -> str | None:
+        """The year of columns that name none: of the rows, of all other columns, or stated above the table."""
+        if self._row_years[row] or not self._tells_of_quarters:
+            return self._row_years[row]
+        if len(self._years_of_columns) == 1:
+            return next(iter(self._years_of_columns))
+        stated = self._stated
+        return f"fiscal {stated.fiscal_year}" if stated is not None and stated.fiscal_year else None
 
     @cached_property
-    def _year_of_quarters(self) -> str | None:
-        """The only year that stands above columns of a table of quarters."""
-        if not self._tells_of_quarters:
-            return None
-        paths = set(itertools.chain(*self._column_paths))
-        years = {text for path in paths for text in path if _YEAR_HEADING.fullmatch(text)}
-        return years.pop() if len(years) == 1 else None
+    def _all_paths(self) -> list[tuple[str, ...]]:
+        return [path for path in dict.fromkeys(itertools.chain(*self._column_paths)) if path]
+
+    @cached_property
+    def _tells_of_quarters(self) -> bool:
+        """Whether headers or what stands above the table speak of quarters."""
+        return any("quarter" in words.lower() for words in itertools.chain(self._hints, *self._all_paths))
+
+    @cached_property
+    def _has_quarters(self) -> bool:
+        """Whether columns are quarters of a year."""
+        named = {quarter_named(path, self._tells_of_quarters) for path in self._all_paths}
+        return len(named - {None}) >= FEWEST_QUARTERS
+
+    @cached_property
+    def _years_of_columns(self) -> set[str]:
+        """All years that headers name."""
+        return set(_A_YEAR.findall(" ".join(itertools.chain(*self._all_paths))))
 
     @cached_property
     def _quarters(self) -> set[dt.date]:
         """Last days of quarters, where columns would be years that end with each of them."""
-        paths = dict.fromkeys(path for path in itertools.chain(*self._column_paths) if path)
-        if not (
-            self._tells_of_quarters or any("quarter" in words.lower() for path in paths for words in path)
-        ):
+        if not self._tells_of_quarters:
             return set()
-        found = (parse_periods(path, self.context.calendar, self._kinds) for path in paths)
+        found = (parse_periods(path, self.context.calendar, self._kinds) for path in self._all_paths)
         ends = {one.end for one in found if one is not None and one.end is not None and _is_year(one)}
         return ends if are_quarters(ends) else set()
 
@@ -474,8 +500,7 @@ class TableReader:
 
     @cached_property
     def _quarter_days(self) -> set[tuple[int, int]]:
-        paths = {path for path in itertools.chain(*self._column_paths) if path}
-        named = (month_and_day(path[-1]) for path in paths if not any(map(_A_YEAR.search, path)))
+        named = (month_and_day(path[-1]) for path in self._all_paths if not any(map(_A_YEAR.search, path)))
         days = {day for day in named if day is not None}
         return days if self._tells_of_quarters and len(days) > _FEWEST_DAYS else set()
 
@@ -534,10 +559,6 @@ def _follows(table: Table, before: PreviousTable) -> bool:
     if table.page == before.page:
         return len(table.above) <= 3 and all(len(line) <= _SHORT_HEADING for line in table.above)
     return not table.caption and not table.above and table.page == before.page + 1
-
-
-def _names_quarter(path: Sequence[str]) -> bool:
-    return any(_QUARTER_HEADER.search(header) for header in path)
 
 
 def _bare(caption: str) -> str:
