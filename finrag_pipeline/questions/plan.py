@@ -253,7 +253,7 @@ class _Planner:
         self.reading = reading
         self.text = text
         self.directives, _ = read_directives(text)
-        places = find_periods(text, companies)
+        places = _places(text, companies, reading.that_asks(text))
         self.named, masked = _masked(text, places)
         self.periods = tuple(sorted(dict.fromkeys(p for periods in self.named for p in periods), key=_order))
         alone = (
@@ -299,14 +299,15 @@ class _Planner:
         per = _PER.findall(self.masked)
         if unsaid := [word for word in per if not any(word in one for one in plan.measures)]:
             plan = replace(plan, measures=tuple(" ".join((one, *unsaid)) for one in plan.measures), spoken=())
+        asking = self.reading.that_asks(self.masked)
         closing = bool(_CLOSING.search(self.masked)) and not _AVERAGE.search(self.masked)
         return replace(
             plan,
             quarters=self.quarters,
             of_company=self.of_company if self.several else {},
             years_back=self.years_back,
-            names=(*_capitalised(self.masked), *per),
-            openers=tuple(filter(naming_words, _OPENER.findall(self.masked))),
+            names=(*_capitalised(asking), *per),
+            openers=tuple(filter(naming_words, _OPENER.findall(asking))),
             closing=closing,
             directives=self.directives,
             unit=_unit(self.masked, plan),
@@ -577,6 +578,32 @@ _NOUNS = {
     "repurchased": "repurchases",
 }
 """What is printed in tables for verbs of people."""
+
+
+def _places(text: str, companies: Sequence[str], asking: str) -> list[PeriodSpan]:
+    """Where periods are named: in the sentences that ask, if these name one, else anywhere.
+
+    Quarters without a year are of the only year that is named, which is no period by itself then.
+    """
+    places = find_periods(text, companies)
+    years = {asked.fiscal_year for one in places for asked in one.periods if asked.fiscal_year}
+    own = [one for one in places if text[one.start : one.end] in asking]
+    kept = own if any(map(_is_dated, own)) else places
+    loose = [one for one in kept if not _is_dated(one)]
+    if len(years) != 1 or not loose or _WHOLE_YEAR.search(text):
+        return kept
+    (year,) = years
+    return [
+        one
+        if _is_dated(one)
+        else replace(one, periods=tuple(replace(asked, fiscal_year=year) for asked in one.periods))
+        for one in kept
+        if one in loose or any(asked.last_quarter or asked.date for asked in one.periods)
+    ]
+
+
+def _is_dated(place: PeriodSpan) -> bool:
+    return any(asked.fiscal_year or asked.date for asked in place.periods)
 
 
 def _masked(text: str, places: Sequence[PeriodSpan]) -> tuple[list[list[FiscalPeriod]], str]:

@@ -41,17 +41,17 @@ NAMES_NOTHING = word_set(
     check close closed come comes company compare compared comparing comparison compute corp correct could
     cy dec december deliver delivered delivers determine develop developed did do does doing dollar dollars
     done during e.g each end ended ending enjoy enjoyed entire exactly express feb february figure figure's
-    figures fill find firm first fiscal five for four from full fy gave generate generated generates get
+    figures fill find firm first fiscal five for four fourth from full fy gave generate generated generates get
     give given gives go goes going got group had hand happened has have having held help her here his hold
     holds how i i'd i'm i've i.e if in inc incur incurred incurs indicate into is it its itself jan january
     jul july jun june just know laid last latest lay let lets level like list lot made make makes manage
-    managed many mar march me measured million month months move moved much my nine nov november now number
+    managed many mar march may me measured might million month months move moved much my nine nov november now number
     numbers oct october of on one only or our out over own past pct per percent percentage period periods
     please point points post posted produce produced produces put quantify quarter quarterly quarters rack
     racked ran recent recorded relate report reported reports respective respectively right run running s
-    said sat saw say says see seen sep sept september show shown shows sign signed since six so spend spends
+    said sat saw say says second see seen sep sept september show shown shows sign signed since six so spend spends
     spent stand standing start state stated still stood sure take taken takes tell than thank thanks that
-    the their them then there these they thing things this those three through to told too took total totals
+    the their them then there these they thing things third this those three through to told too took total totals
     true twelve two under until up us use used using value values versus vs was we went were what when where
     whether which while who whole whose will with within wondering work would wrong year year-end yearly
     years yes yet you your usd eur gbp million millions billions thousand thousands
@@ -240,6 +240,14 @@ class Reading:
         """All words that may name something, whatever the model says of them."""
         words = (word for word in self.words if WORD.fullmatch(word.text) and not word.text.isdigit())
         return [word for word in words if not word.small and not word.company]
+
+    def that_asks(self, question: str) -> str:
+        """The sentences of a question whose words are its measure; all where they cannot be told apart."""
+        ends = [0, *(mark.end() for mark in _END.finditer(question.rstrip("?!. "))), len(question)]
+        asking = {word.sentence for word in self.measure}
+        if not asking or len(ends) != max(word.sentence for word in self.words) + 2:
+            return question
+        return " ".join(question[ends[one] : ends[one + 1]].strip() for one in sorted(asking))
 
     @property
     def kind(self) -> str:

@@ -443,11 +443,12 @@ class TableReader:
         if period is None and path and undated and (year := self._year_beside(row)):
             # Quarters in the columns, years in the rows, above the table or above some of the columns alone.
             period = parse_periods((year, *path), calendar, hints)
-        if period is None and not quarter:
-            if own is not None:
-                return own
-            if not _CHANGE.search(" ".join(path)):
-                period = (self._beside(row, column) if path else None) or self._stated
+        if period is None and own is not None and not quarter:
+            return own
+        if period is None and not _CHANGE.search(" ".join(path)):
+            period = self._beside(row, column) if path else None
+            if period is None and not quarter:
+                period = self._stated or self._common
         end = period.end if period is not None else None
         if end is not None and ((_is_year(period) and end in self._quarters) or self._is_quarter_day(end)):
             period = quarter_to(end, calendar)
@@ -484,6 +485,13 @@ class TableReader:
     def _years_of_columns(self) -> set[str]:
         """All years that headers name."""
         return set(_A_YEAR.findall(" ".join(itertools.chain(*self._all_paths))))
+
+    @cached_property
+    def _common(self) -> Period | None:
+        """The only period that columns name, two or more: a header over all of them may seem to span fewer."""
+        found = [parse_periods(path, self.context.calendar, self._kinds) for path in self._all_paths]
+        dated = [period for period in found if period is not None]
+        return dated[0] if len(dated) > 1 and len(set(dated)) == 1 else None
 
     @cached_property
     def _quarters(self) -> set[dt.date]:

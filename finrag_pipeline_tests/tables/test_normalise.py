@@ -235,8 +235,31 @@ def test_columns_of_a_table_of_quarters_are_no_years() -> None:
         header_rows=2,
         caption="A summary of quarterly information is as follows:",
     )
+    year_of_another_column = make_table(
+        [["", "First Quarter", "Second Quarter", "Third Quarter", "Year 2018"], ["Sales", "1", "2", "3", "6"]],
+        above=["Equipment was $542 million at December 31, 2018 and 2017."],
+        caption="Quarterly Data (Unaudited)",
+    )
+    half_spanned = make_table(
+        [["", "", "Quarter", "", ""], ["", "1st", "2nd", "3rd", "12-Month 2018"], ["Sales", "1", "2", "3", "6"]],
+        header_rows=2,
+        spans={(0, 2): 2},
+    )
+    year_above_other_headings = make_table(
+        [
+            ["", "First", "Quarter Second", "Third"],
+            ["2018 (a)", "", "", ""],
+            ["Sales", "1", "2", "3"],
+            ["Per share:", "", "", ""],
+            ["Earnings", "0.1", "0.2", "0.3"],
+        ],
+        levels=[0, 0, 1, 0, 1],
+    )
     for table, row, quarters in (
         (ordinals, 2, [4, 3, 2, 1]),
+        (year_of_another_column, 1, [1, 2, 3]),
+        (half_spanned, 2, [1, 2, 3]),
+        (year_above_other_headings, 4, [1, 2, 3]),
         (beside_the_year, 2, [1, 2, 3]),
         (under_a_year, 2, [1, 2]),
         (days, 2, [4, 3, 2]),
@@ -247,6 +270,26 @@ def test_columns_of_a_table_of_quarters_are_no_years() -> None:
         assert [one["fiscal_quarter"] for one in own] == quarters, table.caption
         assert [one["period_end"].month for one in own] == [3 * quarter for quarter in quarters]
         assert all((one["period_end"] - one["period_start"]).days < 93 for one in own)
+
+
+def test_a_year_beside_quarters_is_a_year_and_quarters_of_no_year_have_no_period() -> None:
+    rows = ["Earnings", "1", "2", "3", "6"]
+    heads = ["", "First Quarter", "Second Quarter", "Third Quarter"]
+    found = cells(make_table([[*heads, "Year"], ["2018:", "", "", "", ""], rows], caption="At December 31"))
+    whole = found[0, 2, 4]
+    assert (whole["period_start"], whole["period_end"]) == (dt.date(2018, 1, 1), dt.date(2018, 12, 31))
+    found = cells(make_table([[*heads, "Year"], rows], caption="Quarterly data for 2018 and 2017"))
+    assert [found[0, 1, column]["period_end"] for column in range(1, 5)] == [None] * 4
+
+
+def test_a_header_over_some_columns_dates_all_where_no_other_date_is_named() -> None:
+    heads = ["", "Year Ended December 31, 2018", "", "", ""]
+    parts = ["", "Parent", "Issuer", "Others", "Consolidated"]
+    found = cells(make_table([heads, parts, ["Sales", "1", "2", "3", "6"]], header_rows=2, spans={(0, 1): 2}))
+    assert [found[0, 2, column]["fiscal_year"] for column in range(1, 5)] == [2018] * 4
+    heads = ["", "Balance at December 31, 2017", "Additions", "Balance at December 31, 2018"]
+    found = cells(make_table([heads, ["Goodwill", "1", "2", "3"]]))
+    assert [found[0, 1, column]["fiscal_year"] for column in range(1, 4)] == [2017, None, 2018]
 
 
 def test_cash_at_the_beginning_of_a_year_is_an_instant() -> None:
