@@ -200,6 +200,8 @@ class PlanReader:
         confidence = calibrated(least) * self._doubt
         if plan.operation is Operation.DIFFERENCE and self._are_apart(names):
             confidence *= _TABLES_APART
+        if plan.operation is Operation.DIFFERENCE and _is_part_of_other(trace.inputs):
+            confidence *= _NOTHING
         self._check_unit(plan, values)
         last = abs(values[-1][1].value)
         above = plan.operation is Operation.RATIO and not plan.verdict and values[-1][2].unit == "percent"
@@ -471,6 +473,8 @@ class PlanReader:
         lines = [self._known(part) for part in parts[::2]]
         if None in lines and (spaced := _JOIN.split(spoken))[1:]:
             parts, lines = spaced, [self._known(part) for part in spaced[::2]]
+        if len(parts) > 1 and self._printed_as_one(measure):
+            return Name(measure)
         if any(line is None for line in lines):
             parts = _SIGN.split(measure)
             if len(parts) == 1 or not all(parts):
@@ -488,6 +492,11 @@ class PlanReader:
         for joint, line in zip(parts[1::2], lines[1:], strict=True):
             total = Binary(_sign_of(joint), total, self._line(str(line)))
         return total
+
+    def _printed_as_one(self, measure: str) -> bool:
+        """Whether one row says all that words name, such as 'Short-term borrowings and current portion …'."""
+        found = self._book.rows.find(measure, self._default) if self._book.rows else None
+        return found is not None and set(terms(measure)) <= set(terms(found.fact.label))
 
     def _printed_whole(self, parts: Sequence[str]) -> str | None:
         """Words of a sum as one name, where a row prints it as surely as others print its terms.
@@ -564,6 +573,16 @@ def _profit(margin: re.Match[str]) -> str:
 
 def _sign_of(joint: str) -> str:
     return "-" if joint.strip().lower() in ("minus", "less") else "+"
+
+
+def _is_part_of_other(inputs: Sequence[Input]) -> bool:
+    """Whether one of two rows is headed by the other: what is compared stands beside it, not below."""
+    paths = [one.fact.path for one in inputs]
+    return len(paths) == 2 and (paths[0][-1:] in _heads(paths[1]) or paths[1][-1:] in _heads(paths[0]))
+
+
+def _heads(path: Sequence[str]) -> list[tuple[str, ...]]:
+    return [(heading,) for heading in path[:-1]]
 
 
 def known_name(measure: str, lexicon: Lexicon) -> str | None:

@@ -39,6 +39,10 @@ _CUSTOMER = re.compile(
 
 _OVER_TIME = (Operation.VALUE, Operation.RATIO, Operation.DIFFERENCE, Operation.SUM)
 
+_BRACKETS = re.compile(r"\([^()]*\)")
+_LONG = 3
+"""Spaces of a label that is long enough to be no chance when a question says it."""
+
 _DAYS_OFF = 8
 """Days by which the end of a year of 52 or 53 weeks moves."""
 
@@ -74,6 +78,7 @@ class OpenCalculator:
         self._lexicon = lexicon
         self._match = match
         self._abbreviations = lru_cache(FILINGS_KEPT)(self._abbreviated)
+        self._labels = lru_cache(FILINGS_KEPT)(self._long_labels)
 
     def answer(
         self,
@@ -153,10 +158,25 @@ class OpenCalculator:
         self, question: str, resolution: Resolution, asked: SeriesAsked | None = None
     ) -> QuestionPlan | None:
         left = asked.rest if asked else question
-        plan = read_plan(left, resolution.printed_names, self._knows, question)
+        label = self._label_said(question, resolution)
+        plan = read_plan(left, resolution.printed_names, self._knows, question, label)
         if asked and plan and plan.operation is Operation.CHANGE and len(plan.measures) == 1:
             return replace(plan, operation=Operation.VALUE)  # 'how did revenue develop'
         return plan
+
+    def _label_said(self, question: str, resolution: Resolution) -> str:
+        """The longest label of a row that a question says word for word; '' where it says none."""
+        said = " ".join(plain(question).lower().split())
+        chosen = tuple(
+            itertools.chain(*(own[:MOST_FILINGS] for own in self._companies(resolution, None).values()))
+        )
+        return max((label for label in self._labels(chosen) if label in said), key=len, default="")
+
+    def _long_labels(self, filings: tuple[str, ...]) -> frozenset[str]:
+        """Labels of four words and more, in lower case and without what stands in brackets."""
+        labels = {row.label for filing in filings for row in self._rows(filing)}
+        bare = (" ".join(plain(_BRACKETS.sub(" ", label)).lower().split()) for label in labels)
+        return frozenset(label for label in bare if label.count(" ") >= _LONG and label.isascii())
 
     def _knows(self, words: str) -> bool:
         return known_name(words, self._lexicon) is not None

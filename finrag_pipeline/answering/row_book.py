@@ -12,9 +12,10 @@ from functools import lru_cache
 import numpy as np
 
 from finrag_pipeline.answering.inputs import FactBook, FoundFact
+from finrag_pipeline.answering.row_cross_encoder import CAPTION_WORDS
 from finrag_pipeline.filings.cover_text import find_dates, squeeze
 from finrag_pipeline.questions.formula_lexicon import Line, formula_lexicon
-from finrag_pipeline.questions.question_reader import naming_words
+from finrag_pipeline.questions.question_reader import naming_words, question_reader
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.resolver.lexicon import PLACES
 from finrag_pipeline.statements.concepts import normal_label
@@ -406,7 +407,7 @@ class RowBook:
         chances[places] = self._match(words, rows, self._question)
         for word in _qualifiers(words):
             chances *= np.array([1.0 if word in text else _UNQUALIFIED for text in self._texts])
-        named = [name for name in self.names if name in words]
+        named = [name for name in self.names if name in words] or self._small_names(words)
         for name in named:
             said = re.compile(
                 rf"(?<![a-z0-9]){re.escape(name.lower().removesuffix(chr(39) + 's'))}", re.IGNORECASE
@@ -444,6 +445,14 @@ class RowBook:
             )
             chances *= 0.5 + 0.5 * shown / len(self._together)
         return chances
+
+    def _small_names(self, words: str) -> list[str]:
+        """Names in a question without capitals: no everyday words, and never printed without one."""
+        reader = question_reader()
+        if reader is None or not self._question or self._question != self._question.lower():
+            return []
+        rare = (word for word in naming_words(words).split() if not reader.is_word(word))
+        return [word for word in rare if self.prints(word)]
 
     def _prefer_closing(self, chances: np.ndarray) -> None:
         """Give a closing balance the probability of the opening one above it too, and leave that a little."""
@@ -656,7 +665,8 @@ def _plain(row: FilingRow) -> str:
     members = dict.fromkeys(member for value in row.values for member in value.members)
     names = (f"{member} {_CAMEL.sub(' ', member)}" for member in members)
     path = (_INCLUDED.sub(r"\1", part) for part in row.path)
-    return " ".join((*path, *row.columns, row.caption[:300], *names)).lower()
+    caption = row.caption.split()[:CAPTION_WORDS]  # what prose mentions behind them names no row
+    return " ".join((*path, *row.columns, *caption, *names)).lower()
 
 
 def _start(end: dt.date, months: int) -> dt.date:

@@ -32,7 +32,8 @@ MEASURE_TOKENS, QUESTION_TOKENS = 16, 32
 ROW_TOKENS, FULL_ROW_TOKENS = 14, 45
 """Tokens of a row of many, and of one of the few that are read once more with all around it."""
 
-_CAPTION_WORDS = 16
+CAPTION_WORDS = 16
+"""Words of a caption that tell what a table shows."""
 
 Texts = tuple[str, str, str, str, str, str]
 """Label, headings, columns, caption, statement and kind of number of a row."""
@@ -52,7 +53,7 @@ def row_texts(row: FilingRow) -> Texts:
         row.label,
         " ".join(reversed(row.path[:-1])),
         " ".join(row.columns),
-        " ".join(row.caption.split()[:_CAPTION_WORDS]),
+        " ".join(row.caption.split()[:CAPTION_WORDS]),
         row.statement or "",
         kind,
     )

@@ -224,6 +224,7 @@ def read_plan(
     companies: Iterable[str] = (),
     known: Callable[[str], bool] = lambda words: False,
     whole: str | None = None,
+    label: str = "",
 ) -> QuestionPlan | None:
     """The plan of a question; None where it names no measure.
 
@@ -232,6 +233,7 @@ def read_plan(
         companies: names of companies as the question has them; they are no part of a measure.
         known: whether words name a known line or ratio exactly.
         whole: the question that ``question`` is left of; None where it is whole.
+        label: printed, in lower case, that the question says word for word; '' for none.
     """
     text = " ".join(plain(question[:MOST_CHARACTERS]).split())
     if ASKS_FOR_TEXT.search(text) or _ARITHMETIC.search(text):
@@ -242,7 +244,11 @@ def read_plan(
         left = set(WORD.findall(text.lower()))
         words = (replace(word, kept=word.kept and word.text.lower() in left) for word in reading.words)
         reading = replace(reading, words=tuple(words))
-    return _Planner(text, companies, known, reading).plan()
+    told = set(WORD.findall(read_directives(text)[1].lower()))  # 'by the cash flow statement' names nothing
+    rest = [replace(word, kept=word.kept and word.text.lower() in told) for word in reading.words]
+    if any(word.kept for word in rest):
+        reading = replace(reading, words=rest)
+    return _Planner(text, companies, known, reading.with_label(label) if label else reading).plan()
 
 
 class _Planner:
@@ -253,7 +259,9 @@ class _Planner:
         self.reading = reading
         self.text = text
         self.directives, _ = read_directives(text)
-        places = _places(text, companies, reading.that_asks(text))
+        likeliest = max(reading.outputs, key=lambda one: reading.outputs[one])
+        moves = likeliest in (Operation.CHANGE, Operation.GROWTH)  # from what was told before
+        places = _places(text, companies, text if moves else reading.that_asks(text))
         self.named, masked = _masked(text, places)
         self.periods = tuple(sorted(dict.fromkeys(p for periods in self.named for p in periods), key=_order))
         alone = (
@@ -416,6 +424,9 @@ class _Planner:
             among -= {Operation.VALUE}
         if chances[Operation.RATIO] > _SURELY_A_RATIO and Operation.RATIO in among and self.reading.relates:
             return self._made(Operation.RATIO, measure, _SALES)
+        if self.directives.unit == "percent" and not (self._ends() or self.back) and _is_rate(measure):
+            chances[Operation.VALUE] += chances[Operation.GROWTH]  # 'gross margin, in %'
+            chances[Operation.GROWTH] = 0.0
         by_name = _ratio_by_name(self.masked, measure)  # 'days inventory outstanding (closing inventory)'
         measure = by_name or measure
         if self.known(naming_words(measure)) or self.known(measure):  # a ratio by name is a value
@@ -457,11 +468,19 @@ class _Planner:
         if found is None:
             return None
         first, second = self._text(found[0]), self._text(found[1])
+        owner = " ".join(word for word in first.split() if word[:1].isupper())
+        if owner and owner not in second and self._is_its(found[1]):  # 'Toys' income in percent of its sales'
+            second = f"{owner} {second}"
         if f"{first} {second}".lower() in self.text.lower():  # 'Books net | sales' are one measure
             phrases = formula_lexicon().longest(f"{first} {second}".lower())
             if any(start < len(first) < end for start, (end, _) in phrases.items()):
                 return None
         return first, second
+
+    def _is_its(self, words: Words) -> bool:
+        """Whether words belong to what was named before them."""
+        before = words[0].place - 1 if words else -1
+        return before >= 0 and self.reading.words[before].text.lower() in ("its", "their")
 
     def _two(self, operation: Operation, parts: tuple[str, str]) -> QuestionPlan | None:
         """An operation on two or more measures."""
@@ -540,6 +559,12 @@ def _in_terms(words: Words) -> str:
     return " ".join(
         word for (sign, _), text in zip(terms, texts, strict=True) for word in (sign, text) if word
     )
+
+
+def _is_rate(measure: str) -> bool:
+    """Whether words name a ratio that is told in per cent."""
+    lexicon = formula_lexicon()
+    return any(lexicon.unit_of(name) == "percent" for name in lexicon.named(measure.lower()))
 
 
 def _ratio_by_name(question: str, measure: str) -> str | None:
@@ -650,7 +675,8 @@ def _periods_by_company(
 
 
 _PER_SHARE = re.compile(
-    r"\b(?:per|(?:for|on) (?:one|each|every|a)) (?:common |ordinary )?share\b|\beps\b", re.IGNORECASE
+    r"\b(?:per|(?:for|on) a|one|each|every|a single) (?:common |ordinary )?share\b(?! of)|\beps\b",
+    re.IGNORECASE,
 )
 _SHARES = re.compile(
     r"\bhow many shares\b|\bshare count\b|\bnumber of shares\b|\bshares outstanding\b", re.IGNORECASE

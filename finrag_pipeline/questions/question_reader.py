@@ -9,6 +9,7 @@ and ``benchmarks.reader_training``; the weights below them are those of the defa
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,20 +42,21 @@ NAMES_NOTHING = word_set(
     check close closed come comes company compare compared comparing comparison compute corp correct could
     cy dec december deliver delivered delivers determine develop developed did do does doing dollar dollars
     done during e.g each end ended ending enjoy enjoyed entire exactly express feb february figure figure's
-    figures fill find firm first fiscal five for four fourth from full fy gave generate generated generates get
-    give given gives go goes going got group had hand happened has have having held help her here his hold
-    holds how i i'd i'm i've i.e if in inc incur incurred incurs indicate into is it its itself jan january
-    jul july jun june just know laid last latest lay let lets level like list lot made make makes manage
-    managed many mar march may me measured might million month months move moved much my nine nov november now number
-    numbers oct october of on one only or our out over own past pct per percent percentage period periods
-    please point points post posted produce produced produces put quantify quarter quarterly quarters rack
-    racked ran recent recorded relate report reported reports respective respectively right run running s
-    said sat saw say says second see seen sep sept september show shown shows sign signed since six so spend spends
-    spent stand standing start state stated still stood sure take taken takes tell than thank thanks that
-    the their them then there these they thing things third this those three through to told too took total totals
-    true twelve two under until up us use used using value values versus vs was we went were what when where
-    whether which while who whole whose will with within wondering work would wrong year year-end yearly
-    years yes yet you your usd eur gbp million millions billions thousand thousands
+    figures fill find firm first fiscal five for four fourth from full fy gave generate generated generates
+    get give given gives go goes going got group had hand happened has have having held help her here his
+    hold holds how i i'd i'm i've i.e if in inc incur incurred incurs indicate into is it its itself jan
+    january jul july jun june just know laid last latest lay let lets level like list lot made make makes
+    manage managed many mar march may me measured might million month months move moved much my nine nov
+    november now number numbers oct october of on one only or our out over own past pct per percent
+    percentage period periods please point points post posted produce produced produces put quantify quarter
+    quarterly quarters rack racked ran recent recorded relate report reported reports respective
+    respectively right run running s said sat saw say says second see seen sep sept september show shown
+    shows sign signed since six so spend spends spent stand standing start state stated still stood sure
+    take taken takes tell than thank thanks that the their them then there these they thing things third
+    this those three through to told too took total totals true twelve two under until up us use used using
+    value values versus vs was we went were what when where whether which while who whole whose will with
+    within wondering work would wrong year year-end yearly years yes yet you your usd eur gbp million
+    millions billions thousand thousands
     """
 )
 """Words of asking: in no wording do they name what is asked for."""
@@ -139,6 +141,7 @@ class ReadWord:
         sentence: place of its sentence.
         place: its own among the words and marks.
         sign: one of `SIGNS`.
+        printed: it is part of a label that the question says word for word.
     """
 
     text: str
@@ -147,6 +150,7 @@ class ReadWord:
     sentence: int = 0
     place: int = 0
     sign: str = ""
+    printed: bool = False
 
     @property
     def small(self) -> bool:
@@ -227,13 +231,25 @@ class Reading:
     def measure(self) -> Words:
         """All words that belong to measures; of the sentence that asks, where it refers to none before it."""
         kept = [word for word in self.words if word.kept]
-        last = [word for word in kept if word.sentence == kept[-1].sentence]
-        refers = any(
-            word.text.lower() in _PRONOUNS
-            for word in self.words
-            if kept and word.sentence == kept[-1].sentence
+        last = [word for word in kept if word.sentence == self._last_asking]
+        return _without_joints(kept if self._refers or all(word.small for word in last) else last)
+
+    @property
+    def _last_asking(self) -> int:
+        """The last sentence that names something, of those with a question mark if one of them does."""
+        named = {word.sentence for word in self.words if word.kept}
+        asked = named & {word.sentence for word in self.words if word.text == "?"}
+        return max(asked or named, default=0)
+
+    @property
+    def _refers(self) -> bool:
+        """Whether the sentence that asks has a word for what another one has named."""
+        asking = self._last_asking
+        return any(
+            word.text.lower() in _PRONOUNS and not (word.text.lower() == "one" and _is_noun(beside))
+            for word, beside in itertools.pairwise((*self.words, None))
+            if word is not None and word.sentence == asking
         )
-        return _without_joints(kept if refers or all(word.small for word in last) else last)
 
     @property
     def naming(self) -> Words:
@@ -242,10 +258,10 @@ class Reading:
         return [word for word in words if not word.small and not word.company]
 
     def that_asks(self, question: str) -> str:
-        """The sentences of a question whose words are its measure; all where they cannot be told apart."""
+        """The sentences of a question whose words are its measure; all where it refers to others."""
         ends = [0, *(mark.end() for mark in _END.finditer(question.rstrip("?!. "))), len(question)]
         asking = {word.sentence for word in self.measure}
-        if not asking or len(ends) != max(word.sentence for word in self.words) + 2:
+        if not asking or self._refers or len(ends) != max(word.sentence for word in self.words) + 2:
             return question
         return " ".join(question[ends[one] : ends[one + 1]].strip() for one in sorted(asking))
 
@@ -259,6 +275,25 @@ class Reading:
         """The sentences whose words belong to measures, without names of companies."""
         named = {word.sentence for word in self.words if word.kept}
         return text_of([w for w in self.words if w.sentence in named and w.text not in _NO_WORDS])
+
+    def with_label(self, label: str) -> Reading:
+        """The reading of a question that says a printed label, in lower case, word for word: one measure."""
+        said = WORD.findall(label)
+        plain = [
+            (place, word.text.lower()) for place, word in enumerate(self.words) if word.text[0].isalnum()
+        ]
+        for start in range(len(plain) - len(said) + 1):
+            run = plain[start : start + len(said)]
+            if [text for _, text in run] == said:
+                first, last = run[0][0], run[-1][0]
+                words = (
+                    replace(word, chances=(0.0, 1.0, 0.0, 0.0), kept=True, sign="", printed=True)
+                    if first <= place <= last
+                    else word
+                    for place, word in enumerate(self.words)
+                )
+                return replace(self, words=tuple(words))
+        return self
 
     def parts(self) -> tuple[Words, Words] | None:
         """The words of the first and of the second measure; None where all belong to one.
@@ -317,7 +352,8 @@ class Reading:
         return [phrase for phrase in phrases if not all(word.small for word in phrase)]
 
     def _is_share(self, place: int) -> bool:
-        return self.words[place].text == "of" and self.words[place - 1].text.lower() in _SHARES
+        joint, share = self.words[place], self.words[place - 1]
+        return joint.text == "of" and share.text.lower() in _SHARES and not (joint.printed and share.printed)
 
 
 def _cut(phrase: list[ReadWord]) -> list[list[ReadWord]]:
@@ -337,7 +373,8 @@ def _without_joints(phrase: Words) -> Words:
     named = [
         place
         for place, word in enumerate(phrase)
-        if word.text.lower() not in _JOINTS and (not word.small or sum(word.chances[1:3]) > _SURELY_SMALL)
+        if word.printed
+        or (word.text.lower() not in _JOINTS and (not word.small or sum(word.chances[1:3]) > _SURELY_SMALL))
     ]
     if all(phrase[place].small for place in named):
         return ()
@@ -480,6 +517,10 @@ def _is_likely(word: ReadWord, least: float = _LEAST_NAME) -> bool:
 
 def _is_small(word: str) -> bool:
     return word not in ("US", "IT") and _key(word) in NAMES_NOTHING
+
+
+def _is_noun(word: ReadWord | None) -> bool:
+    return word is not None and WORD.fullmatch(word.text) is not None and not word.small
 
 
 def _key(word: str) -> str:

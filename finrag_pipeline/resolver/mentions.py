@@ -200,7 +200,9 @@ class _Reading:
             return False  # a part of a name, and an everyday word
         if last > position and not capital and alias.kind in ("name", "full name"):
             # 'home depot debt': several words of a name that open a question, or stand in one with capitals.
-            return first.opens or in_context or not self.caseless
+            beside = before is not None and before.key in NAMING | _BESIDE_ANOTHER
+            measured = after is not None and after.key in METRICS
+            return first.opens or in_context or not self.caseless or (beside and (followed or measured))
         opens = first.opens and capital  # which a question without other capitals may do too
         if (self.caseless and not opens) or (self.titled and position == last):
             return in_context
@@ -287,7 +289,7 @@ _ASKING = word_set(
 """Words that open a question and are no names."""
 _OPENERS = _ASKING | word_set("calc get give me pull show tell the us what what's whats was is were are for")
 """Words before the name of a company that opens a search."""
-_BESIDE_ANOTHER = frozenset(("or", "versus", "vs", "against"))
+_BESIDE_ANOTHER = frozenset(("or", "versus", "vs", "against", "minus", "less", "plus"))
 """Words between two companies, as in 'Apple or Zoltek: who …'."""
 _ARTICLES = ("the", "a", "an")
 

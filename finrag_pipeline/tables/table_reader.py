@@ -123,7 +123,7 @@ _CHANGE = re.compile(
     r"\bchange|\bvs\b|increase|decrease|\bvariance\b|(?:19|20)\d\d|thereafter", re.IGNORECASE
 )
 _YEAR_HEADING = re.compile(
-    r"(?:fiscal(?: year)? |fy ?|year )?(?P<year>(?:19|20)\d\d)(?:\s*\(\w{1,2}\))*:?", re.IGNORECASE
+    r"(?:fiscal(?: year)? |fy ?|year )?(?:19|20)\d\d(?:\s*\(\w{1,2}\))*:?", re.IGNORECASE
 )
 _OF_QUARTERS = ("quarters",)
 """All that is to be known of the lines above a table whose columns are quarters."""
@@ -354,11 +354,11 @@ class TableReader:
         return found
 
     def _find_row_years(self) -> list[str | None]:
-        """The year that the row, one of its headings or the nearest row above that names one is headed by."""
+        """The heading that tells a year: of the row, or the nearest row above that has one."""
         found: list[str | None] = []
-        year = next((m["year"] for text in self.paths.headers.stub if (m := _YEAR_HEADING.fullmatch(text))), None)
+        year = next(filter(_YEAR_HEADING.fullmatch, self.paths.headers.stub), None)
         for path in self.paths.rows:
-            year = next((m["year"] for text in path if (m := _YEAR_HEADING.fullmatch(text))), year)
+            year = next(filter(_YEAR_HEADING.fullmatch, path), year)
             found.append(year)
         return found
 
@@ -458,7 +458,7 @@ class TableReader:
         return shifted(period, label, calendar)
 
     def _year_beside(self, row: int) -> str | None:
-        """The year of columns that name none: of the rows, of all other columns, or stated above the table."""
+        """The year of columns that name none: of rows, of all other columns, or stated above the table."""
         if self._row_years[row] or not self._tells_of_quarters:
             return self._row_years[row]
         if len(self._years_of_columns) == 1:
@@ -488,7 +488,9 @@ class TableReader:
 
     @cached_property
     def _common(self) -> Period | None:
-        """The only period that columns name, two or more: a header over all of them may seem to span fewer."""
+        """The only period that columns name: a header over all of them may seem to span but some."""
+        if any(map(_YEAR_HEADING.fullmatch, itertools.chain(*self._all_paths))):
+            return None  # a bare year may head its own columns alone
         found = [parse_periods(path, self.context.calendar, self._kinds) for path in self._all_paths]
         dated = [period for period in found if period is not None]
         return dated[0] if len(dated) > 1 and len(set(dated)) == 1 else None

@@ -236,12 +236,19 @@ def test_columns_of_a_table_of_quarters_are_no_years() -> None:
         caption="A summary of quarterly information is as follows:",
     )
     year_of_another_column = make_table(
-        [["", "First Quarter", "Second Quarter", "Third Quarter", "Year 2018"], ["Sales", "1", "2", "3", "6"]],
+        [
+            ["", "First Quarter", "Second Quarter", "Third Quarter", "Year 2018"],
+            ["Sales", "1", "2", "3", "6"],
+        ],
         above=["Equipment was $542 million at December 31, 2018 and 2017."],
         caption="Quarterly Data (Unaudited)",
     )
     half_spanned = make_table(
-        [["", "", "Quarter", "", ""], ["", "1st", "2nd", "3rd", "12-Month 2018"], ["Sales", "1", "2", "3", "6"]],
+        [
+            ["", "", "Quarter", "", ""],
+            ["", "1st", "2nd", "3rd", "12-Month 2018"],
+            ["Sales", "1", "2", "3", "6"],
+        ],
         header_rows=2,
         spans={(0, 2): 2},
     )
