@@ -434,19 +434,20 @@ class PlanReader:
         return printed is not None and "average" in printed.fact.label.lower()
 
     def _shown(self, expression: Expression) -> tuple[FiscalPeriod, ...]:
-        """The last years that the filings show, in order of time."""
-
-        def is_shown(period: FiscalPeriod) -> bool:
+        """The last years that the filings show in lines of one name, in order of time."""
+        shown: list[tuple[FiscalPeriod, set[frozenset[str]]]] = []
+        for back in range(_YEARS_SHOWN):
+            period = self._default.shift(-back)
+            alone = Calculation(self._book, self._lexicon, {})
             try:
-                self._calculation.compute(expression, period)
+                alone.compute(expression, period)
             except Abstention as missing:
                 if missing.kind not in NOT_SHOWN:
                     raise
-                return False
-            return True
-
-        last = self._default
-        return tuple(filter(is_shown, (last.shift(-back) for back in reversed(range(_YEARS_SHOWN)))))
+                continue
+            shown.append((period, {frozenset(terms(one.line)) for one in alone.trace.inputs}))
+        self._book.chances.clear()  # of years that are left out
+        return tuple(period for period, lines in reversed(shown) if lines == shown[0][1])
 
     def _is_balance(self, expression: Expression, period: FiscalPeriod) -> bool:
         """Whether only balances, of a day, make up a number."""

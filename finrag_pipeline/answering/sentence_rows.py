@@ -38,11 +38,10 @@ _DIGITS = re.compile(r"\d[\d,.]*")
 _MOST_DIGITS = 2
 """Numbers in what a sentence names; more are cells of a table."""
 
-_JOINED = re.compile(r"[\s,]*(?:and|as well as)?[\s,]*", re.IGNORECASE)
 _INSTANT = re.compile(r"\b(?:as of|as at|at|on)\s+(?:the end of\s+)?$", re.IGNORECASE)
 _LEAD = re.compile(
     r"\b(?:as of|as at|as|at|on|in|for|during|through|the|(?:fiscal )?years?|\w+ months|"
-    r"quarters?|periods?|ended|ending|end of|respectively|fiscal|compared (?:to|with)|and|or|of|was|were|had|"
+    r"quarters?|periods?|ended|ending|end of|respectively|fiscal|compared (?:to|with)|as well as|and|or|of|was|were|had|"
     r"has|have|been|is|are|we|our|its|there|includes?|company|totall?ed|amounted to|approximately|about|a|an|"
     r"to|which)\b|[\s,.:;()“”\"•]",
     re.IGNORECASE,
@@ -94,10 +93,12 @@ def _told(sentence: str, unsaid: float, info: FilingInfo) -> Iterator[tuple[str,
     places = [place for place in find_periods(sentence) if not any(p.future for p in place.periods)]
     taken = [(one.start, one.end) for one in amounts]
     periods = _dated(sentence, [(p.start, p.periods) for p in places if not _within(p.start, taken)], info)
+    spans = [(p.start, p.end) for p in places]
     groups: list[list[_Told]] = []
     for one in amounts:
         last = groups[-1][-1] if groups else None
-        if last and last.kind == one.kind and _JOINED.fullmatch(sentence[last.end : one.start]):
+        # '$3 million, $2 million and $1 million'; '$3 million in 2018, compared with $2 million in 2017'
+        if last and last.kind == one.kind and not _LEAD.sub("", _without(sentence, last.end, one.start, spans)):
             groups[-1].append(one)
         else:
             groups.append([one])
@@ -106,7 +107,6 @@ def _told(sentence: str, unsaid: float, info: FilingInfo) -> Iterator[tuple[str,
             continue
         before = groups[at - 1][-1].end if at else 0
         after = groups[at + 1][0].start if at + 1 < len(groups) else len(sentence)
-        spans = [(p.start, p.end) for p in places]
         label = _label(sentence, before, group, after, spans)
         if not label or len(_DIGITS.findall(label)) > _MOST_DIGITS:
             continue
@@ -189,14 +189,18 @@ def _within(place: int, spans: Sequence[tuple[int, int]]) -> bool:
     return any(start <= place < end for start, end in spans)
 
 
+def _without(sentence: str, start: int, end: int, periods: Sequence[tuple[int, int]]) -> str:
+    """A part of a sentence with blanks in place of its periods."""
+    return "".join(" " if _within(place, periods) else sentence[place] for place in range(start, end))
+
+
 def _label(
     sentence: str, start: int, group: Sequence[_Told], end: int, periods: Sequence[tuple[int, int]]
 ) -> str:
     """What a sentence says around amounts, without periods and small words at its ends."""
     parts = []
     for first, last in ((start, group[0].start), (group[-1].end, end)):
-        text = "".join(" " if _within(place, periods) else sentence[place] for place in range(first, last))
-        words = text.split()
+        words = _without(sentence, first, last, periods).split()
         while words and not _LEAD.sub("", words[0]):
             words.pop(0)
         while words and not _LEAD.sub("", words[-1]):

@@ -35,7 +35,7 @@ _MONTH = (
     r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 )
 _LENGTH = (
-    r"(?:(?P<length>(?:three|six|nine|twelve|3|6|9|12)[\s-]months?|quarter(?:ly\speriod)?|half(?:[\s-]year)?|(?:fiscal\s)?year)"
+    r"(?:(?P<length>(?:three|six|nine|twelve|3|6|9|12)[\s-]months?|quarter(?:ly\speriod)?|half(?:[\s-]year)?|(?:fiscal\s)?years?)"
     r"(?:\speriods?)?(?:\s(?:that|which))?\s(?:ended|ending|ends|closed|closing|finished|finishing|to|through|until)"
     r"\s(?:on\s|(?:the\s)?end\sof\s)?)?"
 )

@@ -509,3 +509,55 @@ def test_a_name_of_two_words_that_no_row_prints_leaves_nothing_sure() -> None:
     with pytest.raises(Abstention):
         told("What were the paper sales on the Silver Falcon contract in 2023?")
     assert book().says("toner SALES") and not book().says("toner sale")
+
+
+def test_names_that_a_row_must_say_stand_in_its_labels_or_at_the_head_of_its_caption() -> None:
+    prose = "Makes printers of all kinds for offices and homes in many countries of the world, among them the TX-90."
+    inks = [row(0, ["Net sales"], *yearly(1e6, 2e6), caption=prose)]
+    said = book(inks, names=("TX-90",)).find("TX-90 net sales", YEARS[-1])
+    labelled = [row(0, ["TX-90 net sales"], *yearly(1e6, 2e6))]
+    plainly = book(labelled, names=("TX-90",)).find("TX-90 net sales", YEARS[-1])
+    assert said is not None and plainly is not None
+    assert said.probability < 0.1 < plainly.probability
+
+
+def test_a_rare_name_in_a_question_in_small_letters_must_be_said_too() -> None:
+    rows = [
+        row(0, ["Quillfeather"], value(3, unit="count")),
+        row(1, ["Toner plants", "Paper sales"], *yearly(1e6)),
+    ]
+
+    def chance(question: str) -> float:
+        asked = RowBook([(ANNUAL, in_series(rows))], row_matcher().probabilities, question=question)
+        found = asked.find("quillfeather paper sales", YEARS[-1])
+        return found.probability if found else 0.0
+
+    assert chance("quillfeather paper sales 2023") < 0.1
+    assert chance("quillfeather paper sales 2023") < chance("What were quillfeather paper sales in 2023?")
+
+
+def test_a_sum_that_one_row_prints_is_that_row() -> None:
+    rows = [
+        row(0, ["Accounts payable and accrued liabilities"], *yearly(5e6, 3e6)),
+        row(1, ["Accounts payable and accrued liabilities", "Accrued liabilities"], *yearly(2e6, 1e6)),
+    ]
+    assert told("What were Torvex's accounts payable and accrued liabilities in 2023?", rows) == "$3 million"
+
+
+def test_a_part_is_not_surely_compared_with_what_it_is_a_part_of() -> None:
+    rows = [
+        row(0, ["Toner sales"], *yearly(30e6, 36e6)),
+        row(1, ["Toner sales", "Germany"], *yearly(20e6, 21e6)),
+        row(2, ["Paper sales"], *yearly(5e6, 6e6)),
+    ]
+    beside = answered("By how much did toner sales exceed paper sales in 2023?", rows)
+    below = answered("By how much did toner sales exceed Germany toner sales in 2023?", rows)
+    assert below.confidence < 0.5 < beside.confidence
+
+
+def test_an_average_over_years_is_of_lines_of_one_name() -> None:
+    rows = [
+        row(0, ["Change in toner stocks"], *yearly(2e6, 4e6)),
+        row(1, ["Toner stocks at cost"], *yearly(70e6, 80e6, 90e6)),
+    ]
+    assert told("What was Torvex's average change in toner stocks?", rows) == "$3 million"

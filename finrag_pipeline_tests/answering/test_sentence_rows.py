@@ -32,6 +32,19 @@ def test_balances_of_a_day_and_of_the_same_day_of_other_years() -> None:
     assert found == [("unused gift cards", [(5.4e9, "2024-12-31", None), (5.3e9, "2023-12-31", None)])]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Advertising: these costs are charged as incurred, and totaled $9 million in 2024, $8 million in 2023.",
+        "Advertising costs were $9 million in fiscal 2024 compared with $8 million in fiscal 2023.",
+        "We paid for advertising $9 million and $8 million during the years ended February 1, 2025 and 2024.",
+    ],
+)
+def test_amounts_beside_their_own_years(text: str) -> None:
+    ((_, values),) = told(text)
+    assert values == [(9e6, "2025-02-01", 12), (8e6, "2024-02-01", 12)]
+
+
 def test_what_is_named_behind_the_amount() -> None:
     (found,) = told(
         "As of February 1, 2025, we had $93.2 billion of orders on hand that are not yet delivered."
@@ -71,6 +84,7 @@ def test_whole_dollars_are_in_the_scale_of_the_notes() -> None:
         "Acme expects to pay $3 million for the new plant in fiscal 2027 and nothing after it.",
         "Sales were $3 million and $4 million in fiscal 2024, which is more than we had hoped for.",
         "Receivables 15,880 12,481 3,300 Inventories 4,100 3,900 total $22,000 at December 31, 2024",
+        "We sold the mill for $300 million in fiscal 2024 and the forge for $20 million in fiscal 2023.",
         "",
     ],
 )

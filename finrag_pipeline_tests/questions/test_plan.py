@@ -318,3 +318,57 @@ def test_which_quarter_of_a_year_is_chosen_among_its_four() -> None:
     found = plan("In which quarter of fiscal 2022 did Acme sell the most?", "Acme")
     assert found.among_periods and found.verdict is Verdict.LARGEST
     assert found.periods == tuple(FiscalPeriod(2022, quarter) for quarter in (1, 2, 3, 4))
+
+
+@pytest.mark.parametrize(
+    ("question", "when"),
+    [
+        ("We have held Torvex since 1981. What were its toner sales in fiscal 2018?", ["FY2018"]),
+        ("I lost sleep over Torvex's 2018. How far down was net income against 2017?", ["FY2017", "FY2018"]),
+        (
+            "Torvex ended 2018 badly. What were paper sales in the last three months of that year?",
+            ["Q4 FY2018"],
+        ),
+        ("What were Torvex's paper sales in the third quarter? I mean fiscal 2019.", ["Q3 FY2019"]),
+        ("How much of the full year 2019 were Torvex's paper sales in the third quarter?", ["FY2019"]),
+    ],
+)
+def test_periods_are_those_of_the_sentence_that_asks(question: str, when: list[str]) -> None:
+    assert periods(plan(question, "Torvex")) == when
+
+
+def test_the_sentence_with_the_question_mark_asks() -> None:
+    found = plan("How much did Torvex spend on toner in 2019? Take the cash flow statement please.", "Torvex")
+    assert found.measures == ("toner",)
+
+
+def test_names_of_a_story_before_the_question_are_kept_only_where_it_refers_to_them() -> None:
+    story = "We drove to Nevada every spring."
+    assert plan(f"{story} What were Torvex's toner sales in 2018?", "Torvex").names == ()
+    assert "Nevada" in plan(f"{story} What were Torvex's toner sales in those years?", "Torvex").names
+
+
+def test_what_belongs_to_a_part_is_of_that_part() -> None:
+    found = plan("What was Torvex's Inks segment net income in percent of its net sales in 2018?", "Torvex")
+    assert found.measures == ("Inks segment net income", "Inks net sales")
+
+
+def test_a_label_said_word_for_word_is_one_measure() -> None:
+    label = "short-term borrowings and current portion of long-term debt"
+    question = f"Torvex: movement in {label} from 2017 to 2018."
+    found = read_plan(question, ("Torvex",), label=label)
+    assert found is not None
+    assert (found.operation, len(found.measures)) == (Operation.CHANGE, 1)
+    assert found.measures[0].startswith("short-term borrowings and current portion")
+
+
+def test_a_ratio_in_per_cent_is_not_asked_for_its_growth() -> None:
+    assert plan("TORVEX gross margin 4Q15, in %?", "TORVEX").operation is Operation.VALUE
+
+
+def test_what_one_share_gets_is_told_per_share() -> None:
+    assert (
+        plan("At Torvex, what did one share bring us in dividends in 2018?", "Torvex").unit
+        == "currency/share"
+    )
+    assert plan("What was one share of profits of Torvex in 2018?", "Torvex").unit != "currency/share"
