@@ -146,7 +146,7 @@ class Calculator:
         question = check_question(question, "ask")
         if (lexicon := formula_lexicon()) is not self._lexicon:  # a user's definitions were changed
             self._lexicon = lexicon
-            self.__dict__.pop("_opened", None)
+            self.__dict__.pop("opened", None)
         resolution = self.resolver.resolve(question)
         names = self._company_words(question, resolution)
         asked_as = question
@@ -186,7 +186,7 @@ class Calculator:
         if not may_be_shortened(question, names):  # as most are not, no row is read
             return in_words(question), {}
         try:
-            return self._opened.spelled_out(question, resolution, filings, names)
+            return self.opened.spelled_out(question, resolution, filings, names)
         except LakeError:  # a damaged table leaves the question as it is
             return question, {}
 
@@ -197,7 +197,7 @@ class Calculator:
         if self.rows is None:
             return None
         try:
-            return self._opened.answer(question, resolution, filings)
+            return self.opened.answer(question, resolution, filings)
         except (Abstention, LakeError):  # a damaged table leaves the abstention as it is
             return None
 
@@ -210,14 +210,15 @@ class Calculator:
             Abstention: the quarters asked for cannot be told; no other period stands for them.
         """
         try:
-            return self._opened.answer(question, resolution, filings, asked)
+            return self.opened.answer(question, resolution, filings, asked)
         except (Abstention, LakeError) as missing:
             if asked.each != "year" and isinstance(missing, Abstention):
                 raise
             return None
 
     @cached_property
-    def _opened(self) -> OpenCalculator:
+    def opened(self) -> OpenCalculator:
+        """What answers from any printed row."""
         # Imported here: most questions are answered without.
         from finrag_pipeline.answering.open_calculator import OpenCalculator
         from finrag_pipeline.answering.row_matcher import row_matcher

@@ -215,7 +215,7 @@ def best_sentences(
     meaning = _likeness(asked, texts, words, embed)
     quotes = []
     for place, (text, passage, rank) in enumerate(found):
-        if words[place] < _LEAST_WORDS[kind] or (item is not None and not _gives_amount(text, item)):
+        if words[place] < _LEAST_WORDS[kind] or (item is not None and not _gives_amount(text, item, asked)):
             continue
         if holds is not None and not holds.search(text):
             moved = _MOVES.search(text) if holds is _CAUSAL else None
@@ -280,9 +280,10 @@ def _no_item() -> frozenset[str]:
     return frozenset(terms(_NO_ITEM))
 
 
-def _gives_amount(text: str, item: dict[str, None]) -> bool:
-    """Whether a sentence names all of an item and a number, or a few."""
-    amounts = sum(not one.year for one in quantities(text))
+def _gives_amount(text: str, item: dict[str, None], asked: str) -> bool:
+    """Whether a sentence names all of an item and a number, or a few, that the question does not say."""
+    said = {one.value for one in quantities(asked)}
+    amounts = sum(not (one.year or one.value in said) for one in quantities(text))
     return item.keys() <= set(terms(text)) and 0 < amounts <= _MOST_AMOUNTS
 
 

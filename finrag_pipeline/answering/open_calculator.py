@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from finrag_pipeline.answering.derivation import Derivation
 from finrag_pipeline.answering.open_answer import PlanReader, derive, known_name
@@ -38,6 +38,12 @@ _CUSTOMER = re.compile(
 """What stands before the name of a customer: 'sales come from', 'how dependent is it on'."""
 
 _OVER_TIME = (Operation.VALUE, Operation.RATIO, Operation.DIFFERENCE, Operation.SUM)
+
+BOOKS_KEPT = 4
+"""Rows of filings with what was looked up among them: an evidence card looks among those of the answer."""
+
+MOST_LINES = 4
+"""Lines of a formula that are looked for among rows."""
 
 _BRACKETS = re.compile(r"\([^()]*\)")
 _LONG = 3
@@ -79,6 +85,7 @@ class OpenCalculator:
         self._match = match
         self._abbreviations = lru_cache(FILINGS_KEPT)(self._abbreviated)
         self._labels = lru_cache(FILINGS_KEPT)(self._long_labels)
+        self._row_book = lru_cache(BOOKS_KEPT)(self._made_row_book)
 
     def answer(
         self,
@@ -239,12 +246,7 @@ class OpenCalculator:
         best = infos[0]
         if best.fiscal_year is None:
             raise Abstention(AbstentionKind.UNKNOWN_PERIOD, "the question names no period")
-        default = FiscalPeriod(best.fiscal_year, None if best.annual else best.fiscal_quarter)
-        if plan.quarters:  # the last ones of that name
-            year = best.fiscal_year - (max(plan.quarters) > (default.quarter or 4))
-            plan = replace(plan, periods=tuple(FiscalPeriod(year, quarter) for quarter in plan.quarters))
-        annual = next((info for info in infos if info.annual and info.period_end), None)
-        plan = replace(plan, periods=tuple(_as_fourth(period, annual) for period in plan.periods))
+        plan, default = _with_periods(plan, infos)
         book = self._book(plan, infos)
         if several and len(plan.periods) > 1:  # each company has its own year-end
             plan = replace(plan, periods=tuple(filter(book.shows, plan.periods)) or plan.periods)
@@ -257,13 +259,87 @@ class OpenCalculator:
         facts = [(info, self._facts(info.filing)) for info in infos]
         book = OpenBook(facts, self._lexicon, plan.directives.statements, newest=newest, asked=plan.asked)
 
-        def rows() -> RowBook:
-            read = [(info, self._rows(info.filing)) for info in infos]
-            together = () if newest else plan.periods
-            return RowBook(read, self._match, plan.names, together, plan.unit, plan.asked)
-
+        together = () if newest else plan.periods
+        rows = partial(self._row_book, tuple(infos), tuple(plan.names), together, plan.unit, plan.asked)
         book.open_rows(rows, lines_too=lines_too)
         return book
+
+    def _made_row_book(
+        self,
+        infos: tuple[FilingInfo, ...],
+        names: tuple[str, ...],
+        together: tuple[FiscalPeriod, ...],
+        unit: str | None,
+        asked: str,
+    ) -> RowBook:
+        read = [(info, self._rows(info.filing)) for info in infos]
+        return RowBook(read, self._match, names, together, unit, asked)
+
+    def closest(
+        self, question: str, resolution: Resolution, filings: Sequence[str] | None = None
+    ) -> Iterator[FilingRow]:
+        """Rows that come closest to what a question names, best first; of each company and measure in turn.
+
+        Args:
+            question: as asked.
+            resolution: as the resolver read it.
+            filings: the only filings to look into; those that the question means when None.
+        """
+        resolution = self._without_customers(question, resolution)
+        plan = self._plan(question, resolution)
+        if plan is None:
+            plan = QuestionPlan(Operation.VALUE, (_undated(resolution),), (), asked=question)
+        rankings: list[list[FilingRow]] = []
+        for company, chosen in self._companies(resolution, filings).items():
+            infos = tuple(self._infos[filing] for filing in chosen[:MOST_FILINGS])
+            if not infos:
+                continue
+            own = plan.of_company.get(company)
+            asked, default = _with_periods(replace(plan, periods=own) if own else plan, infos)
+            book = self._row_book(infos, tuple(asked.names), asked.periods, asked.unit, asked.asked)
+            last = asked.periods[-1] if asked.periods else default
+            rankings += [book.closest(words, last) for words in self._looked_for(plan.measures)]
+        turns = itertools.zip_longest(*rankings)
+        return _once(row for turn in turns for row in turn if row is not None)
+
+    def _looked_for(self, measures: Sequence[str]) -> tuple[str, ...]:
+        """Measures, with the lines of a formula in its place."""
+        found: list[str] = []
+        for measure in measures:
+            name = known_name(measure, self._lexicon)
+            lines = self._lexicon.lines_of(name) if name else []
+            found += [measure] if len(lines) < 2 else [line.label for line in lines[:MOST_LINES]]
+        return tuple(dict.fromkeys(found))
+
+
+def _undated(resolution: Resolution) -> str:
+    """The question without the names of companies and the periods that the resolver read."""
+    text = " ".join(plain(resolution.question).split())
+    for part in sorted((*resolution.printed_names, *(p.text for p in resolution.periods)), key=len)[::-1]:
+        if part:
+            text = re.sub(rf"(?<!\w){re.escape(part)}(?:'s)?(?!\w)", " ", text, flags=re.IGNORECASE)
+    return " ".join(text.split())
+
+
+def _once(rows: Iterable[FilingRow]) -> Iterator[FilingRow]:
+    """Rows without those that print no other numbers than one before them."""
+    shown: list[set[float]] = []
+    for row in rows:
+        numbers = {abs(value.value) for value in row.values}
+        if not any(numbers <= before for before in shown):
+            shown.append(numbers)
+            yield row
+
+
+def _with_periods(plan: QuestionPlan, infos: Sequence[FilingInfo]) -> tuple[QuestionPlan, FiscalPeriod]:
+    """A plan with its quarters as periods, and the period that is meant without any: the likeliest filing's."""
+    best = infos[0]
+    default = FiscalPeriod(best.fiscal_year or 0, None if best.annual else best.fiscal_quarter)
+    if plan.quarters:  # the last ones of that name
+        year = (best.fiscal_year or 0) - (max(plan.quarters) > (default.quarter or 4))
+        plan = replace(plan, periods=tuple(FiscalPeriod(year, quarter) for quarter in plan.quarters))
+    annual = next((info for info in infos if info.annual and info.period_end), None)
+    return replace(plan, periods=tuple(_as_fourth(period, annual) for period in plan.periods)), default
 
 
 def _is_told_over_time(plan: QuestionPlan) -> bool:

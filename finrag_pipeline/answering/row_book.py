@@ -46,6 +46,9 @@ _RIVAL = 0.05
 """Less likely rows cast no doubt on a better one."""
 
 _LITTLE = 0.01
+_IN_A_NOTE = 0.5
+"""What is left of the score of a row that no statement prints, where rows are shown to people."""
+
 _PART_OF = 0.1
 """What is left of the probability of a part that words do not name; its total takes it over."""
 
@@ -263,6 +266,14 @@ class RowBook:
         rivals = sum(group[0].chance for group in others[:3] if group[0].chance > _RIVAL)
         fact = min(best, key=lambda one: (-round(one.chance, 3), one.order, one.fact.page)).fact
         return RowFact(fact, chance * chance / (chance + rivals) if chance else 0.0)
+
+    def closest(self, words: str, period: FiscalPeriod) -> list[FilingRow]:
+        """Rows that words may name, the likeliest first; of any period where none shows the one asked for."""
+        chances = self._probabilities(words, self._periods_with(period))
+        if not (chances > _LITTLE).any() and self._rows:
+            chances = np.array(self._match(words, self._rows, self._question), dtype=float)
+        scores = chances * np.array([1.0 if row.statement else _IN_A_NOTE for row in self._rows])
+        return [self._rows[place] for place in np.argsort(-scores, kind="stable") if chances[place] > _LITTLE]
 
     def share(
         self, part: str, whole: str, period: FiscalPeriod, dated: bool

@@ -41,9 +41,9 @@ _MOST_DIGITS = 2
 _INSTANT = re.compile(r"\b(?:as of|as at|at|on)\s+(?:the end of\s+)?$", re.IGNORECASE)
 _LEAD = re.compile(
     r"\b(?:as of|as at|as|at|on|in|for|during|through|the|(?:fiscal )?years?|\w+ months|"
-    r"quarters?|periods?|ended|ending|end of|respectively|fiscal|compared (?:to|with)|as well as|and|or|of|was|were|had|"
-    r"has|have|been|is|are|we|our|its|there|includes?|company|totall?ed|amounted to|approximately|about|a|an|"
-    r"to|which)\b|[\s,.:;()“”\"•]",
+    r"quarters?|periods?|ended|ending|end of|respectively|fiscal|compared (?:to|with)|as well as|and|or|of|"
+    r"was|were|had|has|have|been|is|are|we|our|its|there|includes?|company|totall?ed|"
+    r"amounted to|approximately|about|a|an|to|which)\b|[\s,.:;()“”\"•]",
     re.IGNORECASE,
 )
 _PER_SHARE = re.compile(r"\b(?:per|a) (?:common )?share\b", re.IGNORECASE)
@@ -97,8 +97,9 @@ def _told(sentence: str, unsaid: float, info: FilingInfo) -> Iterator[tuple[str,
     groups: list[list[_Told]] = []
     for one in amounts:
         last = groups[-1][-1] if groups else None
+        between = _without(sentence, last.end, one.start, spans) if last else ""
         # '$3 million, $2 million and $1 million'; '$3 million in 2018, compared with $2 million in 2017'
-        if last and last.kind == one.kind and not _LEAD.sub("", _without(sentence, last.end, one.start, spans)):
+        if last and last.kind == one.kind and not _LEAD.sub("", between):
             groups[-1].append(one)
         else:
             groups.append([one])

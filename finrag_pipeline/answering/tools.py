@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from finrag_pipeline.answering.calculator import Calculator
-from finrag_pipeline.answering.evidence import Evidence, EvidenceRow, cut
+from finrag_pipeline.answering.evidence import EvidenceRow, closest_rows, cut
 from finrag_pipeline.answering.grounding import Facts, facts_from, facts_of
 from finrag_pipeline.answering.open_answer import known_name
 from finrag_pipeline.answering.passages import page_source
@@ -70,7 +70,6 @@ class FinancialTools:
         self._filings = filings
         self._next = first
         self._found: list[Facts] = []
-        self._evidence: Evidence | None = None
 
     def call(self, name: str, arguments: str) -> str:
         """The result of a call, fenced as quoted data; what is wrong with it where it cannot be run."""
@@ -140,9 +139,8 @@ class FinancialTools:
     def _find_rows(self, question: str) -> str:
         if self._calculator.rows is None:
             return "No rows are here."
-        if self._evidence is None:
-            self._evidence = Evidence(self._calculator.rows, self._calculator.resolver)
-        rows = self._evidence.closest(question, self._filings)
+        resolution = self._calculator.resolver.resolve(question)
+        rows = closest_rows(question, resolution, self._calculator.opened, self._filings)
         lines = [(page_source(one.row.filing, one.row.page), _told(one)) for one in rows]
         amounts = (value.value for one in rows for value in one.values)
         return self._remember(facts_from(lines, amounts, self._next)) or "No row was found."

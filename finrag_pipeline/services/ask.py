@@ -31,7 +31,7 @@ from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
 
 if TYPE_CHECKING:
-    from finrag_pipeline.answering.evidence import Evidence, EvidenceRow
+    from finrag_pipeline.answering.evidence import EvidenceRow
     from finrag_pipeline.language_models.protocol import LanguageModel
     from finrag_pipeline.services.search import Searcher
 
@@ -190,15 +190,13 @@ class Asker:
             LakeError: the tables of a filing are damaged.
         """
         question = check_question(question, "ask")
-        return self._evidence.closest(question, [require_filing(self._lake, one) for one in filings] or None)
+        return self._closest(question, [require_filing(self._lake, one) for one in filings] or None)
 
-    @cached_property
-    def _evidence(self) -> Evidence:
-        """Finds evidence; only an abstention needs what it imports."""
-        from finrag_pipeline.answering.evidence import Evidence
-        from finrag_pipeline.answering.sentence_rows import PrintedRows
+    def _closest(self, question: str, filings: Sequence[str] | None) -> list[EvidenceRow]:
+        from finrag_pipeline.answering.evidence import closest_rows  # only an abstention needs it
 
-        return Evidence(self._calculator.rows or PrintedRows(self._lake), self._resolver)
+        resolution = self._resolver.resolve(question)
+        return closest_rows(question, resolution, self._calculator.opened, filings)
 
     def _reply(
         self,
@@ -214,7 +212,7 @@ class Asker:
         remarks = list(warnings)
         if answer.abstained and with_evidence:
             try:
-                evidence = self._evidence.closest(answer.derivation.question, filings)
+                evidence = self._closest(answer.derivation.question, filings)
             except LakeError as damaged:  # an abstention holds without its evidence
                 remarks.append(f"No evidence is shown: {damaged}")
         return Reply(answer, system, round(time.perf_counter() - start, 4), remarks, evidence)

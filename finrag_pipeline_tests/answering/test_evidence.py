@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pyarrow as pa
 import pytest
 
-from finrag_pipeline.answering.evidence import Evidence
+from finrag_pipeline.answering.evidence import closest_rows
+from finrag_pipeline.answering.open_calculator import OpenCalculator
+from finrag_pipeline.answering.row_matcher import row_matcher
+from finrag_pipeline.questions.formula_lexicon import formula_lexicon
 from finrag_pipeline.resolver.resolver import Resolver
+from finrag_pipeline.statements.filed_facts import read_info
 from finrag_pipeline.statements.filing_rows import FACT_COLUMNS, FilingRow, filing_rows
 from finrag_pipeline_tests.statements.printed_tables import page_table, printed_row
 
 FILING = {
     "filing": "ACME_2023_10K", "company": "Acme Corp", "form": "10-K", "fiscal_year": 2023, "status": "ok",
+    "fiscal_quarter": None, "period_end": dt.date(2023, 12, 31),
 }  # fmt: skip
 
 
@@ -43,19 +50,17 @@ def rows() -> list[FilingRow]:
     return filing_rows("ACME_2023_10K", tables, pa.Table.from_pylist(known))
 
 
-class Printed:
-    """Rows of one filing, in place of those that a lake holds."""
-
-    def __init__(self, rows: list[FilingRow]) -> None:
-        self.filings = ["ACME_2023_10K"]
-        self._rows = rows
-
-    def of(self, filing: str) -> list[FilingRow]:
-        return self._rows
-
-
 def best(question: str, rows: list[FilingRow], count: int = 5) -> list[tuple[int, str]]:
-    found = Evidence(Printed(rows), Resolver([FILING])).closest(question)
+    resolver = Resolver([FILING])
+    calculator = OpenCalculator(
+        {FILING["filing"]: read_info(FILING)},
+        lambda filing: [],
+        lambda filing: rows,
+        resolver,
+        formula_lexicon(),
+        row_matcher().probabilities,
+    )
+    found = closest_rows(question, resolver.resolve(question), calculator)
     return [(one.row.page, " > ".join(one.row.path)) for one in found[:count]]
 
 
