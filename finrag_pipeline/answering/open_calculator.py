@@ -332,7 +332,7 @@ def _once(rows: Iterable[FilingRow]) -> Iterator[FilingRow]:
 
 
 def _with_periods(plan: QuestionPlan, infos: Sequence[FilingInfo]) -> tuple[QuestionPlan, FiscalPeriod]:
-    """A plan with its quarters as periods, and the period that is meant without any: the likeliest filing's."""
+    """A plan with its quarters as periods, and the period meant without any: the likeliest filing's."""
     best = infos[0]
     default = FiscalPeriod(best.fiscal_year or 0, None if best.annual else best.fiscal_quarter)
     if plan.quarters:  # the last ones of that name

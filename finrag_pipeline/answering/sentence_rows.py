@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 from finrag_pipeline.answering.quantities import SCALES
 from finrag_pipeline.filings.sentences import sentences
-from finrag_pipeline.resolver.periods import AskedPeriod, find_periods
+from finrag_pipeline.resolver.periods import AskedPeriod, PeriodSpan, find_periods
 from finrag_pipeline.resolver.tokens import plain
 from finrag_pipeline.statements.filed_facts import WEEK, FilingInfo, read_info
 from finrag_pipeline.statements.filing_rows import FilingRow, FilingRows, RowValue
+from finrag_pipeline.tables.fiscal_calendar import shift_quarters
 
 NO_TABLE = -1
 """Number of the table of the first row that a filing's sentences give; the next one is -2."""
@@ -46,6 +47,17 @@ _LEAD = re.compile(
     r"amounted to|approximately|about|a|an|to|which)\b|[\s,.:;()“”\"•]",
     re.IGNORECASE,
 )
+_MOVES = re.compile(
+    r"\b(?:(?:in|de)creas\w+|declin\w+|rose|fell|grew|up|down|by|from|net|expenses?|benefits?|income|gains?|loss"
+    r"(?:es)?)\b|[%$-]",
+    re.IGNORECASE,
+)
+"""Words between two amounts of one quantity."""
+
+_NONE = re.compile(r"(?!)")
+_MOST_BETWEEN = 3
+"""Words between an amount and its period: '$3 million of expense in 2018'."""
+
 _PER_SHARE = re.compile(r"\b(?:per|a) (?:common )?share\b", re.IGNORECASE)
 _MOST_WORDS = 14
 
@@ -103,12 +115,14 @@ def _told(sentence: str, unsaid: float, info: FilingInfo) -> Iterator[tuple[str,
             groups[-1].append(one)
         else:
             groups.append([one])
+    told: list[tuple[int, list[_Told], int, Sequence[_Period]]] = []
     for at, group in enumerate(groups):
-        if len(group) != len(periods) or not periods:
-            continue
-        before = groups[at - 1][-1].end if at else 0
-        after = groups[at + 1][0].start if at + 1 < len(groups) else len(sentence)
-        label = _label(sentence, before, group, after, spans)
+        if len(group) == len(periods) and periods:
+            before = groups[at - 1][-1].end if at else 0
+            after = groups[at + 1][0].start if at + 1 < len(groups) else len(sentence)
+            told.append((before, group, after, periods))
+    for before, group, after, own in told or _with_own_periods(sentence, amounts, places, info):
+        label = _label(sentence, before, group, after, spans if told else [*spans, *taken])
         if not label or len(_DIGITS.findall(label)) > _MOST_DIGITS:
             continue
         unit = {"money": "currency", "share": "percent", "count": "shares"}[group[0].kind]
@@ -120,9 +134,59 @@ def _told(sentence: str, unsaid: float, info: FilingInfo) -> Iterator[tuple[str,
                 unit,
                 "USD" if one.kind == "money" else None, None, index,
             )
-            for index, (one, (end, months, year, quarter)) in enumerate(zip(group, periods, strict=True))
+            for index, (one, (end, months, year, quarter)) in enumerate(zip(group, own, strict=True))
         )  # fmt: skip
         yield label, values
+
+
+def _with_own_periods(
+    sentence: str, amounts: Sequence[_Told], places: Sequence[PeriodSpan], info: FilingInfo
+) -> Iterator[tuple[int, list[_Told], int, Sequence[_Period]]]:
+    """Where each amount has its period right behind it: '$3 million in 2018 fell from $4 million in 2017'.
+
+    Returns:
+        Where its words begin, amounts, where their words end, and their periods. Amounts are one quantity
+        where only words of time and of moving stand between them.
+    """
+    spans = [*((p.start, p.end) for p in places), *((one.start, one.end) for one in amounts)]
+
+    def is_apart(start: int, end: int, words: re.Pattern[str]) -> bool:
+        return bool(_LEAD.sub("", words.sub("", _without(sentence, start, end, spans))))
+
+    row: tuple[int, list[_Told], int, list[_Period]] | None = None
+    begin = 0
+    for at, one in enumerate(amounts):
+        ahead = amounts[at + 1].start if at + 1 < len(amounts) else len(sentence)
+        place = next((p for p in places if one.end <= p.start < ahead), None)
+        gap = _LEAD.sub(" ", sentence[one.end : place.start]).split() if place else []
+        own = _dated(sentence, [(place.start, place.periods)], info) if place else []
+        if place is None or len(gap) > _MOST_BETWEEN or len(own) != 1:
+            continue
+        group = [one]
+        first = amounts[at - 1] if at else None
+        if (
+            first
+            and first.start >= begin
+            and first.kind == one.kind
+            and not is_apart(first.end, one.start, _NONE)
+        ):
+            lead = [
+                p for p in places if begin <= p.start < first.start
+            ]  # 'In 2018, it was $3 million, and …'
+            own = [*_dated(sentence, [(p.start, p.periods) for p in lead], info), *own]
+            group = [first, one]
+            if len(own) != len(group):
+                continue
+        if row is not None and row[1][0].kind == one.kind and not is_apart(begin, group[0].start, _MOVES):
+            row[1].extend(group)
+            row[3].extend(own)
+        else:
+            if row is not None:
+                yield row
+            row = (begin, group, place.start, own)
+        begin = place.end
+    if row is not None:
+        yield row
 
 
 def _amounts(sentence: str, unsaid: float) -> Iterator[_Told]:
@@ -166,11 +230,16 @@ def _dated(
 
 
 def _period(asked: AskedPeriod, instant: bool, day: _Period | None, info: FilingInfo) -> _Period | None:
-    """A period; a year alone is that of ``day``, else that of an annual report."""
+    """A period; a year alone is that of ``day``, else that of an annual report; so are quarters."""
     assert info.period_end is not None and info.fiscal_year is not None
     end, months, quarter = asked.date, asked.months, info.fiscal_quarter
+    if end is None and asked.quarter and asked.fiscal_year:
+        year_end = shift_quarters(info.period_end, 4 - (info.fiscal_quarter or 4))
+        year_end = _shift(year_end, asked.fiscal_year - info.fiscal_year)
+        end = shift_quarters(year_end, asked.quarter - 4)
+        return end, months or 3, asked.fiscal_year, asked.quarter if (months or 3) == 3 else None
     if end is None:
-        if asked.fiscal_year is None or asked.quarter or asked.half:
+        if asked.fiscal_year is None or asked.half:
             return None
         if day is not None:  # 'December 31, 2024 and 2023'
             end, months = _shift(day[0], asked.fiscal_year - day[0].year), day[1]

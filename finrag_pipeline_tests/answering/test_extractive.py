@@ -88,7 +88,9 @@ class TestQuotes:
         assert quotes and not any("12,345" in quote.text for quote in quotes)
 
     def test_a_number_of_the_question_is_no_answer_to_it(self) -> None:
-        text = "The table shows the average trading risk of the desks at a confidence level of 95% for the year."
+        text = (
+            "The table shows the average trading risk of the desks at a confidence level of 95% for the year."
+        )
         page = Passage("v1", "ALDER_2021_10K", 40, text)
         question = "What was Alder's average trading risk at the 95% confidence level of the table in 2021?"
         assert answer_from_text(question, [page]).abstained

@@ -45,6 +45,30 @@ def test_amounts_beside_their_own_years(text: str) -> None:
     assert values == [(9e6, "2025-02-01", 12), (8e6, "2024-02-01", 12)]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Unused gift cards of $9 million as of February 1, 2025 rose by $1 million, or 13%, from $8 million as of February 1, 2024.",
+        "In fiscal 2024, unused gift cards were $9 million compared with $8 million of them in fiscal 2023.",
+        "Unused gift cards: a $9 million gain in fiscal 2024, and an $8 million gain in fiscal 2023.",
+    ],
+)
+def test_amounts_with_words_before_their_own_years(text: str) -> None:
+    ((label, values),) = told(text)
+    assert label.lower().startswith("unused gift cards")
+    assert [(value, end) for value, end, _ in values] == [(9e6, "2025-02-01"), (8e6, "2024-02-01")]
+
+
+def test_two_quantities_with_years_of_their_own_are_two_rows() -> None:
+    found = told(
+        "We sold the mill for $300 million in fiscal 2024 and the forge for $20 million in fiscal 2023."
+    )
+    assert found == [
+        ("sold the mill", [(3e8, "2025-02-01", 12)]),
+        ("forge", [(2e7, "2024-02-01", 12)]),
+    ]
+
+
 def test_what_is_named_behind_the_amount() -> None:
     (found,) = told(
         "As of February 1, 2025, we had $93.2 billion of orders on hand that are not yet delivered."
@@ -67,6 +91,17 @@ def test_a_quarter() -> None:
     assert [values for _, values in found] == [[(51e6, "2025-06-30", 3), (21e6, "2024-06-30", 3)]]
 
 
+def test_quarters_of_years_that_a_sentence_names() -> None:
+    found = told(
+        "Larger sellers were 42% of sales in the fourth quarter of 2024, up from 39% in its first quarter of 2023."
+    )
+    assert [values for _, values in found] == [[(0.42, "2025-02-01", 3), (0.39, "2023-05-04", 3)]]
+    found = told("Capital spending was $5 million in the first nine months of 2025, as planned.", QUARTER)
+    assert [values for _, values in found] == []  # not over yet
+    found = told("Capital spending was $5 million in the first quarter of 2025, as planned.", QUARTER)
+    assert [values for _, values in found] == [[(5e6, "2025-03-31", 3)]]
+
+
 def test_whole_dollars_are_in_the_scale_of_the_notes() -> None:
     notes = "Notes to Consolidated Financial Statements\n(Dollars in millions, except per share data)\n\n"
     text = "Depreciation expense of all plants was $1,349 in 2024. The grant was worth $9.50 a share in 2024."
@@ -84,7 +119,6 @@ def test_whole_dollars_are_in_the_scale_of_the_notes() -> None:
         "Acme expects to pay $3 million for the new plant in fiscal 2027 and nothing after it.",
         "Sales were $3 million and $4 million in fiscal 2024, which is more than we had hoped for.",
         "Receivables 15,880 12,481 3,300 Inventories 4,100 3,900 total $22,000 at December 31, 2024",
-        "We sold the mill for $300 million in fiscal 2024 and the forge for $20 million in fiscal 2023.",
         "",
     ],
 )
