@@ -474,7 +474,7 @@ class PlanReader:
         lines = [self._known(part) for part in parts[::2]]
         if None in lines and (spaced := _JOIN.split(spoken))[1:]:
             parts, lines = spaced, [self._known(part) for part in spaced[::2]]
-        if len(parts) > 1 and self._printed_as_one(measure):
+        if len(parts) > 1 and self._printed_as_one(measure, parts[::2]):
             return Name(measure)
         if any(line is None for line in lines):
             parts = _SIGN.split(measure)
@@ -494,10 +494,19 @@ class PlanReader:
             total = Binary(_sign_of(joint), total, self._line(str(line)))
         return total
 
-    def _printed_as_one(self, measure: str) -> bool:
-        """Whether one row says all that words name, such as 'Short-term borrowings and current portion …'."""
-        found = self._book.rows.find(measure, self._default) if self._book.rows else None
-        return found is not None and set(terms(measure)) <= set(terms(found.fact.label))
+    def _printed_as_one(self, measure: str, parts: Sequence[str]) -> bool:
+        """Whether one row says all that words name, or is what two parts of them name.
+
+        As 'Short-term borrowings and current portion of long-term debt' is.
+        """
+        rows = self._book.rows
+        if rows is None:
+            return False
+        whole, *each = (rows.find(words, self._default) for words in (measure, *parts))
+        if whole is not None and set(terms(measure)) <= set(terms(whole.fact.label)):
+            return True
+        places = [(one.fact.filing, one.fact.page, one.fact.row) for one in each if one is not None]
+        return len(set(places)) < len(places)
 
     def _printed_whole(self, parts: Sequence[str]) -> str | None:
         """Words of a sum as one name, where a row prints it as surely as others print its terms.

@@ -16,6 +16,7 @@ from finrag_pipeline.statements.tags import Place, Tag, take_tags
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.tables.fiscal_calendar import months_of
 from finrag_pipeline.tables.row_periods import only_period
+from finrag_pipeline.tables.scale import without_scale
 
 ROW_COLUMNS = [
     "page", "table", "row", "column", "caption", "text", "header", "row_label", "row_path", "column_path",
@@ -83,6 +84,7 @@ class FilingRow:
 
     Attributes:
         filing, page, table, row: its place, all zero-based.
+        caption: what stands above the labels of its table, and the table's caption.
         path: headings above the row, outermost first, and its label.
         columns: distinct headers above its numbers that name no period, such as those of segments.
         statement: kind of the primary statement that the row belongs to; None outside of them.
@@ -159,6 +161,7 @@ def filing_rows(
     ends = np.r_[starts[1:], cells.num_rows]
     known = _statements(facts) if facts is not None else {}
     firsts = cells.select(["page", "table", "row", "caption", "row_label", "row_path"]).take(starts)
+    stubs = _stubs(page_tables, cells)
     values = _values(cells, tagged)
     rows = []
     for first, start, end in zip(firsts.to_pylist(), starts, ends, strict=True):
@@ -169,10 +172,28 @@ def filing_rows(
         headers = dict.fromkeys(part for value in here for part in value.column if _is_words(part))
         key = (first["page"], first["table"], first["row"])
         statement, concept = known.get(key, (None, None))
-        rows.append(
-            FilingRow(filing, *key, first["caption"] or "", path, tuple(headers), statement, concept, here)
-        )
+        caption = " ".join(filter(None, (stubs.get(key[:2]), first["caption"])))
+        rows.append(FilingRow(filing, *key, caption, path, tuple(headers), statement, concept, here))
     return rows
+
+
+def _stubs(page_tables: pa.Table, numbers: pa.Table) -> dict[tuple[int, int], str]:
+    """What stands above the labels of each table, by page and table, such as 'Property and equipment, net:'.
+
+    Scales and periods, which values tell, are left out.
+    """
+    import pyarrow.compute as pc
+
+    first = pc.equal(page_tables["column"], 0)
+    heads = page_tables.select(["page", "table", "text"]).filter(pc.and_(first, page_tables["header"]))
+    unlabelled = numbers.select(["page", "table"]).filter(pc.equal(numbers["column"], 0)).to_pylist()
+    skipped = {(one["page"], one["table"]) for one in unlabelled}
+    found: dict[tuple[int, int], list[str]] = {}
+    for head in heads.to_pylist():
+        words = without_scale(head["text"] or "")
+        if any(letter.isalpha() for letter in words) and not only_period(words):
+            found.setdefault((head["page"], head["table"]), []).append(words)
+    return {place: " ".join(words) for place, words in found.items() if place not in skipped}
 
 
 def _values(cells: pa.Table, tagged: Mapping[Place, Tag]) -> list[RowValue]:

@@ -146,6 +146,20 @@ def test_names_are_told_as_the_question_prints_them(question: str, printed: tupl
     assert len(resolution.companies) == len(printed)
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "acme depreciation 2018 minus good light fiscal 2019",
+        "difference between acme and good light revenue 2018",
+        "acme or good light sales 2018",
+    ],
+)
+def test_everyday_words_beside_another_company_are_a_name_in_small_letters(question: str) -> None:
+    resolver = Resolver([annual("a", "Acme Corporation"), annual("b", "Good Light, Inc.")])
+    assert set(resolver.resolve(question).printed_names) == {"acme", "good light"}
+    assert resolver.resolve("what put acme sales in good light in 2018").printed_names == ("acme",)
+
+
 @pytest.mark.parametrize("name", ["Activate", "Vision", "Actors", "Quickly"])
 def test_other_words_are_no_misspellings(name: str) -> None:
     resolver = Resolver([annual("a", "Actavionis Widgets, Inc."), annual("b", "Quick Zone, Inc.")])
