@@ -134,7 +134,7 @@ def test_what_is_answered_or_means_no_filing_shows_no_evidence(asker: Asker, cap
     assert asker.ask(asked(capex)).as_json()["evidence"] == []
     other = asker.ask("What was the revenue of Nonesuch Holdings in FY2022?").as_json()
     assert other["abstained"] and other["evidence"] == []
-    assert asker._evidence.closest("What is the capital of France?") == []
+    assert asker.rows("What is the capital of France?") == []
 
 
 def test_an_abstention_holds_where_its_evidence_cannot_be_read(root: Path, tmp_path: Path) -> None:

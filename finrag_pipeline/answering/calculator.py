@@ -38,7 +38,7 @@ from finrag_pipeline.resolver.periods import read_periods
 from finrag_pipeline.resolver.resolver import Resolution, Resolver
 from finrag_pipeline.resolver.tokens import fold, plain
 from finrag_pipeline.retrieval.question_text import check_question
-from finrag_pipeline.statements.filed_facts import FACT_COLUMNS, FilingInfo, read_facts, read_info
+from finrag_pipeline.statements.filed_facts import FACT_COLUMNS, Fact, FilingInfo, read_facts, read_info
 from finrag_pipeline.statements.periods import FiscalPeriod
 from finrag_pipeline.storage.lake import Lake
 
@@ -97,7 +97,8 @@ class Calculator:
         rows: Callable[[], FilingRows] | None = None,
     ) -> None:
         by_name = {str(row["filing"]): row for row in filings}
-        self._infos = {name: read_info(row) for name, row in by_name.items() if name in known}
+        self._every = {name: read_info(row) for name, row in by_name.items()}
+        self._infos = {name: info for name, info in self._every.items() if name in known}
         self._declared = {name: row.get("declared_year") for name, row in by_name.items()}
         self._facts = cache(lambda filing: read_facts(load(filing)))
         self._rows = rows
@@ -113,10 +114,10 @@ class Calculator:
         filings: Iterable[Mapping[str, Any]] | None = None,
     ) -> Calculator:
         """A calculator over a lake, or ``only`` some filings of it; ``filings`` are rows read already."""
-        known = {keys["filing"] for keys in lake.partitions("statement_facts")}
+        every = lake.read_all("filings").to_pylist() if filings is None else filings
         return cls(
-            lake.read_all("filings").to_pylist() if filings is None else filings,
-            known if only is None else known & set(only),
+            every if only is None else [row for row in every if row["filing"] in set(only)],
+            {keys["filing"] for keys in lake.partitions("statement_facts")},
             lambda filing: lake.read("statement_facts", {"filing": filing}, FACT_COLUMNS),
             resolver,
             partial(_printed_rows, lake),
@@ -225,10 +226,14 @@ class Calculator:
 
         printed, infos = self.rows, self._infos
         if printed is not None:
-            infos = {filing: info for filing, info in infos.items() if filing in printed.filings}
+            infos = {filing: info for filing, info in self._every.items() if filing in printed.filings}
         rows = printed.of if printed is not None else lambda filing: ()
         match = row_matcher().probabilities
-        return OpenCalculator(infos, self._facts, rows, self.resolver, self._lexicon, match)
+        return OpenCalculator(infos, self._facts_of, rows, self.resolver, self._lexicon, match)
+
+    def _facts_of(self, filing: str) -> Sequence[Fact]:
+        """Facts of a filing; none of one whose tables alone are read."""
+        return self._facts(filing) if filing in self._infos else ()
 
     def _company_words(self, question: str, resolution: Resolution) -> frozenset[str]:
         """Words of the question that name companies; 'Works' in 'Acme Works' is none where it means Acme."""

@@ -89,9 +89,10 @@ def test_from_a_question_to_the_cell_and_back(visit: Any, address: str) -> None:
 def test_without_scripts_the_same_is_shown(visit: Any, address: str) -> None:  # noqa: F811
     page = open_page(visit, address, CAPEX, java_script_enabled=False)
     page.get_by_role("link", name="(171)").click()
-    assert page.get_by_role("heading", name="TORVEXLEY_2023_10K, page 10").is_visible()
+    page.get_by_role("heading", name="TORVEXLEY_2023_10K, page 10").wait_for()  # the page is loaded anew
     assert page.locator("#sheet path.used").count() == 1
     page.get_by_role("link", name="Close").click()
+    page.locator("#sheet").wait_for(state="hidden")
     assert page.locator("#sheet").is_hidden() and page.locator(".answer").inner_text() == "$171 million"
 
 
