@@ -54,7 +54,8 @@ _MOVES = re.compile(
 )
 """Words between two amounts of one quantity."""
 
-_NONE = re.compile(r"(?!)")
+_NO_WORDS = re.compile(r"(?!)")
+
 _MOST_BETWEEN = 3
 """Words between an amount and its period: '$3 million of expense in 2018'."""
 
@@ -168,11 +169,10 @@ def _with_own_periods(
             first
             and first.start >= begin
             and first.kind == one.kind
-            and not is_apart(first.end, one.start, _NONE)
+            and not is_apart(first.end, one.start, _NO_WORDS)
         ):
-            lead = [
-                p for p in places if begin <= p.start < first.start
-            ]  # 'In 2018, it was $3 million, and …'
+            # 'In 2018, it was $3 million compared with $2 million in 2017'
+            lead = [p for p in places if begin <= p.start < first.start]
             own = [*_dated(sentence, [(p.start, p.periods) for p in lead], info), *own]
             group = [first, one]
             if len(own) != len(group):
