@@ -115,8 +115,9 @@ class Calculator:
     ) -> Calculator:
         """A calculator over a lake, or ``only`` some filings of it; ``filings`` are rows read already."""
         every = lake.read_all("filings").to_pylist() if filings is None else filings
+        kept = None if only is None else set(only)
         return cls(
-            every if only is None else [row for row in every if row["filing"] in set(only)],
+            every if kept is None else [row for row in every if row["filing"] in kept],
             {keys["filing"] for keys in lake.partitions("statement_facts")},
             lambda filing: lake.read("statement_facts", {"filing": filing}, FACT_COLUMNS),
             resolver,

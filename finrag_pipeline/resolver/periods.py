@@ -24,6 +24,7 @@ _NAMED = rf"(?:FYE?|YE|CY|fiscal(?:\s?years?)?|calendar(?:\s?year)?)[\s'-]{{0,2}
 _YEAR = rf"(?:{_NAMED}|'\d\d|{_FULL})(?:[AE](?![A-Za-z]))?"
 _OF = r"(?:\s\([^()]{1,40}\))?[\s,/'-]{0,3}(?:(?:of|in|for)\s)?(?:(?:the|its|their)\s)?(?:year\s)?"
 _SAME = r"(?:that|(?:the|this)\s(?:same|very))\s(?:(?:fiscal|calendar)\s)?year"
+_THE_YEAR = rf"(?:(?P<year>{_YEAR})|{_SAME})"
 _ORDINAL = rf"(?:{'|'.join(ORDINALS)})"
 _Q = r"(?:Q\s?[1-4]|[1-4]Q)"
 _COUNTED = r"quarter\s(?:[1-4]|one|two|three|four)"
@@ -232,14 +233,14 @@ _PATTERNS = tuple(
         rf"(?P<month>\d{{1,2}})/(?P<day>\d{{1,2}})/(?P<year>{_FULL}|\d\d)",
         # Q1 and Q2 of 2023; Q2 of FY2023; Q22023; Q2'23; 2Q23; 2023 Q2; second quarter of fiscal 2023
         rf"(?P<quarter>{_Q})\s?(?:and|to|-|&|vs\.?|versus)\s?(?P<other>{_Q}){_OF}(?P<year>{_YEAR})",
-        rf"(?P<quarter>{_QUARTER}){_OF}(?:(?P<year>{_YEAR})|{_SAME})",
+        rf"(?P<quarter>{_QUARTER}){_OF}{_THE_YEAR}",
         r"(?P<quarter>[1-4]Q|Q[1-4][-/])(?P<year>\d\d)",
         rf"(?P<year>{_YEAR})(?:'s)?[\s,/'-]{{0,3}}(?P<quarter>{_QUARTER})",
         # last quarter of 2023; final three months of that year; first nine months of 2023
-        rf"(?P<quarter>{_CLOSING}\s(?:fiscal\s)?quarter){_OF}(?:(?P<year>{_YEAR})|{_SAME})",
-        rf"(?P<half>{_CLOSING}\shalf){_OF}(?:(?P<year>{_YEAR})|{_SAME})",
-        rf"(?P<closing>{_CLOSING})\s(?P<length>three|six|nine|3|6|9)[\s-]months?{_OF}(?:(?P<year>{_YEAR})|{_SAME})",
-        rf"(?:first\s)?(?P<length>three|six|nine|3|6|9)[\s-]months?{_OF}(?:ended\s)?(?:(?P<year>{_YEAR})|{_SAME})",
+        rf"(?P<quarter>{_CLOSING}\s(?:fiscal\s)?quarter){_OF}{_THE_YEAR}",
+        rf"(?P<half>{_CLOSING}\shalf){_OF}{_THE_YEAR}",
+        rf"(?P<closing>{_CLOSING})\s(?P<length>three|six|nine|3|6|9)[\s-]months?{_OF}{_THE_YEAR}",
+        rf"(?:first\s)?(?P<length>three|six|nine|3|6|9)[\s-]months?{_OF}(?:ended\s)?{_THE_YEAR}",
         # 9M FY25
         rf"(?P<length>[369])M\s?(?P<year>{_YEAR}|\d\d)",
         # H1 FY2023; first half of 2023; 2023 H1
