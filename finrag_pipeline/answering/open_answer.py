@@ -186,7 +186,10 @@ class PlanReader:
             for one in trace.inputs
         }
         amounts = {(one.value, one.fact.period_end) for one in trace.inputs}
-        if len(names) > 1 and (len(cells) == 1 or (len(trace.inputs) == 2 and len(amounts) == 1)):
+        count = len(values)
+        if len(names) > 1 and (
+            len(cells) == count or (len(trace.inputs) == 2 * count and len(amounts) == count)
+        ):
             known = self._lexicon.entries
             said = [one.name for one in names if isinstance(one, Name) and one.name not in known]
             if len(said) == 2 and self._book.tell_apart(said[0], said[1], wanted[-1][2]):
@@ -344,6 +347,7 @@ class PlanReader:
             quantity = Quantity(value, quantities[-1].unit)
             told = word_quantity(quantity, plan, self._calculation.currency, None)
             values.append((part.name, quantity, told))
+        self._check_unit(plan, values)
         values.sort(key=lambda item: item[1].value, reverse=plan.verdict is not Verdict.LARGEST)
         confidence = calibrated(chance) * self._doubt
         if plan.verdict is not None and not values[-1][1].value:  # what is told first
@@ -403,6 +407,8 @@ class PlanReader:
                     said = _DAYS.search(plan.asked)
                     days = Number(Decimal(said[0])) if said else Name(PERIOD_DAYS)
                     quotient = Binary("*", quotient, days)
+                if len(periods) > 1:
+                    return [(period.label, quotient, period) for period in periods]
                 return [("", quotient, last)]
             case Operation.SUM if len(names) == 1:
                 return [("", Call("sum", tuple(At(first, period) for period in periods)), last)]

@@ -22,7 +22,7 @@ from finrag_pipeline.statements.concepts import normal_label
 from finrag_pipeline.statements.filed_facts import Fact, FilingInfo
 from finrag_pipeline.statements.filing_rows import FilingRow, RowValue
 from finrag_pipeline.statements.periods import FiscalPeriod, fits
-from finrag_pipeline.tables.row_periods import only_period
+from finrag_pipeline.tables.row_periods import tells_only_time
 
 Match = Callable[[str, Sequence[FilingRow], str], np.ndarray]
 """Probability that each row holds what words name in a question, shape (rows,)."""
@@ -520,7 +520,7 @@ def in_series(rows: Sequence[FilingRow]) -> list[FilingRow]:
         for part in _by_heading(row):
             place: tuple[object, ...] = (row.filing, row.page, row.table)
             dated = part.values[0].period_end is not None
-            headings = tuple(one for one in part.path[:-1] if not (dated and only_period(one)))
+            headings = tuple(one for one in part.path[:-1] if not (dated and tells_only_time(one)))
             label = _undated(part.label) if dated else part.label
             if (*headings, label) != part.path:
                 path, columns = (*headings, label), part.columns
@@ -550,7 +550,7 @@ _DATED = re.compile(
 
 def _undated(label: str) -> str:
     """A label without the dates that it names; '' where it is nothing but a period."""
-    return "" if only_period(label) else _DATED.sub(" ", label).strip(" ,:")
+    return "" if tells_only_time(label) else _DATED.sub(" ", label).strip(" ,:")
 
 
 def _by_heading(row: FilingRow) -> list[FilingRow]:

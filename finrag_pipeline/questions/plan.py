@@ -25,7 +25,7 @@ from finrag_pipeline.questions.scope import ASKS_FOR_TEXT
 from finrag_pipeline.questions.tokens import fiscal_period
 from finrag_pipeline.questions.words import EXISTENCE
 from finrag_pipeline.resolver.lexicon import ACRONYMS, NUMBERS, word_set
-from finrag_pipeline.resolver.periods import PeriodSpan, find_periods
+from finrag_pipeline.resolver.periods import WHOLE_YEAR, PeriodSpan, find_periods, with_years
 from finrag_pipeline.resolver.tokens import plain
 from finrag_pipeline.statements.periods import FiscalPeriod
 
@@ -145,7 +145,6 @@ _SPAN = re.compile(
     rf"years?\b|\b(?P<upto>{_COUNT})\s(?:fiscal\s|full\s)?years\s(?:to|ended|ending|through|until)\b",
     re.IGNORECASE,
 )
-_WHOLE_YEAR = re.compile(r"\b(?:full|whole|entire|complete)[- ](?:fiscal )?year\b|\bannual", re.IGNORECASE)
 _RANGE = re.compile(
     rf"(?:\bbetween[\s\w]*{_P}\s*and|\bsince[\s\w]*{_P}[\s\w,]*\b(?:to|through|until)|"
     rf"{_P}(?:,?\s(?:each|every) \w+)?,?\s*(?:(?:(?:and|going) )*back to|to|through|until|-|–))"
@@ -291,7 +290,7 @@ class _Planner:
         """
         years = [period for period in self.periods if period.year and period.length == 12 and not period.end]
         parts = [period for period in self.periods if period not in years]
-        if len(years) != 1 or len(parts) != 1 or _WHOLE_YEAR.search(self.masked):
+        if len(years) != 1 or len(parts) != 1 or WHOLE_YEAR.search(self.masked):
             return
         year, part = years[0].year or 0, parts[0]
         of = part.end.year if part.end else part.year or 0
@@ -343,7 +342,7 @@ class _Planner:
         if form is Form.YEAR:
             if _WHICH_QUARTER.search(self.text) and [one.length for one in self.periods] == [12]:
                 self.periods = tuple(replace(self.periods[0], quarter=quarter) for quarter in (1, 2, 3, 4))
-            plan = self._made(Operation.VALUE, measure)
+            plan = self._margin(measure) or self._made(Operation.VALUE, measure)
             return replace(plan, verdict=largest, each=True, among_periods=True)
         by = (
             None
@@ -433,9 +432,8 @@ class _Planner:
             pairs = [one for one in _PAIRS if one is not Operation.SUM or len(self.periods) < 2]
             chances[Operation.VALUE] = sum(chances.get(one, 0.0) for one in (Operation.VALUE, *pairs))
             among -= {*pairs}
-        elif (match := _MARGIN.search(measure)) and naming_words(match["part"]) and Operation.RATIO in among:
-            plan = self._made(Operation.RATIO, measure)
-            return replace(plan, margin=True, chance=max(chances.values()))
+        elif Operation.RATIO in among and (margin := self._margin(measure)):
+            return replace(margin, chance=max(chances.values()))
         parts = None if by_name else self._parts()
         if parts and self.reading.share():
             top = max(chances, key=chances.__getitem__)
@@ -455,6 +453,15 @@ class _Planner:
             if found is not None:
                 return replace(found, chance=(parted if len(found.measures) > 1 else chances)[operation])
         return None
+
+    def _margin(self, measure: str) -> QuestionPlan | None:
+        """The margin of a part, which is a ratio of two quantities; None where the measure is no such."""
+        match = _MARGIN.search(measure)
+        if match is None or not naming_words(match["part"]):
+            return None
+        if self.known(naming_words(measure)) or self.known(measure):
+            return None
+        return replace(self._made(Operation.RATIO, measure), margin=True)
 
     def _text(self, words: Words) -> str:
         """Words of a measure; the sure ones alone where these are a known line and all of them are none."""
@@ -606,25 +613,10 @@ _NOUNS = {
 
 
 def _places(text: str, companies: Sequence[str], asking: str) -> list[PeriodSpan]:
-    """Where periods are named: in the sentences that ask, if these name one, else anywhere.
-
-    Quarters without a year are of the only year that is named, which is no period by itself then.
-    """
+    """Where periods are named: in the sentences that ask, if these name one, else anywhere."""
     places = find_periods(text, companies)
-    years = {asked.fiscal_year for one in places for asked in one.periods if asked.fiscal_year}
     own = [one for one in places if text[one.start : one.end] in asking]
-    kept = own if any(map(_is_dated, own)) else places
-    loose = [one for one in kept if not _is_dated(one)]
-    if len(years) != 1 or not loose or _WHOLE_YEAR.search(text):
-        return kept
-    (year,) = years
-    return [
-        one
-        if _is_dated(one)
-        else replace(one, periods=tuple(replace(asked, fiscal_year=year) for asked in one.periods))
-        for one in kept
-        if one in loose or any(asked.last_quarter or asked.date for asked in one.periods)
-    ]
+    return with_years(own if any(map(_is_dated, own)) else places, text)
 
 
 def _is_dated(place: PeriodSpan) -> bool:

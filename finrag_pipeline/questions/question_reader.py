@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from finrag_pipeline.embedding.bert import Bert, adapted_minilm
+from finrag_pipeline.embedding.bert import Bert, adapted_minilm, minilm_tokenizer
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
 from finrag_pipeline.resolver.lexicon import word_set
@@ -45,13 +45,13 @@ NAMES_NOTHING = word_set(
     figures fill find firm first fiscal five for four fourth from full fy gave generate generated generates
     get give given gives go goes going got group had hand happened has have having held help her here his
     hold holds how i i'd i'm i've i.e if in inc incur incurred incurs indicate into is it its itself jan
-    january jul july jun june just know laid last latest lay let lets level like list lot made make makes
-    manage managed many mar march may me measured might million month months move moved much my nine nov
-    november now number numbers oct october of on one only or our out over own past pct per percent
+    january jul july jun june just kind know laid last latest lay let lets level like list lot made make makes
+    manage managed many mar march may me measured might million month months more most move moved much my nine
+    nov november now number numbers oct october of on one only or our out over own past pct per percent
     percentage period periods please point points post posted produce produced produces put quantify quarter
     quarterly quarters rack racked ran recent recorded relate report reported reports respective
     respectively right run running s said sat saw say says second see seen sep sept september show shown
-    shows sign signed since six so spend spends spent stand standing start state stated still stood sure
+    shows sign signed since six so sort spend spends spent stand standing start state stated still stood sure
     take taken takes tell than thank thanks that the their them then there these they thing things third
     this those three through to told too took total totals true twelve two under until up us use used using
     value values versus vs was we went were what when where whether which while who whole whose will with
@@ -64,6 +64,9 @@ NAMES_NOTHING = word_set(
 WORD = re.compile(r"[^\W_]+(?:['.&/-][^\W_]+)*")
 _WORD_OR_MARK = re.compile(rf"{WORD.pattern}|[,;:.?!()%]")
 _PERIOD = re.compile(r"(?:fy|cy|[1-4]?[qh]|[qh][1-4])?'?\d+|[qh][1-4]|[1-4][qh]", re.IGNORECASE)
+_OF_TIME = re.compile(r"(?<!\w)(?:year|quarter|month)s?(?!\w)", re.IGNORECASE)
+"""What makes a word with hyphens one of time, such as 'third-quarter' and 'full-year'."""
+
 _END = re.compile(r"[?!]|\.(?=\s+[A-Z])")
 _NO_WORDS = (COMPANY, ANOTHER, *".?!")
 _OWNED = (f"{COMPANY}'s", f"{ANOTHER}'s")
@@ -516,7 +519,10 @@ def _is_likely(word: ReadWord, least: float = _LEAST_NAME) -> bool:
 
 
 def _is_small(word: str) -> bool:
-    return word not in ("US", "IT") and _key(word) in NAMES_NOTHING
+    if word in ("US", "IT"):
+        return False
+    parts = _key(word).split("-") if _OF_TIME.search(word) else [_key(word)]
+    return all(part in NAMES_NOTHING for part in parts)
 
 
 def _is_noun(word: ReadWord | None) -> bool:
@@ -539,7 +545,6 @@ def question_reader() -> QuestionReader | None:
 
     arrays = load((files("finrag_pipeline.questions") / ADAPTER_FILE).read_bytes())
     try:
-        bert, tokenizer = adapted_minilm(arrays)
+        return QuestionReader(adapted_minilm(arrays), minilm_tokenizer(), arrays)
     except ModelError:
         return None
-    return QuestionReader(bert, tokenizer, arrays)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import calendar
 import datetime as dt
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -29,12 +29,13 @@ _ORDINAL = rf"(?:{'|'.join(ORDINALS)})"
 _Q = r"(?:Q\s?[1-4]|[1-4]Q)"
 _COUNTED = r"quarter\s(?:[1-4]|one|two|three|four)"
 _CLOSING = r"(?:last|final|closing)"
-_QUARTER = rf"(?:{_Q}|{_ORDINAL}[\s-](?:fiscal\s)?quarter|{_COUNTED})"
+_QUARTER = rf"(?:{_Q}|{_ORDINAL}[\s-](?:fiscal\s)?quarters?|{_COUNTED})"
 _HALF = r"(?:H[12]|[12]H|(?:first|second|1st|2nd)[\s-]half)"
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
     r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 )
+WHOLE_YEAR = re.compile(r"\b(?:full|whole|entire|complete)[- ](?:fiscal )?year\b|\bannual", re.IGNORECASE)
 _LENGTH = (
     r"(?:(?P<length>(?:three|six|nine|twelve|3|6|9|12)[\s-]months?|quarter(?:ly\speriod)?|half(?:[\s-]year)?|(?:fiscal\s)?years?)"
     r"(?:\speriods?)?(?:\s(?:that|which))?\s(?:ended|ending|ends|closed|closing|finished|finishing|to|through|until)"
@@ -121,12 +122,11 @@ def read_periods(question: str, names: Iterable[str] = ()) -> tuple[AskedPeriod,
         question: text in plain characters (see :func:`~finrag_pipeline.resolver.tokens.plain`).
         names: of companies, see `find_periods`.
     """
-    found = [(span.start, period) for span in find_periods(question, names) for period in span.periods]
-    unique: dict[tuple[object, ...], tuple[int, AskedPeriod]] = {}
-    for span, period in sorted(found, key=lambda item: item[0]):
-        unique.setdefault((period.fiscal_year, period.quarter, period.half, period.date), (span, period))
-    periods_found = _with_years([period for _, period in unique.values()])
-    return tuple(sorted(periods_found, key=lambda period: period.end, reverse=True))
+    unique: dict[tuple[object, ...], AskedPeriod] = {}
+    for span in with_years(find_periods(question, names), question):
+        for period in span.periods:
+            unique.setdefault((period.fiscal_year, period.quarter, period.half, period.date), period)
+    return tuple(sorted(unique.values(), key=lambda period: period.end, reverse=True))
 
 
 def anchor(periods: tuple[AskedPeriod, ...]) -> AskedPeriod | None:
@@ -143,16 +143,51 @@ def _in_context(period: AskedPeriod, question: str, match: re.Match[str]) -> Ask
     return replace(period, text=" ".join(match[0].split()), future=future)
 
 
-def _with_years(periods: list[AskedPeriod]) -> list[AskedPeriod]:
-    """A quarter without a year belongs to the year that is asked for, if there is only one."""
-    years = {p.fiscal_year for p in periods if p.fiscal_year}
-    if len(years) != 1:
-        return periods
-    year = years.pop()
-    if any(p.fiscal_year is None for p in periods):
-        # In 'Q3 sales in 2022' the year belongs to the quarter and is no period by itself.
-        periods = [p for p in periods if p.fiscal_year is None or p.last_quarter or p.date]
-    return [p if p.fiscal_year else replace(p, fiscal_year=year) for p in periods]
+def with_years(spans: Sequence[PeriodSpan], text: str) -> list[PeriodSpan]:
+    """Quarters and halves without a year are of the years that are named, which are no periods then.
+
+    In 'Q3 sales in 2022' the year belongs to the quarter, in 'third-quarter sales of 2021 and 2022' both do.
+
+    Args:
+        spans: of periods in a text.
+        text: that they stand in; where it speaks of whole years nothing is changed.
+    """
+    loose = [asked for span in spans for asked in span.periods if not asked.fiscal_year]
+    alone = [asked.fiscal_year for span in spans for asked in span.periods if _is_year(asked)]
+    every = {asked.fiscal_year for span in spans for asked in span.periods if asked.fiscal_year}
+    if not (loose and every) or WHOLE_YEAR.search(text):
+        return list(spans)
+    if len(every) == 1:
+        (year,) = every
+        made = [
+            replace(
+                span,
+                periods=tuple(
+                    replace(asked, fiscal_year=year) for asked in span.periods if not _is_year(asked)
+                ),
+            )
+            for span in spans
+        ]
+    elif len({(asked.quarter, asked.half, asked.months) for asked in loose}) == 1 and set(alone) == every:
+        made = [
+            replace(
+                span,
+                periods=tuple(
+                    replace(loose[0], fiscal_year=asked.fiscal_year)
+                    for asked in span.periods
+                    if asked.fiscal_year
+                ),
+            )
+            for span in spans
+        ]
+    else:
+        return list(spans)
+    return [span for span in made if span.periods]
+
+
+def _is_year(asked: AskedPeriod) -> bool:
+    """Whether it is a year and no part of one."""
+    return asked.fiscal_year is not None and not (asked.last_quarter or asked.date or asked.months)
 
 
 def _year(text: str) -> int:

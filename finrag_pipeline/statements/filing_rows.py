@@ -15,7 +15,7 @@ import pyarrow as pa
 from finrag_pipeline.statements.tags import Place, Tag, take_tags
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline.tables.fiscal_calendar import months_of
-from finrag_pipeline.tables.row_periods import only_period
+from finrag_pipeline.tables.row_periods import tells_only_time
 from finrag_pipeline.tables.scale import without_scale
 
 ROW_COLUMNS = [
@@ -191,7 +191,7 @@ def _stubs(page_tables: pa.Table, numbers: pa.Table) -> dict[tuple[int, int], st
     found: dict[tuple[int, int], list[str]] = {}
     for head in heads.to_pylist():
         words = without_scale(head["text"] or "")
-        if any(letter.isalpha() for letter in words) and not only_period(words):
+        if any(letter.isalpha() for letter in words) and not tells_only_time(words):
             found.setdefault((head["page"], head["table"]), []).append(words)
     return {place: " ".join(words) for place, words in found.items() if place not in skipped}
 
@@ -217,7 +217,7 @@ _PERIOD = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)|\b(?:months?|weeks|ended)\b|\b
 
 
 def _is_words(header: str) -> bool:
-    return any(c.isalpha() for c in header) and not (only_period(header) or _PERIOD.search(header))
+    return any(c.isalpha() for c in header) and not (tells_only_time(header) or _PERIOD.search(header))
 
 
 def _statements(facts: pa.Table) -> dict[tuple[Any, ...], tuple[str | None, str | None]]:

@@ -56,6 +56,9 @@ _FLOW = re.compile(
 )
 _AHEAD_DAYS = 200
 _FOOTNOTES = re.compile(r"\s*\(\w{1,2}\)$")
+_BESIDE_TIME = re.compile(
+    r"\(\w\)|\(?\b(?:un)?audited\b\)?|(?<=\bquarter)s\b|\b(?:1st|2nd|3rd|4th|full)\b", re.IGNORECASE
+)
 _STATED_DAY = re.compile(
     r"\bend(?:ed|ing)\b|\bas (?:of|at)\b|\bat (?=[a-z]{3,9}\.? \d)|\bbalances?\b", re.IGNORECASE
 )
@@ -65,6 +68,12 @@ _DATES = re.compile(r"(?:19|20)\d\d")
 def only_period(text: str) -> bool:
     """Whether a text is nothing but a period: 'June 30, 2018', 'Fiscal Year 2017'."""
     return bool(_ONLY_PERIOD.fullmatch(text))
+
+
+def tells_only_time(header: str) -> bool:
+    """Whether a header is a period or a part of one, marks aside: '2nd Quarter (a), unaudited'."""
+    rest = _BESIDE_TIME.sub("", header).strip()
+    return rest != header.strip() if not rest else only_period(rest)
 
 
 def stated_above(lines: Sequence[str], calendar: FiscalCalendar) -> Period | None:

@@ -74,6 +74,10 @@ def shown(question: str) -> list[str]:
         ("in February 2024", ["2024-02-29*"]),
         ("Q3 revenue in 2022", ["2022Q3"]),
         ("in the second quarter", ["?Q2"]),
+        ("third-quarter profit from fiscal 2018 to fiscal 2019", ["2019Q3", "2018Q3"]),
+        ("second half sales, 2021 vs 2022", ["2022H2", "2021H2"]),
+        ("Q4 and full year sales of 2022", ["2022", "?Q4"]),
+        ("Q1 and Q2 sales of 2021 and 2022", ["2022", "2021", "?Q2", "?Q1"]),
         # Amounts, maturities and impossible days are no periods.
         ("$2018", []),
         ("USD 2018", []),

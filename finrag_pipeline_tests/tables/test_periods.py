@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from finrag_pipeline.tables.fiscal_calendar import FiscalCalendar, ends_month
 from finrag_pipeline.tables.periods import Period, parse_periods
-from finrag_pipeline.tables.row_periods import row_periods, shifted, stated_above
+from finrag_pipeline.tables.row_periods import row_periods, shifted, stated_above, tells_only_time
 
 JUNE = FiscalCalendar(2016, None, dt.date(2016, 6, 30), "10-K")
 QUARTERLY = FiscalCalendar(2022, 2, dt.date(2022, 6, 30), "10-Q")
@@ -193,3 +193,21 @@ def test_sales_below_the_last_day_of_a_year_are_those_of_the_year() -> None:
     assert shifted(on_the_day, "Inventories", JUNE) == on_the_day
     quarter = parse_periods(["March 31, 2016"], JUNE)
     assert shifted(quarter, "Net sales", JUNE) == quarter
+
+
+@pytest.mark.parametrize(
+    ("header", "only"),
+    [
+        ("2nd Quarter (a)", True),
+        ("1st", True),
+        ("(unaudited)", True),
+        ("Dec. 31, 2018 (unaudited)", True),
+        ("Full Year", True),
+        ("", False),
+        ("Audited results", False),
+        ("As reported", False),
+        ("(x) Other", False),
+    ],
+)
+def test_marks_beside_a_period_make_it_no_heading(header: str, only: bool) -> None:
+    assert tells_only_time(header) is only
