@@ -1,8 +1,7 @@
 """How likely each printed row is what words name.
 
-A dual encoder finds the rows that may be meant, beside those that share words; a cross-encoder reads these;
-trees weigh what it says with what the words and the place of a row tell. They learned to rank from questions
-of people (Burges, From RankNet to LambdaRank to LambdaMART, 2010).
+A cross-encoder reads the likeliest rows; trees weigh what it says with what the words and the place of a row
+tell. They learned to rank from questions of people (Burges, From RankNet to LambdaRank to LambdaMART, 2010).
 """
 
 from __future__ import annotations
@@ -18,8 +17,7 @@ from importlib.resources import files
 import numpy as np
 from safetensors.numpy import load
 
-from finrag_pipeline.answering.row_cross_encoder import ROWS_AT_ONCE, Texts, row_cross_encoder, row_texts
-from finrag_pipeline.answering.row_dual_encoder import row_dual_encoder
+from finrag_pipeline.answering.row_cross_encoder import ROWS_AT_ONCE, row_cross_encoder, row_texts
 from finrag_pipeline.questions.formula_lexicon import Lexicon, Line, Phrase, formula_lexicon
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.retrieval.query_expansion import expand_query
@@ -29,14 +27,14 @@ from finrag_pipeline.statements.trees import probabilities
 MODEL_FILE = "row_matcher.safetensors"
 """The shipped model, made by ``python -m benchmarks.row_matcher``."""
 
-MOST_BY_WORDS, MOST_BY_SENSE = 20, 30
-"""Rows that are looked at: those that share most words with a measure, and the likeliest by the dual encoder,
-rows that read alike being one."""
+MOST_CANDIDATES, MOST_BY_QUESTION = 50, 20
+"""Rows that the model looks at, those that share most with the words, and with all of the question."""
 
-_MOST_WITHOUT_SENSE = 50
-"""Those that share most words, where there is no encoder."""
+_UNNAMED_PARTS = 3
+MOST_UNNAMED = 80
+"""Rows that it looks at whatever they say: people name the lines of statements in words of their own."""
 
-LEAST_UNNAMED = 0.25
+LEAST_UNNAMED = 0.15
 """Least probability of a row that shares no word with those that name it."""
 
 LEAST_COVERAGE, _UNSAID = -3.5, 0.7
@@ -137,8 +135,8 @@ class Features:
     def _weight(self, word: str) -> float:
         return self._idf.get(word, self._rare)
 
-    def candidates(self, words: str, most: int) -> list[int]:
-        """Places of as many rows that share most with words, after as many of known lines that they name."""
+    def candidates(self, words: str) -> list[int]:
+        """Places of the rows that share most with words, the most likely first."""
         said = dict.fromkeys(terms(words))
         score: defaultdict[int, float] = defaultdict(float)
         for word in said:
@@ -153,12 +151,20 @@ class Features:
         lines = self._lines(self._lexicon.named(words.lower()))
         known = [place for place, row in enumerate(self._rows) if _is_one_of(row, lines)] if lines else []
         likely = sorted(score, key=lambda place: (-score[place], place))
-        return list(dict.fromkeys([*known[:most], *likely[:most]]))
+        return list(dict.fromkeys([*known, *likely]))[:MOST_CANDIDATES]
 
     @cached_property
-    def texts(self) -> list[Texts]:
-        """What encoders read of each row."""
-        return [row_texts(row) for row in self._rows]
+    def unnamed(self) -> list[int]:
+        """Places of rows that are looked at whatever they say, those of statements first."""
+        places = sorted(range(len(self._rows)), key=lambda place: self._rows[place].statement is None)
+        read: dict[tuple[str, ...], list[int]] = {}
+        for place in places:
+            texts = row_texts(self._rows[place])[:_UNNAMED_PARTS]
+            if texts in read or len(read) < MOST_UNNAMED:
+                read.setdefault(texts, []).append(place)
+            elif self._rows[place].statement is None:
+                break
+        return [place for alike in read.values() for place in alike]
 
     def _lines(self, names: Iterable[str]) -> list[Line]:
         return [entry for name in names if isinstance(entry := self._lexicon.entries[name], Line)]
@@ -345,14 +351,10 @@ class RowMatcher:
         if not len(rows) or not terms(measure):  # 'Other' is a label without a word that tells anything
             same = [row.label.lower().removeprefix("total ") == measure.lower() for row in rows]
             return np.where(same, BY_LABEL, 0.0) if measure.strip() else chances
-        of_rows = self._features_of(rows)
-        likeness = self._likeness(measure, question, of_rows)
-        places = _candidates(of_rows, measure, likeness)
-        by_words = of_rows.of(measure, places)
+        named, places, by_words = self._candidates(measure, rows, question)
         features = self._weighed(measure, question, [rows[place] for place in places], by_words)
         found = coverage(by_words) if features is None else self.weigh(features)
-        shares_none = by_words[:, [_OF_WORDS.index(name) for name in ("any", "synonyms")]].sum(1) <= 0
-        found[shares_none & (found < LEAST_UNNAMED)] = 0
+        found[named:] *= found[named:] >= LEAST_UNNAMED
         chances[places] = found
         return chances
 
@@ -364,18 +366,21 @@ class RowMatcher:
         chances = 1 / (1 + np.exp(-constant - judged @ np.array(weights)))
         return np.where(features[:, FEATURES.index("coverage")] < LEAST_COVERAGE, _UNSAID * chances, chances)
 
-    def _features_of(self, rows: Sequence[FilingRow]) -> Features:
+    def _candidates(
+        self, measure: str, rows: Sequence[FilingRow], question: str
+    ) -> tuple[int, list[int], np.ndarray]:
+        """How many rows share words with a measure or its question, all places, and what their words say."""
         key = (id(rows), len(rows), id(rows[0]), id(rows[-1]))
         if self._known.get(key) is not rows:
             self._known = {key: rows}
             self._features.cache_clear()
-        return self._features(key)
-
-    @staticmethod
-    def _likeness(measure: str, question: str, rows: Features) -> np.ndarray | None:
-        """How alike all rows and what is asked for are, shape (rows,); None without the dual encoder."""
-        encoder = row_dual_encoder()
-        return None if encoder is None else encoder.likeness(measure, question, rows.texts)
+        features = self._features(key)
+        named = features.candidates(measure)
+        known = set(named)
+        more = [place for place in features.candidates(f"{measure} {question}") if place not in known]
+        named += more[:MOST_BY_QUESTION]
+        places = list(dict.fromkeys([*named, *features.unnamed]))
+        return len(named), places, features.of(measure, places)
 
     def _weighed(
         self, measure: str, question: str, rows: Sequence[FilingRow], by_words: np.ndarray
@@ -397,20 +402,6 @@ class RowMatcher:
         together = np.array([again.get(text, NOT_AMONG_THE_BEST) for text in texts])
         of_places = _of_places(frozenset(terms(f"{measure} {question}")), measure, rows)
         return np.column_stack([by_words, of_places, _scores((covered, alone, together))])
-
-
-def _candidates(rows: Features, measure: str, likeness: np.ndarray | None) -> list[int]:
-    """Places of the rows that are looked at, those that share words with a measure first."""
-    if likeness is None:
-        return rows.candidates(measure, _MOST_WITHOUT_SENSE)
-    by_words = rows.candidates(measure, MOST_BY_WORDS)
-    by_sense: dict[Texts, list[int]] = {}
-    for place in np.argsort(-likeness, kind="stable").tolist():
-        texts = rows.texts[place]
-        if texts not in by_sense and len(by_sense) == MOST_BY_SENSE:
-            break
-        by_sense.setdefault(texts, []).append(place)
-    return list(dict.fromkeys([*by_words, *(place for alike in by_sense.values() for place in alike)]))
 
 
 @cache
