@@ -157,31 +157,20 @@ def with_years(spans: Sequence[PeriodSpan], text: str) -> list[PeriodSpan]:
     every = {asked.fiscal_year for span in spans for asked in span.periods if asked.fiscal_year}
     if not (loose and every) or WHOLE_YEAR.search(text):
         return list(spans)
-    if len(every) == 1:
-        (year,) = every
-        made = [
-            replace(
-                span,
-                periods=tuple(
-                    replace(asked, fiscal_year=year) for asked in span.periods if not _is_year(asked)
-                ),
-            )
-            for span in spans
-        ]
-    elif len({(asked.quarter, asked.half, asked.months) for asked in loose}) == 1 and set(alone) == every:
-        made = [
-            replace(
-                span,
-                periods=tuple(
-                    replace(loose[0], fiscal_year=asked.fiscal_year)
-                    for asked in span.periods
-                    if asked.fiscal_year
-                ),
-            )
-            for span in spans
-        ]
-    else:
+    quarter, year = loose[0], max(every)
+    kinds = {(asked.quarter, asked.half, asked.months) for asked in loose}
+    if len(every) > 1 and (len(kinds) > 1 or set(alone) != every):
         return list(spans)
+
+    def of_year(asked: AskedPeriod) -> AskedPeriod | None:
+        if len(every) > 1:
+            return replace(quarter, fiscal_year=asked.fiscal_year) if asked.fiscal_year else None
+        return None if _is_year(asked) else replace(asked, fiscal_year=year)
+
+    made = (
+        replace(span, periods=tuple(one for asked in span.periods if (one := of_year(asked))))
+        for span in spans
+    )
     return [span for span in made if span.periods]
 
 

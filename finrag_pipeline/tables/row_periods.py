@@ -73,7 +73,7 @@ def only_period(text: str) -> bool:
 def tells_only_time(header: str) -> bool:
     """Whether a header is a period or a part of one, marks aside: '2nd Quarter (a), unaudited'."""
     rest = _BESIDE_TIME.sub("", header).strip()
-    return rest != header.strip() if not rest else only_period(rest)
+    return only_period(rest) if rest else bool(header.strip())
 
 
 def stated_above(lines: Sequence[str], calendar: FiscalCalendar) -> Period | None:
