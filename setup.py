@@ -92,6 +92,7 @@ setup(
             "questions/question_reader.safetensors",
             "questions/formulas.toml",
             "answering/row_cross_encoder.safetensors",
+            "answering/row_dual_encoder.safetensors",
             "answering/row_matcher.safetensors",
             "evaluation/published.toml",
             "evaluation/unanswerable.toml",

@@ -25,7 +25,6 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 from rich.progress import track
-from tokenizers import Tokenizer
 
 from benchmarks import arguments
 from benchmarks.finqa import left_out
@@ -41,9 +40,8 @@ from benchmarks.row_questions import (
     tatqa_phrases,
 )
 from benchmarks.row_training import IN_FILINGS, RowExamples, ragged
-from finrag_pipeline.answering.row_cross_encoder import RowReaderTokens, Texts, row_texts
+from finrag_pipeline.answering.row_cross_encoder import RowReaderTokens, Texts, row_reader_tokens, row_texts
 from finrag_pipeline.answering.row_matcher import Features
-from finrag_pipeline.embedding.model_files import MINILM, model_folder
 from finrag_pipeline.questions.plan import read_plan
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.resolver.lexicon import word_set
@@ -63,7 +61,7 @@ COMPANIES = ("Acme",)
 SHARE, TIMES_WRITTEN = 0.3, 2
 """Share of the other questions that are seen, and how often each written for its rows is."""
 
-_CANDIDATES, _NEAR = 30, 40
+_CANDIDATES, _NEAR, _FAR = 30, 40, 80
 
 _TITLES = (
     "", "Selected Financial Data", "Results of Operations", "The following table presents (in millions):",
@@ -215,12 +213,12 @@ class _Pools:
     """Rows that a question is shown beside its own."""
 
     def __init__(self) -> None:
-        self._features: dict[int, tuple[Features, set[str]]] = {}
+        self._features: dict[int, tuple[Features, set[str], list[int]]] = {}
 
-    def _of(self, rows: Sequence[FilingRow]) -> tuple[Features, set[str]]:
+    def _of(self, rows: Sequence[FilingRow]) -> tuple[Features, set[str], list[int]]:
         if id(rows) not in self._features:
             known = {term for row in rows for term in terms(" ".join((*row.path, *row.columns)))}
-            self._features[id(rows)] = Features(rows), known
+            self._features[id(rows)] = Features(rows), known, _of_any(rows)
         return self._features[id(rows)]
 
     def terms(self, rows: Sequence[FilingRow]) -> set[str]:
@@ -231,11 +229,19 @@ class _Pools:
         self, rows: Sequence[FilingRow], own: int, measure: str, rng: random.Random
     ) -> tuple[list[int], list[int]]:
         """Places of rows that share most with a measure and of some of its own table, and of any others."""
-        features, _ = self._of(rows)
-        likely = features.candidates(measure)[:_CANDIDATES]
+        features, _, far = self._of(rows)
+        likely = features.candidates(measure, _CANDIDATES)
         beside = [place for place in range(own) if place not in likely]
         rng.shuffle(beside)
-        return [*likely[:12], *beside[:8], *likely[12:], *beside[8:]], features.unnamed
+        return [*likely[:12], *beside[:8], *likely[12:], *beside[8:]], far
+
+
+def _of_any(rows: Sequence[FilingRow]) -> list[int]:
+    """Places of rows that are met whatever is asked, those of statements first."""
+    read: dict[tuple[str, ...], int] = {}
+    for place in sorted(range(len(rows)), key=lambda at: rows[at].statement is None):
+        read.setdefault(row_texts(rows[place])[:3], place)
+    return list(read.values())[:_FAR]
 
 
 def asking(measure: str, rng: random.Random) -> str:
@@ -315,7 +321,7 @@ def main() -> None:
     parser.add_argument("examples", type=Path, help="file that is written")
     options = parser.parse_args()
     rng = random.Random(SEED)
-    tokens = RowReaderTokens(Tokenizer.from_file(str(model_folder(MINILM) / "tokenizer.json")))
+    tokens = row_reader_tokens()
     examples: list[Example] = []
     phrases: list[Phrased] = []
     if options.tatqa:

@@ -4,9 +4,8 @@
 
 The questions of ``benchmarks/questions`` are asked of a lake that holds their filings, and all rows that are
 looked at on the way are kept with their features. Right is each row that prints a number which proves the
-answer, for its period. Only companies whose rows did not teach the cross-encoder
-(``benchmarks.row_cross_encoder``) are asked about: it knows the others better than those that
-users bring.
+answer, for its period. Only companies whose rows did not teach the encoders
+(``benchmarks.row_cross_encoder``) are asked about: these know the others better than those that users bring.
 """
 
 from __future__ import annotations
@@ -30,7 +29,15 @@ from benchmarks.answers import FOLDER, read_questions
 from benchmarks.row_questions import RANKED, company_of
 from benchmarks.trees import tree_arrays
 from finrag_pipeline.answering import row_matcher
-from finrag_pipeline.answering.row_matcher import FEATURES, JUDGED_BY, MODEL_FILE, RowMatcher
+from finrag_pipeline.answering.row_matcher import (
+    FEATURES,
+    JUDGED_BY,
+    MODEL_FILE,
+    SCORES,
+    RowMatcher,
+    ranked,
+    relate,
+)
 from finrag_pipeline.services.ask import Asker
 from finrag_pipeline.settings import get_settings
 from finrag_pipeline.statements.filing_rows import FilingRow, RowValue
@@ -68,6 +75,15 @@ class Asked:
     features: np.ndarray
     right: np.ndarray
     shown: np.ndarray
+
+    def without_right(self) -> Asked:
+        """The same where no right row is printed; ranks and what is behind the best are among the others."""
+        kept = ~self.right
+        features = self.features[kept].copy()
+        first = FEATURES.index(SCORES[0])
+        features[:, first:] = ranked([features[:, FEATURES.index(name)] for name in SCORES])
+        relate(features)
+        return Asked(self.company, features, self.right[kept], self.shown[kept])
 
 
 @dataclass
@@ -144,12 +160,15 @@ def train(asked: Sequence[Asked]) -> lightgbm.Booster:
     return lightgbm.train(PARAMETERS, data, ROUNDS)
 
 
-def left_out_scores(asked: Sequence[Asked]) -> list[np.ndarray]:
-    """Scores of the rows of each question by trees of other companies."""
+def left_out_scores(asked: Sequence[Asked], absent: Sequence[Asked]) -> tuple[list[np.ndarray], ...]:
+    """Scores of the rows of questions by trees of other companies; last of those without a right row."""
     companies = sorted({one.company for one in asked})
     folds = {company: place % FOLDS for place, company in enumerate(companies)}
     models = [train([one for one in asked if folds[one.company] != fold]) for fold in range(FOLDS)]
-    return [np.asarray(models[folds[one.company]].predict(one.features)) for one in asked]
+    return tuple(
+        [np.asarray(models[folds[one.company]].predict(one.features)) for one in lists]
+        for lists in (asked, absent)
+    )
 
 
 def first_right(asked: Sequence[Asked], scores: Sequence[np.ndarray]) -> tuple[int, int, int]:
@@ -165,18 +184,14 @@ def first_right(asked: Sequence[Asked], scores: Sequence[np.ndarray]) -> tuple[i
 
 
 def calibrated(asked: Sequence[Asked], scores: Sequence[np.ndarray]) -> np.ndarray:
-    """Constant and weights that make log-odds of a score and of how well a row fits (Platt, 1999).
-
-    Each list with a right row counts once more without it: people ask for what no row prints, too.
-    """
+    """Constant and weights that make log-odds of a score and of how well a row fits (Platt, 1999)."""
     judged = [FEATURES.index(name) for name in JUDGED_BY]
-    x, right = [], []
-    for one, score in zip(asked, scores, strict=True):
-        features = np.column_stack([score, one.features[:, judged]])
-        for kept in (one.shown, one.shown & ~one.right) if one.right.any() else (one.shown,):
-            x.append(features[kept])
-            right.append(one.right[kept])
-    fitted = LogisticRegression(C=1e6, max_iter=500).fit(np.concatenate(x), np.concatenate(right))
+    rows = [
+        np.column_stack([score, one.features[:, judged]])[one.shown]
+        for one, score in zip(asked, scores, strict=True)
+    ]
+    right = np.concatenate([one.right[one.shown] for one in asked])
+    fitted = LogisticRegression(C=1e6, max_iter=500).fit(np.concatenate(rows), right)
     return np.concatenate([fitted.intercept_, fitted.coef_[0]]).astype(np.float32)
 
 
@@ -187,11 +202,14 @@ def main() -> None:
     options = parser.parse_args()
     questions = [one for one in read_questions(options.questions) if _company(one) in RANKED]
     asked = read(questions)
-    scores = left_out_scores(asked)
+    # People ask for what no row prints, too.
+    absent = [one.without_right() for one in asked if one.right.any() and not one.right.all()]
+    scores, scores_absent = left_out_scores(asked, absent)
     count, first, three = first_right(asked, scores)
-    Console().print(f"{count} measures, right row first {first / count:.3f}, in three {three / count:.3f}")
+    Console().print(f"{count} measures, right row first {first}, among three {three}")
     if options.write:
-        arrays = tree_arrays(train(asked)) | {"blend": calibrated(asked, scores)}
+        blend = calibrated([*asked, *absent], [*scores, *scores_absent])
+        arrays = tree_arrays(train(asked)) | {"blend": blend}
         save_file(arrays, str(files("finrag_pipeline.answering") / MODEL_FILE))
 
 

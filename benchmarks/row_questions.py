@@ -17,7 +17,7 @@ import json
 import random
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -245,15 +245,20 @@ def finqa_phrases(folder: Path) -> Iterator[Phrased]:
     yield from _phrased(_finqa_tables(folder))
 
 
-def filing_phrases(rows_of: Callable[[str], Sequence[FilingRow]]) -> Iterator[Phrased]:
+def filing_phrases(
+    rows_of: Callable[[str], Sequence[FilingRow]], companies: Container[str] | None = None
+) -> Iterator[Phrased]:
     """Rows of whole filings in other words; right is each row that prints the same numbers.
 
     Args:
         rows_of: the printed rows of a filing.
+        companies: the only ones whose rows are read; None for all.
     """
     pools: dict[str, list[FilingRow]] = {}
     for one in map(json.loads, FILING_ROW_PHRASES.read_text("utf-8").splitlines()):
         filing, place = one["filing"], one["row"]
+        if companies is not None and company_of(filing) not in companies:
+            continue
         if filing not in pools:
             pools[filing] = in_series(rows_of(filing))
         pool = pools[filing]

@@ -116,7 +116,7 @@ class RowExamples:
         Of the many tens of rows that are read in short, most have no right one among them; in full only the
         likeliest are read.
         """
-        right, near, far = (_of(part, place) for part in (self.right, self.near, self.far))
+        right, near, far = (ragged_part(part, place) for part in (self.right, self.near, self.far))
         kind = rng.random()
         without, of_any = (_WITHOUT_RIGHT_IN_FULL, 0.0) if full else (_WITHOUT_RIGHT, _OF_ANY)
         taken = [
@@ -139,14 +139,16 @@ class RowExamples:
 
     def wrong(self, place: int) -> list[int]:
         """All rows of a question that are not right."""
-        right = set(_of(self.right, place))
+        right = set(ragged_part(self.right, place))
         return [
-            row for row in dict.fromkeys([*_of(self.near, place), *_of(self.far, place)]) if row not in right
+            row
+            for row in dict.fromkeys([*ragged_part(self.near, place), *ragged_part(self.far, place)])
+            if row not in right
         ]
 
     def _twins(self, row: int, rng: random.Random, share: float) -> list[int]:
         """Some of the twins of a row, in a share of the cases."""
-        twins = _of(self.twins, row)
+        twins = ragged_part(self.twins, row)
         return rng.sample(twins, rng.randint(1, len(twins))) if twins and rng.random() < share else []
 
     def batch(
@@ -162,10 +164,10 @@ class RowExamples:
         texts = self.full if full else self.rows
         read: list[tuple[list[int], list[int], int, list[bool]]] = []
         for place, rows, marked in shown:
-            tokens = _of(self.questions, place)
+            tokens = ragged_part(self.questions, place)
             start, owner = len(tokens), [-1] * len(tokens)
             for at, row in enumerate(rows):
-                own = _of(texts, row)
+                own = ragged_part(texts, row)
                 tokens = [*tokens, *own, _SEPARATOR]
                 owner += [*([at] * len(own)), -1]
             read.append((tokens, owner, start, marked))
@@ -182,19 +184,21 @@ class RowExamples:
         return tuple(map(torch.from_numpy, (ids, types, owners, right, real)))
 
 
-def _of(ragged: tuple[np.ndarray, np.ndarray], place: int) -> list[int]:
+def ragged_part(ragged: tuple[np.ndarray, np.ndarray], place: int) -> list[int]:
+    """One of the lists of `ragged`."""
     values, ends = ragged
     found: list[int] = values[ends[place] : ends[place + 1]].tolist()
     return found
 
 
-def _worker() -> tuple[int, int]:
+def own_worker() -> tuple[int, int]:
     """Number of this process among those that draw examples, and how many they are."""
     worker = get_worker_info()
     return (worker.id, worker.num_workers) if worker else (0, 1)
 
 
-def _device() -> torch.device:
+def training_device() -> torch.device:
+    """The GPU where there is one."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
@@ -208,7 +212,7 @@ class Batches(IterableDataset[tuple[torch.Tensor, ...]]):
         self._in_full = in_full
 
     def __iter__(self) -> Iterator[tuple[torch.Tensor, ...]]:
-        own, of = _worker()
+        own, of = own_worker()
         rng = random.Random(SEED * 1000 + own)
         places = self._places[own::of].tolist()
         queue: list[int] = []
@@ -226,7 +230,7 @@ class _Chunks(IterableDataset[tuple[Any, ...]]):
         self._examples, self._places, self._size = examples, places, size
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        own, of = _worker()
+        own, of = own_worker()
         shown: list[tuple[int, list[int], list[bool]]] = []
         for place in self._places[own::of]:
             rows = self._examples.wrong(place)
@@ -245,7 +249,7 @@ def mined(examples: RowExamples, model: Reader, workers: int, size: int = 256) -
 
     Those without a right row stay as they are: their first ones would be right without a word.
     """
-    device = _device()
+    device = training_device()
     model.eval().to(device)
     of_filings = [str(name).endswith(IN_FILINGS) for name in examples.sources]
     asked = np.diff(examples.right[1]) > 0
@@ -308,7 +312,7 @@ def train(
     in_full: float = IN_FULL,
 ) -> Reader:
     """What is learned of a model, trained on the examples that are not left out, for so long at most."""
-    device = _device()
+    device = training_device()
     model.train().to(device)
     adapters = [p for name, p in model.named_parameters() if p.requires_grad and "head" not in name]
     groups = [{"params": adapters}, {"params": list(model.head.parameters())}]
@@ -404,7 +408,7 @@ def main() -> None:
     model = Reader(options.folder, options.rank, options.frozen)
     if options.start is not None:
         resume(model, load_file(options.start))
-        print("before", first_right(model.to(_device()), examples, True), flush=True)
+        print("before", first_right(model.to(training_device()), examples, True), flush=True)
     if options.mine:
         examples = mined(examples, model, options.workers)
     slower = _RESUMED if options.start else 1.0

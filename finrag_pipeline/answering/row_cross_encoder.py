@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from finrag_pipeline.embedding.bert import Bert, adapted_minilm
+from finrag_pipeline.embedding.bert import Bert, adapted_minilm, minilm_tokenizer
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.statements.filing_rows import FilingRow
 
@@ -65,14 +65,16 @@ class RowReaderTokens:
     """Token identifiers of questions and rows.
 
     Args:
-        tokenizer: of the encoder.
+        tokenizer: of the encoder, which neither cuts nor pads.
+
+    Attributes:
+        bar: the identifier that stands before each part of a row but the first.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
-        self._first, self._end, self._bar = (self._id(token) for token in ("[CLS]", "[SEP]", "|"))
+        self._first, self._end, self.bar = (self._id(token) for token in ("[CLS]", "[SEP]", "|"))
+        self._ids = lru_cache(1 << 15)(self._encoded)
         self.row = lru_cache(1 << 15)(self._row)
         self.full_row = lru_cache(1 << 15)(self._full_row)
 
@@ -82,8 +84,8 @@ class RowReaderTokens:
             raise ModelError(f"The tokenizer has no token '{token}'.", "Use the default encoder's.")
         return found
 
-    def _ids(self, text: str, most: int) -> list[int]:
-        return list(self._tokenizer.encode(text, add_special_tokens=False).ids[:most])
+    def _encoded(self, text: str, most: int) -> tuple[int, ...]:
+        return tuple(self._tokenizer.encode(text, add_special_tokens=False).ids[:most])
 
     def _row(self, texts: Texts) -> tuple[int, ...]:
         return self._joined(texts, _PARTS, ROW_TOKENS)
@@ -95,13 +97,17 @@ class RowReaderTokens:
         ids: list[int] = []
         for part, most in parts:
             if not part or (texts[part] and len(ids) < room - 1):
-                ids += [*([self._bar] if part else []), *self._ids(texts[part], most)]
-        return tuple(ids[:room] or [self._bar])
+                ids += [*([self.bar] if part else []), *self._ids(texts[part], most)]
+        return tuple(ids[:room] or [self.bar])
 
     def question(self, measure: str, question: str) -> list[int]:
         """Identifiers of a question, as they stand before those of rows."""
         ids = [self._first, *self._ids(measure, MEASURE_TOKENS), self._end]
         return [*ids, *self._ids(question, QUESTION_TOKENS), self._end]
+
+    def measure_ends(self, ids: Sequence[int]) -> int:
+        """Where the measure ends in the identifiers of a question."""
+        return list(ids).index(self._end)
 
     def sequence(
         self, measure: str, question: str, rows: Sequence[tuple[int, ...]]
@@ -185,6 +191,16 @@ def adapted_row_cross_encoder(adapters: Mapping[str, np.ndarray]) -> RowCrossEnc
     Raises:
         ModelError: the default encoder's weights are not to be had.
     """
-    bert, tokenizer = adapted_minilm(adapters)
     head = adapters["head.weight"].astype(np.float32).ravel()
-    return RowCrossEncoder(bert, RowReaderTokens(tokenizer), head, float(adapters["head.bias"].ravel()[0]))
+    bias = float(adapters["head.bias"].ravel()[0])
+    return RowCrossEncoder(adapted_minilm(adapters), row_reader_tokens(), head, bias)
+
+
+@cache
+def row_reader_tokens() -> RowReaderTokens:
+    """Tokens of questions and rows by the default encoder's tokenizer.
+
+    Raises:
+        ModelError: it is not to be had.
+    """
+    return RowReaderTokens(minilm_tokenizer())

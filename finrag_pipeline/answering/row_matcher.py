@@ -1,7 +1,8 @@
 """How likely each printed row is what words name.
 
-A cross-encoder reads the likeliest rows; trees weigh what it says with what the words and the place of a row
-tell. They learned to rank from questions of people (Burges, From RankNet to LambdaRank to LambdaMART, 2010).
+A dual encoder finds the rows that may be meant, beside those that share words; a cross-encoder reads these;
+trees weigh what it says with what the words and the place of a row tell. They learned to rank from questions
+of people (Burges, From RankNet to LambdaRank to LambdaMART, 2010).
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from importlib.resources import files
 import numpy as np
 from safetensors.numpy import load
 
-from finrag_pipeline.answering.row_cross_encoder import ROWS_AT_ONCE, row_cross_encoder, row_texts
+from finrag_pipeline.answering.row_cross_encoder import ROWS_AT_ONCE, Texts, row_cross_encoder, row_texts
+from finrag_pipeline.answering.row_dual_encoder import row_dual_encoder
 from finrag_pipeline.questions.formula_lexicon import Lexicon, Line, Phrase, formula_lexicon
 from finrag_pipeline.rankers.page_ranker.terms import terms
 from finrag_pipeline.retrieval.query_expansion import expand_query
@@ -27,14 +29,14 @@ from finrag_pipeline.statements.trees import probabilities
 MODEL_FILE = "row_matcher.safetensors"
 """The shipped model, made by ``python -m benchmarks.row_matcher``."""
 
-MOST_CANDIDATES, MOST_BY_QUESTION = 50, 20
-"""Rows that the model looks at, those that share most with the words, and with all of the question."""
+MOST_BY_WORDS, MOST_BY_SENSE = 20, 30
+"""Rows that are looked at: those that share most words with a measure, and the likeliest by the dual encoder,
+rows that read alike being one."""
 
-_UNNAMED_PARTS = 3
-MOST_UNNAMED = 80
-"""Rows that it looks at whatever they say: people name the lines of statements in words of their own."""
+_MOST_WITHOUT_SENSE = 50
+"""Those that share most words, where there is no encoder."""
 
-LEAST_UNNAMED = 0.15
+LEAST_UNNAMED = 0.25
 """Least probability of a row that shares no word with those that name it."""
 
 LEAST_COVERAGE, _UNSAID = -3.5, 0.7
@@ -68,11 +70,13 @@ _OF_PLACE = (
     "filing", "size", "alike", "context_unsaid", "caption_unsaid", "caption_names", "context_total",
     "headings", "columned", "measure_words", "told",
 )  # fmt: skip
-_SCORES = ("coverage", "alone", "together")
+SCORES = ("coverage", "alone", "together")
+"""Features that rows are ranked by, each followed by how far a row is behind the best, and by its rank."""
+
 FEATURES = (
     *_OF_WORDS,
     *_OF_PLACE,
-    *(f"{score}{kind}" for score in _SCORES for kind in ("", "_behind", "_rank")),
+    *(f"{score}{kind}" for score in SCORES for kind in ("", "_behind", "_rank")),
 )
 """Names of the features, in order."""
 
@@ -135,8 +139,8 @@ class Features:
     def _weight(self, word: str) -> float:
         return self._idf.get(word, self._rare)
 
-    def candidates(self, words: str) -> list[int]:
-        """Places of the rows that share most with words, the most likely first."""
+    def candidates(self, words: str, most: int) -> list[int]:
+        """Places of as many rows that share most with words, after as many of known lines that they name."""
         said = dict.fromkeys(terms(words))
         score: defaultdict[int, float] = defaultdict(float)
         for word in said:
@@ -151,20 +155,12 @@ class Features:
         lines = self._lines(self._lexicon.named(words.lower()))
         known = [place for place, row in enumerate(self._rows) if _is_one_of(row, lines)] if lines else []
         likely = sorted(score, key=lambda place: (-score[place], place))
-        return list(dict.fromkeys([*known, *likely]))[:MOST_CANDIDATES]
+        return list(dict.fromkeys([*known[:most], *likely[:most]]))
 
     @cached_property
-    def unnamed(self) -> list[int]:
-        """Places of rows that are looked at whatever they say, those of statements first."""
-        places = sorted(range(len(self._rows)), key=lambda place: self._rows[place].statement is None)
-        read: dict[tuple[str, ...], list[int]] = {}
-        for place in places:
-            texts = row_texts(self._rows[place])[:_UNNAMED_PARTS]
-            if texts in read or len(read) < MOST_UNNAMED:
-                read.setdefault(texts, []).append(place)
-            elif self._rows[place].statement is None:
-                break
-        return [place for alike in read.values() for place in alike]
+    def texts(self) -> list[Texts]:
+        """What encoders read of each row."""
+        return [row_texts(row) for row in self._rows]
 
     def _lines(self, names: Iterable[str]) -> list[Line]:
         return [entry for name in names if isinstance(entry := self._lexicon.entries[name], Line)]
@@ -225,10 +221,19 @@ class Features:
                 + share(_said_otherwise((row.caption,), ways) - every),
             )
         if len(places):
-            for name, of in (("relative", "near"), ("relative_any", "any")):
-                column = out[:, _OF_WORDS.index(of)]
-                out[:, _OF_WORDS.index(name)] = column / max(float(column.max()), 1e-6)
+            relate(out)
         return out
+
+
+def relate(features: np.ndarray) -> None:
+    """Fill in what share of the words each row says of what the best of the rows does.
+
+    Args:
+        features: of words, shape (rows, features or more).
+    """
+    for name, of in (("relative", "near"), ("relative_any", "any")):
+        column = features[:, _OF_WORDS.index(of)]
+        features[:, _OF_WORDS.index(name)] = column / max(float(column.max()), 1e-6)
 
 
 def _is_one_of(row: FilingRow, lines: Sequence[Line]) -> bool:
@@ -302,7 +307,7 @@ def _of_places(said: frozenset[str], measure: str, rows: Sequence[FilingRow]) ->
     return out
 
 
-def _scores(given: Sequence[np.ndarray]) -> np.ndarray:
+def ranked(given: Sequence[np.ndarray]) -> np.ndarray:
     """Log-odds by which rows are ranked, how far each is behind the best, and its rank, three for each."""
     columns: list[np.ndarray] = []
     for scores in given:
@@ -351,10 +356,14 @@ class RowMatcher:
         if not len(rows) or not terms(measure):  # 'Other' is a label without a word that tells anything
             same = [row.label.lower().removeprefix("total ") == measure.lower() for row in rows]
             return np.where(same, BY_LABEL, 0.0) if measure.strip() else chances
-        named, places, by_words = self._candidates(measure, rows, question)
+        of_rows = self._features_of(rows)
+        likeness = self._likeness(measure, question, of_rows)
+        places = _candidates(of_rows, measure, likeness)
+        by_words = of_rows.of(measure, places)
         features = self._weighed(measure, question, [rows[place] for place in places], by_words)
         found = coverage(by_words) if features is None else self.weigh(features)
-        found[named:] *= found[named:] >= LEAST_UNNAMED
+        shares_none = by_words[:, [_OF_WORDS.index(name) for name in ("any", "synonyms")]].sum(1) <= 0
+        found[shares_none & (found < LEAST_UNNAMED)] = 0
         chances[places] = found
         return chances
 
@@ -366,21 +375,18 @@ class RowMatcher:
         chances = 1 / (1 + np.exp(-constant - judged @ np.array(weights)))
         return np.where(features[:, FEATURES.index("coverage")] < LEAST_COVERAGE, _UNSAID * chances, chances)
 
-    def _candidates(
-        self, measure: str, rows: Sequence[FilingRow], question: str
-    ) -> tuple[int, list[int], np.ndarray]:
-        """How many rows share words with a measure or its question, all places, and what their words say."""
+    def _features_of(self, rows: Sequence[FilingRow]) -> Features:
         key = (id(rows), len(rows), id(rows[0]), id(rows[-1]))
         if self._known.get(key) is not rows:
             self._known = {key: rows}
             self._features.cache_clear()
-        features = self._features(key)
-        named = features.candidates(measure)
-        known = set(named)
-        more = [place for place in features.candidates(f"{measure} {question}") if place not in known]
-        named += more[:MOST_BY_QUESTION]
-        places = list(dict.fromkeys([*named, *features.unnamed]))
-        return len(named), places, features.of(measure, places)
+        return self._features(key)
+
+    @staticmethod
+    def _likeness(measure: str, question: str, rows: Features) -> np.ndarray | None:
+        """How alike all rows and what is asked for are, shape (rows,); None without the dual encoder."""
+        encoder = row_dual_encoder()
+        return None if encoder is None else encoder.likeness(measure, question, rows.texts)
 
     def _weighed(
         self, measure: str, question: str, rows: Sequence[FilingRow], by_words: np.ndarray
@@ -401,7 +407,21 @@ class RowMatcher:
         again = dict(zip(best, reader.logits(measure, question, best, full=True), strict=True))
         together = np.array([again.get(text, NOT_AMONG_THE_BEST) for text in texts])
         of_places = _of_places(frozenset(terms(f"{measure} {question}")), measure, rows)
-        return np.column_stack([by_words, of_places, _scores((covered, alone, together))])
+        return np.column_stack([by_words, of_places, ranked((covered, alone, together))])
+
+
+def _candidates(rows: Features, measure: str, likeness: np.ndarray | None) -> list[int]:
+    """Places of the rows that are looked at, those that share words with a measure first."""
+    if likeness is None:
+        return rows.candidates(measure, _MOST_WITHOUT_SENSE)
+    by_words = rows.candidates(measure, MOST_BY_WORDS)
+    by_sense: dict[Texts, list[int]] = {}
+    for place in np.argsort(-likeness, kind="stable").tolist():
+        texts = rows.texts[place]
+        if texts not in by_sense and len(by_sense) == MOST_BY_SENSE:
+            break
+        by_sense.setdefault(texts, []).append(place)
+    return list(dict.fromkeys([*by_words, *(place for alike in by_sense.values() for place in alike)]))
 
 
 @cache

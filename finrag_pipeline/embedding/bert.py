@@ -101,7 +101,7 @@ class Bert:
         attended = self._linear(mixed, f"{name}attention.output.dense")
         attended += states
         attended = self._norm(attended, f"{name}attention.output.LayerNorm")
-        inner = _gelu(self._linear(attended, f"{name}intermediate.dense"))
+        inner = gelu(self._linear(attended, f"{name}intermediate.dense"))
         out = self._linear(inner, f"{name}output.dense")
         out += attended
         return self._norm(out, f"{name}output.LayerNorm")
@@ -120,7 +120,7 @@ class Bert:
         return centred
 
 
-def _gelu(x: np.ndarray) -> np.ndarray:
+def gelu(x: np.ndarray) -> np.ndarray:
     """GELU by its tanh form (Hendrycks & Gimpel, 2016, section 2), within 5e-4 of the exact one."""
     root = np.float32(math.sqrt(2 / math.pi))
     inner = x * x
@@ -134,8 +134,8 @@ def _gelu(x: np.ndarray) -> np.ndarray:
     return inner
 
 
-def adapted_minilm(adapters: Mapping[str, np.ndarray]) -> tuple[Bert, Tokenizer]:
-    """The default encoder with low-rank adapters (Hu et al., LoRA, 2021, equation 3), and its tokenizer.
+def adapted_minilm(adapters: Mapping[str, np.ndarray]) -> Bert:
+    """The default encoder with low-rank adapters (Hu et al., LoRA, 2021, equation 3).
 
     Args:
         adapters: A and B of each adapted layer, ``NAME.a`` and ``NAME.b``, the scale being in B: W + B A.
@@ -143,17 +143,37 @@ def adapted_minilm(adapters: Mapping[str, np.ndarray]) -> tuple[Bert, Tokenizer]
     Raises:
         ModelError: the encoder's weights are not to be had.
     """
-    from tokenizers import Tokenizer
-
     weights, shape = _minilm()
     adapted = dict(weights)
     for name in (name.removesuffix(".a") for name in adapters if name.endswith(".a")):
         low, high = (adapters[f"{name}.{part}"].astype(np.float32) for part in "ab")
         adapted[f"{name}.weight"] = weights[f"{name}.weight"] + high @ low
+    return Bert(adapted, shape)
+
+
+@cache
+def minilm_tokenizer() -> Tokenizer:
+    """The tokenizer of the default encoder, which neither cuts nor pads.
+
+    Raises:
+        ModelError: it is not to be had.
+    """
+    from tokenizers import Tokenizer
+
     tokenizer = Tokenizer.from_file(str(model_folder(MINILM) / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    return Bert(adapted, shape), tokenizer
+    return tokenizer
+
+
+def minilm_embeddings() -> np.ndarray:
+    """What the default encoder says of each token alone, shape (tokens, dimensions), float32.
+
+    Raises:
+        ModelError: the encoder's weights are not to be had.
+    """
+    weights, _ = _minilm()
+    return weights["embeddings.word_embeddings.weight"]
 
 
 @cache

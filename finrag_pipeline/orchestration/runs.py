@@ -64,6 +64,8 @@ ANSWERED = "calculator"
 
 _MANY = 30
 """Questions that take longer to answer than a second process to start."""
+_BESIDE = 3
+"""The second process sweeps a third of the systems that learn nothing, besides what it answers."""
 
 
 @dataclass
@@ -376,16 +378,22 @@ class _Work:
         self.run("prepare_benchmark", "prepare")
         retrieval = get_answer_system(ANSWERED).retrieval
         learned = [name for name in systems if isinstance(get_system(name).pages, PagesInOrder)]
+        here, there = [name for name in systems if name not in learned], list[str]()
         questions = lake.info("benchmark_questions")
-        beside = [
-            ("train_page_ranker", trained_range()),
-            ("sweep", sweep_range(retrieval)),
-            ("answer", sweep_range(ANSWERED)),
-        ]
-        if retrieval not in learned or questions is None or questions.rows < _MANY:
-            beside = []
+        beside: list[tuple[str, Mapping[str, str]]] = []
+        if retrieval in learned and questions is not None and questions.rows >= _MANY:
+            missing = problems_of(lake, settings, here, corpora)
+            there = [name for name in here if name not in missing]
+            there = there[len(there) - len(there) // _BESIDE :]
+            here = [name for name in here if name not in there]
+            beside = [
+                ("train_page_ranker", trained_range()),
+                ("sweep", sweep_range(retrieval)),
+                ("answer", sweep_range(ANSWERED)),
+                *(("sweep", sweep_range(name)) for name in there),
+            ]
         with made_beside(settings, beside) as made:
-            outcome.not_run = missing = self._sweep([name for name in systems if name not in learned])
+            outcome.not_run = missing = self._sweep(here)
             if learned:
                 self._await("train_page_ranker", made)
                 self.run("train_page_ranker", "page_ranker", tags=trained_range())
@@ -398,6 +406,9 @@ class _Work:
                 left = [name for name in left if name != "false_answers"]
                 self._await("answer", made)
                 self.run("answer", ANSWERED, tags=sweep_range(ANSWERED))
+            for name in there:
+                self._await("sweep", made)
+                missing |= self._sweep([name])
         drop(lake, stale_results(lake, settings, corpora) + answers_to_other_questions(lake))
         if lake.partitions("answer_scores"):
             self.run("publish_answers", "answers", assets=left)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from finrag_pipeline.embedding.bert import Bert, adapted_minilm
+from finrag_pipeline.embedding.bert import Bert, adapted_minilm, minilm_tokenizer
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.questions.formula_lexicon import formula_lexicon
 from finrag_pipeline.resolver.lexicon import word_set
@@ -545,7 +545,6 @@ def question_reader() -> QuestionReader | None:
 
     arrays = load((files("finrag_pipeline.questions") / ADAPTER_FILE).read_bytes())
     try:
-        bert, tokenizer = adapted_minilm(arrays)
+        return QuestionReader(adapted_minilm(arrays), minilm_tokenizer(), arrays)
     except ModelError:
         return None
-    return QuestionReader(bert, tokenizer, arrays)

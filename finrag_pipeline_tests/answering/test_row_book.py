@@ -528,12 +528,17 @@ def test_a_rare_name_in_a_question_in_small_letters_must_be_said_too() -> None:
     ]
 
     def chance(question: str) -> float:
-        asked = RowBook([(ANNUAL, in_series(rows))], row_matcher().probabilities, question=question)
-        found = asked.find("quillfeather paper sales", YEARS[-1])
+        def likely(_: str, listed: Sequence[FilingRow], __: str) -> np.ndarray:
+            return np.array([0.8 * (one.label == "Paper sales") for one in listed])
+
+        found = RowBook([(ANNUAL, in_series(rows))], likely, question=question).find(
+            "quillfeather paper sales", YEARS[-1]
+        )
         return found.probability if found else 0.0
 
-    assert chance("quillfeather paper sales 2023") < 0.1
-    assert chance("quillfeather paper sales 2023") < chance("What were quillfeather paper sales in 2023?")
+    asked = ("quillfeather paper sales 2023", "What were quillfeather paper sales in 2023?")
+    small, capital = map(chance, asked)
+    assert small < capital / 2
 
 
 def test_a_sum_that_one_row_prints_is_that_row() -> None:

@@ -14,7 +14,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from finrag_pipeline.embedding.bert import adapted_minilm
+from finrag_pipeline.embedding.bert import adapted_minilm, minilm_tokenizer
 from finrag_pipeline.embedding.encoder import Encoder
 from finrag_pipeline.embedding.model_files import MINILM
 from finrag_pipeline.storage.fingerprints import fingerprint
@@ -34,7 +34,7 @@ class QuestionEncoder:
     """
 
     def __init__(self, adapters: Mapping[str, np.ndarray]) -> None:
-        self._bert, self._tokenizer = adapted_minilm(adapters)
+        self._bert, self._tokenizer = adapted_minilm(adapters), minilm_tokenizer()
         self._known = lru_cache(1 << 12)(self._embed)  # a benchmark asks the same of every fold and space
 
     def __call__(self, questions: Sequence[str]) -> np.ndarray:
