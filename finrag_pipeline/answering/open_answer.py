@@ -64,6 +64,15 @@ _TABLES_APART = 0.75
 _ABOVE_THE_WHOLE = 0.75
 """What is left of it where one number is told as more than a hundred per cent of another."""
 
+_PART_UNNAMED = re.compile(
+    r"\b(?:our|my|its|their|this|that) (?:reporting |business )?(?:segment|division)(?:'s)?\b", re.IGNORECASE
+)
+_OF_CHANGE = re.compile(r"\bchanges? in\b", re.IGNORECASE)
+_A_YEAR_AGO = re.compile(
+    r"\byear[- ](?:over|on|ago|earlier|before)\b|\by[/o]y\b|\b(?:a|one|prior|previous|last) year\b|"
+    r"\bannual|\bsame (?:quarter|period)\b",
+    re.IGNORECASE,
+)
 _NO_PART, _TOO_MANY_TIMES, _NOTHING = Decimal("0.0005"), 100, 0.3
 """What is left of it where a part is next to nothing, as a count is of an amount, or a hundred times the
 whole, or where nothing changed."""
@@ -185,7 +194,7 @@ class PlanReader:
             (one.fact.filing, one.fact.page, one.fact.row, one.fact.column, one.fact.printed)
             for one in trace.inputs
         }
-        amounts = {(one.value, one.fact.period_end) for one in trace.inputs}
+        amounts = {(abs(one.value), one.fact.period_end) for one in trace.inputs}
         count = len(values)
         if len(names) > 1 and (
             len(cells) == count or (len(trace.inputs) == 2 * count and len(amounts) == count)
@@ -234,7 +243,14 @@ class PlanReader:
         told = " ".join((*plan.measures, plan.one_of or "", plan.left_out or "")).lower()
         names = [name for name in (*plan.names, *plan.openers) if name.lower() not in told]
         rows = self._book.rows if names else None
-        printed = [name for name in dict.fromkeys(names) if rows and rows.prints(name)]
+        printed = [
+            name
+            for name in dict.fromkeys(names)
+            if rows and (rows.says(name) if name in plan.segments else rows.prints(name))
+        ]
+        if not printed and _PART_UNNAMED.search(plan.asked) and all(map(self._known, plan.measures)):
+            why = "the question asks for a part of the company, and does not say which"
+            raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
         pairs = [f"{one} {other}" for one, other in itertools.pairwise(plan.names) if one in names]
         if rows and any(pair in plan.asked and not rows.says(pair) for pair in pairs):
             self._doubt *= _UNPRINTED
@@ -242,6 +258,12 @@ class PlanReader:
             self._doubt *= _UNPRINTED
         if not printed:
             return plan
+        part = " ".join(printed)
+        of_part = plan.operation is Operation.VALUE and f"{part}'" in plan.asked
+        if of_part and len(plan.measures) == 1 and _MARGIN.search(plan.measures[0]):
+            # Of the profit and the revenue of the part.
+            measures = (f"{part} {plan.measures[0]}",)
+            return replace(plan, operation=Operation.RATIO, margin=True, measures=measures, spoken=())
         return replace(plan, measures=tuple(" ".join((one, *printed)) for one in plan.measures), spoken=())
 
     def _check_series(self, values: Sequence[tuple[str, Quantity, Worded]], missing: Sequence[str]) -> None:
@@ -285,6 +307,8 @@ class PlanReader:
         if len(labels) > len(named):
             why = f"the filings name it differently: {listed(sorted(labels.values()))}"
             raise Abstention(AbstentionKind.NOT_UNDERSTOOD, why)
+        if len({_OF_CHANGE.search(" ".join(one.fact.path)) is not None for one in inputs}) > 1:
+            raise Abstention(AbstentionKind.NOT_UNDERSTOOD, "one row shows an amount, another its change")
 
     def _are_apart(self, names: Sequence[Expression]) -> bool:
         """Whether rows of two tables are taken for one quantity of two things, as sales to two groups."""
@@ -388,7 +412,7 @@ class PlanReader:
                 each = periods if plan.each or len(periods) > 1 else (last,)
                 return [(period.label, first, period) for period in each]
             case Operation.CHANGE | Operation.GROWTH:
-                before = periods[-2] if len(periods) > 1 else last.shift(-1)
+                before = periods[-2] if len(periods) > 1 else self._before(plan, first, last)
                 dated = before.end or last.end or before.length == last.length
                 if not dated and not self._is_balance(first, last):
                     why = f"{before.label} and {last.label} are not of one length"
@@ -421,6 +445,15 @@ class PlanReader:
                 return [("", Binary("-", first, names[1]), last)]
             case Operation.AVERAGE:
                 return self._average(plan.measures[0], first, plan.periods, plan.chance)
+
+    def _before(self, plan: QuestionPlan, first: Expression, last: FiscalPeriod) -> FiscalPeriod:
+        """What a change in one period is from: of a balance its beginning, else the same a year before."""
+        begins = (last.quarter or 0) - (last.months or 3) // 3
+        within = last.year and last.quarter and last.length < 12 and not _A_YEAR_AGO.search(plan.asked)
+        if not (within and self._is_balance(first, last)):
+            return last.shift(-1)
+        assert last.year is not None
+        return FiscalPeriod(last.year, begins) if begins > 0 else FiscalPeriod(last.year - 1)
 
     def _average(
         self, measure: str, name: Expression, periods: Sequence[FiscalPeriod], chance: float

@@ -495,6 +495,10 @@ class RowBook:
         info = self._infos[row.filing]
         if opening and period.end is None and not all(value.months for value in row.values):
             period = period.shift(-1)
+        dated = any(value.period_end for value in row.values)
+        of_year = info.annual and info.fiscal_quarter is None  # a release of a fourth quarter shows that too
+        if of_year and not dated and period.quarter and period.length < 12:
+            return None  # a table without periods shows those of its filing
         for fact in self._facts_of(row, info):
             if fits(fact, info, period) == 0 and (self._unit is None or fact.unit in ("", self._unit)):
                 return fact

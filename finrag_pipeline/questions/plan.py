@@ -81,6 +81,7 @@ class QuestionPlan:
             products, segments and places, what a quantity is counted per, and words that make a known line
             another, such as 'organic revenue'.
         openers: words with a capital that begin a sentence; they may be such names.
+        segments: those of the names that stand before 'segment' or 'division', be they everyday words.
     """
 
     operation: Operation
@@ -106,6 +107,7 @@ class QuestionPlan:
     unit: str | None = None
     names: tuple[str, ...] = ()
     openers: tuple[str, ...] = ()
+    segments: tuple[str, ...] = ()
     asked: str = ""
 
 
@@ -307,13 +309,18 @@ class _Planner:
         if unsaid := [word for word in per if not any(word in one for one in plan.measures)]:
             plan = replace(plan, measures=tuple(" ".join((one, *unsaid)) for one in plan.measures), spoken=())
         asking = self.reading.that_asks(self.masked)
+        before = (
+            self.masked if _ITS.search(asking) else asking
+        )  # 'the Toys segment did well. What were its sales?'
+        segments = tuple(filter(naming_words, " ".join(_SEGMENT.findall(before)).split()))
         closing = bool(_CLOSING.search(self.masked)) and not _AVERAGE.search(self.masked)
         return replace(
             plan,
             quarters=self.quarters,
             of_company=self.of_company if self.several else {},
             years_back=self.years_back,
-            names=(*_capitalised(asking), *per),
+            names=tuple(dict.fromkeys((*_capitalised(asking), *segments, *per))),
+            segments=segments,
             openers=tuple(filter(naming_words, _OPENER.findall(asking))),
             closing=closing,
             directives=self.directives,
@@ -801,6 +808,10 @@ def _order(period: FiscalPeriod) -> tuple[int, int, int]:
     return period.year or 0, 3 * (period.quarter or 4), 31
 
 
+_SEGMENT = re.compile(
+    r"\b((?:[A-Z][\w&'-]* )+)(?:reporting |operating |business )?(?:segment|division|unit)s?\b"
+)
+_ITS = re.compile(r"\b(?:its|their)\b", re.IGNORECASE)
 _OPENER = re.compile(r"(?:^|[.?!:]\s+)([A-Z][a-z][\w&-]+)")
 _ACRONYM_FIRST = re.compile(r"(?:^|[.?!:]\s+)([A-Z]{2,})\b")
 

@@ -161,6 +161,36 @@ def test_quarters_and_years_are_never_mixed() -> None:
     assert number("paper sales", FiscalPeriod(2023, 3, 9)) is None
 
 
+def test_an_amount_and_its_change_are_not_compared() -> None:
+    rows = [
+        replace(row(0, ["Deposits"], value(96e6, 2023, None)), concept="Deposits"),
+        replace(row(1, ["Changes in:", "Deposits"], value(5e6, 2022)), concept="Deposits"),
+    ]
+    with pytest.raises(Abstention, match=r"its change|differently"):
+        answered("How much did Torvex's deposits rise from 2022 to 2023?", rows)
+
+
+def test_a_balance_changes_from_the_beginning_of_its_period() -> None:
+    ends = {dt.date(2022, 9, 30): 3e6, dt.date(2022, 12, 31): 5e6, dt.date(2023, 9, 30): 9e6}
+    balances = [replace(value(amount, end.year, None), period_end=end) for end, amount in ends.items()]
+    rows = [row(0, ["Toner credits"], *balances, filing=NINE.filing)]
+    asked = "By how much did Torvex's toner credits grow in the first nine months of 2023"
+    assert told(f"{asked}?", rows) == "$4 million"
+    assert told(f"{asked} from a year earlier?", rows) == "$6 million"
+
+
+def test_a_segment_that_is_spoken_of_is_not_the_company() -> None:
+    rows = [
+        row(0, ["Operating income", "Pet"], *yearly(4e6, 5e6)),
+        row(1, ["Operating income", "Total"], *yearly(30e6, 36e6)),
+        row(2, ["Products", "Food for a pet"], *yearly(2e6, 3e6)),
+    ]
+    asked = "The Pet segment at Torvex had a good year. How much was its operating income in 2023?"
+    assert told(asked, rows) == told(asked.replace(". How", " - how"), rows) == "$5 million"
+    with pytest.raises(Abstention, match="does not say which"):
+        answered("Was our segment's operating income at Torvex higher in 2023 than in 2022?", rows)
+
+
 def test_all_periods_are_taken_from_one_row() -> None:
     other = row(7, ["Paper sales to schools"], value(95e6, 2022), value(1e6, 2021))
     found = [book([*ROWS, other], together=YEARS).find("paper sales", year) for year in YEARS]
@@ -195,6 +225,7 @@ def test_one_number_is_not_two_measures() -> None:
 
 def test_a_row_without_a_period_is_of_its_filing() -> None:
     assert number("depots") == 12
+    assert number("depots", FiscalPeriod(2023, 4)) is None
     other = book().find("depots", YEARS[0])
     assert other is None or other.probability < 0.2
 

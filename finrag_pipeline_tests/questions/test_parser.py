@@ -349,3 +349,27 @@ def test_an_average_over_years_without_a_named_one_counts_back_from_the_latest()
         parse_question("Acme's average tax rate over the last five years?", {"acme"}).expression
     )
     assert text.count("effective_tax_rate") == 5 and "@-4" in text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What revenue was Zoltek guiding to for 2021?",
+        "If rates were to rise in 2021, what would Zoltek's revenue be?",
+    ],
+)
+def test_what_is_not_yet_known_is_no_calculation(question: str) -> None:
+    with pytest.raises(Abstention) as raised:
+        parsed(question)
+    assert raised.value.kind is AbstentionKind.NOT_A_CALCULATION
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "If it isn't too much trouble, what revenue had Zoltek in 2021?",
+        "If you could tell me: what was Zoltek's revenue in 2021?",
+    ],
+)
+def test_a_polite_condition_asks_for_what_is_known(question: str) -> None:
+    assert formula(question) == "revenue@2021"
