@@ -495,9 +495,8 @@ class RowBook:
         info = self._infos[row.filing]
         if opening and period.end is None and not all(value.months for value in row.values):
             period = period.shift(-1)
-        dated = any(value.period_end for value in row.values)
         of_year = info.annual and info.fiscal_quarter is None  # a release of a fourth quarter shows that too
-        if of_year and not dated and period.quarter and period.length < 12:
+        if of_year and period.quarter and period.length < 12 and not _is_dated(row):
             return None  # a table without periods shows those of its filing
         for fact in self._facts_of(row, info):
             if fits(fact, info, period) == 0 and (self._unit is None or fact.unit in ("", self._unit)):
@@ -569,6 +568,10 @@ def _by_heading(row: FilingRow) -> list[FilingRow]:
         words = tuple(part for part in shown if part in row.columns)
         parts.setdefault(words, []).append(value)
     return [replace(row, columns=words, values=tuple(values)) for words, values in parts.items()]
+
+
+def _is_dated(row: FilingRow) -> bool:
+    return any(value.period_end for value in row.values) or bool(find_dates(squeeze(row.label)))
 
 
 def row_fact(row: FilingRow, value: RowValue, info: FilingInfo) -> Fact | None:

@@ -309,10 +309,9 @@ class _Planner:
         if unsaid := [word for word in per if not any(word in one for one in plan.measures)]:
             plan = replace(plan, measures=tuple(" ".join((one, *unsaid)) for one in plan.measures), spoken=())
         asking = self.reading.that_asks(self.masked)
-        before = (
-            self.masked if _ITS.search(asking) else asking
-        )  # 'the Toys segment did well. What were its sales?'
-        segments = tuple(filter(naming_words, " ".join(_SEGMENT.findall(before)).split()))
+        # 'The Toys segment did well. What were its sales?'
+        said = _SEGMENT.findall(self.masked if _ITS.search(asking) else asking)
+        segments = tuple(filter(naming_words, " ".join(said).split()))
         closing = bool(_CLOSING.search(self.masked)) and not _AVERAGE.search(self.masked)
         return replace(
             plan,

@@ -239,6 +239,7 @@ def test_the_date_in_a_label_is_the_period_of_a_balance() -> None:
     )
     found = book([*ROWS, balance]).find("goodwill Plotters", FiscalPeriod(2022))
     assert found is not None and found.fact.value == 4e6 and found.fact.period_end == dt.date(2022, 12, 31)
+    assert book([*ROWS, balance]).find("goodwill Plotters", FiscalPeriod(2022, 4)) is not None
 
 
 # --- plans over rows -------------------------------------------------------------------------------------
