@@ -58,6 +58,20 @@ class _Workers(SpawnContext):
     Process = _Worker
 
 
+class _Parent(_Worker):
+    """A worker that may start workers, which multiprocessing forbids its daemons."""
+
+    def start(self) -> None:
+        self.daemon = False
+        super().start()
+
+
+class _Parents(SpawnContext):
+    """Starts workers that may start workers."""
+
+    Process = _Parent
+
+
 class Engine:
     """Worker processes of this machine, kept alive between calls.
 
@@ -66,12 +80,14 @@ class Engine:
             crash of a native library must not take the caller along.
         timeout: seconds a single task may take.
         memory: bytes of address space that a worker may have, where the system can limit it; -1 for any.
+        nested: whether tasks may use an engine themselves.
     """
 
-    def __init__(self, workers: int, timeout: float, memory: int = 2 << 30) -> None:
+    def __init__(self, workers: int, timeout: float, memory: int = 2 << 30, nested: bool = False) -> None:
         self.workers = workers
         self.timeout = timeout
         self.memory = memory
+        self._context = _Parents() if nested else _Workers()
         self._pool: Any = None
 
     @cached_property
@@ -87,7 +103,7 @@ class Engine:
 
             self._pool = ProcessPool(
                 max_workers=self.workers,
-                context=_Workers(),
+                context=self._context,
                 initializer=_limit_memory,
                 initargs=(self.memory,),
             )
@@ -103,6 +119,10 @@ class Engine:
         """
         return self._results(function, items, self._schedule(function, items))
 
+    def begin(self, function: Callable[..., Any], *arguments: Any) -> Future[bytes]:
+        """Have a task done; its future tells whether it is, and `outcome` what came of it."""
+        return self._schedule(function, [arguments])[0]
+
     def _results(
         self, function: Callable[..., T], items: Sequence[tuple[Any, ...]], futures: list[Future[bytes]]
     ) -> Iterator[T | Exception]:
@@ -117,7 +137,7 @@ class Engine:
                     again = self._schedule(function, [items[n] for n in left])
                     for n, future in zip(left, again, strict=True):
                         futures[n] = future
-                yield self._outcome(futures[place])
+                yield self.outcome(futures[place])
         finally:
             for future in futures:
                 future.cancel()
@@ -137,7 +157,8 @@ class Engine:
                 if not alive:
                     return True
 
-    def _outcome(self, future: Future[bytes]) -> Any:
+    def outcome(self, future: Future[bytes]) -> Any:
+        """Wait for a task; its result, or the exception with which it failed."""
         from pebble import ProcessExpired
 
         if self._is_lost(future):

@@ -330,7 +330,8 @@ class Calculation:
         Only amounts of money that add up over time can be told so. Where a later filing has restated some of
         them and not all, they are taken as they were first reported.
         """
-        if self._within:
+        # Whether any rows show a way tells cheaply that none of this name can.
+        if self._within or not spans_of(period, lambda span: self._book.shows(span.shift(self._shift))):
             return None
         found = self._sum_of_spans(label, period, read, "")
         if found is None:

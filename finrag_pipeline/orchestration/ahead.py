@@ -7,15 +7,21 @@ of an index and the warehouse, is written by this process alone; of vectors the 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import closing, contextmanager
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from finrag_pipeline.engine import Engine, RayEngine
 from finrag_pipeline.errors import FinragError
 from finrag_pipeline.schemas.catalogue import CATALOGUE, VECTORS, made_by
 from finrag_pipeline.settings import Settings
 from finrag_pipeline.storage.lake import Lake
+
+if TYPE_CHECKING:
+    from finrag_pipeline.orchestration.instance import Materialiser
 
 Item = tuple[str | None, Mapping[str, str], Sequence[str] | None]
 """Partition, tags of the run, and the assets to make; all of the job's when None."""
@@ -48,27 +54,37 @@ _LONGEST = 86_400.0
 """Seconds that a job may take in another process."""
 
 
-@contextmanager
-def made_beside(
-    settings: Settings, jobs: Sequence[tuple[str, Mapping[str, str]]]
-) -> Iterator[Iterator[object]]:
-    """Make parts of jobs, one after another, in a second process, as long as the context lasts.
+class SecondProcess:
+    """A process that makes parts of jobs, one after another, while this one works.
 
-    What could not be made is left to the run. The process takes seconds to start, and is given up at the end.
-
-    Args:
-        settings: of the run.
-        jobs: names with the tags of their runs.
-
-    Yields:
-        Each step waits for the next of the jobs to be made; none of them where there is a single worker.
+    It takes seconds to start, at the first of them. What it could not make is left to the run.
     """
-    if settings.workers < 2 or not jobs:
-        yield iter(())
+
+    def __init__(self, engine: Engine, settings: Settings) -> None:
+        self._engine = engine
+        self._values = _told(settings)
+
+    def begin(self, job: str, item: Item) -> Future[bytes]:
+        """Have parts of a job made, after those that were asked for before."""
+        return self._engine.begin(make_parts, self._values, job, *item)
+
+    def start(self) -> None:
+        """Start it before there is anything to make."""
+        self._engine.begin(_prepare, self._values)
+
+    def wait(self, made: Future[bytes]) -> None:
+        """Wait until parts are made, or cannot be."""
+        self._engine.outcome(made)
+
+
+@contextmanager
+def second_process(settings: Settings) -> Iterator[SecondProcess | None]:
+    """A second process, which is given up at the end; None where there is a single worker, or a cluster."""
+    if settings.workers < 2 or settings.ray.address:
+        yield None
         return
-    values = _told(settings)
-    with closing(Engine(1, _LONGEST, memory=-1)) as engine:
-        yield engine.map(make_parts, [(values, job, None, tags) for job, tags in jobs])
+    with closing(Engine(1, _LONGEST, memory=-1, nested=True)) as engine:
+        yield SecondProcess(engine, settings)
 
 
 def _told(settings: Settings) -> dict[str, Any]:
@@ -104,26 +120,19 @@ def make_parts(
     Raises:
         FinragError: a part could not be made.
     """
-    import dagster as dg
-
     from finrag_pipeline.chunking.registry import CHUNKINGS
-    from finrag_pipeline.orchestration.build import build_definitions
-    from finrag_pipeline.orchestration.instance import Materialiser
     from finrag_pipeline.orchestration.partitions import FILINGS
     from finrag_pipeline.orchestration.resources import get_encoder
     from finrag_pipeline.orchestration.steps import AHEAD
     from finrag_pipeline.retrieval.chunk_index import embed_chunks, to_index
 
-    settings = Settings.model_validate(values)
-    lake = Lake(settings.lake)
+    settings, lake, materialiser = _opened(json.dumps(values))
     chosen = assets or made_by(job)
     parts = [name for name in chosen if CATALOGUE[name].is_table]
-    with dg.DagsterInstance.ephemeral() as instance:
-        materialiser = Materialiser(build_definitions(settings), instance, lake)
-        if partition:
-            materialiser.add_partitions(FILINGS, [partition])
-        if parts and (error := materialiser.execute(job, partition, {**tags, AHEAD: "yes"}, parts)):
-            raise FinragError(error, "The run that commits says more.")
+    if partition:
+        materialiser.add_partitions(FILINGS, [partition])
+    if parts and (error := materialiser.execute(job, partition, {**tags, AHEAD: "yes"}, parts)):
+        raise FinragError(error, "The run that commits says more.")
     if not partition:
         return {}
     of = {"filing": partition}
@@ -132,3 +141,20 @@ def make_parts(
             embed_chunks(to_index(lake.read(chunking.table, of), chunking), get_encoder(settings, lake))
     infos = {name: lake.info(name, of) for name in parts}
     return {name: info.fingerprint for name, info in infos.items() if info}
+
+
+def _prepare(values: dict[str, Any]) -> None:
+    _opened(json.dumps(values))
+
+
+@lru_cache(1)
+def _opened(values: str) -> tuple[Settings, Lake, Materialiser]:
+    """Settings, their lake, and what makes its parts on an instance that is forgotten with the process."""
+    import dagster as dg
+
+    from finrag_pipeline.orchestration.build import build_definitions
+    from finrag_pipeline.orchestration.instance import Materialiser
+
+    settings = Settings.model_validate(json.loads(values))  # secrets come from the environment
+    lake = Lake(settings.lake)
+    return settings, lake, Materialiser(build_definitions(settings), dg.DagsterInstance.ephemeral(), lake)

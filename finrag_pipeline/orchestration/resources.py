@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
+from pydantic import PrivateAttr
 
 from finrag_pipeline.chunking.registry import get_chunking
 from finrag_pipeline.embedding.encoder import Encoder
@@ -29,10 +30,12 @@ class SettingsResource(dg.ConfigurableResource):
     """All settings; the values are shown with every run."""
 
     values: dict[str, Any]
+    _read: Settings | None = PrivateAttr(None)
 
     def get(self) -> Settings:
-        """The settings."""
-        return Settings.model_validate(self.values)
+        """The settings, read once for all steps of a run: that takes as long as a step of a cached part."""
+        self._read = self._read or Settings.model_validate(self.values)
+        return self._read
 
 
 class LakeResource(dg.ConfigurableResource):

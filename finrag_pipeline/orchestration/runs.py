@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -30,7 +32,7 @@ from finrag_pipeline.filings.originals import (
     name_in_lake,
     read_source_folder,
 )
-from finrag_pipeline.orchestration.ahead import Item, made_beside, make_ahead
+from finrag_pipeline.orchestration.ahead import Item, SecondProcess, make_ahead, second_process
 from finrag_pipeline.orchestration.instance import Materialiser, open_materialiser
 from finrag_pipeline.orchestration.lineage import stale_filings, stale_on_demand
 from finrag_pipeline.orchestration.partitions import (
@@ -62,10 +64,12 @@ Progress = Callable[[str, str, int, int], None]
 ANSWERED = "calculator"
 """The answering system whose answers belong to every run that measures its retrieval."""
 
-_MANY = 30
-"""Questions that take longer to answer than a second process to start."""
+_MANY_QUESTIONS, _MANY_FILINGS = 30, 6
+"""What takes longer than a second process to start."""
 _BESIDE = 3
 """The second process sweeps a third of the systems that learn nothing, besides what it answers."""
+_HANDED_ON = 2
+"""Filings that the second process has before it: as one is made, the next need not be waited for."""
 
 
 @dataclass
@@ -110,25 +114,28 @@ def run(
     chosen = [get_system(name, registered=True).name for name in systems] if systems else list(SYSTEMS)
     if ablations:
         chosen += [name for name in ABLATIONS if name not in chosen]
-    folder = read_source_folder(source or profile_source(settings, lake)).select(names, limit)
-    outcome = RunReport(folder.name, len(folder.files))
-    accepted = _accept_all(lake, folder, settings, outcome, progress)
-    if folder.questions is not None:
-        register_benchmark(lake, folder.name, list(folder.files), folder.questions, folder.documents)
-    with open_materialiser(settings) as materialiser:
-        work = _Work(settings, lake, materialiser, outcome, progress)
-        materialiser.sound(lambda: work.index_filings(accepted))
-        if folder.questions is None:
-            work.run("publish", "warehouse", assets=["warehouse"])
-        else:
-            try:
-                materialiser.sound(lambda: work.measure(chosen))
-            except FinragError as error:
-                if not outcome.failures:
-                    raise
-                failed = "; ".join(f"{name}: {text}" for name, text in outcome.failures.items())
-                raise FinragError(f"{error.reason} Before that: {failed}", error.remedy) from error
-        outcome.warnings += materialiser.healed
+    with second_process(settings) as second:
+        if second and not lake.partitions("filings"):
+            second.start()  # there is much to do
+        folder = read_source_folder(source or profile_source(settings, lake)).select(names, limit)
+        outcome = RunReport(folder.name, len(folder.files))
+        accepted = _accept_all(lake, folder, settings, outcome, progress)
+        if folder.questions is not None:
+            register_benchmark(lake, folder.name, list(folder.files), folder.questions, folder.documents)
+        with open_materialiser(settings) as materialiser:
+            work = _Work(settings, lake, materialiser, outcome, progress, second)
+            materialiser.sound(lambda: work.index_filings(accepted))
+            if folder.questions is None:
+                work.run("publish", "warehouse", assets=["warehouse"])
+            else:
+                try:
+                    materialiser.sound(lambda: work.measure(chosen))
+                except FinragError as error:
+                    if not outcome.failures:
+                        raise
+                    failed = "; ".join(f"{name}: {text}" for name, text in outcome.failures.items())
+                    raise FinragError(f"{error.reason} Before that: {failed}", error.remedy) from error
+            outcome.warnings += materialiser.healed
     return outcome
 
 
@@ -195,8 +202,8 @@ def _make_searchable(
     settings: Settings, lake: Lake, sources: Sequence[FilingSource], outcome: RunReport, progress: Progress
 ) -> None:
     if sources:
-        with open_materialiser(settings) as materialiser:
-            work = _Work(settings, lake, materialiser, outcome, progress)
+        with open_materialiser(settings) as materialiser, second_process(settings) as second:
+            work = _Work(settings, lake, materialiser, outcome, progress, second)
             materialiser.sound(lambda: work.index_filings(sources))
             work.run("publish", "warehouse", assets=["warehouse"])
             outcome.warnings += materialiser.healed
@@ -215,8 +222,8 @@ def index(settings: Settings, systems: Sequence[str], progress: Progress) -> Run
     if not filings:
         raise LakeError("The lake holds nothing to index.", "Run 'finrag run', or 'finrag ingest FILE'.")
     outcome = RunReport("lake", len(filings))
-    with open_materialiser(settings) as materialiser:
-        work = _Work(settings, lake, materialiser, outcome, progress)
+    with open_materialiser(settings) as materialiser, second_process(settings) as second:
+        work = _Work(settings, lake, materialiser, outcome, progress, second)
         stale = materialiser.sound(lambda: work.index_on_demand(chosen, filings))
         outcome.warnings += materialiser.healed
     outcome.indexed = [filing for filing in stale if filing not in outcome.failures]
@@ -314,6 +321,7 @@ class _Work:
     materialiser: Materialiser
     outcome: RunReport
     progress: Progress
+    second: SecondProcess | None
 
     def run(self, job: str, item: str, **options: Any) -> None:
         """Run a job that must succeed."""
@@ -328,8 +336,19 @@ class _Work:
             self.settings, job, ahead, lambda done: self.progress("ahead", job, done, len(ahead))
         )
         errors, encoder = {}, get_encoder(self.settings, self.lake)
-        for number, (filing, assets) in enumerate(filings.items()):
-            self.progress(job, filing, number, len(filings))
+        waiting, beside = deque(filings.items()), deque[tuple[str, Sequence[str] | None, Future[bytes]]]()
+        second = self.second if len(filings) >= _MANY_FILINGS else None
+        for number in range(len(filings)):
+            while second and len(beside) < _HANDED_ON and len(waiting) > 1:
+                filing, assets = waiting.popleft()
+                beside.append((filing, assets, second.begin(job, (filing, {}, assets))))
+            if second and beside and (not waiting or beside[0][2].done()):
+                filing, assets, made = beside.popleft()
+                self.progress(job, filing, number, len(filings))
+                second.wait(made)
+            else:
+                filing, assets = waiting.popleft()
+                self.progress(job, filing, number, len(filings))
             encoder.listener = partial(self.progress, "embed", filing)
             if error := self.materialiser.run(job, partition=filing, assets=assets):
                 errors[filing] = error
@@ -379,46 +398,47 @@ class _Work:
         retrieval = get_answer_system(ANSWERED).retrieval
         learned = [name for name in systems if isinstance(get_system(name).pages, PagesInOrder)]
         here, there = [name for name in systems if name not in learned], list[str]()
-        questions = lake.info("benchmark_questions")
-        beside: list[tuple[str, Mapping[str, str]]] = []
-        if retrieval in learned and questions is not None and questions.rows >= _MANY:
+        questions, second = lake.info("benchmark_questions"), self.second
+        beside = deque[Future[bytes]]()
+        if second and retrieval in learned and questions is not None and questions.rows >= _MANY_QUESTIONS:
             missing = problems_of(lake, settings, here, corpora)
             there = [name for name in here if name not in missing]
             there = there[len(there) - len(there) // _BESIDE :]
             here = [name for name in here if name not in there]
-            beside = [
+            jobs = [
                 ("train_page_ranker", trained_range()),
                 ("sweep", sweep_range(retrieval)),
                 ("answer", sweep_range(ANSWERED)),
                 *(("sweep", sweep_range(name)) for name in there),
             ]
-        with made_beside(settings, beside) as made:
-            outcome.not_run = missing = self._sweep(here)
-            if learned:
-                self._await("train_page_ranker", made)
-                self.run("train_page_ranker", "page_ranker", tags=trained_range())
-                self._await("sweep", made)
-                missing |= self._sweep(learned)
-            left: Sequence[str] = made_by("publish_answers")
-            if retrieval in systems and retrieval not in missing:
-                # Meanwhile the second process answers the questions of the benchmark.
-                self.run("publish_answers", "false_answers", assets=["false_answers"])
-                left = [name for name in left if name != "false_answers"]
-                self._await("answer", made)
-                self.run("answer", ANSWERED, tags=sweep_range(ANSWERED))
-            for name in there:
-                self._await("sweep", made)
-                missing |= self._sweep([name])
+            beside.extend(second.begin(job, (None, tags, None)) for job, tags in jobs)
+        outcome.not_run = missing = self._sweep(here)
+        if learned:
+            self._await("train_page_ranker", beside)
+            self.run("train_page_ranker", "page_ranker", tags=trained_range())
+            self._await("sweep", beside)
+            missing |= self._sweep(learned)
+        left: Sequence[str] = made_by("publish_answers")
+        if retrieval in systems and retrieval not in missing:
+            # Meanwhile the second process answers the questions of the benchmark.
+            self.run("publish_answers", "false_answers", assets=["false_answers"])
+            left = [name for name in left if name != "false_answers"]
+            self._await("answer", beside)
+            self.run("answer", ANSWERED, tags=sweep_range(ANSWERED))
+        for name in there:
+            self._await("sweep", beside)
+            missing |= self._sweep([name])
         drop(lake, stale_results(lake, settings, corpora) + answers_to_other_questions(lake))
         if lake.partitions("answer_scores"):
             self.run("publish_answers", "answers", assets=left)
         self.run("publish", "publish")
         lake.write_json(marker, {"state": state_of_results(lake, settings, systems), "not_run": missing})
 
-    def _await(self, job: str, made: Iterator[object]) -> None:
-        """Wait for what a second process makes of a job, if there is one."""
-        self.progress(job, "ahead", 0, 1)
-        next(made, None)
+    def _await(self, job: str, beside: deque[Future[bytes]]) -> None:
+        """Wait for what the second process makes of a job, if it does."""
+        if self.second and beside:
+            self.progress(job, "ahead", 0, 1)
+            self.second.wait(beside.popleft())
 
     def _sweep(self, systems: Sequence[str]) -> dict[str, str]:
         """Run systems over the questions; why some of them cannot be run."""

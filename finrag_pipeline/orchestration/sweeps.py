@@ -90,13 +90,17 @@ class Sweep:
 
     def inputs(self, system: RetrievalSystem, fold: int) -> Inputs:
         """What ``system`` works on for the questions of ``fold``."""
-        return Inputs(self.corpus(system), self.trained(fold), self._questions)
+        return Inputs(self.corpus(system), self._learned(system, fold), self._questions)
+
+    def _learned(self, system: RetrievalSystem, fold: int) -> Learned:
+        """What was trained; nothing for a system that asks for no model."""
+        return self.trained(fold) if system.models else Learned(fold=fold)
 
     def problem(self, system: RetrievalSystem, fold: int | None = None) -> str | None:
         """Why ``system`` is not run on ``fold``, or on any fold; None when it can be run."""
         asked = [fold] if fold is not None else sorted(set(self.store.read("folds")["fold"].to_pylist()))
         corpus = make_corpus(self.values, self.store, self._names, system, self._looked_up)
-        inputs = [Inputs(corpus, self.trained(number), self._questions) for number in asked]
+        inputs = [Inputs(corpus, self._learned(system, number), self._questions) for number in asked]
         return next(filter(None, map(system.problem, inputs or [Inputs(corpus)])), None)
 
     def runs_fingerprint(self, system: RetrievalSystem, fold: int, questions: pa.Table) -> str:

@@ -55,7 +55,7 @@ class Bm25Index:
 
     def _part(self, term: str) -> slice:
         number = self.vocabulary.get(term)
-        return slice(0) if number is None else slice(self.indptr[number], self.indptr[number + 1])
+        return slice(0, 0) if number is None else slice(*self.indptr[number : number + 2].tolist())
 
     def scores(self, query: str) -> np.ndarray:
         """BM25 score of every document for ``query``; shape (documents,), float32.
@@ -72,11 +72,12 @@ class Bm25Index:
     def matched_terms(self, query: str, document: int) -> list[tuple[str, float]]:
         """Terms of the query that ``document`` holds, with what each adds to its score, largest first."""
         found: list[tuple[str, float]] = []
-        ends = np.array([document, document + 1], self.postings.dtype)  # of another type it copies postings
+        wanted = self.postings.dtype.type(document)  # of another type it copies postings
         for term, times in Counter(finance_tokens(query)).items():
             part = self._part(term)
-            here = slice(*self.postings[part].searchsorted(ends))
-            found += [(term, float(weight) * times) for weight in self.weights[part][here]]
+            place = part.start + int(self.postings[part].searchsorted(wanted))
+            if place < part.stop and self.postings[place] == wanted:
+                found.append((term, float(self.weights[place]) * times))
         return sorted(found, key=lambda pair: -pair[1])
 
 

@@ -147,12 +147,10 @@ def report(part: Part) -> Step:
         return 1
 
     step = part.made_or_found(find, make, wanted)
-    gap = gap_plot(metrics, fmt="png")
     step.metadata = {
         "path": dg.MetadataValue.path(index),
         "open": dg.MetadataValue.url(Path(index).as_uri() if store.is_local else index),
         "table": dg.MetadataValue.md(metrics_markdown(metrics)),
-        "gap": picture(gap, "Where the evidence is lost: document, page, chunk"),
     }
     return step
 
