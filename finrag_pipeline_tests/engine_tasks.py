@@ -10,6 +10,9 @@ from pathlib import Path
 from finrag_pipeline.engine import Engine
 
 
+_open: Engine | None = None
+
+
 class UnpicklableError(Exception):
     """An exception that cannot be unpickled: its constructor takes more than its arguments tell."""
 
@@ -51,3 +54,12 @@ def work(kind: str, value: int) -> object:
 def leave_an_engine_open() -> None:
     """What a run of Dagster's daemon does, in a process that multiprocessing has started."""
     assert list(Engine(1, 60.0).map(work, [("double", 1)])) == [2]
+
+
+def worker_of_an_engine_left_open() -> int:
+    """The process of a worker, with which this one is ended."""
+    global _open
+    _open = Engine(1, 60.0)
+    (process,) = _open.map(work, [("process", 0)])
+    assert isinstance(process, int)
+    return process

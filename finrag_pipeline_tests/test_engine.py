@@ -13,8 +13,14 @@ import pytest
 
 from finrag_pipeline.engine import Engine, WorkerCrashError, WorkerMemoryError, WorkerTimeoutError
 from finrag_pipeline.errors import FilingError
+from finrag_pipeline.storage.processes import is_alive, process_name
 from finrag_pipeline_tests.console import REPOSITORY
-from finrag_pipeline_tests.engine_tasks import leave_an_engine_open, leave_mark, work
+from finrag_pipeline_tests.engine_tasks import (
+    leave_an_engine_open,
+    leave_mark,
+    work,
+    worker_of_an_engine_left_open,
+)
 
 
 @pytest.fixture(scope="module")
@@ -180,6 +186,20 @@ def test_a_process_that_multiprocessing_has_started_ends_with_an_engine_open() -
         assert process.exitcode == 0
     finally:
         process.kill()
+
+
+def test_a_nested_engine_lets_tasks_start_workers_and_leaves_none_behind() -> None:
+    engine = Engine(workers=1, timeout=60.0, memory=-1, nested=True)
+    try:
+        inner = engine.outcome(engine.begin(worker_of_an_engine_left_open))
+        assert is_alive(process_name(inner))
+        assert engine.outcome(engine.begin(work, "double", 4)) == 8
+    finally:
+        engine.close()
+    end = time.monotonic() + 20
+    while is_alive(process_name(inner)) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not is_alive(process_name(inner))
 
 
 def test_the_reader_is_one_process_for_all_tasks(engine: Engine) -> None:
