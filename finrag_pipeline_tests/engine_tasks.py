@@ -9,7 +9,6 @@ from pathlib import Path
 
 from finrag_pipeline.engine import Engine
 
-
 _open: Engine | None = None
 
 
