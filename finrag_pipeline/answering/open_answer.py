@@ -724,6 +724,7 @@ def derive(
     confidence = min(one.confidence for one in found.values())
     if plan.verdict is None and plan.one_of is None and not plan.partial:
         confidence *= plan.number_chance
+    confidence *= plan.direction_chance
     if plan.operation is not Operation.VALUE:  # what any question for a number asks for, if nothing else
         confidence *= plan.chance
     if plan.chance < LEAST_OPERATION and plan.operation is not Operation.VALUE:

@@ -84,6 +84,7 @@ _LEFT_OUT = re.compile(
     re.IGNORECASE,
 )
 
+_INCLUDING = re.compile(r"\bincluding (?:the |its |any )*[\w-]+(?: [\w-]+){0,2}", re.IGNORECASE)
 _INCLUDED = re.compile(r"(\w),? (?:which |that )includ(?:es?|ed)\b.*", re.IGNORECASE)
 """What is a part of the quantity that a label names before it."""
 
@@ -418,6 +419,17 @@ class RowBook:
         chances[places] = self._match(words, rows, self._question)
         for word in _qualifiers(words):
             chances *= np.array([1.0 if word in text else _UNQUALIFIED for text in self._texts])
+        line, behind = _said_behind(words)
+        if any(self._is_headed(line, word) for word in behind):
+            # 'Net income regulated utilities' is not that of the company.
+            whole = [row.statement is not None and not row.columns for row in self._rows]
+            lacks = [not any(word in text for word in behind) for text in self._texts]
+            chances *= np.where(np.array(whole) & np.array(lacks), _UNQUALIFIED, 1.0)
+        if (said := _INCLUDING.search(self._question)) and not (inside := set(terms(said[0]))) >= set(
+            terms(words)
+        ):
+            # 'Equity including minority interests' is not these alone.
+            chances *= np.array([_UNNAMED if inside >= set(terms(row.label)) else 1.0 for row in self._rows])
         named = [name for name in self.names if name in words] or self._small_names(words)
         for name in named:
             said = re.compile(
@@ -456,6 +468,11 @@ class RowBook:
             )
             chances *= 0.5 + 0.5 * shown / len(self._together)
         return chances
+
+    def _is_headed(self, line: Sequence[re.Pattern[str]], word: str) -> bool:
+        """Whether a row of a line stands below or beside a heading with a word."""
+        headed = (r for r in self._rows if word in " ".join((*r.path[:-1], *r.columns)).lower().split())
+        return any(way.search(row.label.lower()) for row in headed for way in line)
 
     def _small_names(self, words: str) -> list[str]:
         """Names in a question without capitals: no everyday words, and never printed without one."""
@@ -632,6 +649,16 @@ def _qualifiers(words: str) -> tuple[str, ...]:
     places = (lower.find(phrase) for phrase in formula_lexicon().named(lower).values())
     before = (word for place in places if place > 0 for word in lower[:place].split()[-2:])
     return tuple(word for word in before if naming_words(word) and not word.endswith("ing"))
+
+
+@lru_cache(maxsize=1 << 8)
+def _said_behind(words: str) -> tuple[tuple[re.Pattern[str], ...], tuple[str, ...]]:
+    """Ways to say the known line that a measure begins with, and the words behind it, perhaps of a part."""
+    lexicon, lower = formula_lexicon(), words.lower()
+    lines = [(len(text), name) for name, text in lexicon.named(lower).items() if lower.startswith(text)]
+    length, name = max(lines, default=(len(lower), ""))
+    behind = tuple(word for word in lower[length:].split() if naming_words(word))
+    return tuple(phrase.pattern for phrase in lexicon.phrases_of(name)) if behind else (), behind
 
 
 @lru_cache(maxsize=1 << 8)

@@ -24,7 +24,7 @@ from finrag_pipeline.questions.question_reader import (
 from finrag_pipeline.questions.scope import ASKS_FOR_TEXT
 from finrag_pipeline.questions.tokens import fiscal_period
 from finrag_pipeline.questions.words import EXISTENCE
-from finrag_pipeline.resolver.lexicon import ACRONYMS, NUMBERS, word_set
+from finrag_pipeline.resolver.lexicon import ACRONYMS, NUMBERS, PLACES, word_set
 from finrag_pipeline.resolver.periods import WHOLE_YEAR, PeriodSpan, find_periods, with_years
 from finrag_pipeline.resolver.tokens import plain
 from finrag_pipeline.statements.periods import FiscalPeriod
@@ -75,6 +75,7 @@ class QuestionPlan:
         closing: balances at the end of the period are meant where a ratio may take averages.
         chance: probability of the operation.
         number_chance: probability that a number is asked for.
+        direction_chance: probability that the larger is asked for, or what rose, rather than the opposite.
         unit: of the numbers to look up, as ``page_tables`` has it; None where the question does not say.
         asked: the question without the names of companies and without what is said before it asks.
         names: what a row must say: words with capital letters that are neither company nor period, such as
@@ -104,6 +105,7 @@ class QuestionPlan:
     closing: bool = False
     chance: float = 1.0
     number_chance: float = 1.0
+    direction_chance: float = 1.0
     unit: str | None = None
     names: tuple[str, ...] = ()
     openers: tuple[str, ...] = ()
@@ -111,6 +113,7 @@ class QuestionPlan:
     asked: str = ""
 
 
+_WAYS = (Verdict.RISE, Verdict.FALL, Verdict.MORE, Verdict.LESS, Verdict.LARGEST, Verdict.SMALLEST)
 _PAIRS = (Operation.RATIO, Operation.DIFFERENCE, Operation.SUM)
 """Operations on two measures."""
 
@@ -236,11 +239,11 @@ def read_plan(
         whole: the question that ``question`` is left of; None where it is whole.
         label: printed, in lower case, that the question says word for word; '' for none.
     """
-    text = " ".join(plain(question[:MOST_CHARACTERS]).split())
+    text = _reworded(question)
     if ASKS_FOR_TEXT.search(text) or _ARITHMETIC.search(text):
         return None
     companies = tuple(companies)
-    reading = read_question(" ".join(plain((whole or question)[:MOST_CHARACTERS]).split()), companies)
+    reading = read_question(_reworded(whole or question), companies).as_meant()
     if whole and whole != question:  # 'over the last eight quarters' is read already
         left = set(WORD.findall(text.lower()))
         words = (replace(word, kept=word.kept and word.text.lower() in left) for word in reading.words)
@@ -250,6 +253,23 @@ def read_plan(
     if any(word.kept for word in rest):
         reading = replace(reading, words=rest)
     return _Planner(text, companies, known, reading.with_label(label) if label else reading).plan()
+
+
+_ASIDE = re.compile(
+    r",\s*(?:which|as) (?:i|we) (?:understand|believe|gather|think|hear|recall|take|know|(?:am|are) told)\b"
+    r"[^,.?!]*",
+    re.IGNORECASE,
+)
+_SLASHED = re.compile(r"(?<=\b)([^\W\d_]{3,})/([^\W\d_]{3,})\b")
+
+
+def _reworded(question: str) -> str:
+    """A question in plain characters and on one line, without what it only remarks.
+
+    'China/Hong Kong' are places together, and no ratio.
+    """
+    text = _ASIDE.sub("", " ".join(plain(question[:MOST_CHARACTERS]).split()))
+    return _SLASHED.sub(lambda two: " and ".join(two.groups()) if two[1].lower() in PLACES else two[0], text)
 
 
 class _Planner:
@@ -326,6 +346,7 @@ class _Planner:
             unit=_unit(self.masked, plan),
             asked=self.reading.asking,
             number_chance=self.reading.asks_for_number,
+            direction_chance=self.reading.direction_chance if plan.verdict in _WAYS else 1.0,
         )
 
     def _of_form(self, form: Form) -> QuestionPlan | None:
@@ -350,6 +371,8 @@ class _Planner:
                 self.periods = tuple(replace(self.periods[0], quarter=quarter) for quarter in (1, 2, 3, 4))
             plan = self._margin(measure) or self._made(Operation.VALUE, measure)
             return replace(plan, verdict=largest, each=True, among_periods=True)
+        if form is Form.WHICH and (options := self._options()):
+            return replace(self._made(Operation.DIFFERENCE, *options), verdict=largest)
         by = (
             None
             if _SUPERLATIVE.search(self.masked) or len(self.periods) > 1
@@ -488,6 +511,23 @@ class _Planner:
             phrases = formula_lexicon().longest(f"{first} {second}".lower())
             if any(start < len(first) < end for start, (end, _) in phrases.items()):
                 return None
+        return first, second
+
+    def _options(self) -> tuple[str, str] | None:
+        """The two that a question ends with, each with names and known lines that stand before both."""
+        found = self.reading.options()
+        if found is None:
+            return None
+        before, *options = (_in_terms(words) for words in found)
+        lines = formula_lexicon().named(before.lower()).values()
+        told = [word for word in before.split() if word[:1].isupper() and word.lower() not in _NO_NAMES]
+        told += lines
+        first, second = (
+            " ".join((option, *(one for one in told if one.lower() not in option.lower())))
+            for option in options
+        )
+        if not told:
+            first, second = share_words((first, second))
         return first, second
 
     def _is_its(self, words: Words) -> bool:
@@ -812,7 +852,8 @@ _SEGMENT = re.compile(
 )
 _ITS = re.compile(r"\b(?:its|their)\b", re.IGNORECASE)
 _OPENER = re.compile(r"(?:^|[.?!:]\s+)([A-Z][a-z][\w&-]+)")
-_ACRONYM_FIRST = re.compile(r"(?:^|[.?!:]\s+)([A-Z]{2,})\b")
+_ACRONYM_FIRST = re.compile(r"(?:^|[.?!:]\s+)([A-Z]{2,}\b|[A-Z]+-\d[\w-]*)")
+"""An acronym, or the code of a product, such as 'X-22', which are names where they begin a sentence too."""
 
 
 def _capitalised(text: str) -> list[str]:

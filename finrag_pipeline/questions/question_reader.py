@@ -39,23 +39,23 @@ NAMES_NOTHING = word_set(
     $ % ( ) + , - : ; a about add against all alone also altogether amount amounted an annual answer answers
     any apr april are as ask asked asks at aug august back be been being between big billion book booked
     books both bring bringing brings brought but by calculate calendar came can carried carries carry cent
-    check close closed come comes company compare compared comparing comparison compute corp correct could
-    cy dec december deliver delivered delivers determine develop developed did do does doing dollar dollars
-    done during e.g each end ended ending enjoy enjoyed entire exactly express feb february figure figure's
+    check close closed come comes company compare compared comparing comparison compute corp correct could cy
+    dec december deliver delivered delivers determine develop developed did do does doing dollar dollars done
+    during e.g each every end ended ending enjoy enjoyed entire exactly express feb february figure figure's
     figures fill find firm first fiscal five for four fourth from full fy gave generate generated generates
     get give given gives go goes going got group had hand happened has have having held help her here his
     hold holds how i i'd i'm i've i.e if in inc incur incurred incurs indicate into is it its itself jan
-    january jul july jun june just kind know laid last latest lay let lets level like list lot made make makes
-    manage managed many mar march may me measured might million month months more most move moved much my nine
-    nov november now number numbers oct october of on one only or our out over own past pct per percent
-    percentage period periods please point points post posted produce produced produces put quantify quarter
-    quarterly quarters rack racked ran recent recorded relate report reported reports respective
-    respectively right run running s said sat saw say says second see seen sep sept september show shown
-    shows sign signed since six so sort spend spends spent stand standing start state stated still stood sure
-    take taken takes tell than thank thanks that the their them then there these they thing things third
-    this those three through to told too took total totals true twelve two under until up us use used using
-    value values versus vs was we went were what when where whether which while who whole whose will with
-    within wondering work would wrong year year-end yearly years yes yet you your usd eur gbp million
+    january jul july jun june just kind know laid last latest lay let lets level like list lot made make
+    makes manage managed many mar march may me measured might million month months more most move moved much
+    my nine nov november now number numbers oct october of on one only or our out over own past pct per
+    percent percentage period periods please point points post posted produce produced produces put quantify
+    quarter quarterly quarters rack racked ran recent recorded relate report reported reports respective
+    respectively right ring rang rung run running s said sat saw say says second see seen sep sept september
+    show shown shows sign signed since six so sort spend spends spent stand standing start state stated still
+    stood sure take taken takes tell than thank thanks that the their them then there these they thing things
+    third this those three through to told too took total totals true twelve two under until up us use used
+    using value values versus vs was we went were what when where whether which while who whole whose will
+    with within wondering work would wrong year year-end yearly years yes yet you your usd eur gbp million
     millions billions thousand thousands
     """
 )
@@ -231,6 +231,12 @@ class Reading:
         return self.directions["down"] > self.directions["up"]
 
     @property
+    def direction_chance(self) -> float:
+        """Probability of the direction, if there is one."""
+        down, up = self.directions["down"], self.directions["up"]
+        return max(down, up) / (down + up) if down + up else 1.0
+
+    @property
     def measure(self) -> Words:
         """All words that belong to measures; of the sentence that asks, where it refers to none before it."""
         kept = [word for word in self.words if word.kept]
@@ -334,6 +340,31 @@ class Reading:
                 if all(sides):
                     return sides[0], sides[1]
         return None
+
+    def as_meant(self) -> Reading:
+        """The reading without the words that 'by which I mean' says in other words."""
+        texts = [word.text.lower() for word in self.words]
+        for place in range(len(texts) - 3):
+            if texts[place : place + 2] == ["by", "which"] and texts[place + 3] in ("mean", "means"):
+                words = [replace(word, kept=word.kept and word.place > place + 3) for word in self.words]
+                return replace(self, words=words) if any(word.kept for word in words) else self
+        return self
+
+    def options(self) -> tuple[Words, Words, Words] | None:
+        """What stands before two options that end a question, as in '…: Games or Toys?', and the two.
+
+        None where no comma or colon stands before them, or where one of them names nothing.
+        """
+        texts = [word.text.lower() for word in self.words]
+        if "or" not in texts:
+            return None
+        joint = len(texts) - 1 - texts[::-1].index("or")
+        mark = next((place for place in range(joint - 1, 0, -1) if texts[place] in (",", ":")), None)
+        if mark is None or {",", ":"} & set(texts[joint:]):
+            return None
+        parts = (self.words[:mark], self.words[mark:joint], self.words[joint:])
+        before, *two = (_without_joints([word for word in part if word.kept]) for part in parts)
+        return (before, two[0], two[1]) if all(two) else None
 
     @property
     def relates(self) -> bool:

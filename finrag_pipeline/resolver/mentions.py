@@ -195,12 +195,13 @@ class _Reading:
         after = self.tokens[last + 1] if last + 1 < len(self.tokens) else None
         ends = after is None or after.opens or not after.joined
         followed = ends or end.possessive or after is None or after.key in FOLLOWING or is_period(after)
-        in_context = end.possessive or (before is not None and before.key in NAMING and followed)
+        several, leading = last > position, NAMING | _BESIDE_ANOTHER if last > position else NAMING
+        in_context = end.possessive or (before is not None and before.key in leading and followed)
         if alias.kind == "first word" and not (capital and in_context):
             return False  # a part of a name, and an everyday word
-        if last > position and not capital and alias.kind in ("name", "full name"):
+        if several and not capital and alias.kind in ("name", "full name"):
             # 'home depot debt': several words of a name that open a question, or stand in one with capitals.
-            beside = before is not None and before.key in NAMING | _BESIDE_ANOTHER
+            beside = before is not None and before.key in leading
             measured = after is not None and after.key in METRICS
             return first.opens or in_context or not self.caseless or (beside and (followed or measured))
         opens = first.opens and capital  # which a question without other capitals may do too
@@ -214,7 +215,7 @@ class _Reading:
             beside = (
                 after is not None and not after.opens and (comma or after.key in METRICS | _BESIDE_ANOTHER)
             )
-            named = last > position or end.possessive or (alias.kind == "name" and beside)
+            named = several or end.possessive or (alias.kind == "name" and beside)
             return named or (followed and (after is None or after.key not in NOT_FOLLOWING))
         if before is None:
             return True

@@ -128,6 +128,7 @@ _AWARD_CHANGES = re.compile(
 _BALLOT = re.compile(r"(?:for|against|abstain(?:ed)?|abstentions?|withh(?:eld|old))", re.IGNORECASE)
 _EXCEPTION = re.compile(r"[\s,(]*\bexcept(?:ing|\s+for)?\b.*", re.IGNORECASE | re.DOTALL)
 _PER_SHARE_HEAD = re.compile(rf"^{_PER}|\b{_PER}(?: (?:data|amounts?|information))?\s*:?$", re.IGNORECASE)
+_DEDUCTED = re.compile(r"less\b", re.IGNORECASE)
 _SHARE_PRICE = re.compile(r"\b(?:book value|dividends?|high|low|closing|prices?)\b", re.IGNORECASE)
 # Columns of a statement of equity that hold no shares.
 _EQUITY = re.compile(r"\bpaid[\s-]in\b|\bretained (?:earnings|income)\b|\baccumulated\b", re.IGNORECASE)
@@ -143,8 +144,10 @@ _MONEY = re.compile(
 _MONEY_OF = re.compile(
     r"\bvalue of\b|\bcosts? (?:of|per)\b|\bamount\b|\bintrinsic value\b|\bproceeds\b", re.IGNORECASE
 )
-# 'Dividends declared ($0.48 per share)' is the sum paid.
-_QUOTED = re.compile(r"\(?[$€£¢]\s?[\d.,]+\s*(?:cents )?(?:per|a)\b[^)]*\)?", re.IGNORECASE)
+# 'Dividends declared ($0.48 per share)' and 'Dividends ($0.48 declared per share)' are the sum paid.
+_QUOTED = re.compile(
+    r"\(?[$€£¢]\s?[\d.,]+\s*(?:cents )?(?:(?:(?:declared|paid) )?per|a)\b[^)]*\)?", re.IGNORECASE
+)
 _MARK = re.compile(r"(?:\s*\(\w\))+$")
 _EPS = re.compile(r"\beps\b", re.IGNORECASE)
 _UNFINISHED = re.compile(r"\b(?:of|per|average|for|exercise|grant|date|as)$|-$", re.IGNORECASE)
@@ -335,7 +338,7 @@ def _heading_counts(unit: Unit, value: ParsedValue, label: str, heading: str) ->
         if value.number == 0 or (value.decimals >= 2 and not value.grouped):
             return True
         # 'Per share data:' speaks of nothing else; 'EPS' may head net income as well.
-        small = abs(value.number or 0) < _LARGEST_RATIO
+        small = abs(value.number or 0) < _LARGEST_RATIO and not _DEDUCTED.match(label)
         return small and bool(_PER_SHARE_HEAD.search(heading) and _SHARE_PRICE.search(label))
     if unit == "count":
         # 'Weighted-average remaining lease term (years)' above 'Operating leases 9'.

@@ -33,6 +33,7 @@ from finrag_pipeline.tables.values import parse_value
         ("Weighted-average shares used to compute diluted net loss per share", "shares"),
         ("Weighted average grant date fair value per share", "currency/share"),
         ("Dividends declared ($0.48 per share)", None),
+        ("Dividends ($2.40 declared per common share)", None),
         ("Capital in excess of par value", None),
         ("Cash paid to suppliers and employees", None),
         ("Issuance of shares to employees", None),

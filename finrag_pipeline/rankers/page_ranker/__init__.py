@@ -6,5 +6,5 @@ PROFILES_VERSION = "3"
 SENTENCES_VERSION = "1"
 """Changes whenever the sentences of pages may change."""
 
-RANKER_VERSION = "11"
+RANKER_VERSION = "12"
 """Changes whenever features or training may change."""

@@ -1,4 +1,4 @@
-"""The learned ranking of pages: two gradient-boosted models, one by lists and one by pages, fused by rank."""
+"""The learned ranking of pages: two models of trees, one by lists and one by pages, fused by rank."""
 
 from __future__ import annotations
 
@@ -26,17 +26,19 @@ from finrag_pipeline.storage.optional_imports import UNUSED, without
 if TYPE_CHECKING:
     import lightgbm
 
-OBJECTIVES: dict[str, dict[str, Any]] = {
-    "lambdarank": {
-        "objective": "lambdarank",
-        "lambdarank_truncation_level": 10,
-        "min_data_in_leaf": 10,
-        "num_leaves": 15,
-    },
-    "binary": {"objective": "binary", "min_data_in_leaf": 8, "num_leaves": 15},
-}
-"""LambdaMART (Burges 2010) over the pages of a question, and a classifier of pages in which every question
-weighs the same."""
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of trees: what LightGBM is told beside `COMMON`, and how many it grows in each of `ROUNDS`."""
+
+    parameters: Mapping[str, Any]
+    trees: int = 1
+
+    @property
+    def ranks(self) -> bool:
+        """Whether it learns lists."""
+        return self.parameters["objective"] == "lambdarank"
+
 
 COMMON: dict[str, Any] = {
     "learning_rate": 0.05,
@@ -49,6 +51,26 @@ COMMON: dict[str, Any] = {
     "force_row_wise": True,
     "verbosity": -1,
 }
+_LISTS = {"lambdarank_truncation_level": 10, "min_data_in_leaf": 10, "num_leaves": 15}
+_FOREST = {
+    "extra_trees": True,
+    "min_data_in_leaf": 3,
+    "num_leaves": 63,
+    "bagging_fraction": 0.6,
+    "lambda_l2": 1.0,
+}
+KINDS = {
+    "lambdarank": Kind({"objective": "lambdarank", **_LISTS}),
+    "binary": Kind({"objective": "binary", "min_data_in_leaf": 8, "num_leaves": 15}),
+    "forest": Kind({"objective": "binary", "boosting": "rf", **_FOREST}, 2),
+}
+"""LambdaMART (Burges 2010) over the pages of a question; a boosted classifier of pages, in which every
+question weighs the same; and the same as a forest of extremely randomised trees (Geurts, Ernst & Wehenkel
+2006)."""
+
+OWN, GENERAL = ("lambdarank", "forest"), ("lambdarank", "binary")
+"""Kinds of the model of a lake's own questions, which are few, and of the general one. Where both rank, the
+forest speaks for the habits of those who asked, and the general classifier, which has others, is left out."""
 ROUNDS = 200
 SEEDS = (0, 1, 2)
 GENERAL_FILE = "general.json.xz"
@@ -78,7 +100,7 @@ class Example:
 
 @dataclass(eq=False)
 class RankingModel:
-    """Boosted models over named features: LightGBM models, or their texts, by objective.
+    """Models over named features: LightGBM models, or their texts, by kind.
 
     Its card says what it was trained on.
     """
@@ -89,13 +111,13 @@ class RankingModel:
 
     @cached_property
     def boosters(self) -> dict[str, list[lightgbm.Booster]]:
-        """LightGBM models by objective; texts are read when they are first asked for."""
+        """LightGBM models by kind; texts are read when they are first asked for."""
         with without(*UNUSED):
             import lightgbm
 
         return {
-            objective: [lightgbm.Booster(model_str=one) if isinstance(one, str) else one for one in models]
-            for objective, models in self.models.items()
+            kind: [lightgbm.Booster(model_str=one) if isinstance(one, str) else one for one in models]
+            for kind, models in self.models.items()
         }
 
     @property
@@ -104,10 +126,10 @@ class RankingModel:
         return fingerprint("page_ranker", RANKER_VERSION, encoder_version(), self.card)
 
     def scores(self, candidates: Candidates, general: RankingModel | None = None) -> np.ndarray:
-        """Score of each candidate page, shape (candidates,): −Σ over objectives of ln(1 + rank).
+        """Score of each candidate page, shape (candidates,): −Σ over kinds of ln(1 + rank).
 
-        The predictions of a general model, of other questions, are added to this one's. Pages that are not
-        weighed, see `MOST_WEIGHED`, have −inf.
+        The predictions of a general model, of other questions, are added to this one's of the same kind.
+        Pages that are not weighed, see `MOST_WEIGHED`, have −inf.
 
         Raises:
             ModelError: the features are not those it was trained on.
@@ -122,10 +144,10 @@ class RankingModel:
             places = np.sort(np.argsort(-np.asarray(first.predict(features)), kind="stable")[:MOST_WEIGHED])
             features = features[places]
         total = np.zeros(len(places))
-        for objective in self.boosters:
-            predicted = self._predict(objective, features)
-            if general is not None:
-                predicted = OWN_WEIGHT * predicted + general._predict(objective, features)
+        for kind in self.boosters:
+            predicted = self._predict(kind, features)
+            if general is not None and kind in general.boosters:
+                predicted = OWN_WEIGHT * predicted + general._predict(kind, features)
             order = np.argsort(-predicted, kind="stable")
             ranks = np.empty(len(order))
             ranks[order] = np.arange(len(order))
@@ -134,11 +156,11 @@ class RankingModel:
         scores[places] = total
         return scores
 
-    def _predict(self, objective: str, features: np.ndarray) -> np.ndarray:
-        """Sum over seeds of what the models of an objective predict, shape (pages,)."""
+    def _predict(self, kind: str, features: np.ndarray) -> np.ndarray:
+        """Sum over seeds of what the models of a kind predict, shape (pages,)."""
         # Over few pages threads take longer to wait for each other than to predict.
         threads = 1 + len(features) // PAGES_OF_A_THREAD
-        predicted = [model.predict(features, num_threads=threads) for model in self.boosters[objective]]
+        predicted = [model.predict(features, num_threads=threads) for model in self.boosters[kind]]
         return np.asarray(np.sum(predicted, axis=0))
 
     def importance(self) -> dict[str, float]:
@@ -152,11 +174,11 @@ class RankingModel:
     def save(self, lake: Lake, folder: Folder) -> None:
         """Keep it in the lake as LightGBM's text and a card; the card is written last."""
         hashes: dict[str, list[str]] = {}
-        for objective, models in self.boosters.items():
+        for kind, models in self.boosters.items():
             for number, model in enumerate(models):
                 text = model.model_to_string()
-                lake.write_bytes(lake.path(*folder, f"{objective}-{number}.txt"), text.encode())
-                hashes.setdefault(objective, []).append(text_hash(text))
+                lake.write_bytes(lake.path(*folder, f"{kind}-{number}.txt"), text.encode())
+                hashes.setdefault(kind, []).append(text_hash(text))
         card = {**self.card, "features": list(self.names), "models": hashes}
         write_card(lake, folder, card)
 
@@ -185,14 +207,14 @@ def load_model(lake: Lake, folder: Folder) -> RankingModel | None:
     try:
         names, hashes = card.pop("features"), card.pop("models")
         texts: dict[str, list[str]] = {}
-        for objective, expected in hashes.items():
+        for kind, expected in hashes.items():
             for number, wanted in enumerate(expected):
-                name = f"{objective}-{number}.txt"
+                name = f"{kind}-{number}.txt"
                 raw = lake.read_bytes(lake.path(*folder, name))
                 # LightGBM ends the process on a text that is cut short, so it never gets to see one.
                 if raw is None or text_hash(text := raw.decode()) != wanted:
                     raise ValueError(f"{name} is {'missing' if raw is None else 'not as it was written'}")
-                texts.setdefault(objective, []).append(text)
+                texts.setdefault(kind, []).append(text)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise LakeError(
             f"The page ranker in {'/'.join(folder)} is damaged: {error}.", "Train it again."
@@ -200,8 +222,10 @@ def load_model(lake: Lake, folder: Folder) -> RankingModel | None:
     return RankingModel(tuple(names), texts, card)
 
 
-def train_model(examples: Sequence[Example], seed: int, card: dict[str, Any]) -> RankingModel:
-    """Learn to rank pages; the card, of what it is trained on, is kept with the model.
+def train_model(
+    examples: Sequence[Example], seed: int, card: dict[str, Any], kinds: Sequence[str] = OWN
+) -> RankingModel:
+    """Learn to rank pages by ``kinds`` of trees; the card, of what it is trained on, is kept with the model.
 
     Questions without a gold page among their candidates teach nothing and are left out.
 
@@ -229,20 +253,20 @@ def train_model(examples: Sequence[Example], seed: int, card: dict[str, Any]) ->
         [np.where(relevant, 1 / relevant.sum(), 1 / max((~relevant).sum(), 1)) for relevant in of_pages]
     )
 
-    def boosted(objective: str, number: int) -> lightgbm.Booster:
-        ranks = objective == "lambdarank"
+    def grown(name: str, number: int) -> lightgbm.Booster:
+        kind = KINDS[name]
         data = lightgbm.Dataset(
             features,
             labels,
-            group=sizes if ranks else None,
-            weight=None if ranks else weights * 100,
+            group=sizes if kind.ranks else None,
+            weight=None if kind.ranks else weights * 100,
             params={"verbosity": -1, "num_threads": 1},
         )
-        return lightgbm.train({**COMMON, **OBJECTIVES[objective], "seed": seed + number}, data, ROUNDS)
+        return lightgbm.train({**COMMON, **kind.parameters, "seed": seed + number}, data, kind.trees * ROUNDS)
 
     # Each learns in one thread, so that it is the same everywhere, and LightGBM leaves the interpreter alone.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        learning = {name: [pool.submit(boosted, name, number) for number in SEEDS] for name in OBJECTIVES}
+        learning = {name: [pool.submit(grown, name, number) for number in SEEDS] for name in kinds}
         boosters = {name: [one.result() for one in models] for name, models in learning.items()}
     return RankingModel(
         names, boosters, {**card, "questions": len(examples), "pages": len(labels), "seed": seed}
