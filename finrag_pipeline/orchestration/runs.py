@@ -66,8 +66,8 @@ ANSWERED = "calculator"
 
 _MANY_QUESTIONS, _MANY_FILINGS = 30, 6
 """What takes longer than a second process to start."""
-_BESIDE = 3
-"""The second process sweeps a third of the systems that learn nothing, besides what it answers."""
+_BESIDE = 4
+"""The second process sweeps a quarter of the systems that learn nothing, besides what it answers."""
 _HANDED_ON = 2
 """Filings that the second process has before it: as one is made, the next need not be waited for."""
 
