@@ -126,6 +126,29 @@ def test_what_a_row_includes_is_not_the_row() -> None:
     assert sure is not None and (part is None or part.probability < 0.1 < sure.probability)
 
 
+def test_what_a_question_includes_is_not_what_it_asks_for() -> None:
+    asked = [row(0, ["Equity"], value(90e6)), row(1, ["Lease interests"], value(5e6))]
+    by_filing = [(ANNUAL, in_series(asked))]
+    chances = {}
+    for question in ("equity, including the lease interests", "equity and the lease interests"):
+        opened = RowBook(by_filing, row_matcher().probabilities, question=question)
+        chances[question] = opened._rate("equity lease interests", (YEARS[-1],))[1]
+    inside, beside = chances.values()
+    assert 0 < inside < 0.1 * beside
+
+
+def test_a_line_of_the_company_is_none_of_a_part_that_is_spoken_of_behind_it() -> None:
+    line = replace(row(0, ["Net income"], value(90e6)), statement="income_statement", concept="NetIncomeLoss")
+    part = row(1, ["Net income"], value(60e6, column=["Licensed"]))
+    alone, beside = (
+        RowBook([(ANNUAL, in_series(rows))], row_matcher().probabilities)._rate(
+            "net income licensed", (YEARS[-1],)
+        )
+        for rows in ([line], [line, part])
+    )
+    assert 0 < beside[0] < 0.5 * alone[0]
+
+
 def test_what_a_row_leaves_out_is_not_in_it() -> None:
     rows = [
         row(0, ["Toner profit, non-European"], *yearly(5e6)),

@@ -375,3 +375,56 @@ def test_what_one_share_gets_is_told_per_share() -> None:
         == "currency/share"
     )
     assert plan("What was one share of profits of Torvex in 2018?", "Torvex").unit != "currency/share"
+
+
+@pytest.mark.parametrize(
+    ("question", "measures"),
+    [
+        ("Torvex net sales by region in 2023: Europe or Asia Minor bigger?", ["Europe net sales", "Asia Minor net sales"]),
+        ("Which brought Torvex more at its Harbour stores in 2023, the toner or the paper?", ["toner Harbour", "paper Harbour"]),
+        ("Which was bigger for Torvex in 2023, Toner or Paper revenue?", ["Toner revenue", "Paper revenue"]),
+    ],
+)  # fmt: skip
+def test_two_options_that_end_a_question_are_compared(question: str, measures: list[str]) -> None:
+    found = plan(question, "Torvex")
+    assert (found.operation, found.verdict, list(found.measures)) == (
+        Operation.DIFFERENCE,
+        Verdict.LARGEST,
+        measures,
+    )
+    assert found.one_of is None
+
+
+def test_what_is_only_remarked_is_not_asked() -> None:
+    found = plan(
+        "What was Torvex's toner profit in 2023, which I understand to be its highest ever?", "Torvex"
+    )
+    assert (found.measures, found.verdict) == (("toner profit",), None)
+
+
+def test_by_which_i_mean_says_what_is_asked_for() -> None:
+    asked = "What was Torvex's cover ratio in 2023, by which I mean toner profit divided by lease interest?"
+    assert plan(asked, "Torvex").measures == ("toner profit", "lease interest")
+
+
+def test_places_with_a_slash_are_no_ratio() -> None:
+    found = plan("torvex china/japan toner sales 2022 2023", "torvex")
+    assert (found.operation, found.measures) == (Operation.VALUE, ("china and japan toner sales",))
+
+
+def test_every_dollar_that_was_rung_up_is_the_revenue() -> None:
+    asked = "Out of every dollar Torvex rang up in 2023, what percentage was left over as bottom-line profit?"
+    assert plan(asked, "Torvex").measures == ("bottom-line profit", "revenue")
+
+
+def test_an_odd_superlative_leaves_the_direction_in_doubt() -> None:
+    odd, plainly = (
+        plan(f"Which quarter of 2023 was the {word} for Torvex's toner sales?", "Torvex").direction_chance
+        for word in ("skinniest", "weakest")
+    )
+    assert odd < 0.9 < plainly
+    assert plan("What were Torvex's toner sales in 2023?", "Torvex").direction_chance == 1
+
+
+def test_the_code_of_a_product_is_a_name_wherever_it_stands() -> None:
+    assert plan("X-22 percent of Torvex sales, 2023", "Torvex").names == ("X-22",)

@@ -158,6 +158,9 @@ def test_everyday_words_beside_another_company_are_a_name_in_small_letters(quest
     resolver = Resolver([annual("a", "Acme Corporation"), annual("b", "Good Light, Inc.")])
     assert set(resolver.resolve(question).printed_names) == {"acme", "good light"}
     assert resolver.resolve("what put acme sales in good light in 2018").printed_names == ("acme",)
+    longer = Resolver([annual("a", "Acme Corporation"), annual("b", "Good Light Works, Inc.")])
+    found = longer.resolve("interest expense 2018 acme minus good light")
+    assert found.printed_names == ("acme", "good light"), "the first words of a name"
 
 
 @pytest.mark.parametrize("name", ["Activate", "Vision", "Actors", "Quickly"])
