@@ -47,7 +47,7 @@ from finrag_pipeline.rankers.page_ranker import RANKER_VERSION
 from finrag_pipeline.rankers.page_ranker.candidates import Candidates, read_candidates
 from finrag_pipeline.rankers.page_ranker.library import PageLibrary
 from finrag_pipeline.rankers.page_ranker.model import (
-    GENERAL,
+    BOOSTED,
     GENERAL_FILE,
     Example,
     RankingModel,
@@ -264,7 +264,7 @@ def main() -> None:
     recalls: dict[str, list[tuple[str, float, float, float]]] = defaultdict(list)
     for part in range(PARTS):
         others = [one.example for one in learned if part_of[one.company] != part]
-        general = train_model(others, seed, {}, GENERAL)
+        general = train_model(others, seed, {}, BOOSTED)
         for one in asked:
             if part_of.get(one.company, 0) == part:
                 figures = recall(one, own), recall(one, general), recall(one, own, general)
@@ -281,7 +281,7 @@ def main() -> None:
             "question_ids": sorted({one.question_id for one in learned}),
             "filings": sorted({one.filing for one in learned}),
         }
-        model = train_model([one.example for one in learned], seed, card, GENERAL)
+        model = train_model([one.example for one in learned], seed, card, BOOSTED)
         texts = {name: [one.model_to_string() for one in models] for name, models in model.boosters.items()}
         raw = {"features": list(model.names), "models": texts, "card": model.card}
         (_PACKAGE / GENERAL_FILE).write_bytes(lzma.compress(json.dumps(raw).encode(), preset=9))

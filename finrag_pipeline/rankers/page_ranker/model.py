@@ -68,9 +68,13 @@ KINDS = {
 question weighs the same; and the same as a forest of extremely randomised trees (Geurts, Ernst & Wehenkel
 2006)."""
 
-OWN, GENERAL = ("lambdarank", "forest"), ("lambdarank", "binary")
-"""Kinds of the model of a lake's own questions, which are few, and of the general one. Where both rank, the
-forest speaks for the habits of those who asked, and the general classifier, which has others, is left out."""
+BOOSTED, WITH_FOREST = ("lambdarank", "binary"), ("lambdarank", "forest")
+"""Kinds of the general model and of one of few questions, and of one of a lake's own `FOREST_NEEDS` or more.
+
+A forest learns the habits of those who asked better than boosting, and the general classifier, which knows
+others, is left out beside it; of few questions it learns less."""
+FOREST_NEEDS = 100
+"""Questions."""
 ROUNDS = 200
 SEEDS = (0, 1, 2)
 GENERAL_FILE = "general.json.xz"
@@ -223,11 +227,12 @@ def load_model(lake: Lake, folder: Folder) -> RankingModel | None:
 
 
 def train_model(
-    examples: Sequence[Example], seed: int, card: dict[str, Any], kinds: Sequence[str] = OWN
+    examples: Sequence[Example], seed: int, card: dict[str, Any], kinds: Sequence[str] = ()
 ) -> RankingModel:
-    """Learn to rank pages by ``kinds`` of trees; the card, of what it is trained on, is kept with the model.
+    """Learn to rank pages; the card, of what it is trained on, is kept with the model.
 
-    Questions without a gold page among their candidates teach nothing and are left out.
+    Questions without a gold page among their candidates teach nothing and are left out. The kinds of trees
+    are ``kinds``, or those that fit the number of questions.
 
     Raises:
         ModelError: no question is left.
@@ -240,6 +245,7 @@ def train_model(
         raise ModelError(
             "There is no question to train the page ranker on.", "Check the benchmark's questions."
         )
+    kinds = kinds or (WITH_FOREST if len(examples) >= FOREST_NEEDS else BOOSTED)
     names = examples[0].candidates.names
     chosen = [_learned_pages(example.relevant, seed) for example in examples]
     of_pages = [example.relevant[places] for example, places in zip(examples, chosen, strict=True)]

@@ -211,7 +211,7 @@ class TestLoading:
     def test_a_damaged_model_is_an_error_and_not_a_search_without_it(self, folded: IndexedLake) -> None:
         info = folded.lake.info("page_ranker", {"fold": "fold_1"})
         assert info is not None
-        folded.lake.local_path(*kept_folder("page_ranker", info.fingerprint), "forest-0.txt").write_text("")
+        folded.lake.local_path(*kept_folder("page_ranker", info.fingerprint), "binary-0.txt").write_text("")
         with pytest.raises(LakeError):
             load_page_ranker(folded.lake, folded.settings, 1)
 

@@ -131,7 +131,7 @@ class TestModels:
         assert sum(row["gain"] for row in first.rows(card)) == pytest.approx(1.0)
         with pytest.raises(BenchmarkError, match="it was trained on what it is measured on"):
             recipe(QUESTIONS[3:]).trained("it")
-        lake.local_path(*first.folder, "forest-0.txt").unlink()
+        lake.local_path(*first.folder, "binary-0.txt").unlink()
         assert recipe([]).kept() is None, "damaged: it is trained again"
         assert recipe([]).trained("it") == card and recipe([]).kept() == card
 
