@@ -115,8 +115,8 @@ def run(
     if ablations:
         chosen += [name for name in ABLATIONS if name not in chosen]
     with second_process(settings) as second:
-        if second and not lake.partitions("filings"):
-            second.start()  # there is much to do
+        if second and source is None and not (names or limit or lake.partitions("filings")):
+            second.start()  # all of a benchmark is to be indexed
         folder = read_source_folder(source or profile_source(settings, lake)).select(names, limit)
         outcome = RunReport(folder.name, len(folder.files))
         accepted = _accept_all(lake, folder, settings, outcome, progress)
