@@ -425,9 +425,8 @@ class RowBook:
             whole = [row.statement is not None and not row.columns for row in self._rows]
             lacks = [not any(word in text for word in behind) for text in self._texts]
             chances *= np.where(np.array(whole) & np.array(lacks), _UNQUALIFIED, 1.0)
-        if (said := _INCLUDING.search(self._question)) and not (inside := set(terms(said[0]))) >= set(
-            terms(words)
-        ):
+        inside = _included_terms(self._question)
+        if inside and not inside >= set(terms(words)):
             # 'Equity including minority interests' is not these alone.
             chances *= np.array([_UNNAMED if inside >= set(terms(row.label)) else 1.0 for row in self._rows])
         named = [name for name in self.names if name in words] or self._small_names(words)
@@ -649,6 +648,13 @@ def _qualifiers(words: str) -> tuple[str, ...]:
     places = (lower.find(phrase) for phrase in formula_lexicon().named(lower).values())
     before = (word for place in places if place > 0 for word in lower[:place].split()[-2:])
     return tuple(word for word in before if naming_words(word) and not word.endswith("ing"))
+
+
+@lru_cache(maxsize=1 << 8)
+def _included_terms(question: str) -> frozenset[str]:
+    """Terms of what a question says to include in what it asks for; none where it says nothing."""
+    found = _INCLUDING.search(question)
+    return frozenset(terms(found[0])) if found else frozenset()
 
 
 @lru_cache(maxsize=1 << 8)

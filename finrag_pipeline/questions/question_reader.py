@@ -232,9 +232,8 @@ class Reading:
 
     @property
     def direction_chance(self) -> float:
-        """Probability of the direction, if there is one."""
-        down, up = self.directions["down"], self.directions["up"]
-        return max(down, up) / (down + up) if down + up else 1.0
+        """Probability that not the opposite is asked for; near 1 where neither is."""
+        return 1 - min(self.directions["down"], self.directions["up"])
 
     @property
     def measure(self) -> Words:

@@ -424,6 +424,9 @@ def test_an_odd_superlative_leaves_the_direction_in_doubt() -> None:
     )
     assert odd < 0.9 < plainly
     assert plan("What were Torvex's toner sales in 2023?", "Torvex").direction_chance == 1
+    neither = plan("lease interest 2023 torvex minus andrix", "torvex", "andrix")
+    assert neither.verdict is Verdict.LARGEST or neither.verdict is Verdict.SMALLEST
+    assert neither.direction_chance > 0.95, "each company's is told"
 
 
 def test_the_code_of_a_product_is_a_name_wherever_it_stands() -> None:
