@@ -226,7 +226,7 @@ def lessons(lake: Lake, rows: Iterable[Row]) -> Iterator[Lesson]:
     for _, _, question, filing, proofs in rows:
         pages, vectors = sentences.setdefault(filing, sentence_vectors(lake, filing))
         gold = {page for proof in proofs for own, page in proof if own == filing}
-        yield Lesson(question, vectors, pages, sorted(gold))
+        yield Lesson(question, vectors.astype(np.float32), pages, sorted(gold))
 
 
 def main() -> None:

@@ -81,12 +81,16 @@ class Engine:
         timeout: seconds a single task may take.
         memory: bytes of address space that a worker may have, where the system can limit it; -1 for any.
         nested: whether tasks may use an engine themselves.
+        tasks: tasks after which a process is replaced, and gives back what it has grown to; 0 for never.
     """
 
-    def __init__(self, workers: int, timeout: float, memory: int = 2 << 30, nested: bool = False) -> None:
+    def __init__(
+        self, workers: int, timeout: float, memory: int = 2 << 30, nested: bool = False, tasks: int = 0
+    ) -> None:
         self.workers = workers
         self.timeout = timeout
         self.memory = memory
+        self._tasks = tasks
         self._context = _Parents() if nested else _Workers()
         self._pool: Any = None
 
@@ -103,6 +107,7 @@ class Engine:
 
             self._pool = ProcessPool(
                 max_workers=self.workers,
+                max_tasks=self._tasks,
                 context=self._context,
                 initializer=_limit_memory,
                 initargs=(self.memory,),

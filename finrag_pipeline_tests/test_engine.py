@@ -202,6 +202,15 @@ def test_a_nested_engine_lets_tasks_start_workers_and_leaves_none_behind() -> No
     assert not is_alive(process_name(inner))
 
 
+def test_a_process_is_replaced_after_its_tasks_and_loses_none() -> None:
+    engine = Engine(workers=1, timeout=60.0, tasks=2)
+    try:
+        processes = list(engine.map(work, [("process", 0)] * 5))
+    finally:
+        engine.close()
+    assert processes[0] == processes[1] != processes[2] == processes[3] != processes[4]
+
+
 def test_the_reader_is_one_process_for_all_tasks(engine: Engine) -> None:
     processes = {process for _ in range(4) for process in engine.reader.map(work, [("process", 0)])}
     assert len(processes) == 1

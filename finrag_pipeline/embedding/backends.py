@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+import sys
 import uuid
 import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ from finrag_pipeline.embedding.model_files import (
     problem_of_precision,
     tokenizer_file,
 )
+from finrag_pipeline.engine import Engine
 from finrag_pipeline.errors import ModelError
 from finrag_pipeline.settings import EncoderSettings
 from finrag_pipeline.storage.fingerprints import fingerprint
@@ -188,7 +191,7 @@ class OpenVinoEmbedder:
 
         folder = cache / conversion_key(settings)
         if not (folder / "model.xml").is_file():
-            _convert(settings, folder, calibration)
+            _convert_once(settings, folder, calibration)
         # Small ones stay in the caches of a processor: 27 windows per processor second, 21 with 32.
         self._batch_size = settings.batch_size or 8
         core = ov.Core()
@@ -263,8 +266,31 @@ def conversion_key(settings: EncoderSettings) -> str:
     )
 
 
-def _convert(settings: EncoderSettings, folder: Path, calibration: Callable[[], list[str]]) -> None:
-    """Convert the model with its pooling layers to OpenVINO's format, quantised when asked."""
+_LONGEST = 3600.0
+"""Seconds that a conversion may take."""
+
+
+def _convert_once(settings: EncoderSettings, folder: Path, calibration: Callable[[], list[str]]) -> None:
+    """Convert a model, in a process of its own: half a gigabyte that PyTorch takes is given back."""
+    from filelock import FileLock
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder.with_name(f"{folder.name}.lock")):
+        if (folder / "model.xml").is_file():  # another process was faster
+            return
+        texts = calibration() if settings.precision == "int8" else []
+        if "torch" in sys.modules:
+            _convert(settings, folder, texts)
+            return
+        with closing(Engine(1, _LONGEST, memory=-1)) as engine:
+            if isinstance(
+                error := engine.outcome(engine.begin(_convert, settings, folder, texts)), Exception
+            ):
+                raise error
+
+
+def _convert(settings: EncoderSettings, folder: Path, texts: list[str]) -> None:
+    """Convert the model with its pooling layers to OpenVINO's format, quantised with ``texts`` when asked."""
     ov = openvino()
     import torch
     from tokenizers import Tokenizer
@@ -301,11 +327,10 @@ def _convert(settings: EncoderSettings, folder: Path, calibration: Callable[[], 
         if settings.precision == "int8":
             # From the file: calling the model's tokenizer has undone the truncation of the one in memory.
             saved = Tokenizer.from_file(str(temporary / "tokenizer.json"))
-            converted = _quantised(converted, saved, names, calibration())
+            converted = _quantised(converted, saved, names, texts)
         ov.save_model(converted, str(temporary / "model.xml"), compress_to_fp16=False)
-        if not (folder / "model.xml").is_file():  # else another process was faster
-            shutil.rmtree(folder, ignore_errors=True)
-            temporary.rename(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        temporary.rename(folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

@@ -52,6 +52,8 @@ def make_ahead(
 
 _LONGEST = 86_400.0
 """Seconds that a job may take in another process."""
+_JOBS = 40
+"""Jobs after which the second process is replaced: with each it holds more memory."""
 
 
 class SecondProcess:
@@ -72,6 +74,10 @@ class SecondProcess:
         """Start it before there is anything to make."""
         self._engine.begin(_prepare, self._values)
 
+    def close(self) -> None:
+        """Give back what it holds."""
+        self._engine.close()
+
     def wait(self, made: Future[bytes]) -> None:
         """Wait until parts are made, or cannot be."""
         self._engine.outcome(made)
@@ -83,7 +89,7 @@ def second_process(settings: Settings) -> Iterator[SecondProcess | None]:
     if settings.workers < 2 or settings.ray.address:
         yield None
         return
-    with closing(Engine(1, _LONGEST, memory=-1, nested=True)) as engine:
+    with closing(Engine(1, _LONGEST, memory=-1, nested=True, tasks=_JOBS)) as engine:
         yield SecondProcess(engine, settings)
 
 

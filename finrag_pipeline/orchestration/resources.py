@@ -63,6 +63,13 @@ class EngineResource(dg.ConfigurableResource):
 _engine = lru_cache(maxsize=2)(Engine)
 
 
+def engine_resource(settings: Settings) -> EngineResource:
+    """The worker processes that settings describe."""
+    return EngineResource(
+        workers=settings.workers, timeout=settings.page_timeout, memory=settings.worker_memory
+    )
+
+
 @lru_cache(maxsize=2)
 def _encoder(root: str, encoder_json: str) -> Encoder:
     from finrag_pipeline.settings import EncoderSettings

@@ -41,7 +41,7 @@ from finrag_pipeline.orchestration.partitions import (
     trained_partitions,
     trained_range,
 )
-from finrag_pipeline.orchestration.resources import get_encoder
+from finrag_pipeline.orchestration.resources import engine_resource, get_encoder
 from finrag_pipeline.orchestration.sweeps import (
     answers_to_other_questions,
     drop,
@@ -70,6 +70,8 @@ _BESIDE = 4
 """The second process sweeps a quarter of the systems that learn nothing, besides what it answers."""
 _HANDED_ON = 2
 """Filings that the second process has before it: as one is made, the next need not be waited for."""
+_HELD_TWICE = 40
+"""Filings whose pages and rows both processes may hold at once, 15 MB of each."""
 
 
 @dataclass
@@ -393,7 +395,9 @@ class _Work:
                 if known.get("state") == state_of_results(lake, settings, systems):
                     outcome.not_run = known["not_run"]
                     return
-        self.index_on_demand(systems, benchmark_filings(lake))
+        corpus = benchmark_filings(lake)
+        self.index_on_demand(systems, corpus)
+        engine_resource(settings).open().close()  # what has read pages is not needed any more
         self.run("prepare_benchmark", "prepare")
         retrieval = get_answer_system(ANSWERED).retrieval
         learned = [name for name in systems if isinstance(get_system(name).pages, PagesInOrder)]
@@ -419,15 +423,20 @@ class _Work:
             self._await("sweep", beside)
             missing |= self._sweep(learned)
         left: Sequence[str] = made_by("publish_answers")
-        if retrieval in systems and retrieval not in missing:
-            # Meanwhile the second process answers the questions of the benchmark.
-            self.run("publish_answers", "false_answers", assets=["false_answers"])
+        answered, many = retrieval in systems and retrieval not in missing, len(corpus) > _HELD_TWICE
+        if answered:
+            if not many:  # meanwhile the second process answers the questions of the benchmark
+                self.run("publish_answers", "false_answers", assets=["false_answers"])
             left = [name for name in left if name != "false_answers"]
             self._await("answer", beside)
             self.run("answer", ANSWERED, tags=sweep_range(ANSWERED))
         for name in there:
             self._await("sweep", beside)
             missing |= self._sweep([name])
+        if answered and many:
+            if second:
+                second.close()
+            self.run("publish_answers", "false_answers", assets=["false_answers"])
         drop(lake, stale_results(lake, settings, corpora) + answers_to_other_questions(lake))
         if lake.partitions("answer_scores"):
             self.run("publish_answers", "answers", assets=left)

@@ -70,7 +70,7 @@ class Sweep:
     """What a sweep over systems and folds shares: read from the lake once, not for every part."""
 
     def __init__(self, values: Settings, store: Lake, corpora: Corpora | None = None) -> None:
-        from finrag_pipeline.rankers.page_ranker.library import PageLibrary
+        from finrag_pipeline.rankers.page_ranker.library import KEPT_IN_A_RUN, PageLibrary
         from finrag_pipeline.rankers.registry import usable_models
 
         self.values = values
@@ -80,7 +80,7 @@ class Sweep:
         measured = questions.filter(pc.field("status") == "measured")["question"]
         self._questions = frozenset(measured.to_pylist())
         self._looked_up: dict[Hashable, Any] = {}  # asking a model hub for weights takes seconds
-        library = PageLibrary(store)  # profiles and sentences are the same for every fold
+        library = PageLibrary(store, KEPT_IN_A_RUN)  # the same for every fold
         self.trained: Callable[[int], Learned] = cache(
             lambda fold: usable_models(store, values, fold, library)
         )

@@ -172,6 +172,8 @@ class PagesInOrder(PageStage, PageOrder):
 def sentence_vectors(lake: Lake, filing: str) -> tuple[np.ndarray, np.ndarray]:
     """Pages of the sentences of a filing, shape (sentences,), and their vectors, (sentences, dimensions).
 
+    The vectors are float16, as they are kept: in full they take twice the memory.
+
     Raises:
         LakeError: the filing has no sentences.
     """
@@ -179,9 +181,14 @@ def sentence_vectors(lake: Lake, filing: str) -> tuple[np.ndarray, np.ndarray]:
     if lake.info("page_sentences", keys) is None:
         raise LakeError(f"'{filing}' has no sentences of pages.", "Materialise page_sentences.")
     rows = lake.read("page_sentences", keys, ["page", "vector"])
-    flat = rows["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False).astype(np.float32)
+    flat = rows["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False).copy()
     vectors = flat.reshape(rows.num_rows, -1) if rows.num_rows else flat[:, None]
     return rows["page"].to_numpy(), vectors
+
+
+def cosines(vectors: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """Cosines of unit-length vectors, (sentences, dimensions), with one; shape (sentences,), float32."""
+    return np.asarray(vectors.astype(np.float32) @ vector.astype(np.float32))
 
 
 @dataclass(frozen=True)
@@ -197,7 +204,7 @@ class PagesBySentence(PageOrder):
 
     def search(self, query: Query, inputs: Inputs, scope: Scope, depth: int, inner: Search) -> list[Hit]:
         """The best chunk of each of the first pages."""
-        corpus, vector = inputs.corpus, query.vectors[0].astype(np.float32)
+        corpus, vector = inputs.corpus, query.vectors[0]
         filings = set(corpus.filings if scope.filings is None else scope.filings) & set(corpus.filings)
         if scope.locations is not None:
             filings &= {filing for filing, _ in scope.locations}
@@ -207,7 +214,7 @@ class PagesBySentence(PageOrder):
                 ("sentences", filing), partial(sentence_vectors, corpus.lake, filing)
             )
             best: dict[int, float] = {}
-            scores = vectors @ vector if len(pages) else pages
+            scores = cosines(vectors, vector) if len(pages) else pages
             for page, score in zip(pages.tolist(), scores.tolist(), strict=True):
                 best[page] = max(score, best.get(page, -np.inf))
             found += [

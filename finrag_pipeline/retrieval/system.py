@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -199,7 +200,7 @@ def run_system(
     Raises:
         ModelError: the system needs a model that was not trained, or cannot be had.
     """
-    questions = list(questions)
+    questions = sorted(questions, key=itemgetter("filing"))  # what is read of a filing is not kept for long
     queries = system.queries([question["question"] for question in questions], inputs)
     rows = [
         {
@@ -212,8 +213,8 @@ def run_system(
             "page": hit.page,
             "score": hit.score,
         }
-        for space in spaces
         for question in questions
+        for space in spaces
         for place, hit in enumerate(
             system.search(
                 queries[question["question"]],

@@ -156,11 +156,14 @@ class Corpora:
     Args:
         index_missing: make vectors on first use that no asset makes, such as those of documents. Those of a
             system's own encoder are made in any case.
+        encoder: that of the settings, where it is loaded already.
     """
 
-    def __init__(self, lake: Lake, settings: Settings, index_missing: bool = False) -> None:
+    def __init__(
+        self, lake: Lake, settings: Settings, index_missing: bool = False, encoder: Encoder | None = None
+    ) -> None:
         self._lake, self._settings, self._index_missing = lake, settings, index_missing
-        self._encoders: dict[str, Encoder] = {}
+        self._encoders = {encoder.settings.name: encoder} if encoder else {}
         self._shared: dict[Hashable, Any] = {}
         self._corpora: dict[Hashable, Corpus] = {}
         self._known: dict[str, Completeness] = {}
@@ -208,15 +211,18 @@ class Searcher:
     Args:
         settings: settings of the lake.
         learned: what systems have learned; the production models of the lake when None.
+        encoder: that of the settings, where it is loaded already.
     """
 
-    def __init__(self, settings: Settings, learned: Learned | None = None) -> None:
+    def __init__(
+        self, settings: Settings, learned: Learned | None = None, encoder: Encoder | None = None
+    ) -> None:
         self._settings = settings
         self._lake = Lake(settings.lake).required()
         if not searchable_filings(self._lake):
             raise LakeError("The lake holds nothing to search.", "Run 'finrag run', or 'finrag ingest FILE'.")
         self._learned = learned or trained_models(self._lake, settings, None)
-        self._corpora = Corpora(self._lake, settings)
+        self._corpora = Corpora(self._lake, settings, encoder=encoder)
 
     @property
     def resolver(self) -> Resolver:

@@ -2,11 +2,13 @@
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from finrag_pipeline.answering.systems import get_answer_system
 from finrag_pipeline.evaluation.summary import summarise
+from finrag_pipeline.orchestration.resources import get_encoder
 from finrag_pipeline.orchestration.steps import Part, Step, check, table_asset
 from finrag_pipeline.orchestration.sweeps import (
     AnswerSweep,
@@ -16,6 +18,9 @@ from finrag_pipeline.orchestration.sweeps import (
     sliced_by,
 )
 from finrag_pipeline.schemas import ANSWER_SCORES, ANSWERS, FALSE_ANSWERS
+
+if TYPE_CHECKING:
+    from finrag_pipeline.evaluation.unanswerable import UnanswerableQuestion
 
 RECORDED = {"system": "recorded", "fold": "recorded"}
 """Part of ``answers`` that holds recorded answers of other models."""
@@ -107,15 +112,18 @@ def false_answers(part: Part) -> Step:
     """What 'finrag ask' says to questions made for this index that it cannot answer."""
     from finrag_pipeline.evaluation.unanswerable import indexed_companies, unanswerable_questions
     from finrag_pipeline.services.ask import Asker
+    from finrag_pipeline.services.search import Searcher
 
-    store = part.store
+    values, store = part.values, part.store
+
+    def questions() -> "list[UnanswerableQuestion]":
+        companies = [one for one in indexed_companies(store) if one.years]
+        return unanswerable_questions(companies) if companies else []
 
     def make() -> pa.Table:
-        companies = [one for one in indexed_companies(store) if one.years]
-        if not companies:
+        if not (asked := questions()):
             return FALSE_ANSWERS.empty_table()
-        asker = Asker(part.values)
-        asked = unanswerable_questions(companies)
+        asker = Asker(values, Searcher(values, encoder=get_encoder(values, store)))
         replies = [(one, asker.ask(one.question, with_evidence=False).answer) for one in asked]
         rows = [{**asdict(one), "answer": said.answer, "abstained": said.abstained} for one, said in replies]
         return pa.Table.from_pylist(rows, FALSE_ANSWERS)

@@ -51,12 +51,12 @@ def page_ranker(part: Part) -> Step:
 
 
 def _examples(values: Settings, store: Lake, corpora: Corpora) -> "tuple[Examples, tuple[str, ...]]":
-    from finrag_pipeline.rankers.page_ranker.library import PageLibrary
+    from finrag_pipeline.rankers.page_ranker.library import KEPT_IN_A_RUN, PageLibrary
     from finrag_pipeline.rankers.page_ranker.question_encoder import question_encoder
     from finrag_pipeline.rankers.page_ranker.training import Examples
 
     names, encoder = benchmark_filings(store), get_encoder(values, store)
-    questions, library = _measured_questions(store).to_pylist(), PageLibrary(store)
+    questions, library = _measured_questions(store).to_pylist(), PageLibrary(store, KEPT_IN_A_RUN)
 
     def resolver() -> "Resolver":
         return corpora.resolver(values, store, names)

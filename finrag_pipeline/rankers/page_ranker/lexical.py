@@ -33,13 +33,15 @@ class PageTerms:
 
     Attributes:
         vocabulary: number of each term.
-        tokens: number of the term at each position, int32.
+        tokens: number of the term at each position.
         pages: page of each position, ascending.
         lengths: number of terms of each page, float32.
         order: positions sorted by term, for look-ups.
         starts: first place in ``order`` of each term, and the end; shape (terms + 1,).
         halves: half passage of each position; one without terms stands between any two pages.
         first_halves: first half passage of each page, and the end; shape (pages + 1,).
+
+    What has a number for each position is int32.
     """
 
     vocabulary: dict[str, int]
@@ -66,13 +68,13 @@ def page_terms(texts: Sequence[Sequence[str]]) -> PageTerms:
         [vocabulary.setdefault(term, len(vocabulary)) for text in texts for term in text], np.int32
     )
     sizes = np.array([len(text) for text in texts], np.int64)
-    pages = np.repeat(np.arange(len(texts)), sizes)
-    order = np.argsort(tokens, kind="stable")
+    pages = np.repeat(np.arange(len(texts), dtype=np.int32), sizes)
+    order = np.argsort(tokens, kind="stable").astype(np.int32)
     starts = np.searchsorted(tokens[order], np.arange(len(vocabulary) + 1))
     half = PASSAGE_TERMS // 2
     first_halves = np.concatenate([[0], np.cumsum(-(-sizes // half) + 1)])
     offsets = np.arange(len(tokens)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    halves = first_halves[pages] + offsets // half
+    halves = (first_halves[pages] + offsets // half).astype(np.int32)
     return PageTerms(vocabulary, tokens, pages, sizes.astype(np.float32), order, starts, halves, first_halves)
 
 

@@ -3,45 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache, partial
 
 import numpy as np
 
 from finrag_pipeline.errors import LakeError
 from finrag_pipeline.rankers.page_ranker.features import FilingPages, filing_pages
 from finrag_pipeline.rankers.texts import page_scores
-from finrag_pipeline.retrieval.page_stage import sentence_vectors
+from finrag_pipeline.retrieval.page_stage import cosines, sentence_vectors
 from finrag_pipeline.storage.fingerprints import fingerprint
 from finrag_pipeline.storage.lake import Lake
 
 BEST_SENTENCES = 3
 """Sentences of a page that are compared together."""
 
+FILINGS_KEPT, KEPT_IN_A_RUN = 128, 24
+"""Filings whose pages stay in memory, 5 MB of an annual report: where anything may be asked next, and in a
+run, which asks of one filing after the other."""
+
 _LEAST_SIMILARITY = -0.2
 """Similarity of a page that has no sentence."""
 
 
 class PageLibrary:
-    """Profiles and sentences of the pages of the filings of a lake."""
+    """Profiles and sentences of the pages of the filings of a lake.
 
-    def __init__(self, lake: Lake) -> None:
+    Args:
+        lake: that holds them.
+        kept: filings whose pages are kept, those that were asked for last.
+    """
+
+    def __init__(self, lake: Lake, kept: int = FILINGS_KEPT) -> None:
         self._lake = lake
-        self._pages: dict[str, FilingPages] = {}
-        self._vectors: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        self.pages = lru_cache(kept)(self._read)
+        self._vectors = lru_cache(kept)(partial(sentence_vectors, lake))
 
-    def pages(self, filing: str) -> FilingPages:
+    def _read(self, filing: str) -> FilingPages:
         """The pages of a filing.
 
         Raises:
             LakeError: the filing has no profiles.
         """
-        if filing not in self._pages:
-            keys = {"filing": filing}
-            if self._lake.info("page_profiles", keys) is None:
-                raise LakeError(f"'{filing}' has no page profiles.", "Materialise page_profiles.")
-            row = self._lake.read("filings", keys).to_pylist()[0]
-            profiles = self._lake.read("page_profiles", keys).sort_by("page").to_pylist()
-            self._pages[filing] = filing_pages(row, profiles)
-        return self._pages[filing]
+        keys = {"filing": filing}
+        if self._lake.info("page_profiles", keys) is None:
+            raise LakeError(f"'{filing}' has no page profiles.", "Materialise page_profiles.")
+        row = self._lake.read("filings", keys).to_pylist()[0]
+        profiles = self._lake.read("page_profiles", keys).sort_by("page").to_pylist()
+        return filing_pages(row, profiles)
 
     def similarities(self, filing: str, vector: np.ndarray) -> dict[str, np.ndarray]:
         """Cosine similarities of each page with a question, shape (pages,) each.
@@ -51,10 +59,8 @@ class PageLibrary:
         Raises:
             LakeError: the filing has no sentences.
         """
-        if filing not in self._vectors:
-            self._vectors[filing] = sentence_vectors(self._lake, filing)
-        count, (pages, vectors) = self.pages(filing).pages, self._vectors[filing]
-        scores = vectors @ vector.astype(np.float32) if len(pages) else np.empty(0, np.float32)
+        count, (pages, vectors) = self.pages(filing).pages, self._vectors(filing)
+        scores = cosines(vectors, vector) if len(pages) else np.empty(0, np.float32)
         best = page_scores(scores, pages, count, _LEAST_SIMILARITY)
         return {"sentence": best, "sentences": mean_of_best(pages, scores, count)}
 

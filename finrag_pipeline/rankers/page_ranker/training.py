@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, Self
 
 import numpy as np
@@ -81,8 +82,10 @@ class Examples:
 
     @cached_property
     def _found(self) -> dict[str, Example]:
-        found = page_examples(self.questions, self.encode, self.library, self.resolver(), self.known)
-        ids = [str(question["question_id"]) for question in self.questions]
+        # What is read of a filing is not kept for long.
+        questions = sorted(self.questions, key=itemgetter("filing"))
+        found = page_examples(questions, self.encode, self.library, self.resolver(), self.known)
+        ids = [str(question["question_id"]) for question in questions]
         return dict(zip(ids, found, strict=True))
 
     def of(self, questions: Sequence[Question]) -> list[Example]:
