@@ -275,11 +275,11 @@ def _convert_once(settings: EncoderSettings, folder: Path, calibration: Callable
     from filelock import FileLock
 
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder.with_name(f"{folder.name}.lock")):
+    with FileLock(folder.parent.with_suffix(".lock")):
         if (folder / "model.xml").is_file():  # another process was faster
             return
         texts = calibration() if settings.precision == "int8" else []
-        if "torch" in sys.modules:
+        if _is_loaded("torch"):
             _convert(settings, folder, texts)
             return
         with closing(Engine(1, _LONGEST, memory=-1)) as engine:
@@ -287,6 +287,10 @@ def _convert_once(settings: EncoderSettings, folder: Path, calibration: Callable
                 error := engine.outcome(engine.begin(_convert, settings, folder, texts)), Exception
             ):
                 raise error
+
+
+def _is_loaded(module: str) -> bool:
+    return module in sys.modules
 
 
 def _convert(settings: EncoderSettings, folder: Path, texts: list[str]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -200,8 +199,15 @@ def run_system(
     Raises:
         ModelError: the system needs a model that was not trained, or cannot be had.
     """
-    questions = sorted(questions, key=itemgetter("filing"))  # what is read of a filing is not kept for long
+    questions = list(questions)
     queries = system.queries([question["question"] for question in questions], inputs)
+    found: dict[tuple[Space, int], list[Hit]] = {}
+    # One filing after the other: what is read of one is not kept for long.
+    for number in sorted(range(len(questions)), key=lambda number: questions[number]["filing"]):
+        for space in spaces:
+            asked, gold = queries[questions[number]["question"]], questions[number]
+            scope = space.scope(gold["filing"], gold["gold_pages"])
+            found[space, number] = system.search(asked, inputs, scope)
     rows = [
         {
             "system": system.name,
@@ -213,15 +219,8 @@ def run_system(
             "page": hit.page,
             "score": hit.score,
         }
-        for question in questions
         for space in spaces
-        for place, hit in enumerate(
-            system.search(
-                queries[question["question"]],
-                inputs,
-                space.scope(question["filing"], question["gold_pages"]),
-            ),
-            start=1,
-        )
+        for number, question in enumerate(questions)
+        for place, hit in enumerate(found[space, number], start=1)
     ]
     return pa.Table.from_pylist(rows, schema=RETRIEVAL_RUNS)

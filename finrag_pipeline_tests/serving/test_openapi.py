@@ -161,7 +161,7 @@ def test_a_fuzz_finds_no_defect(
     answers: Counter[int] = Counter()
 
     @settings(
-        max_examples=20, deadline=None, derandomize=True, database=None, suppress_health_check=[*HealthCheck]
+        max_examples=10, deadline=None, derandomize=True, database=None, suppress_health_check=[*HealthCheck]
     )
     @given(case=operation.as_strategy(generation_mode=mode))
     def fuzz(case: schemathesis.Case) -> None:
