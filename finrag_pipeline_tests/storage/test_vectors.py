@@ -318,7 +318,7 @@ def test_literals() -> None:
     assert sql_literal("it's ''") == "'it''s '''''"
 
 
-_TABLES, _WRITERS = 12, 4
+_TABLES, _WRITERS = 6, 4
 
 
 def _write_together(uri: str, number: int, together: Any, failures: Any) -> None:
