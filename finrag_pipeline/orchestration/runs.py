@@ -71,7 +71,8 @@ _BESIDE = 4
 _HANDED_ON = 2
 """Filings that the second process has before it: as one is made, the next need not be waited for."""
 _HELD_TWICE = 40
-"""Filings whose pages and rows both processes may hold at once, 15 MB of each."""
+"""Filings of which both processes may hold pages, rows and chunks at once, some 20 MB of each; of more, the
+second one makes what needs them, step by step, and this one commits."""
 
 
 @dataclass
@@ -324,6 +325,8 @@ class _Work:
     outcome: RunReport
     progress: Progress
     second: SecondProcess | None
+    apart: bool = False
+    """Whether all that holds many filings in memory is left to the second process."""
 
     def run(self, job: str, item: str, **options: Any) -> None:
         """Run a job that must succeed."""
@@ -398,13 +401,16 @@ class _Work:
         corpus = benchmark_filings(lake)
         self.index_on_demand(systems, corpus)
         engine_resource(settings).open().close()  # what has read pages is not needed any more
+        self.apart = len(corpus) > _HELD_TWICE
+        self._make_apart("prepare_benchmark", [{}])
         self.run("prepare_benchmark", "prepare")
         retrieval = get_answer_system(ANSWERED).retrieval
         learned = [name for name in systems if isinstance(get_system(name).pages, PagesInOrder)]
         here, there = [name for name in systems if name not in learned], list[str]()
         questions, second = lake.info("benchmark_questions"), self.second
         beside = deque[Future[bytes]]()
-        if second and retrieval in learned and questions is not None and questions.rows >= _MANY_QUESTIONS:
+        asked = questions.rows if questions and retrieval in learned else 0
+        if second and asked >= _MANY_QUESTIONS and not self.apart:
             missing = problems_of(lake, settings, here, corpora)
             there = [name for name in here if name not in missing]
             there = there[len(there) - len(there) // _BESIDE :]
@@ -419,29 +425,38 @@ class _Work:
         outcome.not_run = missing = self._sweep(here)
         if learned:
             self._await("train_page_ranker", beside)
+            self._make_apart("train_page_ranker", [trained_range()])
             self.run("train_page_ranker", "page_ranker", tags=trained_range())
             self._await("sweep", beside)
             missing |= self._sweep(learned)
         left: Sequence[str] = made_by("publish_answers")
-        answered, many = retrieval in systems and retrieval not in missing, len(corpus) > _HELD_TWICE
-        if answered:
-            if not many:  # meanwhile the second process answers the questions of the benchmark
-                self.run("publish_answers", "false_answers", assets=["false_answers"])
+        if retrieval in systems and retrieval not in missing:
+            # Meanwhile the second process answers the questions of the benchmark.
+            self._make_apart("publish_answers", [{}], ["false_answers"])
+            self.run("publish_answers", "false_answers", assets=["false_answers"])
             left = [name for name in left if name != "false_answers"]
             self._await("answer", beside)
+            self._make_apart("answer", [sweep_range(ANSWERED)])
             self.run("answer", ANSWERED, tags=sweep_range(ANSWERED))
         for name in there:
             self._await("sweep", beside)
             missing |= self._sweep([name])
-        if answered and many:
-            if second:
-                second.close()
-            self.run("publish_answers", "false_answers", assets=["false_answers"])
         drop(lake, stale_results(lake, settings, corpora) + answers_to_other_questions(lake))
         if lake.partitions("answer_scores"):
             self.run("publish_answers", "answers", assets=left)
         self.run("publish", "publish")
         lake.write_json(marker, {"state": state_of_results(lake, settings, systems), "not_run": missing})
+
+    def _make_apart(
+        self, job: str, parts: Sequence[Mapping[str, str]], assets: Sequence[str] | None = None
+    ) -> None:
+        """Have parts of a job made by the second process, which then gives back what it held."""
+        if self.second and self.apart and parts:
+            begun = [self.second.begin(job, (None, tags, assets)) for tags in parts]
+            for number, made in enumerate(begun):
+                self.progress(job, "ahead", number, len(parts))
+                self.second.wait(made)
+            self.second.close()
 
     def _await(self, job: str, beside: deque[Future[bytes]]) -> None:
         """Wait for what the second process makes of a job, if it does."""
@@ -455,6 +470,7 @@ class _Work:
         runnable = [system for system in systems if system not in missing]
         ahead: list[Item] = [(None, sweep_range(system), None) for system in runnable]
         self.outcome.warnings += make_ahead(self.settings, "sweep", ahead)
+        self._make_apart("sweep", [sweep_range(system) for system in runnable])
         for number, system in enumerate(runnable):
             self.progress("sweep", system, number, len(runnable))
             self.materialiser.run_or_raise("sweep", tags=sweep_range(system))
