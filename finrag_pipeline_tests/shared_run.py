@@ -43,7 +43,7 @@ def sample_lake(factory: pytest.TempPathFactory) -> tuple[Path, Done]:
 
 
 def _run_sample(folder: Path) -> None:
-    done = finrag(folder / "lake", "run", "--json")
+    done = finrag(folder / "lake", "run", "--json", FINRAG_WORKERS="2")  # with a second process
     shutil.copytree(folder / "lake", folder / "untouched" / "lake")
     (folder / "done.json").write_text(json.dumps(asdict(done)), encoding="utf-8")
 

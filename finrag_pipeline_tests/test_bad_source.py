@@ -8,6 +8,7 @@ import random
 import shutil
 import signal
 import time
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +18,8 @@ import pytest
 
 from finrag_pipeline.evaluation import unanswerable
 from finrag_pipeline.filings.names import filing_id
+from finrag_pipeline.orchestration import runs
+from finrag_pipeline.orchestration.ahead import Item, SecondProcess
 from finrag_pipeline.rankers.page_ranker import model
 from finrag_pipeline.storage.lake import Lake
 from finrag_pipeline_tests import small_filings
@@ -302,6 +305,28 @@ def test_a_run_killed_at_any_moment_is_finished_by_the_next(
     for path in Lake(root).leftovers(older_than=0.0):
         Lake(root).fs.rm(path)
     assert not [path for path in root.rglob("*.tmp*") if path.is_file() and "models" not in path.parts]
+
+
+def test_of_many_filings_the_second_process_makes_all_that_needs_them(
+    tmp_path: Path, small: Path, whole: Whole, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+
+    def begin(process: SecondProcess, job: str, item: Item) -> Future[bytes]:
+        begun.append(job)
+        return begins(process, job, item)
+
+    begins = SecondProcess.begin
+    monkeypatch.setattr(SecondProcess, "begin", begin)
+    monkeypatch.setattr(runs, "_HELD_TWICE", 1)
+    monkeypatch.setattr(runs, "_MANY_FILINGS", 2)
+    root = tmp_path / "lake"
+    done = called(root, "run", "--source", small, *SYSTEMS, "--json", FINRAG_WORKERS="2")
+    assert done.code == 0, done.err
+    assert list(dict.fromkeys(begun)) == ["index_filing", "index_on_demand", "prepare_benchmark", "sweep"]
+    assert begun.count("sweep") == 2
+    assert metrics(root) == whole.metrics, "to the last byte"
+    assert {entry["outcome"] for entry in Lake(root).ledger_entries()} == {"materialised"}
 
 
 def test_two_runs_at_once_leave_one_consistent_lake(tmp_path: Path, small: Path, whole: Whole) -> None:
