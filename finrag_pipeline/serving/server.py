@@ -91,7 +91,7 @@ def _leave(service: SearchService) -> None:
     if not service.at_rest or "triton" in sys.modules:
         # A search that still runs cannot be stopped, and the interpreter would wait for its thread. What is
         # written to the lake is written under another name first: nothing is left half done. And where
-        # PyTorch was just loaded, its Triton would tell people of all that the interpreter does not clear away.
+        # PyTorch was just loaded, its Triton would tell people of all that is not cleared away.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
