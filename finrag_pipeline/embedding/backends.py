@@ -279,7 +279,7 @@ def _convert_once(settings: EncoderSettings, folder: Path, calibration: Callable
         if (folder / "model.xml").is_file():  # another process was faster
             return
         texts = calibration() if settings.precision == "int8" else []
-        if _is_loaded("torch"):
+        if "torch" in sys.modules:
             _convert(settings, folder, texts)
             return
         with closing(Engine(1, _LONGEST, memory=-1)) as engine:
@@ -287,10 +287,6 @@ def _convert_once(settings: EncoderSettings, folder: Path, calibration: Callable
                 error := engine.outcome(engine.begin(_convert, settings, folder, texts)), Exception
             ):
                 raise error
-
-
-def _is_loaded(module: str) -> bool:
-    return module in sys.modules
 
 
 def _convert(settings: EncoderSettings, folder: Path, texts: list[str]) -> None:

@@ -203,11 +203,10 @@ def run_system(
     queries = system.queries([question["question"] for question in questions], inputs)
     found: dict[tuple[Space, int], list[Hit]] = {}
     # One filing after the other: what is read of one is not kept for long.
-    for number in sorted(range(len(questions)), key=lambda number: questions[number]["filing"]):
+    for number, question in sorted(enumerate(questions), key=lambda one: one[1]["filing"]):
         for space in spaces:
-            asked, gold = queries[questions[number]["question"]], questions[number]
-            scope = space.scope(gold["filing"], gold["gold_pages"])
-            found[space, number] = system.search(asked, inputs, scope)
+            scope = space.scope(question["filing"], question["gold_pages"])
+            found[space, number] = system.search(queries[question["question"]], inputs, scope)
     rows = [
         {
             "system": system.name,

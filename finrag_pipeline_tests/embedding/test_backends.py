@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ def openvino(tiny_encoder_settings: EncoderSettings, converted: Path) -> Embedde
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         patch.setattr(backends, "Engine", Here)
-        patch.setattr(backends, "_is_loaded", lambda name: False)  # PyTorch, by a command
+        patch.setattr(backends, "sys", SimpleNamespace(modules={}))  # a command has not loaded PyTorch
         found = load_embedder(settings, converted, _no_calibration)
     assert handed_on == [backends._convert], "what PyTorch takes is not kept by what runs the model"
     assert not said, "a first run begins with a page of warnings"

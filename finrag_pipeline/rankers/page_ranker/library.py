@@ -17,9 +17,9 @@ from finrag_pipeline.storage.lake import Lake
 BEST_SENTENCES = 3
 """Sentences of a page that are compared together."""
 
-FILINGS_KEPT, KEPT_IN_A_RUN = 128, 24
-"""Filings whose pages stay in memory, 5 MB of an annual report: where anything may be asked next, and in a
-run, which asks of one filing after the other."""
+FILINGS_KEPT, KEPT_IN_A_RUN = 400, 24
+"""Filings whose pages stay in memory, 5 MB of an annual report: where anything may be asked next, also
+without a company, which reads all of them; and in a run, which asks of one filing after the other."""
 
 _LEAST_SIMILARITY = -0.2
 """Similarity of a page that has no sentence."""
