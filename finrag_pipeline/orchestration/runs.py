@@ -402,8 +402,7 @@ class _Work:
         self.index_on_demand(systems, corpus)
         engine_resource(settings).open().close()  # what has read pages is not needed any more
         self.apart = len(corpus) > _HELD_TWICE
-        self._make_apart("prepare_benchmark", [{}])
-        self.run("prepare_benchmark", "prepare")
+        self._run_held("prepare_benchmark", "prepare")
         retrieval = get_answer_system(ANSWERED).retrieval
         learned = [name for name in systems if isinstance(get_system(name).pages, PagesInOrder)]
         here, there = [name for name in systems if name not in learned], list[str]()
@@ -425,19 +424,16 @@ class _Work:
         outcome.not_run = missing = self._sweep(here)
         if learned:
             self._await("train_page_ranker", beside)
-            self._make_apart("train_page_ranker", [trained_range()])
-            self.run("train_page_ranker", "page_ranker", tags=trained_range())
+            self._run_held("train_page_ranker", "page_ranker", tags=trained_range())
             self._await("sweep", beside)
             missing |= self._sweep(learned)
         left: Sequence[str] = made_by("publish_answers")
         if retrieval in systems and retrieval not in missing:
             # Meanwhile the second process answers the questions of the benchmark.
-            self._make_apart("publish_answers", [{}], ["false_answers"])
-            self.run("publish_answers", "false_answers", assets=["false_answers"])
+            self._run_held("publish_answers", "false_answers", assets=["false_answers"])
             left = [name for name in left if name != "false_answers"]
             self._await("answer", beside)
-            self._make_apart("answer", [sweep_range(ANSWERED)])
-            self.run("answer", ANSWERED, tags=sweep_range(ANSWERED))
+            self._run_held("answer", ANSWERED, tags=sweep_range(ANSWERED))
         for name in there:
             self._await("sweep", beside)
             missing |= self._sweep([name])
@@ -446,6 +442,11 @@ class _Work:
             self.run("publish_answers", "answers", assets=left)
         self.run("publish", "publish")
         lake.write_json(marker, {"state": state_of_results(lake, settings, systems), "not_run": missing})
+
+    def _run_held(self, job: str, item: str, **options: Any) -> None:
+        """Run a job that holds many filings in memory."""
+        self._make_apart(job, [options.get("tags") or {}], options.get("assets"))
+        self.run(job, item, **options)
 
     def _make_apart(
         self, job: str, parts: Sequence[Mapping[str, str]], assets: Sequence[str] | None = None
