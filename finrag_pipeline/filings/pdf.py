@@ -331,25 +331,23 @@ def _ruled_table(table: Any) -> RuledTable:
     return RuledTable(tuple(table.bbox), cells, list(header.cells) if named else None)
 
 
-def ocr_words(path: Path, page: int, dpi: int = 300, language: str = "eng") -> list[tuple[Any, ...]]:
-    """Words of the picture of a page, read by Tesseract: the fields of `schemas.WORD` for each.
+def ocr_words(path: Path, page: int) -> list[tuple[Any, ...]]:
+    """English words of the picture of a page, read by Tesseract: the fields of `schemas.WORD` for each.
 
     Raises:
-        FilingError: as `inspect_pdf`; Tesseract or its data for ``language`` is missing; the page fails.
+        FilingError: as `inspect_pdf`; Tesseract or its data for English is missing; the page fails.
     """
     pymupdf = _pymupdf()
     try:
         data = pymupdf.get_tessdata()
-        missing = not data or not (Path(data) / f"{language}.traineddata").is_file()
+        missing = not data or not (Path(data) / "eng.traineddata").is_file()
     except Exception:
         data, missing = None, True
     if missing:
         raise FilingError(
-            f"{path.name}: page {page + 1} needs Tesseract's data for '{language}', which is not installed.",
+            f"{path.name}: page {page + 1} needs Tesseract's data for 'eng', which is not installed.",
             "Install Tesseract, or set TESSDATA_PREFIX to the folder of its data.",
         )
     with _open(path) as document, _reading(path, page):
         shown = document[page]
-        return _shown_words(
-            shown, shown.get_textpage_ocr(dpi=dpi, language=language, full=True, tessdata=data)
-        )
+        return _shown_words(shown, shown.get_textpage_ocr(dpi=300, language="eng", full=True, tessdata=data))

@@ -18,12 +18,10 @@ from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 
-import numpy as np
-
 from finrag_pipeline.filings.html import HtmlCell, HtmlPage, HtmlTable, read_html
 from finrag_pipeline.filings.html import Line as HtmlLine
 from finrag_pipeline.filings.sentences import sentences
-from finrag_pipeline.tables.model import Box, Cell, PageWords, Table
+from finrag_pipeline.tables.model import Box, Cell, Table
 from finrag_pipeline.tables.scale import find_scale, only_scale
 from finrag_pipeline.tables.values import parse_value
 from finrag_pipeline.tables.words.body import levels
@@ -85,18 +83,18 @@ def html_tables(path: Path) -> list[Table]:
     pages = [[line for line in page.lines if _bare(line.text) not in furniture] for page in filing.pages]
     by_page = {page: list(group) for page, group in groupby(filing.tables, attrgetter("page"))}
     found: list[Table] = []
-    before: tuple[PageWords, list[Table]] | None = None
+    before: list[Table] = []
+    height_before = 0.0
     for number, lines in enumerate(pages):
         grids = [(one, grid) for one in by_page.get(number, ()) if (grid := _grid(one))]
         if number and grids and lines and grids[0][0].first <= lines[0].order:
             last = max((one.last for one in by_page.get(number - 1, ())), default=-1)
             ahead = [line for line in pages[number - 1][-ABOVE:] if line.order > last]
             lines = [*(ahead if ahead and _leads(ahead[-1].text) else ()), *lines]
-        tables, laid = _page_tables(number, lines, grids)
-        if before and before[0].page == number - 1:
-            tables = mark_continuation(before[1], tables, before[0], laid)
-        before = (laid, tables)
-        found += tables
+        tables, height = _page_tables(lines, grids)
+        before = mark_continuation(before, tables, height_before, height)
+        height_before = height
+        found += before
     return found
 
 
@@ -118,13 +116,11 @@ def _furniture(pages: Sequence[HtmlPage]) -> set[str]:
 
 
 def _page_tables(
-    number: int, shown: Sequence[HtmlLine], grids: Sequence[tuple[HtmlTable, _Grid]]
-) -> tuple[list[Table], PageWords]:
-    """The tables of a page, and the page, which has but a height."""
+    shown: Sequence[HtmlLine], grids: Sequence[tuple[HtmlTable, _Grid]]
+) -> tuple[list[Table], float]:
+    """The tables of a page, and its height."""
     lines, orders = _laid_out(shown)
     height = lines[-1].y1 if lines else 0.0
-    nothing = np.zeros(0, np.int32)
-    laid = PageWords(number, _WIDTH, height, "", np.zeros((0, 4), np.float32), (), nothing, nothing)
     starts = [bisect_left(orders, one.first) for one, _ in grids]
     stops = [bisect_right(orders, one.last) for one, _ in grids]
     tables = []
@@ -134,7 +130,7 @@ def _page_tables(
         table = _table(one, grid, lines, (floor, starts[place], stops[place], ceiling), height)
         told = [line.text for line in shown if line.order < one.first]
         tables.append(replace(table, caption=_whole_sentences(table.caption, told)))
-    return tables, laid
+    return tables, height
 
 
 def _whole_sentences(caption: str | None, told: Sequence[str]) -> str | None:

@@ -36,8 +36,6 @@ class PageWords:
         width, height: in points, as shown; 0 where the page came as text only.
         boxes: shape (words, 4), float32: x0, y0, x1, y1 in points; empty for text only.
         words: texts of the words, in the file's order.
-        blocks, lines: the extractor's block of each word, and its line within the block; shape (words,).
-        rotation: of the page in degrees; the boxes are those of the page as shown already.
         needs_ocr: the page carries no usable text.
     """
 
@@ -47,9 +45,6 @@ class PageWords:
     text: str
     boxes: np.ndarray
     words: tuple[str, ...]
-    blocks: np.ndarray
-    lines: np.ndarray
-    rotation: int = 0
     needs_ocr: bool = False
 
 

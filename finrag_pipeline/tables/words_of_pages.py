@@ -11,41 +11,36 @@ import pyarrow as pa
 from finrag_pipeline.filings.pdf import ocr_words
 from finrag_pipeline.tables.model import FilingWords, PageWords
 
-COLUMNS = ["page", "text", "rotation", "width", "height", "needs_ocr", "words"]
-"""What `filing_words` reads of ``filing_pages``."""
+_COLUMNS = ["page", "text", "width", "height", "needs_ocr", "words"]
 
 
 def filing_words(filing: str, pages: pa.Table, path: Path | None = None) -> FilingWords:
-    """The words of each page as arrays, from rows of ``filing_pages`` with at least `COLUMNS`."""
-    pages = pages.select(COLUMNS).sort_by("page").combine_chunks()
+    """The pages of a filing as detectors see them, from its rows of ``filing_pages``."""
+    pages = pages.select(_COLUMNS).sort_by("page").combine_chunks()
     found = []
     for row, words in zip(pages.drop_columns("words").to_pylist(), pages["words"], strict=True):
         boxes, tokens = np.zeros((0, 4), np.float32), ()
-        blocks = lines = np.zeros(0, np.int32)
         if words.is_valid and len(words):
             fields = words.values
             edges = [fields.field(edge).to_numpy() for edge in ("x0", "y0", "x1", "y1")]
             boxes = np.stack(edges, axis=1).astype(np.float32)
             tokens = tuple(fields.field("text").to_pylist())
-            blocks, lines = fields.field("block").to_numpy(), fields.field("line").to_numpy()
-        sizes = {name: row[name] or 0 for name in ("width", "height", "rotation")}
-        found.append(PageWords(**(row | sizes), boxes=boxes, words=tokens, blocks=blocks, lines=lines))
+        sizes = {name: row[name] or 0 for name in ("width", "height")}
+        found.append(PageWords(**(row | sizes), boxes=boxes, words=tokens))
     return FilingWords(filing, tuple(found), path)
 
 
-def words_by_ocr(path: Path, page: PageWords, dpi: int = 300, language: str = "eng") -> PageWords:
+def words_by_ocr(path: Path, page: PageWords) -> PageWords:
     """The page with the words that Tesseract reads in its picture.
 
     Raises:
         FilingError: Tesseract is not installed, or the page cannot be drawn.
     """
-    found = ocr_words(path, page.page, dpi, language)
+    found = ocr_words(path, page.page)
     return replace(
         page,
         text=" ".join(word[4] for word in found),
         boxes=np.array([word[:4] for word in found], np.float32).reshape(-1, 4),
         words=tuple(str(word[4]) for word in found),
-        blocks=np.array([word[5] for word in found], np.int32),
-        lines=np.array([word[6] for word in found], np.int32),
         needs_ocr=False,
     )

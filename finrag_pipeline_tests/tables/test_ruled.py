@@ -37,7 +37,7 @@ def test_a_ruled_table_is_read_with_its_caption(tmp_path: Path) -> None:
 
 def test_boxes_of_a_rotated_page_are_those_of_the_page_as_shown(tmp_path: Path) -> None:
     filing = words_of(write_table(tmp_path / "turned.pdf", turned=True))
-    assert filing.pages[0].rotation == 90
+    assert pdf.read_pages(tmp_path / "turned.pdf", "turned", 0, 1)["rotation"].to_pylist() == [90]
     ((table,),) = RuledDetector().detect(filing)
     assert {cell.text for cell in table.cells} == {text for row in ROWS for text in row}
     for cell in table.cells:
@@ -97,8 +97,6 @@ def _page(words: list[tuple[float, float, float, float, str]]) -> PageWords:
         " ".join(word[4] for word in words),
         np.array([word[:4] for word in words], np.float32),
         tuple(word[4] for word in words),
-        np.zeros(len(words), np.int32),
-        np.arange(len(words), dtype=np.int32),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from finrag_pipeline.tables.model import PageWords, Table, column_extents
+from finrag_pipeline.tables.model import Table, column_extents
 from finrag_pipeline.tables.words.rows import Line
 from finrag_pipeline.tables.words.tokens import is_units
 
@@ -77,15 +77,18 @@ _CLOSING = re.compile(r"\bnotes\b|\bcontinued\b|\bform 10-", re.I)
 
 
 def mark_continuation(
-    previous: Sequence[Table], tables: list[Table], before: PageWords, page: PageWords
+    previous: Sequence[Table], tables: list[Table], height_before: float, height: float
 ) -> list[Table]:
-    """Set ``continues`` on the first table of a page if it goes on from the last one of the page before."""
-    if previous and tables and _goes_on(previous[-1], tables[0], before, page):
+    """Set ``continues`` on the first table of a page if it goes on from the last one of the page before.
+
+    The heights are those of the two pages.
+    """
+    if previous and tables and _goes_on(previous[-1], tables[0], height_before, height):
         return [replace(tables[0], continues=True), *tables[1:]]
     return tables
 
 
-def _goes_on(last: Table, first: Table, before: PageWords, page: PageWords) -> bool:
+def _goes_on(last: Table, first: Table, height_before: float, height: float) -> bool:
     if _text_follows(last):
         return False
     near = [text for text in first.above[-3:] if not _PAGE_HEADING.search(text)]
@@ -96,7 +99,7 @@ def _goes_on(last: Table, first: Table, before: PageWords, page: PageWords) -> b
         return not near and _headers(first) == _headers(last)
     if any(_is_sentence(text) for text in near):
         return False
-    if first.box.y0 > 0.3 * page.height or last.box.y1 < 0.6 * before.height:
+    if first.box.y0 > 0.3 * height or last.box.y1 < 0.6 * height_before:
         return False
     # Columns that stand under one of the page before.
     known = [(left, right) for left, right in column_extents(last) if right]

@@ -47,7 +47,7 @@ class WordsDetector:
             if tables and index:
                 before = filing.pages[index - 1]
                 previous = last[1] if last[0] == index - 1 else detect_page(before)
-                tables = mark_continuation(previous, tables, before, page)
+                tables = mark_continuation(previous, tables, before.height, page.height)
             last = (index, tables)
             yield tables
 

@@ -20,8 +20,7 @@ _NUMBERS = [f"{place:,}" for place in range(1000, 9000, 7)]
 def _page(words: list[tuple[float, float, float, float, str]], width: float = 612) -> PageWords:
     boxes = np.array([word[:4] for word in words], np.float32).reshape(-1, 4)
     texts = tuple(word[4] for word in words)
-    zeros = np.zeros(len(words), np.int32)
-    return PageWords(0, width, 792, " ".join(texts), boxes, texts, zeros, zeros)
+    return PageWords(0, width, 792, " ".join(texts), boxes, texts)
 
 
 def _grid(rows: int, columns: int, step: float = 60, pitch: float = 14) -> PageWords:
@@ -59,7 +58,7 @@ def _sound(table: Table) -> None:
 
 
 def test_text_only_page_has_no_tables() -> None:
-    page = PageWords(0, 0.0, 0.0, "Cash 1 2", np.zeros((0, 4), np.float32), (), np.zeros(0), np.zeros(0))
+    page = PageWords(0, 0.0, 0.0, "Cash 1 2", np.zeros((0, 4), np.float32), ())
     assert detect_page(page) == []
     assert list(WordsDetector().detect(FilingWords("text", [page, page]))) == [[], []]
 
@@ -89,8 +88,7 @@ def test_words_without_extent_are_left_out() -> None:
     boxes = np.vstack((page.boxes, [[100, 55, 100, 55], [np.nan, 1, 2, 3], [40, 50, 64, 50]])).astype(
         np.float32
     )
-    zeros = np.zeros(12, np.int32)
-    odd = PageWords(0, 612, 792, "", boxes, (*page.words, "9", "8", "7"), zeros, zeros)
+    odd = PageWords(0, 612, 792, "", boxes, (*page.words, "9", "8", "7"))
     (table,) = detect_page(odd)
     assert table.grid() == detect_page(page)[0].grid()
 
@@ -99,7 +97,6 @@ def test_rotated_page_reads_as_shown(tmp_path: Path) -> None:
     sheet = Sheet().heads(("2031", "2030"), (430.0, 530.0))
     sheet.row("Leases", ("12", "14"), (430.0, 530.0)).row("Loans", ("3", "2"), (430.0, 530.0))
     (page,) = sheet.words(tmp_path, rotate=90).pages
-    assert page.rotation == 90
     # Lines of a page that is shown on its side run down it: nothing is made of them.
     for table in detect_page(page):
         _sound(table)

@@ -91,8 +91,7 @@ def test_periods() -> None:
 
 def _line(*words: tuple[float, float, str], height: float = 10) -> list[str]:
     boxes = np.array([(x0, 50, x1, 50 + height) for x0, x1, _ in words], np.float32)
-    zeros = np.zeros(len(words), np.int32)
-    page = PageWords(0, 612, 792, "", boxes, tuple(word[2] for word in words), zeros, zeros)
+    page = PageWords(0, 612, 792, "", boxes, tuple(word[2] for word in words))
     (line,) = segment_lines(page, np.arange(len(words)))
     return [segment.text for segment in line.segments]
 
