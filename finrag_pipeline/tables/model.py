@@ -9,8 +9,6 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from finrag_pipeline.errors import UsageError
-
 
 class Box(NamedTuple):
     """A rectangle in PDF points on the page as shown, origin top left."""
@@ -50,31 +48,11 @@ class PageWords:
 
 @dataclass(frozen=True, slots=True)
 class FilingWords:
-    """The pages of a filing, and its original for detectors that look at pictures.
-
-    ``pages`` are in order, by zero-based index; ``path`` is the PDF, None where the filing came as text only.
-    """
+    """Pages of a filing in order, and its PDF for detectors that look at it, None where no detector runs."""
 
     filing: str
     pages: Sequence[PageWords]
     path: Path | None = None
-
-    def pdf(self, detector: str) -> Path:
-        """The original, for a detector that looks at it.
-
-        Raises:
-            UsageError: the filing came without its PDF.
-        """
-        if self.path is None:
-            raise UsageError(
-                f"{self.filing} came as page text; the detector '{detector}' needs its PDF.",
-                "Ingest its PDF: text alone does not tell which number stands beside which label.",
-            )
-        return self.path
-
-    def numbers(self, pages: Sequence[int] | None) -> list[int]:
-        """``pages``, or all of the filing when None."""
-        return [page.page for page in self.pages] if pages is None else list(pages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +137,8 @@ class TableDetector(Protocol):
     version: str
     """Raised whenever results may change; part of the fingerprint."""
 
-    def detect(self, filing: FilingWords, pages: Sequence[int] | None = None) -> Iterator[list[Table]]:
-        """Tables of each of ``pages`` (all by default) from top to bottom, one list per page, in order.
+    def detect(self, filing: FilingWords) -> Iterator[list[Table]]:
+        """Tables of each page from top to bottom, one list per page, in order.
 
         A page that cannot be read yields a list that is empty; nothing is raised for a single page.
 

@@ -5,7 +5,7 @@ The baseline of the papers. Boxes of the cells are PyMuPDF's; their texts are th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from finrag_pipeline.filings.pdf import Edges, RuledTable, find_ruled_tables
 from finrag_pipeline.tables.boxed import table_of_slots
@@ -18,22 +18,20 @@ class RuledDetector:
     name = "pymupdf"
     version = "2"
 
-    def detect(self, filing: FilingWords, pages: Sequence[int] | None = None) -> Iterator[list[Table]]:
+    def detect(self, filing: FilingWords) -> Iterator[list[Table]]:
         """Tables of each page from top to bottom; one list per page.
 
         Raises:
-            UsageError: the filing came without its PDF.
             FilingError: the PDF cannot be opened.
         """
-        path = filing.pdf(self.name)
-        words = {page.page: page for page in filing.pages}
-        wanted = filing.numbers(pages)
-        for number, found in zip(wanted, find_ruled_tables(path, wanted), strict=True):
+        assert filing.path is not None
+        pages = find_ruled_tables(filing.path, [page.page for page in filing.pages])
+        for words, found in zip(filing.pages, pages, strict=True):
             tables = []
-            for ruled in found if number in words else ():
+            for ruled in found:
                 slots, header_rows = slots_of(ruled)
                 box = around([ruled.box, *(slot.box for slot in slots)])
-                tables.append(table_of_slots(slots, words[number], self.name, box, header_rows))
+                tables.append(table_of_slots(slots, words, self.name, box, header_rows))
             known = [table for table in tables if table is not None]
             yield sorted(known, key=lambda table: (table.box.y0, table.box.x0))
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -50,13 +51,14 @@ def test_a_page_without_rules_has_no_table_and_nothing_is_printed(
 ) -> None:
     filing = words_of(write_table(tmp_path / "bare.pdf", ruled=False))
     assert list(RuledDetector().detect(filing)) == [[]]
-    assert list(RuledDetector().detect(filing, pages=[0, 0])) == [[], []]
+    assert list(RuledDetector().detect(replace(filing, pages=[*filing.pages, *filing.pages]))) == [[], []]
     assert capfd.readouterr() == ("", "")
 
 
 def test_a_page_that_fails_has_no_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     filing = words_of(write_table(tmp_path / "ruled.pdf"))
-    assert list(RuledDetector().detect(filing, pages=[5])) == [[]]
+    missing = replace(filing, pages=[replace(filing.pages[0], page=5)])
+    assert list(RuledDetector().detect(missing)) == [[]]
 
     def fails(table: object) -> None:
         raise RuntimeError("broken page")
@@ -65,10 +67,8 @@ def test_a_page_that_fails_has_no_tables(tmp_path: Path, monkeypatch: pytest.Mon
     assert list(RuledDetector().detect(filing)) == [[]]
 
 
-def test_page_text_and_missing_files_are_refused(tmp_path: Path) -> None:
+def test_missing_files_are_refused(tmp_path: Path) -> None:
     filing = words_of(write_table(tmp_path / "ruled.pdf"))
-    with pytest.raises(UsageError, match="came as page text"):
-        next(RuledDetector().detect(FilingWords("text", filing.pages)))
     with pytest.raises(FilingError, match="cannot be opened"):
         next(RuledDetector().detect(FilingWords("gone", filing.pages, tmp_path / "gone.pdf")))
 

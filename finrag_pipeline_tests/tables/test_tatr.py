@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.published_models import DETECTED, TABLE_CLASSES, write_table_transformer
-from finrag_pipeline.errors import ModelError, UsageError
+from finrag_pipeline.errors import ModelError
 from finrag_pipeline.filings.pdf import page_pictures
 from finrag_pipeline.settings import TableSettings
 from finrag_pipeline.storage.model_folders import model_folder
@@ -209,7 +210,9 @@ def test_tables_keep_the_order_of_pages_over_batches(settings: TableSettings, tm
     filing = words_of(write_table(tmp_path / "page.pdf"))
     detector = TatrDetector(settings)
     detector._parts = Known()
-    found = list(detector.detect(filing, pages=[0, 9, 0, 0, 0]))  # there is no page 9
+    (page,) = filing.pages
+    missing = replace(page, page=9)
+    found = list(detector.detect(replace(filing, pages=[page, missing, page, page, page])))
     assert [len(tables) for tables in found] == [1, 0, 1, 1, 1]
 
 
@@ -225,11 +228,6 @@ def test_a_picture_without_words_tells_why_it_is_empty(
     assert table.cells == ()
     assert (table.rows, table.columns) == (4, 3)
     assert "Tesseract" in table.problems[0]
-
-
-def test_page_text_is_refused(settings: TableSettings) -> None:
-    with pytest.raises(UsageError, match="came as page text"):
-        next(TatrDetector(settings).detect(FilingWords("text", ())))
 
 
 def test_pictures_of_unlike_size_share_a_batch(settings: TableSettings) -> None:

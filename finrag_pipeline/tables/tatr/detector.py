@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 
@@ -61,23 +62,19 @@ class TatrDetector:
         self._tables = Network(detection, (TABLE,), _PAGE_SIDE, settings.detection_threshold, batch)
         self._parts = Network(structure, CLASSES, _TABLE_SIDE, settings.structure_threshold, batch)
 
-    def detect(self, filing: FilingWords, pages: Sequence[int] | None = None) -> Iterator[list[Table]]:
+    def detect(self, filing: FilingWords) -> Iterator[list[Table]]:
         """Tables of each page from top to bottom; one list per page.
 
         Raises:
-            UsageError: the filing came without its PDF.
             FilingError: the PDF cannot be opened.
         """
-        path = filing.pdf(self.name)
-        words = {page.page: page for page in filing.pages}
-        wanted = filing.numbers(pages)
-        pictures = zip(wanted, page_pictures(path, wanted, self._settings.dpi), strict=True)
+        assert filing.path is not None
+        numbers = [page.page for page in filing.pages]
+        pictures = zip(filing.pages, page_pictures(filing.path, numbers, self._settings.dpi), strict=True)
         while batch := list(islice(pictures, self._settings.batch_size)):
-            yield from self._batch(filing, words, batch)
+            yield from self._batch(filing.path, batch)
 
-    def _batch(
-        self, filing: FilingWords, words: dict[int, PageWords], batch: list[tuple[int, np.ndarray | None]]
-    ) -> Iterator[list[Table]]:
+    def _batch(self, path: Path, batch: list[tuple[PageWords, np.ndarray | None]]) -> Iterator[list[Table]]:
         drawn = [(place, picture) for place, (_, picture) in enumerate(batch) if picture is not None]
         crops = []
         for (place, picture), seen in zip(drawn, self._tables.see([one for _, one in drawn]), strict=True):
@@ -87,11 +84,10 @@ class TatrDetector:
                 crops.append(self._crop(place, picture, seen.boxes[best], float(seen.scores[best]), sideways))
         tables: list[list[Table]] = [[] for _ in batch]
         for crop, seen in zip(crops, self._parts.see([crop.picture for crop in crops]), strict=True):
-            page = words.get(batch[crop.place][0])
             grid, header_rows = grid_of(seen)
-            if page is None or not grid:
+            if not grid:
                 continue
-            page, problem = _readable(filing, page)
+            page, problem = _readable(path, batch[crop.place][0])
             slots = [replace(slot, box=self._on_page(slot.box, crop)) for slot in grid]
             box = around([slot.box for slot in slots])
             table = table_of_slots(slots, page, self.name, box, header_rows, round(crop.score, 4))
@@ -128,14 +124,12 @@ class TatrDetector:
         )
 
 
-def _readable(filing: FilingWords, page: PageWords) -> tuple[PageWords, str | None]:
+def _readable(path: Path, page: PageWords) -> tuple[PageWords, str | None]:
     """The page with words, by OCR where it has none of its own, or why it has none."""
     if page.words and not page.needs_ocr:
         return page, None
-    if filing.path is None:
-        return page, "The page has no words."
     try:
-        return words_by_ocr(filing.path, page), None
+        return words_by_ocr(path, page), None
     except FilingError as error:
         return replace(page, words=(), boxes=np.zeros((0, 4), np.float32)), str(error)
 

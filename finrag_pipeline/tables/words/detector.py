@@ -34,21 +34,15 @@ class WordsDetector:
     name = NAME
     version = "5"
 
-    def detect(self, filing: FilingWords, pages: Sequence[int] | None = None) -> Iterator[list[Table]]:
-        """Tables of each of ``pages`` (all by default), one list per page, in order.
-
-        The last table of the page before is looked at even where that page is not asked for, so that
-        ``continues`` does not depend on how a filing is divided among workers.
-        """
-        last: tuple[int, list[Table]] = (-1, [])
-        for index in filing.numbers(pages):
-            page = filing.pages[index]
+    def detect(self, filing: FilingWords) -> Iterator[list[Table]]:
+        """Tables of each page, one list per page, in order."""
+        before: PageWords | None = None
+        last: list[Table] = []
+        for page in filing.pages:
             tables = detect_page(page)
-            if tables and index:
-                before = filing.pages[index - 1]
-                previous = last[1] if last[0] == index - 1 else detect_page(before)
-                tables = mark_continuation(previous, tables, before.height, page.height)
-            last = (index, tables)
+            if before is not None and before.page == page.page - 1:
+                tables = mark_continuation(last, tables, before.height, page.height)
+            before, last = page, tables
             yield tables
 
 
