@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -24,7 +23,6 @@ class ParsedValue:
         currency: ISO 4217 code of a sign or code in the cell, or None.
         percent: carries a per cent sign, 'bps' or 'percentage points'.
         ratio: carries an x ('1.2x') or stands to one ('1.2:1').
-        footnotes: marks behind the number, without brackets.
         reason: why there is no number; for a dash, that it is one.
         factor: full units per printed unit where the cell itself says so: 0.01 for per cent, 0.0001 for
             basis points, 1e6 for '$1.2 million'; None otherwise.
@@ -38,7 +36,6 @@ class ParsedValue:
     currency: str | None = None
     percent: bool = False
     ratio: bool = False
-    footnotes: tuple[str, ...] = ()
     reason: str | None = None
     factor: float | None = None
     word: str | None = None
@@ -103,12 +100,12 @@ _NO_VALUE = re.compile(
 )
 _SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹ᵃᵇᶜᵈᵉ"
 _FOOTNOTE_END = re.compile(
-    r"(?<=[\d)%x.-])\s*(?:\((?P<round>[a-z]{1,2}|\d{1,2}|[ivx]{1,4}|[*†‡#]+)\)|\[(?P<square>\w{1,3})\]"
-    rf"|(?P<mark>[*†‡§#¹]+|[{_SUPERSCRIPTS}]+))\s*,?$",
+    r"(?<=[\d)%x.-])\s*(?:\((?P<round>[a-z]{1,2}|\d{1,2}|[ivx]{1,4}|[*†‡#]+)\)|\[\w{1,3}\]"
+    rf"|[*†‡§#¹]+|[{_SUPERSCRIPTS}]+)\s*,?$",
     re.IGNORECASE,
 )
 _MARKED = re.compile(rf"\d[.,]\d|[)%x]|{CURRENCY_PATTERN}")
-_FOOTNOTE_START = re.compile(r"^(?:\((?P<round>[a-z])\)|(?P<mark>[*†‡§]+))\s+(?=[\d$(.-])", re.IGNORECASE)
+_FOOTNOTE_START = re.compile(r"^(?:\([a-z]\)|[*†‡§]+)\s+(?=[\d$(.-])", re.IGNORECASE)
 
 _AMERICAN = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+"
 _NUMBER = re.compile(
@@ -147,21 +144,19 @@ def parse_value(text: str) -> ParsedValue:
     plain = " ".join(text.translate(_TABLE).split())
     if not plain:
         return ParsedValue("missing", reason="empty")
-    if (dash := _DASH_CELL.fullmatch(plain)) and "-" in plain:
-        return _dash(dash)
     if _NO_VALUE.fullmatch(plain):
         return ParsedValue("missing", reason=f"printed as {plain}")
-    plain, footnotes = _footnotes(plain)
-    if footnotes and (dash := _DASH_CELL.fullmatch(plain)):
-        return _dash(dash, footnotes)
+    plain = _without_footnotes(plain)
+    if dash := _DASH_CELL.fullmatch(plain):
+        return _dash(dash)
     match = _NUMBER.fullmatch(plain)
     after = _AFTER.fullmatch(match["after"]) if match else None
     if match is None or after is None or not _sound(match["before"]):
-        return ParsedValue("text", reason=_why_text(plain), footnotes=footnotes)
-    return _number(match, after, footnotes)
+        return ParsedValue("text", reason=_why_text(plain))
+    return _number(match, after)
 
 
-def _dash(match: re.Match[str], footnotes: tuple[str, ...] = ()) -> ParsedValue:
+def _dash(match: re.Match[str]) -> ParsedValue:
     mark = match["mark"]
     sign = match["before"] or (mark if mark in CURRENCIES else None)
     percent = mark == "%"
@@ -171,29 +166,22 @@ def _dash(match: re.Match[str], footnotes: tuple[str, ...] = ()) -> ParsedValue:
         currency=CURRENCIES[sign] if sign else None,
         percent=percent,
         ratio=mark == "x",
-        footnotes=footnotes,
         reason=DASH,
         factor=0.01 if percent else None,
         word="%" if percent else None,
     )
 
 
-def _footnotes(plain: str) -> tuple[str, tuple[str, ...]]:
-    """The cell without the marks of footnotes, and those marks in order."""
-    found: list[str] = []
-    if start := _FOOTNOTE_START.match(plain):
-        found.append(start["round"] or start["mark"])
-        plain = plain[start.end() :]
-    behind: list[str] = []
+def _without_footnotes(plain: str) -> str:
+    """The cell without the marks of footnotes."""
+    plain = _FOOTNOTE_START.sub("", plain)
     while end := _FOOTNOTE_END.search(plain):
         head = plain[: end.start()]
         # "(12)" is negative, "1,234 (1)" bears a footnote, and "12 (3)" may be two numbers.
         if not re.search(r"[\d-]", head) or ((end["round"] or "").isdigit() and not _MARKED.search(head)):
             break
-        mark = end["round"] or end["square"] or end["mark"]
-        behind.append(unicodedata.normalize("NFKC", mark))
-        plain = plain[: end.start()].rstrip()
-    return plain, (*found, *reversed(behind))
+        plain = head.rstrip()
+    return plain
 
 
 def _sound(before: str) -> bool:
@@ -209,7 +197,7 @@ def _sound(before: str) -> bool:
     return len(re.findall(CURRENCY_PATTERN, signs)) <= 1
 
 
-def _number(match: re.Match[str], after: re.Match[str], footnotes: tuple[str, ...]) -> ParsedValue:
+def _number(match: re.Match[str], after: re.Match[str]) -> ParsedValue:
     digits = match["plain"]
     size = float(digits.replace(",", ""))
     before = match["before"]
@@ -228,7 +216,7 @@ def _number(match: re.Match[str], after: re.Match[str], footnotes: tuple[str, ..
     elif scale:
         # A lone letter is a scale only beside a currency: '5 m' may be metres.
         if len(scale) == 1 and not currency:
-            return ParsedValue("text", reason="a letter behind the number", footnotes=footnotes)
+            return ParsedValue("text", reason="a letter behind the number")
         factor, word = SCALE_WORDS[scale.lower()], scale
     elif after["per"]:
         word = "per share"
@@ -238,7 +226,6 @@ def _number(match: re.Match[str], after: re.Match[str], footnotes: tuple[str, ..
         currency=CURRENCIES[currency.upper()] if currency else None,
         percent=percent,
         ratio=ratio,
-        footnotes=footnotes,
         factor=factor,
         word=word or None,
         decimals=len(digits.partition(".")[2]),

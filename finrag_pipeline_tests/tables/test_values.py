@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 from hypothesis import given
@@ -74,20 +75,19 @@ def test_missing_values_have_no_number(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "number", "marks"),
+    ("text", "number"),
     [
-        ("1,234 (1)", 1234, ("1",)),
-        ("1,234(a)", 1234, ("a",)),
-        ("1,234*", 1234, ("*",)),
-        ("1,234²", 1234, ("2",)),
-        ("(1,234) (2)", -1234, ("2",)),
-        ("$1,234.5 (3)(4)", 1234.5, ("3", "4")),
-        ("(a) 123", 123, ("a",)),
+        ("1,234 (1)", 1234),
+        ("1,234(a)", 1234),
+        ("1,234*", 1234),
+        ("1,234²", 1234),
+        ("(1,234) (2)", -1234),
+        ("$1,234.5 (3)(4)", 1234.5),
+        ("(a) 123", 123),
     ],
 )
-def test_footnote_marks_come_off(text: str, number: float, marks: tuple[str, ...]) -> None:
-    value = parse_value(text)
-    assert (value.number, value.footnotes) == (number, marks)
+def test_footnote_marks_come_off(text: str, number: float) -> None:
+    assert parse_value(text).number == number
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,6 @@ def test_what_is_printed_is_read_back(number, currency, wrapping, mark, grouped)
         assert math.isclose(value.number, sign * float(number)), text
         assert value.percent == ("%" in mark)
         assert (value.currency is not None) == bool(currency)
-        assert value.footnotes == tuple(m for m in ("a", "*", "1") if m in mark)
 
 
 @given(st.text(max_size=40))
@@ -168,7 +167,7 @@ def test_no_text_breaks_the_parser_or_yields_a_number_without_digits(text: str) 
 @given(st.text(alphabet="0123456789,.()-$%x ", max_size=14))
 def test_the_digits_read_are_the_digits_printed(text: str) -> None:
     value = parse_value(text)
-    if value.kind == "number" and not value.footnotes:
+    if value.kind == "number" and not re.search(r"[\d)%x.-]\s*\(\d{1,2}\)\s*,?\s*$", text):  # a footnote
         digits = "".join(c for c in text if c.isdigit())
         read = f"{abs(value.number):.10f}".replace(".", "")
         assert digits.strip("0") in read
