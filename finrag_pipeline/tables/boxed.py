@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"[$€£¥(\s]*(?:[\d.,]*\d|[—–-])[)%\s]*")
 
 
 def table_of_slots(
-    slots: Sequence[Cell], words: PageWords, detector: str, box: Box, header_rows: int, score: float = 1.0
+    slots: Sequence[Cell], words: PageWords, detector: str, box: Box, header_rows: int
 ) -> Table | None:
     """The table of a grid of slots, cells without text: each word goes to the smallest that holds its centre.
 
@@ -55,7 +55,6 @@ def table_of_slots(
         caption=caption_of(lines, start, 0, words.height),
         above=texts_above(lines, start, 0, words.height),
         below=texts_below(lines, max(bisect_left(centres, box.y1), 1), len(lines), words.height),
-        score=score,
     )
 
 

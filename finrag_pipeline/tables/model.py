@@ -93,7 +93,6 @@ class Table:
         above: lines of text right above the table, top first, caption and units line among them.
         below: lines right below it, such as footnotes; a few.
         continues: whether it goes on from the last table of the page before.
-        score: the detector's confidence in [0, 1].
         problems: what could not be read, and why.
     """
 
@@ -109,7 +108,6 @@ class Table:
     above: tuple[str, ...] = ()
     below: tuple[str, ...] = ()
     continues: bool = False
-    score: float = 1.0
     problems: tuple[str, ...] = ()
 
     def grid(self) -> list[list[str]]:

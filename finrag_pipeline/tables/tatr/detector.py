@@ -32,8 +32,6 @@ class _Crop:
     left: int
     top: int
     picture: np.ndarray
-    box: np.ndarray
-    score: float
     sideways: bool
 
 
@@ -81,7 +79,7 @@ class TatrDetector:
             found = seen.of(TABLE, SIDEWAYS)
             for best in found[best_boxes(seen.boxes[found], seen.scores[found])]:
                 sideways = seen.labels[best] == SIDEWAYS
-                crops.append(self._crop(place, picture, seen.boxes[best], float(seen.scores[best]), sideways))
+                crops.append(self._crop(place, picture, seen.boxes[best], sideways))
         tables: list[list[Table]] = [[] for _ in batch]
         for crop, seen in zip(crops, self._parts.see([crop.picture for crop in crops]), strict=True):
             grid, header_rows = grid_of(seen)
@@ -90,7 +88,7 @@ class TatrDetector:
             page, problem = _readable(path, batch[crop.place][0])
             slots = [replace(slot, box=self._on_page(slot.box, crop)) for slot in grid]
             box = around([slot.box for slot in slots])
-            table = table_of_slots(slots, page, self.name, box, header_rows, round(crop.score, 4))
+            table = table_of_slots(slots, page, self.name, box, header_rows)
             if table is None and problem:
                 rows = max(slot.row + slot.row_span for slot in slots)
                 columns = max(slot.column + slot.column_span for slot in slots)
@@ -100,7 +98,7 @@ class TatrDetector:
         for found_tables in tables:
             yield sorted(found_tables, key=lambda table: (table.box.y0, table.box.x0))
 
-    def _crop(self, place: int, picture: np.ndarray, box: np.ndarray, score: float, sideways: bool) -> _Crop:
+    def _crop(self, place: int, picture: np.ndarray, box: np.ndarray, sideways: bool) -> _Crop:
         height, width = picture.shape[:2]
         pad = self._settings.padding
         left, top = max(0, round(box[0]) - pad), max(0, round(box[1]) - pad)
@@ -108,7 +106,7 @@ class TatrDetector:
         cut = picture[top:bottom, left:right]
         if sideways:  # turned clockwise, as in training
             cut = np.rot90(cut, k=-1)
-        return _Crop(place, left, top, cut, box, score, sideways)
+        return _Crop(place, left, top, cut, sideways)
 
     def _on_page(self, box: Box, crop: _Crop) -> Box:
         """A box in pixels of a crop, in points of its page."""
