@@ -69,14 +69,12 @@ class RuledTable(NamedTuple):
     """A table as `find_ruled_tables` returns it.
 
     Attributes:
-        box: around its cells.
-        rows: boxes of the cells, row by row; None where a neighbour spans the place.
-        header: boxes of the column names, one per column, where they stand above the ruled part, else None.
+        box: around its cells, without column names that stand above the ruled part.
+        rows: boxes of the cells, row by row, such column names first; None where a neighbour spans the place.
     """
 
     box: Edges
     rows: list[list[Edges | None]]
-    header: list[Edges | None] | None
 
 
 @dataclass(frozen=True)
@@ -325,10 +323,8 @@ def find_ruled_tables(path: Path, pages: Sequence[int]) -> Iterator[list[RuledTa
 
 
 def _ruled_table(table: Any) -> RuledTable:
-    header = table.header
-    named = header is not None and header.external
-    cells = [list(row.cells) for row in table.rows]
-    return RuledTable(tuple(table.bbox), cells, list(header.cells) if named else None)
+    above = [table.header] if table.header is not None and table.header.external else []
+    return RuledTable(tuple(table.bbox), [list(row.cells) for row in (*above, *table.rows)])
 
 
 def ocr_words(path: Path, page: int) -> list[tuple[Any, ...]]:

@@ -5,9 +5,9 @@ The baseline of the papers. Boxes of the cells are PyMuPDF's; their texts are th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from finrag_pipeline.filings.pdf import Edges, RuledTable, find_ruled_tables
+from finrag_pipeline.filings.pdf import Edges, find_ruled_tables
 from finrag_pipeline.tables.boxed import table_of_slots
 from finrag_pipeline.tables.model import Box, Cell, FilingWords, Table, around
 
@@ -29,20 +29,20 @@ class RuledDetector:
         for words, found in zip(filing.pages, pages, strict=True):
             tables = []
             for ruled in found:
-                slots, header_rows = slots_of(ruled)
+                slots = slots_of(ruled.rows)
                 box = around([ruled.box, *(slot.box for slot in slots)])
+                header_rows = int(len(ruled.rows) > 1)  # PyMuPDF knows of one
                 tables.append(table_of_slots(slots, words, self.name, box, header_rows))
             known = [table for table in tables if table is not None]
             yield sorted(known, key=lambda table: (table.box.y0, table.box.x0))
 
 
-def slots_of(ruled: RuledTable) -> tuple[list[Cell], int]:
-    """The grid of a table, and how many of its first rows are headers (PyMuPDF knows of one)."""
-    rows = [ruled.header, *ruled.rows] if ruled.header else list(ruled.rows)
+def slots_of(rows: Sequence[Sequence[Edges | None]]) -> list[Cell]:
+    """The grid of a table of `RuledTable.rows`; the first of several rows is a header."""
     columns = max((len(row) for row in rows), default=0)
     lefts = [_first_edge((row[column] for row in rows if column < len(row)), 0) for column in range(columns)]
     tops = [_first_edge(iter(row), 1) for row in rows]
-    slots, headers = [], int(len(rows) > 1)
+    slots = []
     for number, row in enumerate(rows):
         for column, box in enumerate(row):
             if box is None:
@@ -51,8 +51,8 @@ def slots_of(ruled: RuledTable) -> tuple[list[Cell], int]:
             column_span = sum(box[0] <= left < box[2] - 1 for left in lefts[column:] if left is not None)
             row_span = sum(box[1] <= top < box[3] - 1 for top in tops[number:] if top is not None)
             spans = max(1, row_span), max(1, column_span)
-            slots.append(Cell(number, column, Box(*box), "", *spans, header=number < headers))
-    return slots, headers
+            slots.append(Cell(number, column, Box(*box), "", *spans, header=number == 0 < len(rows) - 1))
+    return slots
 
 
 def _first_edge(boxes: Iterator[Edges | None], edge: int) -> float | None:

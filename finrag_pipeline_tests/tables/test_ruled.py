@@ -74,13 +74,8 @@ def test_missing_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_spans_follow_from_the_boxes() -> None:
-    ruled = pdf.RuledTable(
-        (0, 0, 30, 20),
-        [[(0, 0, 10, 20), (10, 0, 30, 10), None], [None, (10, 10, 20, 20), (20, 10, 30, 20)]],
-        None,
-    )
-    slots, headers = slots_of(ruled)
-    assert headers == 1
+    slots = slots_of([[(0, 0, 10, 20), (10, 0, 30, 10), None], [None, (10, 10, 20, 20), (20, 10, 30, 20)]])
+    assert [slot.header for slot in slots] == [True, True, False, False]
     assert [(slot.row, slot.column, slot.row_span, slot.column_span) for slot in slots] == [
         (0, 0, 2, 1),
         (0, 1, 1, 2),
