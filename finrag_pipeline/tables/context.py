@@ -6,11 +6,12 @@ import datetime as dt
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from finrag_pipeline.filings.cover_text import add_months
 from finrag_pipeline.tables.fiscal_calendar import DAY, FiscalCalendar
+from finrag_pipeline.tables.periods import MONTHS
 from finrag_pipeline.tables.scale import ScaleRule, find_scale, only_scale, scales_in
 
 
@@ -87,12 +88,6 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _YEAR_ENDED = re.compile(r"\byears?\s+end(?:ed|ing)\s+", re.IGNORECASE)
-_MONTHS = {
-    name: place + 1
-    for place, name in enumerate(
-        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-    )
-}
 _NEAR_DAYS = 10
 _YEARS_BACK = 12
 _SIGNS = (("USD", re.compile(r"\$|\bU\.?S\. dollars?\b")), ("EUR", re.compile("€")), ("GBP", re.compile("£")))
@@ -106,12 +101,9 @@ def filing_context(filings_row: Mapping[str, Any], pages_text: Sequence[str]) ->
             ``form`` are used, each may be missing or None.
         pages_text: texts of its pages, in order.
     """
-    calendar = FiscalCalendar(
-        fiscal_year=filings_row.get("fiscal_year"),
-        fiscal_quarter=filings_row.get("fiscal_quarter"),
-        period_end=filings_row.get("period_end"),
-        form=filings_row.get("form"),
-    )
+    names = ("fiscal_year", "fiscal_quarter", "period_end", "form")
+    known: dict[str, Any] = {name: filings_row.get(name) for name in names}
+    calendar = FiscalCalendar(**known)
     signs: Counter[str] = Counter()
     defaults: list[tuple[int, ScaleRule | None]] = []
     general: ScaleRule | None = None
@@ -149,7 +141,7 @@ def filing_context(filings_row: Mapping[str, Any], pages_text: Sequence[str]) ->
             for pattern in (_SENTENCE, _BRACKET):
                 for match in pattern.finditer(flat):
                     if rules := find_scale([match[0]]):
-                        general = _whole(rules[0], match[0])
+                        general = replace(rules[0], words=match[0].strip())
                         defaults.append((page, general))
     currency = signs.most_common(1)[0][0] if signs.total() else None
     repeated = frozenset().union(*(pages for pages in running.values() if len(pages) >= _FEWEST_HEADS))
@@ -169,10 +161,6 @@ def _running_words(lines: Sequence[str], rule: ScaleRule) -> str | None:
 def _heads_page(rule: ScaleRule) -> bool:
     """Whether a scale stands alone at the head of a page rather than in a sentence."""
     return rule.words.startswith("(") or bool(_UNITS_ALONE.match(rule.words))
-
-
-def _whole(rule: ScaleRule, sentence: str) -> ScaleRule:
-    return ScaleRule(rule.scale, sentence.strip(), rule.applies, rule.exempt)
 
 
 def _with_year_ends(calendar: FiscalCalendar, pages: Sequence[str]) -> FiscalCalendar:
@@ -201,13 +189,7 @@ def _with_year_ends(calendar: FiscalCalendar, pages: Sequence[str]) -> FiscalCal
     # The same weekday as the anchor's, unless the calendar follows a date.
     known = {name: day for name, day in ends.items() if name == year or (day - end).days % 7 == 0}
     known[year] = end
-    return FiscalCalendar(
-        calendar.fiscal_year,
-        calendar.fiscal_quarter,
-        calendar.period_end,
-        calendar.form,
-        tuple(sorted(known.items())),
-    )
+    return replace(calendar, year_ends=tuple(sorted(known.items())))
 
 
 def _from_words(calendar: FiscalCalendar, pages: Sequence[str]) -> FiscalCalendar:
@@ -222,13 +204,11 @@ def _from_words(calendar: FiscalCalendar, pages: Sequence[str]) -> FiscalCalenda
     if not ends:
         return calendar
     end = max(ends.items(), key=lambda item: (item[1], item[0]))[0]
-    return FiscalCalendar(
-        calendar.fiscal_year, None, calendar.period_end, calendar.form, (((end - 8 * DAY).year, end),)
-    )
+    return replace(calendar, fiscal_quarter=None, year_ends=(((end - 8 * DAY).year, end),))
 
 
 def _date(match: re.Match[str]) -> dt.date | None:
     try:
-        return dt.date(int(match[3]), _MONTHS[match[1].lower()[:3]], int(match[2]))
+        return dt.date(int(match[3]), MONTHS.index(match[1].lower()[:3]) + 1, int(match[2]))
     except ValueError:
         return None

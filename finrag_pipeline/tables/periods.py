@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from finrag_pipeline.filings.names import ORDINALS
 from finrag_pipeline.tables.fiscal_calendar import DAY, FiscalCalendar, month_end, start_of
 from finrag_pipeline.tables.values import INVISIBLE
 
@@ -36,7 +37,7 @@ class Period:
     fiscal_quarter: int | None = None
 
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
     r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
     r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
@@ -53,7 +54,6 @@ _MONTH_YEAR = re.compile(rf"\b{_MONTH}\s*[-,]?\s*(?:{_YEAR}|['’-](?P<short>\d\
 _YEARS = re.compile(_YEAR)
 _FISCAL = re.compile(rf"\b(?:fiscal(?:\s+years?)?|fy)\s*(?:{_YEAR}|{_SHORT_YEAR})")
 
-_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
 _QUARTER = re.compile(
     r"\b(?:q(?P<a>[1-4])|(?P<b>[1-4])q|(?P<c>first|second|third|fourth|1st|2nd|3rd"
     r"|4th)\s+(?:fiscal\s+)?(?:quarter|qtr)"
@@ -135,9 +135,9 @@ def _plain(piece: str) -> str:
 def _quarter(piece: str, quarterly: bool) -> int | None:
     if quarter := _QUARTER.search(piece):
         named = quarter["a"] or quarter["b"] or quarter["d"]
-        return int(named) if named else _ORDINALS[quarter["c"]]
+        return int(named) if named else ORDINALS[quarter["c"]]
     ordinal = _ORDINAL_ALONE.fullmatch(piece) if quarterly else None
-    return _ORDINALS[ordinal[1]] if ordinal else None
+    return ORDINALS[ordinal[1]] if ordinal else None
 
 
 def parse_periods(
@@ -254,7 +254,7 @@ def _days(piece: str) -> list[dt.date]:
         for match in pattern.finditer(piece):
             groups = match.groupdict()
             year = int(groups["year"]) if groups.get("year") else 2000 + int(groups["short"])
-            month = _MONTHS.index(groups["month"][:3]) + 1 if groups.get("month") else int(groups["number"])
+            month = MONTHS.index(groups["month"][:3]) + 1 if groups.get("month") else int(groups["number"])
             try:
                 found.append(dt.date(year, month, int(groups["day"])))
             except ValueError:
@@ -267,7 +267,7 @@ def _days(piece: str) -> list[dt.date]:
 def month_and_day(text: str) -> tuple[int, int] | None:
     """The first day that a text names, whatever the year."""
     match = _MONTH_DAY.search(text.lower())
-    return (_MONTHS.index(match["month"][:3]) + 1, int(match["day"])) if match else None
+    return (MONTHS.index(match["month"][:3]) + 1, int(match["day"])) if match else None
 
 
 def without_days(text: str) -> str:
@@ -288,7 +288,7 @@ def _month_day(piece: str, words: _Words) -> None:
     if found := month_and_day(piece):
         words.month_day = found
     elif match := _MONTH_YEAR.search(piece):
-        words.month = _MONTHS.index(match["month"][:3]) + 1
+        words.month = MONTHS.index(match["month"][:3]) + 1
 
 
 def _lengths(piece: str, words: _Words) -> None:
@@ -312,11 +312,10 @@ def _lengths(piece: str, words: _Words) -> None:
 
 
 def _count(text: str) -> int:
-    return int(text) if text.isdigit() else sum(_COUNTS[word] for word in re.findall(r"[a-z]+", _split(text)))
-
-
-def _split(text: str) -> str:
-    return re.sub(r"(twenty|thirty|forty|fifty)(?=[a-z])", r"\1 ", text)
+    if text.isdigit():
+        return int(text)
+    apart = re.sub(r"(twenty|thirty|forty|fifty)(?=[a-z])", r"\1 ", text)
+    return sum(_COUNTS[word] for word in re.findall(r"[a-z]+", apart))
 
 
 def _hint(hints: tuple[str, ...], words: _Words, context: FiscalCalendar) -> PeriodKind | None:
