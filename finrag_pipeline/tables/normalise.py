@@ -11,7 +11,7 @@ from finrag_pipeline.schemas import PAGE_TABLES
 from finrag_pipeline.tables.applied_scale import Source
 from finrag_pipeline.tables.context import TableContext
 from finrag_pipeline.tables.model import Table
-from finrag_pipeline.tables.table_reader import NO_FINDING, PreviousTable, TableReader
+from finrag_pipeline.tables.table_reader import NO_FINDING, TableReader
 
 
 def normalise_tables(filing: str, tables: Sequence[Table], context: TableContext) -> pa.Table:
@@ -25,10 +25,8 @@ def normalise_tables(filing: str, tables: Sequence[Table], context: TableContext
         ``missing`` and the reason; what cannot be read has neither ``printed`` nor ``value``.
     """
     readers: list[TableReader] = []
-    before: PreviousTable | None = None
     for table in tables:
-        readers.append(TableReader(table, context, before))
-        before = readers[-1].as_previous()
+        readers.append(TableReader(table, context, readers[-1] if readers else None))
     _share_scales(readers)
     rows: list[dict[str, Any]] = []
     page, ordinal = -1, 0

@@ -153,48 +153,39 @@ NO_FINDING = Finding("label")
 _HEADER = Finding("header")
 
 
-@dataclass(frozen=True, slots=True)
-class PreviousTable:
-    """What a table hands on to the one that continues it."""
-
-    page: int
-    bottom: float
-    caption: str | None
-    block: bool
-    """It is but the headers of the table below."""
-    headers: Headers
-    sources: tuple[Source, ...]
-    hints: tuple[str, ...]
-
-
 class TableReader:
     """Reads the cells of a table in the light of its filing and of the table before."""
 
-    def __init__(self, table: Table, context: TableContext, before: PreviousTable | None) -> None:
+    def __init__(self, table: Table, context: TableContext, before: TableReader | None) -> None:
         self.table = table
         self.context = context
         goes_on = before if before is not None and _goes_on(table, before) else None
         self.paths = read_paths(table, goes_on.headers if goes_on else None)
-        follows = goes_on or (before if before is not None and _follows(table, before) else None)
+        follows = goes_on or (before if before is not None and _follows(table, before.table) else None)
         self._column_paths = self.paths.column_paths()
         self._parsed = {
-            (cell.row, cell.column): parse_value(cell.text) for cell in table.cells if self._is_data(cell)
+            (cell.row, cell.column): parse_value(cell.text)
+            for cell in table.cells
+            if cell.row not in self.paths.header_rows and (cell.column > 0 or not self.paths.labelled)
         }
         self._numbered = {row for (row, _), value in self._parsed.items() if value.kind == "number"}
         self._sources = self._find_sources(follows)
         self._hints = self._find_hints(goes_on)
-        known = follows.hints if follows else ()
+        known = follows._hints if follows else ()
         self._kinds = (*self._hints, *(hint for hint in known if _AS_OF.search(hint) and "ended" not in hint))
-        self._currency = self._find_currency()
+        signs = Counter(value.currency for value in self._parsed.values() if value.currency)
+        self._currency = signs.most_common(1)[0][0] if signs else context.currency
         self._columns = column_facts(self._parsed)
         rules = [rule for source in self._sources for rule in source.rules]
         self._share_table = any(rule.applies == "shares" or "shares" in rule.exempt for rule in rules)
-        self._money = any(value.currency for value in self._parsed.values()) or any(
-            rule.applies in ("all", "currency") and rule.scale != 1
+        self._money_rules = [
+            rule
             for source in self._sources
             if source.place not in WIDE
             for rule in source.rules
-        )
+            if rule.applies in ("all", "currency")
+        ]
+        self._money = bool(signs) or any(rule.scale != 1 for rule in self._money_rules)
         self._percent_decimals = self._find_percent_decimals()
         self._awards = counts_awards(self.paths.labels, self._hints)
         self._exempts_per_share = any("per share" in rule.exempt for rule in rules)
@@ -208,34 +199,21 @@ class TableReader:
         self._noted = noted_scales(table.below)
         self._sections = self._find_sections()
 
-    def as_previous(self) -> PreviousTable:
-        """What a continuation on the next page needs."""
-        stated = tuple(source for source in self._sources if source.place not in (*WIDE, "running head"))
-        block = not any(facts.numbers for facts in self._columns.values())
-        headers = header_block(self.table) if block else self.paths.headers
-        return PreviousTable(
-            self.table.page,
-            self.table.box.y1,
-            self.table.caption,
-            block,
-            headers,
-            stated,
-            self._hints,
-        )
+    @property
+    def block(self) -> bool:
+        """Whether the table is but the headers of the one below it."""
+        return not any(facts.numbers for facts in self._columns.values())
+
+    @cached_property
+    def headers(self) -> Headers:
+        """Headers for a table that continues this one."""
+        return header_block(self.table) if self.block else self.paths.headers
 
     @property
     def stated_money(self) -> Source | None:
         """The nearest scale stated for amounts of this table, or of that which it follows."""
-        return next(
-            (
-                Source("tables around", (replace(rule, applies="currency"),))
-                for source in self._sources
-                if source.place not in WIDE
-                for rule in source.rules
-                if rule.applies in ("all", "currency") and rule.scale > 1
-            ),
-            None,
-        )
+        rule = next((rule for rule in self._money_rules if rule.scale > 1), None)
+        return Source("tables around", (replace(rule, applies="currency"),)) if rule else None
 
     def take_scale(self, source: Source) -> None:
         """Take a scale where none is stated, if amounts of thousands and more are printed."""
@@ -289,10 +267,7 @@ class TableReader:
         """Whether a dash stands among numbers: with a sign of currency, in its column or in its row."""
         return dash.currency is not None or bool(self._columns[column].numbers) or row in self._numbered
 
-    def _is_data(self, cell: Cell) -> bool:
-        return cell.row not in self.paths.header_rows and (cell.column > 0 or not self.paths.labelled)
-
-    def _find_sources(self, before: PreviousTable | None) -> tuple[Source, ...]:
+    def _find_sources(self, before: TableReader | None) -> tuple[Source, ...]:
         table, found = self.table, []
         found.append(Source("stub header", find_scale(self.paths.headers.stub)))
         # '2018 (in millions)' speaks of all columns where no other says anything else.
@@ -311,7 +286,8 @@ class TableReader:
         if before is not None:
             found += [
                 Source(f"table before, {source.place.removeprefix('table before, ')}", source.rules)
-                for source in before.sources
+                for source in before._sources
+                if source.place not in (*WIDE, "running head")
             ]
         place = "running head" if table.page in self.context.running_heads else "page head"
         found.append(Source(place, self.context.page_scales.get(table.page, ())))
@@ -319,17 +295,11 @@ class TableReader:
             found.append(Source("filing", (default,)))
         return tuple(source for source in found if source.rules)
 
-    def _find_hints(self, before: PreviousTable | None) -> tuple[str, ...]:
+    def _find_hints(self, before: TableReader | None) -> tuple[str, ...]:
         above = [line for line in self.table.above[-_HINT_LINES:] if len(line) <= 160]
         caption = [self.table.caption] if self.table.caption else []
         own = (*self.paths.headers.stub, *caption, *reversed(above))
-        return (*own, *(before.hints if before else ()))
-
-    def _find_currency(self) -> str | None:
-        signs = Counter(value.currency for value in self._parsed.values() if value.currency)
-        if signs:
-            return signs.most_common(1)[0][0]
-        return self.context.currency
+        return (*own, *(before._hints if before else ()))
 
     def _find_percent_decimals(self) -> set[int]:
         """Digits behind the mark of numbers of per cent, where amounts have none."""
@@ -450,7 +420,9 @@ class TableReader:
             if period is None and not quarter:
                 period = self._stated or self._common
         end = period.end if period is not None else None
-        if end is not None and ((_is_year(period) and end in self._quarters) or self._is_quarter_day(end)):
+        if end is not None and (
+            (_is_year(period) and end in self._quarters) or (end.month, end.day) in self._quarter_days
+        ):
             period = quarter_to(end, calendar)
         if period is not None and _is_year(period) and label is not None and only_quarter(label):
             # Quarters in the rows, years in the columns.
@@ -504,12 +476,9 @@ class TableReader:
         ends = {one.end for one in found if one is not None and one.end is not None and _is_year(one)}
         return ends if are_quarters(ends) else set()
 
-    def _is_quarter_day(self, end: dt.date) -> bool:
-        """Whether a day is one that columns name, in a table of quarters whose rows name the years."""
-        return (end.month, end.day) in self._quarter_days
-
     @cached_property
     def _quarter_days(self) -> set[tuple[int, int]]:
+        """Days, whatever the year, that columns name in a table of quarters whose rows name the years."""
         named = (month_and_day(path[-1]) for path in self._all_paths if not any(map(_A_YEAR.search, path)))
         days = {day for day in named if day is not None}
         return days if self._tells_of_quarters and len(days) > _FEWEST_DAYS else set()
@@ -542,7 +511,7 @@ def _encloses(period: Period, day: Period) -> bool:
     return period.start - DAY <= day.end <= period.end
 
 
-def _goes_on(table: Table, before: PreviousTable) -> bool:
+def _goes_on(table: Table, reader: TableReader) -> bool:
     """Whether a table continues the one before: as its detector says, by its caption, or by its columns.
 
     A table without headers whose columns stand under those of the table before it, on the same page or,
@@ -550,6 +519,7 @@ def _goes_on(table: Table, before: PreviousTable) -> bool:
     """
     if table.continues:
         return True
+    before = reader.table
     apart = table.page - before.page
     if apart > 1:
         return False
@@ -557,14 +527,14 @@ def _goes_on(table: Table, before: PreviousTable) -> bool:
         return True
     if table.header_rows or (apart and table.caption):
         return False
-    if before.block:
-        return not apart and 0 <= table.box.y0 - before.bottom <= _BLOCK_GAP
+    if reader.block:
+        return not apart and 0 <= table.box.y0 - before.box.y1 <= _BLOCK_GAP
     edges = [right for _, right in column_extents(table)[1:] if right]
-    known = [right for _, right in before.headers.extents if right]
+    known = [right for _, right in reader.headers.extents if right]
     return bool(edges) and all(any(abs(edge - other) <= _SAME_EDGE for other in known) for edge in edges)
 
 
-def _follows(table: Table, before: PreviousTable) -> bool:
+def _follows(table: Table, before: Table) -> bool:
     """Whether no more than a short heading stands between a table and the one before: its scale goes on."""
     if table.page == before.page:
         return len(table.above) <= 3 and all(len(line) <= _SHORT_HEADING for line in table.above)
