@@ -36,16 +36,16 @@ from finrag_pipeline.tables.scale import (
     without_scale,
 )
 from finrag_pipeline.tables.units import (
+    MONEY,
+    RATE,
+    RATE_LIKE,
+    SPLIT,
+    UNIT_VALUE,
     Unit,
     column_unit,
     counts_awards,
     find_unit,
     is_per_unit,
-    is_rate,
-    is_rate_like,
-    is_split,
-    is_unit_value,
-    names_money,
     unit_of_words,
 )
 from finrag_pipeline.tables.values import DASH, ParsedValue, parse_value
@@ -352,14 +352,15 @@ class TableReader:
         facts = self._columns[column]
         unit, told_by = find_unit(value, rows, path, self._share_table, facts.amounts)
         label = rows[-1] if rows else ""
-        if unit in (None, "currency") and is_per_unit(label, value):
+        price = value.decimals == 2 and not value.grouped
+        if unit in (None, "currency") and price and is_per_unit(label):
             return "currency/share", label
-        if unit in (None, "currency") and self._awards and path and is_unit_value(path[-1], value):
+        if unit in (None, "currency") and price and self._awards and path and UNIT_VALUE.search(path[-1]):
             return "currency/share", path[-1]
         if unit not in (None, "currency") or told_by:
             return unit, told_by
-        if value.decimals == 2 and not value.grouped:
-            if is_split(label):
+        if price:
+            if SPLIT.match(label):
                 return "currency/share", label
             if self._exempts_per_share and facts.whole >= 2 and not facts.other:
                 return "currency/share", "two decimals among whole amounts"
@@ -367,17 +368,17 @@ class TableReader:
                 return "currency/share", "two decimals throughout, as in a row per share"
         if unit is None and not self._money and self._share_table:
             return "shares", "shares only"
-        if unit is None and self._awards and not (facts.money or any(map(names_money, (label, *path)))):
+        if unit is None and self._awards and not (facts.money or any(map(MONEY.search, (label, *path)))):
             return "shares", "share awards"
         if unit is None and value.decimals in self._percent_decimals:
             return "percent", "decimals, which only per cent have"
-        small = value.decimals > 0 or (facts.largest <= 100 and not names_money(label))
+        small = value.decimals > 0 or (facts.largest <= 100 and not MONEY.search(label))
         if unit is None and facts.percent_first and not value.grouped and small:
             return "percent", "signs in the column"
         if unit is None and value.decimals and not value.grouped:
-            if is_rate(label) and abs(value.number or 0) <= 100:
+            if RATE.search(label) and abs(value.number or 0) <= 100:
                 return "percent", label
-            if self._exempts_rates and any(is_rate_like(words) for words in (*rows[-2:], *path)):
+            if self._exempts_rates and any(map(RATE_LIKE.search, (*rows[-2:], *path))):
                 return "ratio", label
         return unit, told_by
 

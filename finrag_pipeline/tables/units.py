@@ -69,7 +69,7 @@ _PERCENT = re.compile(
     r"(?:%|\bper\s?cent(?:age)?\b|\bpct\b)(?![\s-]points?)",
     re.IGNORECASE,
 )
-_RATE = re.compile(
+RATE = re.compile(
     r"\b(?:tax|discount|interest|growth|yield|coupon|return|volatility|dividend|expected|occupancy|trend"
     r"|utilization|turnover) "
     r"(?:rates?|yield)\b|\bexpected volatility\b|\brate of return\b|\brate of (?:increase|compensation)\b",
@@ -110,7 +110,8 @@ _DIVISOR_SHARES = re.compile(
     r"\b(?:shares?|stock|options?|awards?|rsus?|warrants?|units?|basic|dilut\w+|anti-?dilutive)\b",
     re.IGNORECASE,
 )
-_UNIT_VALUE = re.compile(r"\b(?:fair value|prices?)\b", re.IGNORECASE)
+UNIT_VALUE = re.compile(r"\b(?:fair value|prices?)\b", re.IGNORECASE)
+"""Above prices in a table of awards: the value of one."""
 _PERCENT_HEAD = re.compile(
     r"^(?:as an? )?(?:percent(?:age)?s?|%) (?:of|to|change|growth|increase)\b"
     r"|\b(?:percent(?:age)?|%) (?:change|growth|of (?:total |net |operating )*(?:sales|revenues?))\W*$",
@@ -135,7 +136,8 @@ _EQUITY = re.compile(r"\bpaid[\s-]in\b|\bretained (?:earnings|income)\b|\baccumu
 _SPAN = re.compile(r"\((?:in )?(?:years|months|days|weeks)\)", re.IGNORECASE)
 _MATURITIES = re.compile(r"\bmaturities\b", re.IGNORECASE)
 _COUNTS = re.compile(r"\b(?:store|unit|club|restaurant|room|branch) counts?\b", re.IGNORECASE)
-_MONEY = re.compile(
+# Words of amounts of money.
+MONEY = re.compile(
     r"\bamounts?\b|\b(?:intrinsic|carrying|fair|market|dollar|notional|aggregate|book|contract) values?\b"
     r"|\bcosts?\b|\bdollars?\b"
     r"|\b(?:revenues?|sales|expenses?|assets|income|payments|proceeds)\b|[$€£]",
@@ -151,14 +153,16 @@ _QUOTED = re.compile(
 _MARK = re.compile(r"(?:\s*\(\w\))+$")
 _EPS = re.compile(r"\beps\b", re.IGNORECASE)
 _UNFINISHED = re.compile(r"\b(?:of|per|average|for|exercise|grant|date|as)$|-$", re.IGNORECASE)
-_RATE_LIKE = re.compile(
+# A yield, a margin, something to something else.
+RATE_LIKE = re.compile(
     r"\b(?:rates?|ratios?|yields?|margins?|returns?|percentage)\b|\bto (?:average|period|total|net"
     r"|retained)\b",
     re.IGNORECASE,
 )
 _PER_UNIT = re.compile(r"\bper (?!cent)[a-z]", re.IGNORECASE)
 _LARGEST_RATIO = 1000
-_SPLIT = re.compile(
+# Labels that only split what a heading names.
+SPLIT = re.compile(
     r"^(?:basic|diluted|assuming dilution|basic and diluted|(?:continuing|discontinued) operations)\b",
     re.IGNORECASE,
 )
@@ -190,7 +194,7 @@ def unit_of_words(words: str) -> Unit | None:
     if _PERCENT.search(words):
         return "percent"
     if count := _COUNT.search(words):
-        return None if _MONEY.search(words) and not count[0].lower().startswith("number") else "count"
+        return None if MONEY.search(words) and not count[0].lower().startswith("number") else "count"
     if _SCALED_COUNT.match(words):
         return "count"
     if _RATIO.search(words):
@@ -209,7 +213,7 @@ def column_unit(words: str) -> Unit | None:
     if _BALLOT.fullmatch(bare):
         return "count"
     unit = unit_of_words(words)
-    return "currency" if unit is None and _MONEY.search(words) else unit
+    return "currency" if unit is None and MONEY.search(words) else unit
 
 
 def counts_awards(labels: Sequence[str | None], lines: Sequence[str]) -> bool:
@@ -224,34 +228,9 @@ def counts_awards(labels: Sequence[str | None], lines: Sequence[str]) -> bool:
     return left_out or ("granted" in changes and len(changes) > 1)
 
 
-def is_unit_value(header: str, value: ParsedValue) -> bool:
-    """Whether a column of a table of awards shows the value of one: 'Fair value' above '13.20'."""
-    return value.decimals == 2 and not value.grouped and bool(_UNIT_VALUE.search(header))
-
-
-def names_money(words: str) -> bool:
-    """Whether a label or a header speaks of amounts of money: 'Fair value', 'Expense'."""
-    return bool(_MONEY.search(words))
-
-
-def is_rate(label: str) -> bool:
-    """Whether a label names a rate or a yield: a number with decimals may be per cent."""
-    return bool(_RATE.search(label))
-
-
-def is_rate_like(label: str) -> bool:
-    """Whether a label may name a rate: a yield, a margin, something to something else."""
-    return bool(_RATE_LIKE.search(label))
-
-
-def is_per_unit(label: str, value: ParsedValue) -> bool:
-    """Whether a row shows money per thing, such as 'Revenue per membership', rather than a sum."""
-    return value.decimals == 2 and not value.grouped and bool(_PER_UNIT.search(_QUOTED.sub("", label)))
-
-
-def is_split(label: str) -> bool:
-    """Whether a label only splits what a heading names: 'Basic', 'Diluted'."""
-    return bool(_SPLIT.match(label))
+def is_per_unit(label: str) -> bool:
+    """Whether a row of prices shows money per thing, such as 'Revenue per membership', rather than a sum."""
+    return bool(_PER_UNIT.search(_QUOTED.sub("", label)))
 
 
 def scales_with_table(words: str) -> bool:
@@ -350,4 +329,4 @@ def _heading_counts(unit: Unit, value: ParsedValue, label: str, heading: str) ->
         return bool(_PERCENT_HEAD.search(heading)) and not value.grouped and unit_of_words(label) is None
     if unit == "shares" and _DIVISOR.search(heading):
         return bool(_DIVISOR_SHARES.search(label))
-    return unit == "shares" and not _MONEY.search(label)
+    return unit == "shares" and not MONEY.search(label)
