@@ -91,14 +91,13 @@ _PER_SHARE = re.compile(
     r"|per[\s-]?\w+\b(?=\s+(?:data|amounts))",
     re.IGNORECASE,
 )
-_SHARE_WORD = re.compile(r"\bshares?\b|\bstock data\b|\bunits?\b(?! sold)", re.IGNORECASE)
-_PERCENT_WORD = re.compile(r"percent|per cent|%|\brates?\b|\bmargins?\b", re.IGNORECASE)
-_RATIO_WORD = re.compile(r"\bratios?\b|\bmultiples?\b|\bturns\b", re.IGNORECASE)
-_COUNT_WORD = re.compile(
-    r"number of|headcount|employees|stores?\b|customers|count|statistics|statistical|days|years|volumes?"
-    r"|square",
-    re.IGNORECASE,
-)
+_OTHER_WORDS: dict[Exempt, str] = {
+    "shares": r"\bshares?\b|\bstock data\b|\bunits?\b(?! sold)",
+    "percent": r"percent|per cent|%|\brates?\b|\bmargins?\b",
+    "ratio": r"\bratios?\b|\bmultiples?\b|\bturns\b",
+    "count": r"number of|headcount|employees|stores?\b|customers|count|statistics|statistical|days|years"
+    r"|volumes?|square",
+}
 _SUBJECT_SHARES = re.compile(
     r"\b(?:shares?|stock options?|options?|units|awards|rsus?)\b(?:\s+(?:data|amounts?|information|counts?"
     r"|numbers?))?"
@@ -129,10 +128,7 @@ def find_scale(lines: Sequence[str]) -> list[ScaleRule]:
     Args:
         lines: caption, units line, header cells or a row label, as printed.
     """
-    rules: list[ScaleRule] = []
-    for line in _joined(lines):
-        rules += _of_line(line)
-    return rules
+    return [rule for line in _joined(lines) for rule in _of_line(line)]
 
 
 @lru_cache(maxsize=16384)
@@ -201,12 +197,10 @@ def _of_line(line: str) -> tuple[ScaleRule, ...]:
     # 'dollars in millions, shares in thousands, except per share': the exception is everybody's.
     shared: frozenset[Exempt] = frozenset().union(*(exempt for *_, exempt in found))
     shared -= {"shares"} if any(applies == "shares" for _, applies, *_ in found) else frozenset()
-    rules: list[ScaleRule] = []
+    rules: dict[Quantity, ScaleRule] = {}
     for scale, applies, words, _ in found:
-        if any(rule.applies == applies for rule in rules):
-            continue
-        rules.append(ScaleRule(scale, words, applies, shared))
-    return tuple(rules)
+        rules.setdefault(applies, ScaleRule(scale, words, applies, shared))
+    return tuple(rules.values())
 
 
 def _reading(match: re.Match[str], line: str) -> tuple[float | None, Quantity]:
@@ -273,18 +267,9 @@ def _exempt(behind: str) -> frozenset[Exempt]:
     match = _EXCEPT.search(behind)
     if not match:
         return frozenset()
-    what = match["what"]
-    exempt: set[Exempt] = set()
-    if _PER_SHARE.search(what):
-        exempt.add("per share")
-    rest = _PER_SHARE.sub(" ", what)
     # 'except share and per share data' exempts both.
-    if _SHARE_WORD.search(rest):
-        exempt.add("shares")
-    if _PERCENT_WORD.search(rest):
-        exempt.add("percent")
-    if _RATIO_WORD.search(rest):
-        exempt.add("ratio")
-    if _COUNT_WORD.search(rest):
-        exempt.add("count")
+    rest, prices = _PER_SHARE.subn(" ", match["what"])
+    exempt = {name for name, words in _OTHER_WORDS.items() if re.search(words, rest, re.IGNORECASE)}
+    if prices:
+        exempt.add("per share")
     return frozenset(exempt)
