@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from html import escape
+from itertools import chain, groupby, product
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,11 +53,11 @@ class Line(NamedTuple):
 
 @dataclass(slots=True)
 class HtmlCell:
-    """A ``td`` or ``th`` that shows something, or spans rows or columns.
+    """A ``td`` or ``th`` that shows something.
 
     Attributes:
         row, column: zero-based place in the grid of the table, spans counted.
-        lines: its text, line by line; empty where it shows nothing.
+        text: its lines in one.
         indent: of its first line, in points.
         anchor: as `HtmlFiling.anchor`.
     """
@@ -64,15 +66,10 @@ class HtmlCell:
     column: int
     row_span: int
     column_span: int
-    lines: list[str]
+    text: str
     indent: float
     anchor: str
     heads: bool = False
-
-    @property
-    def text(self) -> str:
-        """Its lines in one."""
-        return " ".join(self.lines)
 
 
 @dataclass(slots=True)
@@ -88,7 +85,6 @@ class HtmlTable:
     page: int
     first: int
     last: int
-    rows: int
     columns: int
     cells: list[HtmlCell]
     continues: bool = False
@@ -431,8 +427,10 @@ class _Walk:
             if not self.frames[-1].rows:
                 self.frames[-1].rows.append(_Row(self.page))
             self.buffers.append(_Buffer(depth=style.indent))
+        elif tag == "br" and self.buffers:
+            self.pieces.append(" ")  # in a cell a text goes on in the next line as one
         elif tag == "br":
-            self._new_line()
+            self._flush()
         elif tag == "img":
             self.filing.pages[self.page].images += 1
         elif tag == "li":
@@ -484,27 +482,18 @@ class _Walk:
             text = f" {bare.translate(_RAISE)}" if bare.isdigit() else f" {text}"
         self.pieces.append(text)
 
-    def _new_line(self) -> None:
-        """A line break; in a cell a text goes on in the next line as one."""
-        if self.buffers:
-            self.pieces.append(" ")
-        else:
-            self._flush()
-
     def _flush(self) -> None:
         if not self.pieces:
             return
         text = " ".join("".join(self.pieces).split())
         self.pieces.clear()
         if text:
-            self._line(text)
+            self._print(Line(self.page, self.order, text))
+            self.order += 1
+            self.used += len(text)
 
-    def _line(self, text: str) -> Line:
-        line = Line(self.page, self.order, text)
-        self.order += 1
-        self.used += len(text)
-        (self.buffers[-1].lines if self.buffers else self.filing.pages[self.page].lines).append(line)
-        return line
+    def _print(self, line: Line) -> None:
+        (self.buffers[-1].lines if self.buffers else self.filing.pages[line.page].lines).append(line)
 
     def _break(self) -> None:
         """Go on to the next page, unless nothing stands on this one: breaks that meet are one."""
@@ -525,9 +514,8 @@ class _Walk:
         if short and shown[0][0].page == shown[-1][-1].page:
             texts = join_cells([" ".join(line.text for line in lines) for lines in shown])
             shown = [[Line(shown[0][0].page, row.first, " ".join(texts))]]
-        for lines in shown:
-            for line in lines:
-                (self.buffers[-1].lines if self.buffers else self.filing.pages[line.page].lines).append(line)
+        for line in chain(*shown):
+            self._print(line)
 
 
 _OPENS = re.compile(r"(?:[A-Z]{0,3}[$€£¥]|[(\[])\s*[(\[]?")
@@ -555,48 +543,40 @@ def join_cells(texts: list[str]) -> list[str]:
 
 def _tables(rows: list[_Row], filing: HtmlFiling) -> Iterator[HtmlTable]:
     """The rows of a table in a grid, one table for each page on which they stand."""
-    taken: dict[tuple[int, int], bool] = {}
+    taken: set[tuple[int, int]] = set()
     cells: list[HtmlCell] = []
     for number, row in enumerate(rows):
         column = 0
         for element, lines, indent in row.cells:
-            while taken.get((number, column)):
+            while (number, column) in taken:
                 column += 1
             across, down = _span(element, "colspan"), min(_span(element, "rowspan"), len(rows) - number)
-            for below in range(number + 1, number + down):
-                for beside in range(column, column + across):
-                    taken[below, beside] = True
+            taken |= set(product(range(number + 1, number + down), range(column, column + across)))
             if lines:
-                texts = [line.text for line in lines]
+                text = " ".join(line.text for line in lines)
                 heads = element.tag == "th"
                 anchor = filing.anchor(element)
-                cells.append(HtmlCell(number, column, down, across, texts, indent, anchor, heads))
+                cells.append(HtmlCell(number, column, down, across, text, indent, anchor, heads))
             column += across
-    for start, stop in _stretches(rows):
+    stop = 0
+    for page, stretch in groupby(rows, attrgetter("page")):
+        held = list(stretch)
+        start, stop = stop, stop + len(held)
         own = [cell for cell in cells if start <= cell.row < stop]
-        shown = [row for row in rows[start:stop] if row.first >= 0]
+        shown = [row for row in held if row.first >= 0]
         if not own or not shown:
             continue
         for cell in own:
             cell.row -= start
             cell.row_span = min(cell.row_span, stop - start - cell.row)
         yield HtmlTable(
-            page=rows[start].page,
+            page=page,
             first=shown[0].first,
             last=shown[-1].last,
-            rows=stop - start,
             columns=max(cell.column + cell.column_span for cell in own),
             cells=own,
             continues=start > 0,
         )
-
-
-def _stretches(rows: list[_Row]) -> Iterator[tuple[int, int]]:
-    start = 0
-    for place in range(1, len(rows) + 1):
-        if place == len(rows) or rows[place].page != rows[start].page:
-            yield start, place
-            start = place
 
 
 def _span(element: Element, name: str) -> int:
