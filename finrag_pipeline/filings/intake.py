@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from finrag_pipeline.engine import Engine
-from finrag_pipeline.errors import FilingError, LakeError
+from finrag_pipeline.errors import FilingError, LakeError, refused
 from finrag_pipeline.filings.names import filing_id
 from finrag_pipeline.filings.originals import (
     ALIAS,
@@ -175,7 +175,7 @@ def _prove_readable(lake: Lake, source: FilingSource, engine: Engine | None) -> 
 
 def _measure(path: Path, name: str, max_bytes: int) -> tuple[int, str]:
     """Size and SHA-256 of a file that may become a filing."""
-    try:
+    with refused(FilingError, f"{name} cannot be read", "Check that it exists and is readable."):
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             raise FilingError(f"{name} is not a file.", "Pass the files themselves, not their folder.")
@@ -185,10 +185,6 @@ def _measure(path: Path, name: str, max_bytes: int) -> tuple[int, str]:
                 "Raise FINRAG_MAX_FILING_BYTES, or split it.",
             )
         return status.st_size, file_sha256(path)
-    except OSError as error:
-        raise FilingError(
-            f"{name} cannot be read: {error.strerror}.", "Check that it exists and is readable."
-        ) from error
 
 
 def _readable(name: str) -> str:
@@ -286,12 +282,9 @@ def collect_from_inbox(
     """
     for found, path in settled_inbox_files(lake):
         if found == filing:
-            try:
+            what = f"{_readable(path.name)} cannot be read"
+            with refused(FilingError, what, "Check that it is readable."):
                 state, whole = file_state(path), is_whole(path)
-            except OSError as error:
-                raise FilingError(
-                    f"{_readable(path.name)} cannot be read: {error.strerror}.", "Check that it is readable."
-                ) from error
             source = accept(lake, path, None, max_bytes, engine, must_read=not whole)
             with suppress(FileNotFoundError):
                 if not _has_writer(path) and file_state(path) == state:

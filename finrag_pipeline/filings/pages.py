@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from finrag_pipeline.engine import Engine, WorkerCrashError, WorkerMemoryError, WorkerTimeoutError
-from finrag_pipeline.errors import FilingError
+from finrag_pipeline.errors import FilingError, refused
 from finrag_pipeline.filings.page_numbers import printed_numbers
 from finrag_pipeline.filings.pdf import (
     PDF_READER_VERSION,
@@ -195,14 +195,11 @@ def read_page_text(path: Path, filing: str) -> pa.Table:
     docs: set[str] = set()
     try:
         # Not splitlines(), which would also cut at U+2028 and its like inside a text.
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
+        with refused(FilingError, f"{path.name} cannot be opened", "Check that it is readable."):
+            lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise FilingError(
             f"{path.name} is not UTF-8 text (byte {error.start}).", "Save it as UTF-8."
-        ) from error
-    except OSError as error:
-        raise FilingError(
-            f"{path.name} cannot be opened: {error.strerror}.", "Check that it is readable."
         ) from error
     for number, line in enumerate(lines, start=1):
         if not line.strip():

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from finrag_pipeline.engine import ran_out_of_memory
-from finrag_pipeline.errors import FilingError
+from finrag_pipeline.errors import FilingError, refused
 from finrag_pipeline.schemas import FILING_PAGES, WORD
 
 if TYPE_CHECKING:
@@ -104,15 +104,12 @@ def _pymupdf() -> Any:
 
 def _open(path: Path) -> pymupdf.Document:
     name = path.name
-    try:
-        size = path.stat().st_size
-        with path.open("rb") as stream:
-            head = stream.read(1024)
-    except OSError as error:
-        raise FilingError(
-            f"{name} cannot be opened: {error.strerror}.", "Check that the file exists and is readable."
-        ) from error
-    if not size:
+    with (
+        refused(FilingError, f"{name} cannot be opened", "Check that the file exists and is readable."),
+        path.open("rb") as stream,
+    ):
+        head = stream.read(1024)
+    if not head:
         raise FilingError(f"{name} is empty (0 bytes).", _AGAIN)
     if b"%PDF-" not in head:
         raise FilingError(f"{name} is not a PDF.", "Convert it to PDF, or correct its extension.")

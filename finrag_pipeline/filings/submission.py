@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from finrag_pipeline.errors import FilingError
+from finrag_pipeline.errors import FilingError, refused
 
 EXHIBITS = re.compile(r"EX-(?:13(?:\.\d+)?|99(?:\.0?1)?)")
 """Exhibits that are read: the annual report to which a 10-K may leave its statements, and releases."""
@@ -36,12 +36,8 @@ def read_file(path: Path) -> bytes:
     Raises:
         FilingError: it cannot be opened.
     """
-    try:
+    with refused(FilingError, f"{path.name} cannot be opened", "Check that the file exists and is readable."):
         return path.read_bytes()
-    except OSError as error:
-        raise FilingError(
-            f"{path.name} cannot be opened: {error.strerror}.", "Check that the file exists and is readable."
-        ) from error
 
 
 def documents(data: bytes) -> list[Document]:
