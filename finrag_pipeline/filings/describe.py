@@ -12,6 +12,7 @@ from finrag_pipeline.engine import Engine
 from finrag_pipeline.errors import FilingError
 from finrag_pipeline.filings import TEXT_ONLY
 from finrag_pipeline.filings.forms import CURRENT, form_family
+from finrag_pipeline.filings.html import read_html
 from finrag_pipeline.filings.identity import find_conflicts, merge_declared, read_identity
 from finrag_pipeline.filings.names import (
     DeclaredIdentity,
@@ -23,7 +24,7 @@ from finrag_pipeline.filings.originals import FilingSource
 from finrag_pipeline.filings.pages import first_texts
 from finrag_pipeline.filings.pdf import inspect_pdf, truncated
 from finrag_pipeline.filings.submission import day_filed, read_file
-from finrag_pipeline.filings.xbrl import read_tagged_identity
+from finrag_pipeline.filings.xbrl import read_tags, tagged_identity
 from finrag_pipeline.schemas import FILINGS
 
 _FIRST_PAGES = 60
@@ -61,7 +62,7 @@ def describe_filing(path: Path, source: FilingSource) -> pa.Table:
         if pages > _FIRST_PAGES and (identity.form is None or identity.company is None):
             # An illustrated annual report may stand before the cover page.
             identity = read_identity(first_texts(path, source.source, pages))
-        if source.source == "html" and (tagged := read_tagged_identity(path)):
+        if source.source == "html" and (tagged := tagged_identity(read_tags(read_html(path)))):
             identity = _as_tagged(identity, tagged)
     except FilingError as error:
         # The original has a name of its own in the lake; people know the file by the name it came with.

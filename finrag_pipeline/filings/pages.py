@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 
 from finrag_pipeline.engine import Engine, WorkerCrashError, WorkerMemoryError, WorkerTimeoutError
 from finrag_pipeline.errors import FilingError, refused
+from finrag_pipeline.filings.html import HTML_READER_VERSION, read_html
 from finrag_pipeline.filings.page_numbers import printed_numbers
 from finrag_pipeline.filings.pdf import (
     PDF_READER_VERSION,
@@ -25,6 +27,7 @@ from finrag_pipeline.filings.pdf import (
     read_texts,
 )
 from finrag_pipeline.filings.plain_text import read_plain_text
+from finrag_pipeline.filings.xbrl import XBRL_VERSION
 from finrag_pipeline.schemas import FILING_PAGES
 
 PAGES_VERSION = "1"
@@ -43,20 +46,13 @@ MOST_PAGES = 100_000
 
 def reader_version() -> str:
     """Version of everything that decides what `extract_pages` returns of a PDF or of page text."""
-    from importlib.metadata import version
-
     return f"{PAGES_VERSION}/{PDF_READER_VERSION}/pymupdf {version('pymupdf')}"
 
 
 def other_reader_version(source: str) -> list[str]:
     """The same of HTML and plain text, beside `reader_version`; nothing of other kinds of files."""
-    from importlib.metadata import version
-
     if source not in ("html", "text"):
         return []
-    from finrag_pipeline.filings.html import HTML_READER_VERSION
-    from finrag_pipeline.filings.xbrl import XBRL_VERSION
-
     return [f"{HTML_READER_VERSION}/{XBRL_VERSION}/lxml {version('lxml')}"]
 
 
@@ -230,14 +226,11 @@ def read_html_pages(path: Path, filing: str) -> pa.Table:
     Raises:
         FilingError: as `html.read_html`.
     """
-    from finrag_pipeline.filings.html import read_html
-
-    pages = read_html(path).pages
     rows = []
-    for page in pages:
-        scarce = len(page.text) < SCARCE_TEXT
-        images = page.images if scarce else None
-        rows.append({"text": page.text, "image_count": images, "part": page.part})
+    for page in read_html(path).pages:
+        text = page.text
+        images = page.images if len(text) < SCARCE_TEXT else None
+        rows.append({"text": text, "image_count": images, "part": page.part})
     return _page_rows(filing, rows)
 
 

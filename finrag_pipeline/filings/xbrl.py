@@ -202,15 +202,6 @@ def tagged_identity(tags: Sequence[Tag]) -> FilingIdentity | None:
     )
 
 
-def read_tagged_identity(path: Path) -> FilingIdentity | None:
-    """`tagged_identity` of a file.
-
-    Raises:
-        FilingError: as `html.read_html`.
-    """
-    return tagged_identity(read_tags(read_html(path)))
-
-
 def _local(name: str) -> str:
     """The name of an element or attribute without its prefix."""
     return name.rpartition(":")[2]

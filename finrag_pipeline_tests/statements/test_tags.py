@@ -12,8 +12,9 @@ import pytest
 
 from finrag_pipeline.answering.inputs import FilingInfo
 from finrag_pipeline.answering.row_book import RowBook
+from finrag_pipeline.filings.html import read_html
 from finrag_pipeline.filings.pages import read_html_pages
-from finrag_pipeline.filings.xbrl import read_tagged_identity, tag_rows
+from finrag_pipeline.filings.xbrl import read_tags, tag_rows, tagged_identity
 from finrag_pipeline.statements.facts import statement_facts
 from finrag_pipeline.statements.filing_rows import FilingRow, filing_rows
 from finrag_pipeline.statements.periods import FiscalPeriod
@@ -32,7 +33,7 @@ class Read:
     def __init__(self, folder: Path, **printed: Any) -> None:
         path = folder / "acme.htm"
         path.write_bytes(document(COVER + income(**printed), FOCUS))
-        identity = read_tagged_identity(path)
+        identity = tagged_identity(read_tags(read_html(path)))
         assert identity is not None
         self.row = {"filing": "ACME", **asdict(identity)}
         pages = read_html_pages(path, "ACME")["text"].to_pylist()
