@@ -20,7 +20,7 @@ from finrag_pipeline.tables.html_tables import html_tables
 from finrag_pipeline.tables.model import TableDetector
 from finrag_pipeline.tables.normalise import normalise_tables
 from finrag_pipeline.tables.ruled import RuledDetector
-from finrag_pipeline.tables.tatr.detector import TatrDetector
+from finrag_pipeline.tables.tatr import TatrDetector
 from finrag_pipeline.tables.words.detector import WordsDetector
 from finrag_pipeline.tables.words_of_pages import filing_words
 

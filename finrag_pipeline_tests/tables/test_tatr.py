@@ -14,19 +14,20 @@ from finrag_pipeline.errors import ModelError
 from finrag_pipeline.filings.pdf import page_pictures
 from finrag_pipeline.settings import TableSettings
 from finrag_pipeline.storage.model_folders import model_folder
-from finrag_pipeline.tables import extract
+from finrag_pipeline.tables import extract, tatr
 from finrag_pipeline.tables.extract import detector_problem, get_detector
 from finrag_pipeline.tables.model import FilingWords, PageWords
-from finrag_pipeline.tables.tatr import network
-from finrag_pipeline.tables.tatr.detector import (
+from finrag_pipeline.tables.tatr import (
     CLASSES,
+    Network,
+    Seen,
     TatrDetector,
     best_boxes,
     edges_between,
     grid_of,
     kept_apart,
+    load_model,
 )
-from finrag_pipeline.tables.tatr.network import Network, Seen, load_model
 from finrag_pipeline_tests.tables.drawn import (
     HEIGHT,
     LEFT,
@@ -247,7 +248,7 @@ def test_padding_is_masked(settings: TableSettings) -> None:
     assert mask.sum(dim=(1, 2)).tolist() == [5000, 5000]
     assert pixels[0, :, 50:].abs().max() == 0
     assert pixels[0, :, 0, 0].tolist() == pytest.approx(
-        [(1 - mean) / deviation for mean, deviation in zip(network._MEAN, network._DEVIATION, strict=True)]
+        [(1 - mean) / deviation for mean, deviation in zip(tatr._MEAN, tatr._DEVIATION, strict=True)]
     )
 
 

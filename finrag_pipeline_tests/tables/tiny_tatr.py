@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from finrag_pipeline.tables.tatr.network import Network
+from finrag_pipeline.tables.tatr import Network
 
 DETECTION = ("table", "table rotated")
 STRUCTURE = (

@@ -1,1 +1,0 @@
-"""Detector ``tatr``: Microsoft's Table Transformer, which finds tables and their structure by sight."""
