@@ -114,14 +114,10 @@ def _open(path: Path) -> pymupdf.Document:
     if b"%PDF-" not in head:
         raise FilingError(f"{name} is not a PDF.", "Convert it to PDF, or correct its extension.")
     pymupdf = _pymupdf()
+    document, fault = None, "it has no readable structure"
     try:
         document = pymupdf.open(path, filetype="pdf")
-    except Exception as error:
-        if _is_cut_off(path):
-            raise truncated(name) from error
-        reason = f"is corrupt: it has no readable structure ({_short(error, path)})"
-        raise FilingError(f"{name} {reason}.", _AGAIN) from error
-    try:
+        fault = "its pages cannot be counted"
         if document.needs_pass:
             raise FilingError(
                 f"{name} is encrypted and asks for a password.",
@@ -129,15 +125,14 @@ def _open(path: Path) -> pymupdf.Document:
             )
         if document.page_count < 1:
             raise truncated(name) if _is_cut_off(path) else FilingError(f"{name} has no pages.", _AGAIN)
-    except FilingError:
-        document.close()
-        raise
     except Exception as error:
-        document.close()
+        if document is not None:
+            document.close()
+        if isinstance(error, FilingError):
+            raise
         if _is_cut_off(path):
             raise truncated(name) from error
-        reason = f"is corrupt: its pages cannot be counted ({_short(error, path)})"
-        raise FilingError(f"{name} {reason}.", _AGAIN) from error
+        raise FilingError(f"{name} is corrupt: {fault} ({_short(error, path)}).", _AGAIN) from error
     return document
 
 
