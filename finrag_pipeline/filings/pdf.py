@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -63,18 +63,6 @@ _AGAIN = "Download or export the filing again."
 
 Edges = tuple[float, float, float, float]
 """x0, y0, x1, y1 in points on the page as shown, origin top left."""
-
-
-class RuledTable(NamedTuple):
-    """A table as `find_ruled_tables` returns it.
-
-    Attributes:
-        box: around its cells, without column names that stand above the ruled part.
-        rows: boxes of the cells, row by row, such column names first; None where a neighbour spans the place.
-    """
-
-    box: Edges
-    rows: list[list[Edges | None]]
 
 
 @dataclass(frozen=True)
@@ -299,8 +287,11 @@ def page_pictures(path: Path, pages: Sequence[int], dpi: int) -> Iterator[np.nda
                 yield None
 
 
-def find_ruled_tables(path: Path, pages: Sequence[int]) -> Iterator[list[RuledTable]]:
+def find_ruled_tables(path: Path, pages: Sequence[int]) -> Iterator[list[list[list[Edges | None]]]]:
     """Tables that ``Page.find_tables`` sees in the ruling lines of each page; none for a page that fails.
+
+    Of each table the boxes of its cells, row by row; column names that stand above the ruled part come first,
+    None where a neighbour spans the place.
 
     Raises:
         FilingError: as `inspect_pdf`.
@@ -314,9 +305,9 @@ def find_ruled_tables(path: Path, pages: Sequence[int]) -> Iterator[list[RuledTa
                 yield []
 
 
-def _ruled_table(table: Any) -> RuledTable:
+def _ruled_table(table: Any) -> list[list[Edges | None]]:
     above = [table.header] if table.header is not None and table.header.external else []
-    return RuledTable(tuple(table.bbox), [list(row.cells) for row in (*above, *table.rows)])
+    return [list(row.cells) for row in (*above, *table.rows)]
 
 
 def ocr_words(path: Path, page: int) -> list[tuple[Any, ...]]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from finrag_pipeline.tables.model import Box, Cell, PageWords, Table, around
+from finrag_pipeline.tables.model import Cell, PageWords, Table, around
 from finrag_pipeline.tables.words.body import levels
 from finrag_pipeline.tables.words.captions import caption_of, texts_above, texts_below
 from finrag_pipeline.tables.words.rows import group_lines, segment_lines, usable_words
@@ -19,9 +19,7 @@ _CLOSING = re.compile(r"[)]?[%)x]")
 _NUMBER = re.compile(r"[$€£¥(\s]*(?:[\d.,]*\d|[—–-])[)%\s]*")
 
 
-def table_of_slots(
-    slots: Sequence[Cell], words: PageWords, detector: str, box: Box, header_rows: int
-) -> Table | None:
+def table_of_slots(slots: Sequence[Cell], words: PageWords, detector: str, header_rows: int) -> Table | None:
     """The table of a grid of slots, cells without text: each word goes to the smallest that holds its centre.
 
     Currency signs, per cent signs and closing parentheses in slots of their own join their numbers; rows
@@ -30,6 +28,7 @@ def table_of_slots(
     cells = _with_signs(_filled(slots, words))
     if not cells:
         return None
+    box = around([slot.box for slot in slots])
     rows, columns = (sorted({getattr(cell, axis) for cell in cells}) for axis in ("row", "column"))
     firsts: list[float | None] = [None] * len(rows)
     moved = []

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from finrag_pipeline.filings.pdf import Edges, find_ruled_tables
 from finrag_pipeline.tables.boxed import table_of_slots
-from finrag_pipeline.tables.model import Box, Cell, FilingWords, Table, around
+from finrag_pipeline.tables.model import Box, Cell, FilingWords, Table
 
 
 class RuledDetector:
@@ -27,18 +27,14 @@ class RuledDetector:
         assert filing.path is not None
         pages = find_ruled_tables(filing.path, [page.page for page in filing.pages])
         for words, found in zip(filing.pages, pages, strict=True):
-            tables = []
-            for ruled in found:
-                slots = slots_of(ruled.rows)
-                box = around([ruled.box, *(slot.box for slot in slots)])
-                header_rows = int(len(ruled.rows) > 1)  # PyMuPDF knows of one
-                tables.append(table_of_slots(slots, words, self.name, box, header_rows))
+            # PyMuPDF knows of one row of headers.
+            tables = [table_of_slots(slots_of(rows), words, self.name, int(len(rows) > 1)) for rows in found]
             known = [table for table in tables if table is not None]
             yield sorted(known, key=lambda table: (table.box.y0, table.box.x0))
 
 
 def slots_of(rows: Sequence[Sequence[Edges | None]]) -> list[Cell]:
-    """The grid of a table of `RuledTable.rows`; the first of several rows is a header."""
+    """The grid of a table of `find_ruled_tables`; the first of several rows is a header."""
     columns = max((len(row) for row in rows), default=0)
     lefts = [_first_edge((row[column] for row in rows if column < len(row)), 0) for column in range(columns)]
     tops = [_first_edge(iter(row), 1) for row in rows]

@@ -242,9 +242,9 @@ class TatrDetector:
                 continue
             page, problem = _readable(path, batch[crop.place][0])
             slots = [replace(slot, box=self._on_page(slot.box, crop)) for slot in grid]
-            box = around([slot.box for slot in slots])
-            table = table_of_slots(slots, page, self.name, box, header_rows)
+            table = table_of_slots(slots, page, self.name, header_rows)
             if table is None and problem:
+                box = around([slot.box for slot in slots])
                 rows = max(slot.row + slot.row_span for slot in slots)
                 columns = max(slot.column + slot.column_span for slot in slots)
                 table = Table(page.page, self.name, box, rows, columns, (), problems=(problem,))

@@ -99,7 +99,7 @@ def test_signs_in_columns_of_their_own_join_their_numbers() -> None:
     texts = ["Sales", "$", "1,577", ")", "%"]
     page = _page([(10 * n, 0, 10 * n + 8, 8, text) for n, text in enumerate(texts)])
     slots = [Cell(0, n, Box(10 * n, 0, 10 * n + 10, 10), "") for n in range(len(texts))]
-    table = table_of_slots(slots, page, "test", Box(0, 0, 50, 10), 0)
+    table = table_of_slots(slots, page, "test", 0)
     assert table is not None
     assert table.grid() == [["Sales", "$ 1,577)%"]]
     assert table.cells[1].box == Box(10, 0, 48, 8)
@@ -108,7 +108,7 @@ def test_signs_in_columns_of_their_own_join_their_numbers() -> None:
 def test_a_sign_without_a_number_stays() -> None:
     page = _page([(0, 0, 8, 8, "$"), (10, 0, 18, 8, "Sales"), (20, 0, 28, 8, "$")])
     slots = [Cell(0, n, Box(10 * n, 0, 10 * n + 10, 10), "") for n in range(3)]
-    table = table_of_slots(slots, page, "test", Box(0, 0, 30, 10), 0)
+    table = table_of_slots(slots, page, "test", 0)
     assert table is not None
     assert table.grid() == [["$", "Sales", "$"]]
 
@@ -120,7 +120,7 @@ def test_empty_rows_and_columns_are_dropped_and_spans_shrink() -> None:
         *(Cell(1, n, Box(10 * n, 10, 10 * n + 10, 20), "") for n in range(3)),
         *(Cell(2, n, Box(10 * n, 20, 10 * n + 10, 30), "") for n in range(3)),
     ]
-    table = table_of_slots(slots, page, "test", Box(0, 0, 30, 30), 1)
+    table = table_of_slots(slots, page, "test", 1)
     assert table is not None
     assert table.grid() == [["Year", ""], ["a", "b"]]
     assert (table.cells[0].column_span, table.header_rows) == (2, 1)
@@ -128,7 +128,7 @@ def test_empty_rows_and_columns_are_dropped_and_spans_shrink() -> None:
 
 def test_words_of_a_cell_are_in_reading_order() -> None:
     page = _page([(40, 1, 60, 9, "share"), (0, 0, 30, 8, "Earnings per"), (0, 12, 20, 20, "diluted")])
-    table = table_of_slots([Cell(0, 0, Box(0, 0, 100, 30), "")], page, "test", Box(0, 0, 100, 30), 0)
+    table = table_of_slots([Cell(0, 0, Box(0, 0, 100, 30), "")], page, "test", 0)
     assert table is not None
     assert table.cells[0].text == "Earnings per share diluted"
 
