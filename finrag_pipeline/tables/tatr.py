@@ -232,7 +232,7 @@ class TatrDetector:
         crops = []
         for (place, picture), seen in zip(drawn, self._tables.see([one for _, one in drawn]), strict=True):
             found = seen.of(TABLE, SIDEWAYS)
-            for best in found[best_boxes(seen.boxes[found], seen.scores[found])]:
+            for best in found[best_boxes(seen.boxes[found], 0, 1)]:
                 sideways = seen.labels[best] == SIDEWAYS
                 crops.append(self._crop(place, picture, seen.boxes[best], sideways))
         tables: list[list[Table]] = [[] for _ in batch]
@@ -334,18 +334,7 @@ def kept_apart(boxes: np.ndarray, axis: int) -> np.ndarray:
 
     Axis 0 is for columns (left to right), 1 for rows (top to bottom).
     """
-    kept: list[np.ndarray] = []
-    for box in boxes:
-        low, high = box[axis], box[axis + 2]
-        for other in kept:
-            shared = min(high, other[axis + 2]) - max(low, other[axis])
-            if shared > _OVERLAP * max(min(high - low, other[axis + 2] - other[axis]), 1e-9):
-                break
-        else:
-            kept.append(box)
-    if not kept:
-        return np.zeros((0, 4))
-    found = np.array(kept)
+    found = boxes[best_boxes(boxes, axis)]
     return found[np.argsort(found[:, axis] + found[:, axis + 2], kind="stable")]
 
 
@@ -356,19 +345,20 @@ def edges_between(spans: np.ndarray) -> np.ndarray:
     return np.maximum.accumulate(edges)
 
 
-def best_boxes(boxes: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Places of boxes that do not share half of the smaller one with a better one; best first."""
+def best_boxes(boxes: np.ndarray, *axes: int) -> list[int]:
+    """Places of boxes, best first, that do not share half of the smaller one with a better one.
+
+    Shared and smaller are meant along ``axes``: 0 across, 1 down.
+    """
+    low, high = boxes[:, axes], boxes[:, np.add(axes, 2)]
+    sizes = np.prod(high - low, axis=1)
     kept: list[int] = []
-    areas = np.prod(boxes[:, 2:] - boxes[:, :2], axis=1)
-    for place in np.argsort(-scores, kind="stable"):
-        for other in kept:
-            low = np.maximum(boxes[place, :2], boxes[other, :2])
-            high = np.minimum(boxes[place, 2:], boxes[other, 2:])
-            if np.prod(np.maximum(high - low, 0)) > _OVERLAP * min(areas[place], areas[other]):
-                break
-        else:
-            kept.append(int(place))
-    return np.array(kept, int)
+    for place in range(len(boxes)):
+        shared = np.minimum(high[place], high[kept]) - np.maximum(low[place], low[kept])
+        smaller = np.maximum(np.minimum(sizes[place], sizes[kept]), 1e-9)
+        if not (np.prod(np.maximum(shared, 0), axis=1) > _OVERLAP * smaller).any():
+            kept.append(place)
+    return kept
 
 
 def _covered(edges: np.ndarray, low: float, high: float) -> tuple[int, int]:
