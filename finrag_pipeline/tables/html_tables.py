@@ -179,7 +179,8 @@ class _Grid:
 
 def _grid(table: HtmlTable) -> _Grid | None:
     """The rows and columns of a table as seen; None for one that but lays out text."""
-    rows = [list(_joined(cells)) for _, cells in groupby(_in_order(table.cells), attrgetter("row"))]
+    in_order = sorted(table.cells, key=attrgetter("row", "column"))
+    rows = [list(_joined(cells)) for _, cells in groupby(in_order, attrgetter("row"))]
     titles = []
     while rows and len(rows[0]) == 1 and not rows[0][0].numeric and _is_title(rows[0][0], rows):
         titles.append(rows.pop(0)[0].text)
@@ -188,10 +189,6 @@ def _grid(table: HtmlTable) -> _Grid | None:
     if len(rows) < 2 or len(columns) < 2 or _lays_out(rows):
         return None
     return _Grid(titles, rows, columns, _header_rows(rows, columns))
-
-
-def _in_order(cells: Sequence[HtmlCell]) -> list[HtmlCell]:
-    return sorted(cells, key=lambda cell: (cell.row, cell.column))
 
 
 def _joined(cells: Iterator[HtmlCell]) -> Iterator[_Spot]:

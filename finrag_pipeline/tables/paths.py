@@ -310,12 +310,9 @@ def _labels_twice(body: Sequence[Sequence[Cell]]) -> bool:
     return (
         len(inner) >= _LABELS_TWICE
         and 0 < len(bare) < len(inner)
-        and all(_is_words(cell.text) for _, cell in inner)
+        and all(parse_value(cell.text).kind == "text" for _, cell in inner)
+        and not any(_YEAR_CELL.search(cell.text) for _, cell in inner)
     )
-
-
-def _is_words(text: str) -> bool:
-    return parse_value(text).kind == "text" and not _YEAR_CELL.search(text)
 
 
 def header_block(table: Table) -> Headers:

@@ -123,13 +123,17 @@ _AFTER = re.compile(
     r"|ads)\b)?\s*(?P<last>\)?)\s*",
     re.IGNORECASE,
 )
-_SEVERAL = re.compile(r"[\d-]\)?%?\s+[($-]*\d")
-_RANGE = re.compile(r"[\d%]\s?(?:-|to|–)\s?[$(]?\d")
-_DATE = re.compile(
-    r"\d{1,2}/\d{1,2}(?:/\d{2,4})?|\d{4}-\d\d-\d\d|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov"
-    r"|dec)[a-z]*\.?\s*\d",
-    re.IGNORECASE,
-)
+_REASONS = {
+    "a date": re.compile(
+        r"\d{1,2}/\d{1,2}(?:/\d{2,4})?|\d{4}-\d\d-\d\d|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov"
+        r"|dec)[a-z]*\.?\s*\d",
+        re.IGNORECASE,
+    ),
+    "a range or several numbers": re.compile(r"[\d%]\s?(?:-|to|–)\s?[$(]?\d"),
+    "several numbers": re.compile(r"[\d-]\)?%?\s+[($-]*\d"),
+    "words beside the number": re.compile(r"[^\W\d_]{2,}"),
+}
+"""Why a cell with digits is no number, the first that holds."""
 
 
 @lru_cache(maxsize=65536)
@@ -237,12 +241,4 @@ def _why_text(plain: str) -> str:
     """Reason for a cell that holds no single number."""
     if not re.search(r"\d", plain):
         return "currency sign without a number" if plain in CURRENCIES else "no number"
-    if _DATE.search(plain):
-        return "a date"
-    if _RANGE.search(plain):
-        return "a range or several numbers"
-    if _SEVERAL.search(plain):
-        return "several numbers"
-    if re.search(r"[^\W\d_]{2,}", plain):
-        return "words beside the number"
-    return "no known form of a number"
+    return next((why for why, form in _REASONS.items() if form.search(plain)), "no known form of a number")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from finrag_pipeline.tables.words.regions import Extent, Region, head_of
 from finrag_pipeline.tables.words.rows import Line, Segment
@@ -56,10 +57,7 @@ def _with_head(lines: Sequence[Line], free: Sequence[bool], region: Region, floo
         max(s.x1 for s in others),
         max(len(line.segments) for line in rows) - 1,
     )
-    for index in range(region.start - 1, floor - 1, -1):
-        if not free[index]:
-            floor = index + 1
-            break
+    floor = next((i for i in range(region.start, floor, -1) if not free[i - 1]), floor)
     start, body = head_of(lines, region.start, extent, floor)
     known = region.start < region.body
     gap = lines[region.start].y0 - lines[region.start - 1].y1 if start < body else 0.0
@@ -141,13 +139,8 @@ def _qualified(lines: Sequence[Line], start: int, stop: int) -> Region | None:
         common = max(sum(abs(a - b) < _TOLERANCE for b in edges) for a in edges)
         if common < 0.6 * len(edges):
             return None
-    head = all(s.words < 9 and _HEADS.search(s.text) for s in run[0].segments)
     body = start
-    if head:
-        body = start + 1
-        while body < start + len(run) - 1:
-            line = lines[body]
-            if not all(_HEADS.search(s.text) for s in line.segments):
-                break
-            body += 1
+    if all(s.words < 9 and _HEADS.search(s.text) for s in run[0].segments):
+        headed = takewhile(lambda line: all(_HEADS.search(s.text) for s in line.segments), run[1:-1])
+        body += 1 + len(list(headed))
     return Region(start, body, start + len(run))
