@@ -19,6 +19,7 @@ from finrag_pipeline.chunking.fixed import as_chunks, check_overlap, splitter
 from finrag_pipeline.chunking.prose import Headings, heading_at, text_outside
 from finrag_pipeline.embedding.tokens import TokenCounter
 from finrag_pipeline.settings import ContextualChunkSettings
+from finrag_pipeline.tables.model import Box, around
 
 _CONTEXT_SHARE = 2
 """Context takes at most one part in so many of a piece; the rest is content."""
@@ -92,13 +93,10 @@ class _Table:
     scale: str
     cells: list[dict[str, Any]]
 
-    def box(self) -> tuple[float, float, float, float] | None:
+    def box(self) -> Box | None:
         """Around all cells, in points; None where the page came as text."""
-        if any(cell[edge] is None for cell in self.cells for edge in ("x0", "y0", "x1", "y1")):
-            return None
-        x0, y0 = (min(cell[edge] for cell in self.cells) for edge in ("x0", "y0"))
-        x1, y1 = (max(cell[edge] for cell in self.cells) for edge in ("x1", "y1"))
-        return x0, y0, x1, y1
+        edges = [itemgetter("x0", "y0", "x1", "y1")(cell) for cell in self.cells]
+        return None if any(None in cell for cell in edges) else around(edges)
 
     def rows(self) -> list[list[dict[str, Any]]]:
         """Body cells by row, each row by column."""

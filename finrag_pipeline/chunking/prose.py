@@ -8,7 +8,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-Box = tuple[float, float, float, float]
+from finrag_pipeline.tables.model import Box
 
 _SECTION = re.compile(r"^(?:part\s+[ivx]+\b|item\s+\d+[a-c]?\b|note\s+\d+\b)", re.IGNORECASE)
 _NUMBERED = re.compile(r"^\d{1,2}\.\s+(?=[A-Z])")

@@ -205,7 +205,5 @@ def read_traded_symbol(pages: Iterable[str]) -> str | None:
 
     Covers before 2019 print none.
     """
-    for page in pages:
-        if " symbol" in page and (found := _TRADED.search(normalise(page))):
-            return found["symbol"]
-    return None
+    found = (_TRADED.search(normalise(page)) for page in pages if " symbol" in page)
+    return next((match["symbol"] for match in found if match), None)

@@ -137,14 +137,12 @@ def _is_safe(character: str) -> bool:
     return character in "_.-" or unicodedata.category(character)[0] in "LM" or character.isdecimal()
 
 
-_WORD_STARTS = r"(?<![A-Za-z0-9])"
-_WORD_ENDS = r"(?![A-Za-z0-9])"
 _GAP = r"[-_ .]*"
 
 
 def _word(pattern: str) -> re.Pattern[str]:
     """Compile a pattern that stands alone; underscores, hyphens, dots and blanks separate words."""
-    return re.compile(_WORD_STARTS + f"(?:{pattern})" + _WORD_ENDS, re.IGNORECASE)
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{pattern})(?![A-Za-z0-9])", re.IGNORECASE)
 
 
 ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}

@@ -163,7 +163,5 @@ def _trailing_name(text: str) -> str:
 
 
 def _ticker(pages: Sequence[str]) -> str | None:
-    for page in pages[:_PERIOD_PAGES]:
-        if match := _SYMBOL.search(normalise(page)):
-            return match[1]
-    return None
+    found = (_SYMBOL.search(normalise(page)) for page in pages[:_PERIOD_PAGES])
+    return next((match[1] for match in found if match), None)
