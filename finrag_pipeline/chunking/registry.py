@@ -13,7 +13,6 @@ class Chunking:
     """One way to cut filings.
 
     Attributes:
-        source: paper and section it comes from.
         table: table of the lake that holds its chunks, one part per filing, in the columns of
             ``filing_chunks``.
         index: asset that holds the vectors of its chunks.
@@ -22,8 +21,6 @@ class Chunking:
     """
 
     name: str
-    title: str
-    source: str
     table: str
     index: str
     kinds: tuple[str, ...]
@@ -35,31 +32,14 @@ class Chunking:
         return tuple(asset for asset in (self.table, self.index) if asset in ON_DEMAND)
 
 
-FIXED = Chunking(
-    "fixed",
-    "Fixed windows of 1024 tokens, overlap 128",
-    "Kobeissi & Langlais, section 4",
-    "filing_chunks",
-    "chunk_index",
-    ("text",),
-)
-CONTEXTUAL = Chunking(
-    "contextual",
-    "Text, table rows and tables with their context, 512 tokens, overlap 50",
-    "Mixpeek technical guide, section 4",
-    "contextual_chunks",
-    "contextual_index",
-    ("text", "table_row", "table"),
-)
-
+# Windows of 1024 tokens, overlap 128: Kobeissi & Langlais, section 4.
+FIXED = Chunking("fixed", "filing_chunks", "chunk_index", ("text",))
+# Text, table rows and tables with their context, 512 tokens, overlap 50: Mixpeek technical guide, section 4.
+CONTEXTUAL = Chunking("contextual", "contextual_chunks", "contextual_index", ("text", "table_row", "table"))
+# Parents of 2048 tokens, overlap 256, found by children of 512 tokens, overlap 64: Kobeissi & Langlais,
+# section 4, sizes of their published code.
 PARENT_CHILD = Chunking(
-    "parent_child",
-    "Parents of 2048 tokens, overlap 256, found by children of 512 tokens, overlap 64",
-    "Kobeissi & Langlais, section 4, sizes of their published code",
-    "parent_child_chunks",
-    "parent_child_index",
-    ("parent", "child"),
-    indexed=("child",),
+    "parent_child", "parent_child_chunks", "parent_child_index", ("parent", "child"), indexed=("child",)
 )
 
 CHUNKINGS: dict[str, Chunking] = {chunking.name: chunking for chunking in (FIXED, CONTEXTUAL, PARENT_CHILD)}
