@@ -54,8 +54,6 @@ from finrag_pipeline.statements.concepts import BEGINNING, concept_names, normal
 from finrag_pipeline.statements.facts import statement_facts
 from finrag_pipeline.statements.rows import Row, table_rows
 from finrag_pipeline.storage.lake import Lake
-from finrag_pipeline.tables.model import FilingWords
-from finrag_pipeline.tables.words_of_pages import filing_words
 
 SEED = 1
 ROUNDS = 200
@@ -90,7 +88,7 @@ class Printed:
 
     filing: str
     cells: pa.Table
-    words: FilingWords
+    texts: Sequence[str]
     statements: Sequence[StatementPage]
     tags: dict[tuple[int, ...], str]
 
@@ -168,8 +166,8 @@ def read_filing(filing: str, store: Lake, tags: Sequence[Tag]) -> tuple[Printed,
     partition = {"filing": filing}
     form = store.read("filings", partition).to_pylist()[0]["form"]
     cells = store.read("page_tables", partition)
-    words = filing_words(filing, store.read("filing_pages", partition))
-    statements = classify_pages(words, cells, form)
+    texts = store.read("filing_pages", partition, ["page", "text"]).sort_by("page")["text"].to_pylist()
+    statements = classify_pages(texts, cells, form)
     facts = store.read("statement_facts", partition).to_pylist()
     rows = table_rows(cells, [(s.page, s.table) for s in statements if s.table is not None])
     own: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
@@ -177,7 +175,7 @@ def read_filing(filing: str, store: Lake, tags: Sequence[Tag]) -> tuple[Printed,
         if fact["scope"] == "primary":
             own[fact["page"], fact["table"]].append(fact)
     behind_assets = False
-    printed = Printed(filing, cells, words, statements, {})
+    printed = Printed(filing, cells, texts, statements, {})
     tables = []
     for key in sorted(own):
         found: dict[int, Counter[str]] = defaultdict(Counter)
@@ -316,7 +314,7 @@ def train(
 def count(filing: Printed, model: ConceptModel) -> dict[str, Counter[str]]:
     """Facts by statement: all, covered, with the filer's own concept, with another of its family."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    facts = statement_facts(filing.filing, filing.cells, filing.words, None, filing.statements, model)
+    facts = statement_facts(filing.filing, filing.cells, filing.texts, None, filing.statements, model)
     for fact in facts.to_pylist():
         gold = filing.tags.get((fact["page"], fact["table"], fact["row"], fact["column"]))
         if gold is None:

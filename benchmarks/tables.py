@@ -197,7 +197,7 @@ def measure_tagged(detector: TableDetector, folder: Path, printed: Path) -> Tagg
         rows = normalise_tables(filing.filing, tables, filing_context(identity, texts))
         facts = {
             (fact["page"], fact["table"], fact["row"], fact["column"]): fact
-            for fact in statement_facts(path.stem, rows, filing, identity["form"]).to_pylist()
+            for fact in statement_facts(path.stem, rows, texts, identity["form"]).to_pylist()
             if fact["scope"] == "primary"
         }
         cells: dict[int, list[dict[str, Any]]] = defaultdict(list)

@@ -24,7 +24,6 @@ from finrag_pipeline.statements.page_evidence import (
     title_kinds,
 )
 from finrag_pipeline.statements.primary import SURE, page_score, primary_pages
-from finrag_pipeline.tables.model import FilingWords
 
 _FEW_FOR_OTHERS = 0.5  # share of the groups of line items that a statement of another scope must show
 _FEW = 4.0  # points of a table from which it is a statement wherever it stands
@@ -78,17 +77,16 @@ class StatementPage:
 
 
 def classify_pages(
-    pages: FilingWords | Sequence[str], page_tables: pa.Table | None = None, form: str | None = None
+    texts: Sequence[str], page_tables: pa.Table | None = None, form: str | None = None
 ) -> list[StatementPage]:
     """Statements of a filing by page and table, whole pages before tables; empty where it holds none.
 
     Args:
-        pages: the filing's words, or the texts of its pages by zero-based index.
+        texts: of the filing's pages, by zero-based index.
         page_tables: rows of ``page_tables`` of the filing; without them only whole pages are classified.
         form: 10-K, 10-Q, 8-K or EARNINGS. Annual and quarterly reports must hold the primary statements,
             so weaker evidence is believed there.
     """
-    texts = [page.text for page in pages.pages] if isinstance(pages, FilingWords) else list(pages)
     evidence = [page_evidence(page, text) for page, text in enumerate(texts)]
     sections = _sections(texts)
     whole = [

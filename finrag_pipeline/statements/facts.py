@@ -18,7 +18,6 @@ from finrag_pipeline.statements.concepts import BEGINNING, concept_names, normal
 from finrag_pipeline.statements.page_evidence import PRIMARY_KINDS
 from finrag_pipeline.statements.rows import Row, table_rows
 from finrag_pipeline.statements.tags import Place, Tag, take_tags
-from finrag_pipeline.tables.model import FilingWords
 
 # Words of a column header that say when, or in what unit, and not of what.
 _NEUTRAL = re.compile(
@@ -39,7 +38,7 @@ _TOTAL = re.compile(r"(?i)\btotal\b[^>]*$")
 def statement_facts(
     filing: str,
     page_tables: pa.Table,
-    pages: FilingWords | Sequence[str],
+    texts: Sequence[str],
     form: str | None = None,
     statements: Sequence[StatementPage] | None = None,
     model: ConceptModel | None = None,
@@ -47,7 +46,7 @@ def statement_facts(
 ) -> pa.Table:
     """Every number of the filing's statement tables, primary and otherwise.
 
-    ``pages`` are the filing's words, or the texts of its pages, ``statements`` what `classify_pages` found in
+    ``texts`` are those of the filing's pages, ``statements`` what `classify_pages` found in
     them if it has been called already, ``model`` that of concepts if it is not the shipped one, ``tags`` its
     rows of ``xbrl_facts``: value, period, unit and concept of a number that is tagged are those of its tag.
 
@@ -56,7 +55,7 @@ def statement_facts(
         statement has a concept, and a line of the lexicon, at most once per period.
     """
     if statements is None:
-        statements = classify_pages(pages, page_tables, form)
+        statements = classify_pages(texts, page_tables, form)
     tagged: dict[Place, Tag] = {}
     if tags is not None and tags.num_rows:
         page_tables, tagged = take_tags(page_tables, tags)

@@ -48,11 +48,11 @@ class PageWords:
 
 @dataclass(frozen=True, slots=True)
 class FilingWords:
-    """Pages of a filing in order, and its PDF for detectors that look at it, None where no detector runs."""
+    """Pages of a filing in order, and its original for detectors that look at it."""
 
     filing: str
     pages: Sequence[PageWords]
-    path: Path | None = None
+    path: Path
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,6 @@ class RuledDetector:
         Raises:
             FilingError: the PDF cannot be opened.
         """
-        assert filing.path is not None
         pages = find_ruled_tables(filing.path, [page.page for page in filing.pages])
         for words, found in zip(filing.pages, pages, strict=True):
             # PyMuPDF knows of one row of headers.

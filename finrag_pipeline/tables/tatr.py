@@ -221,7 +221,6 @@ class TatrDetector:
         Raises:
             FilingError: the PDF cannot be opened.
         """
-        assert filing.path is not None
         numbers = [page.page for page in filing.pages]
         pictures = zip(filing.pages, page_pictures(filing.path, numbers, self._settings.dpi), strict=True)
         while batch := list(islice(pictures, self._settings.batch_size)):

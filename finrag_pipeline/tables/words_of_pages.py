@@ -14,7 +14,7 @@ from finrag_pipeline.tables.model import FilingWords, PageWords
 _COLUMNS = ["page", "text", "width", "height", "needs_ocr", "words"]
 
 
-def filing_words(filing: str, pages: pa.Table, path: Path | None = None) -> FilingWords:
+def filing_words(filing: str, pages: pa.Table, path: Path) -> FilingWords:
     """The pages of a filing as detectors see them, from its rows of ``filing_pages``."""
     pages = pages.select(_COLUMNS).sort_by("page").combine_chunks()
     found = []

@@ -198,11 +198,10 @@ def statement_facts(part: Part) -> Step:
 
     def make() -> pa.Table:
         from finrag_pipeline.statements.facts import statement_facts as facts_of_statements
-        from finrag_pipeline.tables.words_of_pages import filing_words
 
-        words = filing_words(part.key, part.read("filing_pages"))
+        texts = part.read("filing_pages", ["page", "text"]).sort_by("page")["text"].to_pylist()
         tables, tags = part.read("page_tables"), part.read("xbrl_facts")
-        return facts_of_statements(part.key, tables, words, part.filing["form"], tags=tags)
+        return facts_of_statements(part.key, tables, texts, part.filing["form"], tags=tags)
 
     step = part.made(make)
     facts = part.read()

@@ -60,7 +60,7 @@ def _sound(table: Table) -> None:
 def test_text_only_page_has_no_tables() -> None:
     page = PageWords(0, 0.0, 0.0, "Cash 1 2", np.zeros((0, 4), np.float32), ())
     assert detect_page(page) == []
-    assert list(WordsDetector().detect(FilingWords("text", [page, page]))) == [[], []]
+    assert list(WordsDetector().detect(FilingWords("text", [page, page], Path()))) == [[], []]
 
 
 def test_page_of_only_numbers_is_a_grid() -> None:
