@@ -191,10 +191,8 @@ def _parse(path: tuple[str, ...], context: FiscalCalendar, hints: tuple[str, ...
         # 'First Quarter' under 'Year Ended December 31, 2016'
         words.fiscal, words.day, words.months = context.year_of(words.day) or words.day.year, None, None
     hinted = _hint(hints, words, context)
-    if words.day is None and words.year is not None:
-        words.day = _completed(words)
-    elif words.day is None and words.fiscal is not None and words.month_day:
-        words.day = _within(words, context)
+    if words.day is None:
+        words.day = _completed(words, context)
     return _resolve(words, hinted, context)
 
 
@@ -325,67 +323,55 @@ def _hint(hints: tuple[str, ...], words: _Words, context: FiscalCalendar) -> Per
     """
     for hint in hints:
         piece = _plain(hint)
-        kind: PeriodKind | None = None
-        lengths = {match["count"] for match in _LENGTH.finditer(piece) if match["ended"]}
+        kind: PeriodKind = "instant"
         if _FLOW.search(piece):
             kind = "duration"
+            lengths = {match["count"] for match in _LENGTH.finditer(piece) if match["ended"]}
             if _TWO_LENGTHS.search(piece):
                 words.unclear = True
             elif len(lengths) < 2 and not (words.months or words.weeks or words.quarter or words.to_date):
                 _lengths(piece, words)
-        elif _POSITION.search(piece) or _DAY_ALONE.fullmatch(piece):
-            kind = "instant"
+        elif not (_POSITION.search(piece) or _DAY_ALONE.fullmatch(piece)):
+            continue
         undated = not (words.month_day or words.month or words.day or words.quarter)
-        if kind and undated and words.year is not None:
+        if undated and words.year is not None:
             days = _days(piece)
             words.day = next((day for day in days if day.year == words.year), None)
             if not (days and context.weekly):
                 _month_day(piece, words)
             words.month = None
-        if kind:
-            return kind
+        return kind
     return None
 
 
-def _within(words: _Words, context: FiscalCalendar) -> dt.date | None:
-    """The day of 'Fiscal 2016' and 'September 30': the one that falls in that fiscal year."""
-    assert words.fiscal is not None and words.month_day is not None
-    month, day = words.month_day
-    for year in (words.fiscal - 1, words.fiscal, words.fiscal + 1):
-        found = day_of(year, month, day)
-        if found and context.year_of(found) == words.fiscal:
-            return found
-    return None
-
-
-def _completed(words: _Words) -> dt.date | None:
-    """The day of 'June 30' and '2022', or of 'June 2022'."""
-    assert words.year is not None
-    if words.month_day:
+def _completed(words: _Words, context: FiscalCalendar) -> dt.date | None:
+    """The day of 'June 30' and '2022', or of 'June 2022'; that of 'June 30' in 'Fiscal 2016'."""
+    if words.month_day is None:
+        return month_end(words.year, words.month) if words.year is not None and words.month else None
+    if words.year is not None:
         return day_of(words.year, *words.month_day)
-    return month_end(words.year, words.month) if words.month else None
+    if words.fiscal is None:
+        return None
+    days = (day_of(words.fiscal + off, *words.month_day) for off in (-1, 0, 1))
+    return next((day for day in days if day and context.year_of(day) == words.fiscal), None)
 
 
 def _resolve(words: _Words, hinted: PeriodKind | None, context: FiscalCalendar) -> Period | None:
     year = words.fiscal if words.fiscal is not None else words.year
     length = words.months or words.weeks or words.to_date
     if words.day is not None:
-        if words.at and not words.ended:
-            return _instant(words.day, words.fiscal, context)
-        if length or words.ended or words.quarter or (hinted == "duration" and not words.month):
+        lasts = length or words.ended or words.quarter or (hinted == "duration" and not words.month)
+        if words.month and not hinted and not lasts:
+            words.months, lasts = 1, True
+        if lasts and (words.ended or not words.at):
             return _duration(words.day, words, context)
-        if words.month and not hinted:
-            words.months = 1
-            return _duration(words.day, words, context)
-        return _instant(words.day, words.fiscal, context)
+        return Period("instant", None, words.day, words.fiscal or context.year_of(words.day))
     assert year is not None
     if words.quarter or (words.months == 3 and context.fiscal_quarter):
         quarter = words.quarter or context.fiscal_quarter or 4
         end = context.quarter_end(year, quarter)
-        if end is None:
-            return Period("duration", None, None, year, quarter)
-        words.months = words.months or 3
-        return Period("duration", start_of(end, words.months, None, context.weekly), end, year, quarter)
+        start = start_of(end, words.months or 3, None, context.weekly) if end else None
+        return Period("duration", start, end, year, quarter)
     if words.to_date or (words.months in (6, 9)):
         quarter = (words.months or 0) // 3 or context.fiscal_quarter or 4
         end = context.quarter_end(year, quarter)
@@ -397,10 +383,6 @@ def _resolve(words: _Words, hinted: PeriodKind | None, context: FiscalCalendar) 
     return Period("duration", _year_start(end, year, words, context), end, year)
 
 
-def _instant(day: dt.date, fiscal: int | None, context: FiscalCalendar) -> Period:
-    return Period("instant", None, day, fiscal or context.year_of(day))
-
-
 def _duration(end: dt.date, words: _Words, context: FiscalCalendar) -> Period:
     months, weeks = words.months, words.weeks
     if words.unclear and not (months or weeks or words.quarter or words.to_date):
@@ -410,10 +392,9 @@ def _duration(end: dt.date, words: _Words, context: FiscalCalendar) -> Period:
     if words.to_date:
         months = 3 * (context.quarter_of(end) or 4)
     year = words.fiscal or context.year_of(end)
-    if year is None and (months or 12) == 12 and not weeks:
-        # Without a calendar a year carries the name of the one it lies in.
-        year = (end - 8 * DAY).year
     if (months or 12) == 12 and not weeks:
+        # Without a calendar a year carries the name of the one it lies in.
+        year = (end - 8 * DAY).year if year is None else year
         return Period("duration", _year_start(end, year, words, context), end, year)
     start = start_of(end, months, weeks, context.weekly)
     three = months == 3 or (weeks is not None and 12 <= weeks <= 17)
