@@ -56,30 +56,26 @@ def applied_scale(
         return value.factor, f"cell: {value.word}"
     if unit == "percent":
         return 0.01, f"per cent: {told_by}"
-    if unit == "currency/share" and _CENTS.search(told_by):
-        return 0.01, f"per share: {told_by}"
-    if unit in ("currency/share", "ratio"):
-        return 1.0, f"{'per share' if unit == 'currency/share' else 'ratio'}: {told_by}"
+    if unit == "currency/share":
+        return 0.01 if _CENTS.search(told_by) else 1.0, f"per share: {told_by}"
+    if unit == "ratio":
+        return 1.0, f"ratio: {told_by}"
     if unit == "count":
         if value.word is not None:
             return 1.0, f"cell: {value.word}"
-        fixed = not scales_with_table(told_by)
-        rules = _first([*near, *(() if fixed else far)], ("count", "all"))
-        if rules is None and fixed:
-            rules = _first(far, ("count",))
-        return rules or (1.0, f"count: {told_by}")
+        of_table = ("count", "all") if scales_with_table(told_by) else ("count",)
+        return _first(near, ("count", "all")) or _first(far, of_table) or (1.0, f"count: {told_by}")
     if unit == "shares":
-        found = _of_shares([*near, *far])
-        if found is None:
-            found = _small_count(value, told_by, [*near, *far])
-        if found and abs(value.number or 0) * found[0] > _MOST_SHARES:
-            return 1.0, f"too many shares for {found[1]}"
-        return found or (1.0, NONE_STATED)
-    if unit is None and not money:
-        far = [source for source in far if source.place not in WIDE]
-    found = _first([*near, *far], ("currency", "all"))
-    if found and abs(value.number or 0) * found[0] > _MOST_MONEY:
-        return 1.0, f"too large for {found[1]}"
+        sources = [*near, *far]
+        found = _of_shares(sources) or _small_count(value, told_by, sources)
+        most, too = _MOST_SHARES, "too many shares"
+    else:
+        if unit is None and not money:
+            far = [source for source in far if source.place not in WIDE]
+        found = _first([*near, *far], ("currency", "all"))
+        most, too = _MOST_MONEY, "too large"
+    if found and abs(value.number or 0) * found[0] > most:
+        return 1.0, f"{too} for {found[1]}"
     return found or (1.0, NONE_STATED)
 
 
@@ -97,10 +93,9 @@ def _of_shares(sources: Iterable[Source]) -> tuple[float, str] | None:
         if found := _first([source], ("shares",)):
             return found
         for rule in source.rules:
-            if "shares" in rule.exempt:
-                return 1.0, f"{source.place}: {rule.words}"
-            if rule.applies == "all":
-                return rule.scale, f"{source.place}: {rule.words}"
+            exempt = "shares" in rule.exempt
+            if exempt or rule.applies == "all":
+                return 1.0 if exempt else rule.scale, f"{source.place}: {rule.words}"
     return None
 
 

@@ -14,7 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, takewhile
 from operator import attrgetter
 from pathlib import Path
 
@@ -288,9 +288,7 @@ def _header_rows(rows: Sequence[Sequence[_Spot]], columns: Sequence[tuple[int, i
 
     Of a table without numbers the first row is, unless its cells say themselves what they are.
     """
-    marked = 0
-    while marked < len(rows) and all(spot.heads for spot in rows[marked]):
-        marked += 1
+    marked = len(list(takewhile(lambda row: all(spot.heads for spot in row), rows)))
     if 0 < marked < len(rows):
         return marked
     if not any(spot.numeric for row in rows for spot in row[1:]):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import Literal
 
 from finrag_pipeline.tables.values import CURRENCIES, INVISIBLE
@@ -245,12 +246,8 @@ def _phrase(line: str, match: re.Match[str]) -> tuple[int, int]:
     """Bounds of the words to keep: the bracket around the phrase, or its clause up to the line's end."""
     opened = line.rfind("(", 0, match.start() + 1)
     if opened >= 0 and ")" not in line[opened : match.start()]:
-        depth, end = 0, len(line)
-        for place in range(opened, len(line)):
-            depth += {"(": 1, ")": -1}.get(line[place], 0)
-            if depth == 0:
-                end = place + 1
-                break
+        depths = accumulate({"(": 1, ")": -1}.get(character, 0) for character in line[opened:])
+        end = next((opened + place for place, depth in enumerate(depths, 1) if not depth), len(line))
         return opened, min(end, opened + _LONGEST_PHRASE)
     start = max(
         line.rfind(mark, 0, match.start()) + len(mark) for mark in (". ", ";", ") ", "- ", "– ", "— ")
