@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +40,9 @@ from finrag_pipeline.settings import get_settings
 from finrag_pipeline.statements.facts import statement_facts
 from finrag_pipeline.tables.context import filing_context
 from finrag_pipeline.tables.extract import get_detector
-from finrag_pipeline.tables.model import Box, Cell, FilingWords, Table, TableDetector
+from finrag_pipeline.tables.model import Box, Cell, PageWords, Table, TableDetector
 from finrag_pipeline.tables.normalise import normalise_tables
-from finrag_pipeline.tables.words_of_pages import filing_words
+from finrag_pipeline.tables.words_of_pages import page_words
 
 THRESHOLDS = (0.5, 0.75)
 UNREADABLE = ("eu-015",)
@@ -66,17 +66,19 @@ class Scores:
     errors: list[dict[str, Any]] = field(default_factory=list)
 
 
-def words_of(path: Path, name: str) -> FilingWords:
-    return filing_words(name, read_pages(path, name, 0, inspect_pdf(path).pages), path)
+def words_of(path: Path) -> list[PageWords]:
+    return page_words(read_pages(path, path.stem, 0, inspect_pdf(path).pages))
 
 
-def values_of(filing: FilingWords, tables: Mapping[int, list[Table]]) -> dict[int, list[dict[str, Any]]]:
+def values_of(
+    name: str, pages: Sequence[PageWords], tables: Mapping[int, list[Table]]
+) -> dict[int, list[dict[str, Any]]]:
     """Rows of ``page_tables`` by page."""
-    texts = [page.text for page in filing.pages]
+    texts = [page.text for page in pages]
     context = filing_context(asdict(read_identity(texts[:COVER_PAGES])), texts)
     in_order = [table for page in sorted(tables) for table in tables[page]]
     found: dict[int, list[dict[str, Any]]] = defaultdict(list)
-    for row in normalise_tables(filing.filing, in_order, context).to_pylist():
+    for row in normalise_tables(name, in_order, context).to_pylist():
         found[row["page"]].append(row)
     return found
 
@@ -154,15 +156,16 @@ def measure(detector: TableDetector, labels: Path, pdfs: Path, whole: bool) -> S
         label = json.loads(line)
         pages[label["filing"]].append(label)
     for name, wanted in sorted(pages.items()):
-        filing = words_of(pdfs / f"{name}.pdf", name)
-        numbers = [page.page for page in filing.pages] if whole else sorted(label["page"] for label in wanted)
+        path = pdfs / f"{name}.pdf"
+        words = words_of(path)
+        numbers = [page.page for page in words] if whole else sorted(label["page"] for label in wanted)
         start, cpu_start = time.perf_counter(), time.process_time()
-        read = replace(filing, pages=[filing.pages[number] for number in numbers])
-        tables = dict(zip(numbers, detector.detect(read), strict=True))
+        read = detector.detect([words[number] for number in numbers], path)
+        tables = dict(zip(numbers, read, strict=True))
         scores.seconds += time.perf_counter() - start
         scores.cpu_seconds += time.process_time() - cpu_start
         scores.pages += len(numbers)
-        cells = values_of(filing, tables)
+        cells = values_of(name, words, tables)
         for label in wanted:
             score_page(scores, label, tables[label["page"]], cells.get(label["page"], []))
     return scores
@@ -186,15 +189,15 @@ def measure_tagged(detector: TableDetector, folder: Path, printed: Path) -> Tagg
         pdf = printed / f"{path.stem}.pdf"
         if not pdf.exists():
             print_filing(path, pdf)
-        numbers, filing = read_numbers(path, pdf), words_of(pdf, path.stem)
+        numbers, words = read_numbers(path, pdf), words_of(pdf)
         start, cpu_start = time.perf_counter(), time.process_time()
-        tables = [table for found in detector.detect(filing) for table in found]
+        tables = [table for found in detector.detect(words, pdf) for table in found]
         result.seconds += time.perf_counter() - start
         result.cpu_seconds += time.process_time() - cpu_start
-        result.pages += len(filing.pages)
-        texts = [page.text for page in filing.pages]
+        result.pages += len(words)
+        texts = [page.text for page in words]
         identity = asdict(read_identity(texts[:COVER_PAGES]))
-        rows = normalise_tables(filing.filing, tables, filing_context(identity, texts))
+        rows = normalise_tables(path.stem, tables, filing_context(identity, texts))
         facts = {
             (fact["page"], fact["table"], fact["row"], fact["column"]): fact
             for fact in statement_facts(path.stem, rows, texts, identity["form"]).to_pylist()
@@ -253,8 +256,7 @@ def measure_icdar(detector: TableDetector, folder: Path) -> Icdar:
             regions[region["pdf"]].append(region)
     result = Icdar(dict.fromkeys(THRESHOLDS, Rates()), {})
     for pdf, wanted in sorted(regions.items()):
-        filing = words_of(folder / pdf, wanted[0]["doc"])
-        pages = list(detector.detect(filing))
+        pages = list(detector.detect(words_of(folder / pdf), folder / pdf))
         for number, tables in enumerate(pages):
             labelled = [_region_box(region) for region in wanted if region["page"] == number]
             for threshold in THRESHOLDS:

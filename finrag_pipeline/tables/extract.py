@@ -22,7 +22,7 @@ from finrag_pipeline.tables.normalise import normalise_tables
 from finrag_pipeline.tables.ruled import RuledDetector
 from finrag_pipeline.tables.tatr import TatrDetector
 from finrag_pipeline.tables.words.detector import WordsDetector
-from finrag_pipeline.tables.words_of_pages import filing_words
+from finrag_pipeline.tables.words_of_pages import page_words
 
 DETECTORS: dict[str, Callable[[TableSettings], TableDetector]] = {
     "words": lambda _: WordsDetector(),
@@ -83,7 +83,7 @@ def extract_tables(
     if source == "page_text":
         # Without boxes nothing tells which number stands beside which label.
         return PAGE_TABLES.empty_table()
-    words = filing_words(name, pages, path)
+    words = page_words(pages)
     if source == "html":
         (tables,) = engine.reader.map(html_tables, [(path,)])
         if isinstance(tables, Exception):
@@ -92,5 +92,5 @@ def extract_tables(
             ) from tables
     else:
         detector = get_detector(settings.detector if source == "pdf" else WordsDetector.name, settings)
-        tables = [table for found in detector.detect(words) for table in found]
-    return normalise_tables(name, tables, filing_context(dict(filing), [page.text for page in words.pages]))
+        tables = [table for found in detector.detect(words, path) for table in found]
+    return normalise_tables(name, tables, filing_context(dict(filing), [page.text for page in words]))

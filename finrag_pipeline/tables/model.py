@@ -47,15 +47,6 @@ class PageWords:
 
 
 @dataclass(frozen=True, slots=True)
-class FilingWords:
-    """Pages of a filing in order, and its original for detectors that look at it."""
-
-    filing: str
-    pages: Sequence[PageWords]
-    path: Path
-
-
-@dataclass(frozen=True, slots=True)
 class Cell:
     """A cell of a table. Empty cells are left out.
 
@@ -135,8 +126,8 @@ class TableDetector(Protocol):
     version: str
     """Raised whenever results may change; part of the fingerprint."""
 
-    def detect(self, filing: FilingWords) -> Iterator[list[Table]]:
-        """Tables of each page from top to bottom, one list per page, in order.
+    def detect(self, pages: Sequence[PageWords], path: Path) -> Iterator[list[Table]]:
+        """Tables of each page from top to bottom, one list per page, in order; ``path`` is the original.
 
         A page that cannot be read yields a list that is empty; nothing is raised for a single page.
 

@@ -6,10 +6,11 @@ The baseline of the papers. Boxes of the cells are PyMuPDF's; their texts are th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from finrag_pipeline.filings.pdf import Edges, find_ruled_tables
 from finrag_pipeline.tables.boxed import table_of_slots
-from finrag_pipeline.tables.model import Box, Cell, FilingWords, Table
+from finrag_pipeline.tables.model import Box, Cell, PageWords, Table
 
 
 class RuledDetector:
@@ -18,14 +19,14 @@ class RuledDetector:
     name = "pymupdf"
     version = "2"
 
-    def detect(self, filing: FilingWords) -> Iterator[list[Table]]:
+    def detect(self, pages: Sequence[PageWords], path: Path) -> Iterator[list[Table]]:
         """Tables of each page from top to bottom; one list per page.
 
         Raises:
             FilingError: the PDF cannot be opened.
         """
-        pages = find_ruled_tables(filing.path, [page.page for page in filing.pages])
-        for words, found in zip(filing.pages, pages, strict=True):
+        drawn = find_ruled_tables(path, [page.page for page in pages])
+        for words, found in zip(pages, drawn, strict=True):
             # PyMuPDF knows of one row of headers.
             tables = [table_of_slots(slots_of(rows), words, self.name, int(len(rows) > 1)) for rows in found]
             known = [table for table in tables if table is not None]

@@ -20,7 +20,7 @@ from finrag_pipeline.settings import TableSettings
 from finrag_pipeline.storage.model_folders import model_folder
 from finrag_pipeline.storage.torch_models import AGAIN, loading, read_config, torch_device
 from finrag_pipeline.tables.boxed import table_of_slots
-from finrag_pipeline.tables.model import Box, Cell, FilingWords, PageWords, Table, around
+from finrag_pipeline.tables.model import Box, Cell, PageWords, Table, around
 from finrag_pipeline.tables.words_of_pages import words_by_ocr
 
 # Mean and standard deviation per colour of the pictures the backbone was trained on (ImageNet).
@@ -215,16 +215,16 @@ class TatrDetector:
         self._tables = Network(detection, (TABLE,), _PAGE_SIDE, settings.detection_threshold, batch)
         self._parts = Network(structure, CLASSES, _TABLE_SIDE, settings.structure_threshold, batch)
 
-    def detect(self, filing: FilingWords) -> Iterator[list[Table]]:
+    def detect(self, pages: Sequence[PageWords], path: Path) -> Iterator[list[Table]]:
         """Tables of each page from top to bottom; one list per page.
 
         Raises:
             FilingError: the PDF cannot be opened.
         """
-        numbers = [page.page for page in filing.pages]
-        pictures = zip(filing.pages, page_pictures(filing.path, numbers, self._settings.dpi), strict=True)
+        numbers = [page.page for page in pages]
+        pictures = zip(pages, page_pictures(path, numbers, self._settings.dpi), strict=True)
         while batch := list(islice(pictures, self._settings.batch_size)):
-            yield from self._batch(filing.path, batch)
+            yield from self._batch(path, batch)
 
     def _batch(self, path: Path, batch: list[tuple[PageWords, np.ndarray | None]]) -> Iterator[list[Table]]:
         drawn = [(place, picture) for place, (_, picture) in enumerate(batch) if picture is not None]

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from finrag_pipeline.filings.pdf import ocr_words
-from finrag_pipeline.tables.model import FilingWords, PageWords
+from finrag_pipeline.tables.model import PageWords
 
 _COLUMNS = ["page", "text", "width", "height", "needs_ocr", "words"]
 
 
-def filing_words(filing: str, pages: pa.Table, path: Path) -> FilingWords:
+def page_words(pages: pa.Table) -> list[PageWords]:
     """The pages of a filing as detectors see them, from its rows of ``filing_pages``."""
     pages = pages.select(_COLUMNS).sort_by("page").combine_chunks()
     found = []
@@ -27,7 +27,7 @@ def filing_words(filing: str, pages: pa.Table, path: Path) -> FilingWords:
             tokens = tuple(fields.field("text").to_pylist())
         sizes = {name: row[name] or 0 for name in ("width", "height")}
         found.append(PageWords(**(row | sizes), boxes=boxes, words=tokens))
-    return FilingWords(filing, tuple(found), path)
+    return found
 
 
 def words_by_ocr(path: Path, page: PageWords) -> PageWords:

@@ -7,7 +7,7 @@ import pytest
 from finrag_pipeline.errors import FilingError
 from finrag_pipeline.filings.pages import read_text_pages
 from finrag_pipeline.tables.words.detector import WordsDetector
-from finrag_pipeline.tables.words_of_pages import filing_words
+from finrag_pipeline.tables.words_of_pages import page_words
 
 STATEMENT = """<SEC-DOCUMENT>0000-1.txt
 <DOCUMENT>
@@ -40,7 +40,7 @@ def test_pages_words_and_tables(tmp_path: Path) -> None:
     pages = read_text_pages(path, "a")
     assert pages["label"].to_pylist() == ["1", "2"]
     assert "exhibit" not in "".join(pages["text"].to_pylist())
-    _, found = WordsDetector().detect(filing_words("a", pages, path))
+    _, found = WordsDetector().detect(page_words(pages), path)
     (table,) = found
     assert table.grid()[:2] == [["", "1996", "1995"], ["Net sales", "$ 5,210", "$ 4,811"]]
     assert ["Gross profit", "1,909", "1,671"] in table.grid()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from finrag_pipeline.filings.pdf import inspect_pdf, read_pages
-from finrag_pipeline.tables.model import FilingWords
-from finrag_pipeline.tables.words_of_pages import filing_words
+from finrag_pipeline.tables.model import PageWords, Table, TableDetector
+from finrag_pipeline.tables.words_of_pages import page_words
 
 ROWS = [
     ["(in millions)", "2022", "2021"],
@@ -49,6 +49,11 @@ def write_table(path: Path, rows: list[list[str]] = ROWS, ruled: bool = True, tu
     return path
 
 
-def words_of(path: Path) -> FilingWords:
+def words_of(path: Path) -> list[PageWords]:
     """The pages of a PDF as detectors see them."""
-    return filing_words(path.stem, read_pages(path, path.stem, 0, inspect_pdf(path).pages), path)
+    return page_words(read_pages(path, path.stem, 0, inspect_pdf(path).pages))
+
+
+def detected(detector: TableDetector, path: Path) -> list[list[Table]]:
+    """The tables of each page of a PDF."""
+    return list(detector.detect(words_of(path), path))

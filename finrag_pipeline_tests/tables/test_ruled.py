@@ -15,17 +15,24 @@ from finrag_pipeline.schemas import PAGE_TABLES
 from finrag_pipeline.settings import TableSettings
 from finrag_pipeline.tables.boxed import table_of_slots
 from finrag_pipeline.tables.extract import DETECTORS, extract_tables, get_detector
-from finrag_pipeline.tables.model import Box, Cell, FilingWords, PageWords
+from finrag_pipeline.tables.model import Box, Cell, PageWords
 from finrag_pipeline.tables.ruled import RuledDetector, slots_of
 from finrag_pipeline.tables.words_of_pages import words_by_ocr
 from finrag_pipeline_tests.small_filings import write_lines
-from finrag_pipeline_tests.tables.drawn import LEFT, ROW_HEIGHT, ROWS, TOP, WIDTHS, words_of, write_table
+from finrag_pipeline_tests.tables.drawn import (
+    LEFT,
+    ROW_HEIGHT,
+    ROWS,
+    TOP,
+    WIDTHS,
+    detected,
+    words_of,
+    write_table,
+)
 
 
 def test_a_ruled_table_is_read_with_its_caption(tmp_path: Path) -> None:
-    filing = words_of(write_table(tmp_path / "ruled.pdf"))
-    (tables,) = RuledDetector().detect(filing)
-    (table,) = tables
+    ((table,),) = detected(RuledDetector(), write_table(tmp_path / "ruled.pdf"))
     assert table.grid() == ROWS
     assert table.header_rows == 1
     assert [cell.text for cell in table.cells if cell.header] == ROWS[0]
@@ -37,40 +44,40 @@ def test_a_ruled_table_is_read_with_its_caption(tmp_path: Path) -> None:
 
 
 def test_boxes_of_a_rotated_page_are_those_of_the_page_as_shown(tmp_path: Path) -> None:
-    filing = words_of(write_table(tmp_path / "turned.pdf", turned=True))
-    assert pdf.read_pages(tmp_path / "turned.pdf", "turned", 0, 1)["rotation"].to_pylist() == [90]
-    ((table,),) = RuledDetector().detect(filing)
+    path = write_table(tmp_path / "turned.pdf", turned=True)
+    assert pdf.read_pages(path, "turned", 0, 1)["rotation"].to_pylist() == [90]
+    (page,) = words_of(path)
+    ((table,),) = detected(RuledDetector(), path)
     assert {cell.text for cell in table.cells} == {text for row in ROWS for text in row}
     for cell in table.cells:
-        assert 0 <= cell.box.x0 < cell.box.x1 <= filing.pages[0].width
-        assert 0 <= cell.box.y0 < cell.box.y1 <= filing.pages[0].height
+        assert 0 <= cell.box.x0 < cell.box.x1 <= page.width
+        assert 0 <= cell.box.y0 < cell.box.y1 <= page.height
 
 
 def test_a_page_without_rules_has_no_table_and_nothing_is_printed(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    filing = words_of(write_table(tmp_path / "bare.pdf", ruled=False))
-    assert list(RuledDetector().detect(filing)) == [[]]
-    assert list(RuledDetector().detect(replace(filing, pages=[*filing.pages, *filing.pages]))) == [[], []]
+    path = write_table(tmp_path / "bare.pdf", ruled=False)
+    assert list(RuledDetector().detect(words_of(path) * 2, path)) == [[], []]
     assert capfd.readouterr() == ("", "")
 
 
 def test_a_page_that_fails_has_no_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    filing = words_of(write_table(tmp_path / "ruled.pdf"))
-    missing = replace(filing, pages=[replace(filing.pages[0], page=5)])
-    assert list(RuledDetector().detect(missing)) == [[]]
+    path = write_table(tmp_path / "ruled.pdf")
+    (page,) = words_of(path)
+    assert list(RuledDetector().detect([replace(page, page=5)], path)) == [[]]
 
     def fails(table: object) -> None:
         raise RuntimeError("broken page")
 
     monkeypatch.setattr(pdf, "_ruled_table", fails)
-    assert list(RuledDetector().detect(filing)) == [[]]
+    assert detected(RuledDetector(), path) == [[]]
 
 
 def test_missing_files_are_refused(tmp_path: Path) -> None:
-    filing = words_of(write_table(tmp_path / "ruled.pdf"))
+    pages = words_of(write_table(tmp_path / "ruled.pdf"))
     with pytest.raises(FilingError, match="cannot be opened"):
-        next(RuledDetector().detect(FilingWords("gone", filing.pages, tmp_path / "gone.pdf")))
+        next(RuledDetector().detect(pages, tmp_path / "gone.pdf"))
 
 
 def test_spans_follow_from_the_boxes() -> None:
@@ -154,7 +161,7 @@ def test_without_tesseract_ocr_says_what_to_install(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("TESSDATA_PREFIX", str(tmp_path))
     path = write_table(tmp_path / "scan.pdf")
     with pytest.raises(FilingError, match="Install Tesseract"):
-        words_by_ocr(path, words_of(path).pages[0])
+        words_by_ocr(path, words_of(path)[0])
 
 
 def test_pictures_have_the_size_of_the_page_as_shown(tmp_path: Path) -> None:

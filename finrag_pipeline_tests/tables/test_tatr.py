@@ -16,7 +16,7 @@ from finrag_pipeline.settings import TableSettings
 from finrag_pipeline.storage.model_folders import model_folder
 from finrag_pipeline.tables import extract, tatr
 from finrag_pipeline.tables.extract import detector_problem, get_detector
-from finrag_pipeline.tables.model import FilingWords, PageWords
+from finrag_pipeline.tables.model import PageWords
 from finrag_pipeline.tables.tatr import (
     CLASSES,
     Network,
@@ -35,6 +35,7 @@ from finrag_pipeline_tests.tables.drawn import (
     ROWS,
     TOP,
     WIDTHS,
+    detected,
     words_of,
     write_table,
 )
@@ -148,9 +149,7 @@ def test_overlapping_tables_are_one() -> None:
 
 
 def test_both_stages_run_on_a_page(settings: TableSettings, tmp_path: Path) -> None:
-    filing = words_of(write_table(tmp_path / "page.pdf"))
-    (tables,) = get_detector("tatr", settings).detect(filing)
-    (table,) = tables
+    ((table,),) = detected(get_detector("tatr", settings), write_table(tmp_path / "page.pdf"))
     assert table.detector == "tatr"
     placed = [word for cell in table.cells for word in cell.text.split()]
     printed = [word for row in ROWS for text in row for word in text.split()]
@@ -177,10 +176,9 @@ class Known:
 
 
 def test_what_is_seen_becomes_a_table_in_points(settings: TableSettings, tmp_path: Path) -> None:
-    filing = words_of(write_table(tmp_path / "page.pdf"))
     detector = TatrDetector(settings)
     detector._parts = Known()
-    ((table,),) = detector.detect(filing)
+    ((table,),) = detected(detector, write_table(tmp_path / "page.pdf"))
     assert table.grid() == ROWS
     assert table.header_rows == 1
     assert table.box == pytest.approx((LEFT, TOP, LEFT + 380, TOP + 80), abs=1)
@@ -200,19 +198,19 @@ def test_a_sideways_table_is_turned_for_the_model_and_back(settings: TableSettin
                 yield seen(("table row", 0.9, (10, 10, 90, 210)), ("table column", 0.9, (70, 10, 90, 390)))
 
     detector._parts = OneCell()
-    ((table,),) = detector.detect(words_of(write_table(tmp_path / "page.pdf")))
+    ((table,),) = detected(detector, write_table(tmp_path / "page.pdf"))
     assert shapes == [(400, 100)]
     assert table.box == pytest.approx((LEFT, TOP, LEFT + 200, TOP + 20), abs=1.5)
     assert table.grid() == [["(in millions)"]]
 
 
 def test_tables_keep_the_order_of_pages_over_batches(settings: TableSettings, tmp_path: Path) -> None:
-    filing = words_of(write_table(tmp_path / "page.pdf"))
+    path = write_table(tmp_path / "page.pdf")
     detector = TatrDetector(settings)
     detector._parts = Known()
-    (page,) = filing.pages
+    (page,) = words_of(path)
     missing = replace(page, page=9)
-    found = list(detector.detect(replace(filing, pages=[page, missing, page, page, page])))
+    found = list(detector.detect([page, missing, page, page, page], path))
     assert [len(tables) for tables in found] == [1, 0, 1, 1, 1]
 
 
@@ -220,11 +218,11 @@ def test_a_picture_without_words_tells_why_it_is_empty(
     settings: TableSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TESSDATA_PREFIX", str(tmp_path))
-    filing = words_of(write_table(tmp_path / "page.pdf"))
+    path = write_table(tmp_path / "page.pdf")
     blank = PageWords(0, 612, 792, "", np.zeros((0, 4), np.float32), (), needs_ocr=True)
     detector = TatrDetector(settings)
     detector._parts = Known()
-    ((table,),) = detector.detect(FilingWords("scan", (blank,), filing.path))
+    ((table,),) = detector.detect([blank], path)
     assert table.cells == ()
     assert (table.rows, table.columns) == (4, 3)
     assert "Tesseract" in table.problems[0]
@@ -345,7 +343,7 @@ def test_published_sizes_run_from_page_to_grid(
     names = {f"{stage}_model": str(folder) for stage, folder in published.items()}
     settings = TableSettings(**names, detection_threshold=0.0, structure_threshold=0.0)
     assert detector_problem("tatr", settings) is None
-    (tables,) = get_detector("tatr", settings).detect(words_of(write_table(tmp_path / "page.pdf")))
+    (tables,) = detected(get_detector("tatr", settings), write_table(tmp_path / "page.pdf"))
     assert all(table.rows and table.columns for table in tables), "random weights may see nothing"
 
 

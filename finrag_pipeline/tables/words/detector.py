@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
-from finrag_pipeline.tables.model import Box, Cell, FilingWords, PageWords, Table, around
+from finrag_pipeline.tables.model import Box, Cell, PageWords, Table, around
 from finrag_pipeline.tables.words.body import body_rows, levels
 from finrag_pipeline.tables.words.captions import caption_of, mark_continuation, texts_above, texts_below
 from finrag_pipeline.tables.words.columns import find_columns
@@ -34,11 +35,11 @@ class WordsDetector:
     name = NAME
     version = "5"
 
-    def detect(self, filing: FilingWords) -> Iterator[list[Table]]:
-        """Tables of each page, one list per page, in order."""
+    def detect(self, pages: Sequence[PageWords], path: Path) -> Iterator[list[Table]]:
+        """Tables of each page, one list per page, in order; the original is not looked at."""
         before: PageWords | None = None
         last: list[Table] = []
-        for page in filing.pages:
+        for page in pages:
             tables = detect_page(page)
             if before is not None and before.page == page.page - 1:
                 tables = mark_continuation(last, tables, before.height, page.height)

@@ -11,8 +11,8 @@ from reportlab.lib.pagesizes import letter
 from reportlab.pdfgen.canvas import Canvas
 
 from finrag_pipeline.filings.pdf import read_pages
-from finrag_pipeline.tables.model import FilingWords
-from finrag_pipeline.tables.words_of_pages import filing_words
+from finrag_pipeline.tables.model import PageWords
+from finrag_pipeline.tables.words_of_pages import page_words
 
 LEFT, STEP = 54.0, 13.0
 
@@ -96,11 +96,11 @@ class Sheet:
         self.y = 72.0
         return self
 
-    def words(self, folder: Path, rotate: int = 0) -> FilingWords:
+    def words(self, folder: Path, rotate: int = 0) -> list[PageWords]:
         """The pages read back from the PDF, as the pipeline reads filings."""
         if rotate:
             self._canvas.setPageRotation(rotate)
         self._canvas.save()
         path = folder / "sheet.pdf"
         path.write_bytes(self._target.getvalue())
-        return filing_words("sheet", read_pages(path, "sheet", 0, self._pages), path)
+        return page_words(read_pages(path, "sheet", 0, self._pages))

@@ -12,7 +12,7 @@ ONE, TWO, FOUR = (530.0,), (430.0, 530.0), (280.0, 360.0, 440.0, 530.0)
 
 
 def _tables(sheet: Sheet, folder: Path) -> list[Table]:
-    return detect_page(sheet.words(folder).pages[0])
+    return detect_page(sheet.words(folder)[0])
 
 
 def test_same_headers_under_another_date_begin_a_table(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ TWO, THREE, FOUR = (430.0, 530.0), (340.0, 430.0, 530.0), (280.0, 360.0, 440.0, 
 
 
 def _table(sheet: Sheet, folder: Path) -> Table:
-    (table,) = detect_page(sheet.words(folder).pages[0])
+    (table,) = detect_page(sheet.words(folder)[0])
     return table
 
 

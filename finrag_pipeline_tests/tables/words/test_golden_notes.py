@@ -12,7 +12,7 @@ TWO = (430.0, 530.0)
 
 
 def _tables(sheet: Sheet, folder: Path) -> list[Table]:
-    return detect_page(sheet.words(folder).pages[0])
+    return detect_page(sheet.words(folder)[0])
 
 
 def test_percentages_and_footnote_marks_stay_with_their_numbers(tmp_path: Path) -> None:
@@ -162,8 +162,7 @@ def test_continuation_over_a_page_break(tmp_path: Path) -> None:
     for number in range(5):
         sheet.row(f"Outflow {number}", (f"({200 + number})", f"({400 + number})"), TWO)
     sheet.prose().heads(("2031",), TWO[1:], "Other").row("Paid", ("5",), TWO[1:]).row("Due", ("6",), TWO[1:])
-    filing = sheet.words(tmp_path)
-    (first,), (second, third) = WordsDetector().detect(filing)
+    (first,), (second, third) = WordsDetector().detect(sheet.words(tmp_path), tmp_path)
     assert (first.continues, second.continues, third.continues) == (False, True, False)
     assert second.header_rows == 0
 

@@ -14,7 +14,7 @@ ONE, TWO, THREE, FOUR = (530.0,), (430.0, 530.0), (340.0, 430.0, 530.0), (280.0,
 
 
 def _tables(sheet: Sheet, folder: Path) -> list[Table]:
-    return detect_page(sheet.words(folder).pages[0])
+    return detect_page(sheet.words(folder)[0])
 
 
 def _labels(table: Table) -> list[str]:

@@ -12,7 +12,7 @@ TWO, THREE = (430.0, 530.0), (370.0, 450.0, 530.0)
 
 
 def _tables(sheet: Sheet, folder: Path) -> list[Table]:
-    return detect_page(sheet.words(folder).pages[0])
+    return detect_page(sheet.words(folder)[0])
 
 
 def _spans(table: Table) -> dict[str, tuple[int, int, int, int]]:

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from finrag_pipeline.tables.model import FilingWords, PageWords, Table
+from finrag_pipeline.tables.model import PageWords, Table
 from finrag_pipeline.tables.words.detector import WordsDetector, detect_page
 from finrag_pipeline_tests.tables.words.sheet import Sheet
 
@@ -60,7 +60,7 @@ def _sound(table: Table) -> None:
 def test_text_only_page_has_no_tables() -> None:
     page = PageWords(0, 0.0, 0.0, "Cash 1 2", np.zeros((0, 4), np.float32), ())
     assert detect_page(page) == []
-    assert list(WordsDetector().detect(FilingWords("text", [page, page], Path()))) == [[], []]
+    assert list(WordsDetector().detect([page, page], Path())) == [[], []]
 
 
 def test_page_of_only_numbers_is_a_grid() -> None:
@@ -96,7 +96,7 @@ def test_words_without_extent_are_left_out() -> None:
 def test_rotated_page_reads_as_shown(tmp_path: Path) -> None:
     sheet = Sheet().heads(("2031", "2030"), (430.0, 530.0))
     sheet.row("Leases", ("12", "14"), (430.0, 530.0)).row("Loans", ("3", "2"), (430.0, 530.0))
-    (page,) = sheet.words(tmp_path, rotate=90).pages
+    (page,) = sheet.words(tmp_path, rotate=90)
     # Lines of a page that is shown on its side run down it: nothing is made of them.
     for table in detect_page(page):
         _sound(table)
