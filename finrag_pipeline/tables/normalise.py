@@ -11,7 +11,7 @@ from finrag_pipeline.schemas import PAGE_TABLES
 from finrag_pipeline.tables.applied_scale import Source
 from finrag_pipeline.tables.context import TableContext
 from finrag_pipeline.tables.model import Table
-from finrag_pipeline.tables.table_reader import NO_FINDING, TableReader
+from finrag_pipeline.tables.table_reader import TableReader
 
 
 def normalise_tables(filing: str, tables: Sequence[Table], context: TableContext) -> pa.Table:
@@ -57,11 +57,10 @@ def _rows(table: Table, reader: TableReader) -> Iterator[dict[str, Any]]:
     boxed = table.box.x1 > table.box.x0
     column_paths = reader.paths.column_paths()
     for cell in table.cells:
-        row, finding = cell.row, reader.finding(cell)
-        data = finding is not NO_FINDING and finding.kind != "header"
-        known = {name: getattr(finding, name) for name in finding.__slots__ if name != "period"}
-        if period := finding.period:
-            known |= {
+        row, found = cell.row, reader.finding(cell)
+        kind = found["kind"]
+        if period := found.pop("period", None):
+            found |= {
                 "period_start": period.start,
                 "period_end": period.end,
                 "period_kind": period.kind,
@@ -69,7 +68,7 @@ def _rows(table: Table, reader: TableReader) -> Iterator[dict[str, Any]]:
                 "fiscal_quarter": period.fiscal_quarter,
             }
         yield {
-            **known,
+            **found,
             **(cell.box._asdict() if boxed and cell.anchor is None else {}),
             "anchor": cell.anchor,
             "caption": table.caption,
@@ -79,9 +78,9 @@ def _rows(table: Table, reader: TableReader) -> Iterator[dict[str, Any]]:
             "row_span": cell.row_span,
             "column_span": cell.column_span,
             "text": cell.text,
-            "header": finding.kind == "header",
+            "header": kind == "header",
             "level": levels[row],
             "row_label": reader.paths.labels[row],
             "row_path": reader.paths.rows[row],
-            "column_path": column_paths[row][cell.column] if data else (),
+            "column_path": column_paths[row][cell.column] if kind not in ("label", "header") else (),
         }

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any
 
 from finrag_pipeline.tables.applied_scale import WIDE, Source, applied_scale
 from finrag_pipeline.tables.context import TableContext
@@ -106,8 +106,6 @@ def column_facts(parsed: Mapping[tuple[int, int], ParsedValue]) -> dict[int, Col
     return facts
 
 
-CellKind = Literal["label", "header", "number", "missing", "text"]
-
 _PAGE_COLUMN = re.compile(
     r"page(?: ?(?:no\.?|number|s))?|notes?(?: reference)?|ref(?:erence)?s?\.?|item(?: no\.?)?", re.IGNORECASE
 )
@@ -132,25 +130,6 @@ _FEWEST_DAYS = 2
 _YEAR = re.compile(r"\byear\b", re.IGNORECASE)
 _AS_OF = re.compile(r"\bas (?:of|at)\b|\bat (?=[a-z]{3,9}\.? \d)", re.IGNORECASE)
 _CONTINUED = re.compile(r"\W*\(?\bcont(?:inued|’d|'d|\.)?\)?\W*", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What is known of a cell; the fields are those of ``page_tables``."""
-
-    kind: CellKind
-    printed: float | None = None
-    value: float | None = None
-    scale: float | None = None
-    scale_source: str | None = None
-    unit: Unit | None = None
-    currency: str | None = None
-    period: Period | None = None
-    reason: str | None = None
-
-
-NO_FINDING = Finding("label")
-_HEADER = Finding("header")
 
 
 class TableReader:
@@ -223,24 +202,24 @@ class TableReader:
         if large and not self._sources:
             self._sources = (source,)
 
-    def finding(self, cell: Cell) -> Finding:
-        """What is known of a cell of the table."""
+    def finding(self, cell: Cell) -> dict[str, Any]:
+        """What is known of a cell of the table, by columns of ``page_tables``, and its ``period``."""
         row, column = cell.row, cell.column
         if row in self.paths.header_rows:
-            return _HEADER
+            return {"kind": "header"}
         value = self._parsed.get((row, column))
         if value is None:
-            return NO_FINDING
+            return {"kind": "label"}
         path = self._column_paths[row][column]
         if value.kind == "text":
-            return Finding("text", reason=value.reason)
+            return {"kind": "text", "reason": value.reason}
         dash = value.reason == DASH
         if value.number is None or (dash and not self._is_zero(value, row, column)):
-            return Finding("missing", reason=value.reason)
+            return {"kind": "missing", "reason": value.reason}
         if path and _PAGE_COLUMN.fullmatch(path[-1]):
-            return Finding("text", reason=f"a reference: column {path[-1]}")
+            return {"kind": "text", "reason": f"a reference: column {path[-1]}"}
         if value.looks_like_year:
-            return Finding("text", reason="a year")
+            return {"kind": "text", "reason": "a year"}
         unit, told_by = self._unit(value, row, column, path)
         near = self._near(row, column)
         if unit is None and (counted := self._counted(value, near)):
@@ -251,17 +230,17 @@ class TableReader:
         if unit is None and self._money and not value.percent:
             unit = "currency"
         money = unit in ("currency", "currency/share")
-        return Finding(
-            "missing" if dash else "number",
-            None if dash else value.number,
-            round(value.number * scale, 6 if scale >= 1 else 12),
-            scale,
-            source,
-            unit,
-            (value.currency or self._currency) if money else None,
-            self._period(row, column),
-            value.reason,
-        )
+        return {
+            "kind": "missing" if dash else "number",
+            "printed": None if dash else value.number,
+            "value": round(value.number * scale, 6 if scale >= 1 else 12),
+            "scale": scale,
+            "scale_source": source,
+            "unit": unit,
+            "currency": (value.currency or self._currency) if money else None,
+            "period": self._period(row, column),
+            "reason": value.reason,
+        }
 
     def _is_zero(self, dash: ParsedValue, row: int, column: int) -> bool:
         """Whether a dash stands among numbers: with a sign of currency, in its column or in its row."""
