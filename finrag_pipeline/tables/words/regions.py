@@ -261,18 +261,10 @@ def _is_contents(lines: Sequence[Line], group: Group, headed: bool) -> bool:
 
     Two rows are enough where the column is ``headed`` 'Page'.
     """
-    pages = []
-    rows = 0
-    for line in lines:
-        if not is_data(line):
-            continue
-        rows += 1
-        if len(group.values(line)) > 1:
-            continue
-        last = line.segments[-1]
-        if last.text.isdigit() and len(last.text) < 4:
-            pages.append(int(last.text))
-    if rows < (2 if headed else 3) or len(pages) < 0.7 * rows:
+    rows = [line for line in lines if is_data(line)]
+    lasts = [line.segments[-1].text for line in rows if len(group.values(line)) < 2]
+    pages = [int(last) for last in lasts if last.isdigit() and len(last) < 4]
+    if len(rows) < (2 if headed else 3) or len(pages) < 0.7 * len(rows):
         return False
     rising = sum(b >= a for a, b in pairwise(pages))
     return rising >= 0.9 * (len(pages) - 1) and pages[-1] > pages[0] + (0 if headed else 1)
