@@ -169,7 +169,9 @@ def find_headers(
     rows = max(depth)
     for header in found:
         header.row = rows - 1 - header.row
-    _stretch(found, rows, len(columns))
+        # Without anything above it a header reaches up to the first row.
+        if header.row and set(depth[header.first : header.last + 1]) == {rows - header.row}:
+            header.row_span, header.row = header.row + 1, 0
     return found, rows
 
 
@@ -197,14 +199,3 @@ def _is_stub(segment: Segment, labels: Column, edge: float, height: float) -> bo
     if segment.x1 < edge:
         return segment.x0 < labels.x0 + 2 * height or _centre(segment) < labels.x1
     return _centre(segment) < edge and segment.x0 < min(edge - 2 * height, labels.x0 + 6 * height)
-
-
-def _stretch(found: Sequence[Header], rows: int, count: int) -> None:
-    """Let each header without anything above it reach up to the first row."""
-    top = [rows] * count
-    for header in found:
-        for column in range(header.first, header.last + 1):
-            top[column] = min(top[column], header.row)
-    for header in found:
-        if header.row and all(top[c] == header.row for c in range(header.first, header.last + 1)):
-            header.row_span, header.row = header.row + 1, 0
