@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from finrag_pipeline.tables.model import Cell, Table, column_extents
@@ -103,17 +103,12 @@ def read_paths(table: Table, before: Headers | None = None) -> TablePaths:
 
 def _labelled(body: Sequence[Sequence[Cell]]) -> bool:
     """Whether column 0 holds words rather than numbers."""
-    numbers = words = 0
-    for row in body:
-        for cell in row:
-            if cell.column == 0:
-                value = parse_value(cell.text)
-                spelt = value.word is not None and value.factor is None
-                if value.kind == "number" and not (value.looks_like_year or spelt):
-                    numbers += 1
-                else:
-                    words += 1
-    return words >= numbers
+    values = [parse_value(cell.text) for row in body for cell in row if cell.column == 0]
+    # Years and '5 years' are labels.
+    plain = [
+        value for value in values if not (value.looks_like_year or (value.word and value.factor is None))
+    ]
+    return 2 * sum(value.kind == "number" for value in plain) <= len(values)
 
 
 def _header_end(by_row: Sequence[Sequence[Cell]], first: int, labelled: bool) -> int:
@@ -141,8 +136,9 @@ def _holds_number(text: str) -> bool:
 
 
 def _headers(table: Table, rows: Sequence[Sequence[Cell]], labelled: bool) -> Headers:
+    first = int(labelled)
     paths: list[list[str]] = [[] for _ in range(table.columns)]
-    extents = column_extents(table)[int(labelled) :]
+    extents = column_extents(table)[first:]
     stub: list[str] = []
     divided = False
     for place, cells in enumerate(rows):
@@ -151,24 +147,19 @@ def _headers(table: Table, rows: Sequence[Sequence[Cell]], labelled: bool) -> He
         if len(inner) == 1 and only_scale(inner[0].text):
             stub.append(inner[0].text)
             continue
-        covered: set[int] = set()
-        if place + 1 < len(rows) and (halves := _halves(inner, rows[place + 1], labelled)):
-            for cell, columns in zip(inner, halves, strict=True):
-                for column in columns:
-                    paths[column].append(cell.text)
-            divided = True
-            continue
-        for cell in inner:
-            for column in range(cell.column, min(cell.column + cell.column_span, table.columns)):
-                if not (labelled and column == 0):
-                    paths[column].append(cell.text)
-                    covered.add(column)
-        # Alone in its row, above all others, a header stands over all columns, whatever its width in print.
+        over: Sequence[Iterable[int]] = [
+            range(max(cell.column, first), min(cell.column + cell.column_span, table.columns))
+            for cell in inner
+        ]
         divided |= len(inner) > 1 or any(cell.anchor and cell.column_span > 1 for cell in inner)
-        if len(inner) == 1 and cells is not rows[-1] and not divided and not _is_aside(inner[0], extents):
-            for column in range(int(labelled), table.columns):
-                if column not in covered:
-                    paths[column].append(inner[0].text)
+        if place + 1 < len(rows) and len(inner) > 1:
+            over = _halves(inner, rows[place + 1], labelled) or over
+        elif place + 1 < len(rows) and inner and not divided and not _is_aside(inner[0], extents):
+            # Alone in its row, above all others, a header stands over all columns, however wide in print.
+            over = [range(first, table.columns)]
+        for cell, columns in zip(inner, over, strict=True):
+            for column in columns:
+                paths[column].append(cell.text)
     return Headers(tuple(map(tuple, paths)), column_extents(table), tuple(stub))
 
 
@@ -190,7 +181,7 @@ def _halves(inner: Sequence[Cell], below: Sequence[Cell], labelled: bool) -> lis
     """
     lower = sorted((cell for cell in below if cell.column >= int(labelled)), key=lambda cell: cell.column)
     count, width = len(inner), len(lower) // max(len(inner), 1)
-    if count < 2 or width < 2 or len(lower) != count * width:
+    if width < 2 or len(lower) != count * width:
         return None
     texts = [cell.text.casefold() for cell in lower]
     dated = all(_PERIOD_CELL.fullmatch(cell.text) and _YEAR_CELL.search(cell.text) for cell in inner)
