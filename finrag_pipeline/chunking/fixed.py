@@ -38,17 +38,17 @@ def chunk_pages(pages: pa.Table, settings: ChunkSettings, tokens: TokenCounter) 
     Raises:
         UsageError: the overlap is not smaller than the chunk.
     """
+    rows = pages.select(["filing", "page", "text", "needs_ocr"]).to_pylist()
+    usable = (row for row in rows if not row["needs_ocr"] and row["text"].strip())
+    return _split([(row["filing"], row["page"], row["text"]) for row in usable], settings, tokens)
+
+
+def _split(texts: Sequence[tuple[str, int, str]], settings: ChunkSettings, tokens: TokenCounter) -> pa.Table:
+    """Rows of ``filing_chunks`` of texts (filing, page, text)."""
     check_overlap(settings.tokens, settings.overlap, "FINRAG_CHUNKS__OVERLAP")
-    kept = [
-        (filing, page, text)
-        for filing, page, text, needs_ocr in zip(
-            *(pages[name].to_pylist() for name in ("filing", "page", "text", "needs_ocr")), strict=True
-        )
-        if not needs_ocr and text.strip()
-    ]
-    lengths = tokens.count_all([text for _, _, text in kept])
+    lengths = tokens.count_all([text for _, _, text in texts])
     pieces = []
-    for (filing, page, text), length in zip(kept, lengths, strict=True):
+    for (filing, page, text), length in zip(texts, lengths, strict=True):
         parts = [text.strip()]
         if length > settings.tokens:
             # Token counts do not add up exactly when pieces are joined; the limit must hold all the same.
@@ -140,22 +140,15 @@ def parent_child_chunks(
     Raises:
         UsageError: an overlap is not smaller than its chunk.
     """
-    large = chunk_pages(pages, parents, tokens)
+    large = chunk_pages(pages, parents, tokens).to_pylist()
     # A parent is split as a page is: its position stands for the number of the page.
-    as_pages = pa.table(
-        {
-            "filing": large["filing"],
-            "page": pa.array(range(large.num_rows), pa.int32()),
-            "text": large["text"],
-            "needs_ocr": pa.array([False] * large.num_rows),
-        }
-    )
+    as_pages = [(row["filing"], place, row["text"]) for place, row in enumerate(large)]
     small: dict[int, list[dict[str, Any]]] = defaultdict(list)
-    for row in chunk_pages(as_pages, children, tokens).to_pylist():
+    for row in _split(as_pages, children, tokens).to_pylist():
         small[row["page"]].append(row)
     rows: list[dict[str, Any]] = []
     ordinals: Counter[int] = Counter()
-    for place, row in enumerate(large.to_pylist()):
+    for place, row in enumerate(large):
         parent_id = f"{row['filing']}/p{row['page']}/parent{row['ordinal']}"
         family = [{"chunk_id": parent_id, "kind": PARENT}]
         for n, child in enumerate(small[place]):

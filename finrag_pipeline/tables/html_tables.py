@@ -56,7 +56,6 @@ _LONGEST_CELL = 400
 class _Spot:
     """A cell as seen: the columns of the document from ``start`` to ``stop`` (excluded)."""
 
-    row: int
     start: int
     stop: int
     row_span: int
@@ -196,10 +195,8 @@ def _joined(cells: Iterator[HtmlCell]) -> Iterator[_Spot]:
     opened: _Spot | None = None
     last: _Spot | None = None
     for cell in cells:
-        spot = _Spot(
-            cell.row, cell.column, cell.column + cell.column_span, cell.row_span,
-            cell.text, cell.indent, cell.anchor, cell.heads,
-        )  # fmt: skip
+        stop = cell.column + cell.column_span
+        spot = _Spot(cell.column, stop, cell.row_span, cell.text, cell.indent, cell.anchor, cell.heads)
         if opened is not None and _NUMERIC.fullmatch(spot.text):
             apart = "" if opened.text.endswith("(") else " "
             spot.text, spot.start, opened = f"{opened.text}{apart}{spot.text}", opened.start, None
